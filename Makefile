@@ -1,0 +1,79 @@
+# What people run. Each target first installs what is missing (tools/install-deps.sh: Debian packages only), so that it
+# works on a bare Debian 12. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+
+JOBS ?= $(shell nproc)
+WERROR ?= OFF
+FILTER ?= .
+BASE ?=
+# The program that `make quickstart` runs, and its CMake target.
+QUICKSTART ?= systole quickstart
+QUICKSTART_TARGET ?= systole_app
+bin := build/release/bin
+
+# Configures once (CMake reconfigures by itself), again when an option given here changes.
+configure = cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
+compile = cmake --build --preset $(1) --parallel $(JOBS)
+
+.PHONY: quickstart build test check bench bench-peers lint tidy format docs clean help deps
+
+quickstart: deps ## train a real model on real data and show the result
+	@$(call configure,release)
+	@$(call compile,release) --target $(QUICKSTART_TARGET)
+	@$(bin)/$(QUICKSTART)
+
+build: deps ## the release build: programs and libraries, in build/release
+	@$(call configure,release)
+	@$(call compile,release) --target programs
+
+test: deps ## all tests, then the core tests under the sanitizers
+	@$(call configure,release)
+	@$(call configure,asan)
+	@$(call configure,tsan)
+	@$(call compile,release)
+	@$(call compile,asan)
+	@$(call compile,tsan)
+	@cd build/release && ctest -C sanitize --parallel $(JOBS) --output-on-failure --progress
+
+check: deps ## the tests of the release build alone
+	@$(call configure,release)
+	@$(call compile,release)
+	@cd build/release && ctest --parallel $(JOBS) --output-on-failure --progress
+
+bench: deps ## our figures beside the machine's limit; FILTER=regex picks some
+	@$(call configure,release)
+	@$(call compile,release) --target systole_bench
+	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
+
+bench-peers: ## the same with libtorch beside, which it installs
+	@tools/install-deps.sh build peers
+	@$(call configure,release) --fresh
+	@$(call compile,release) --target systole_bench
+	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
+
+lint: ## format, layers, sizes, headers, documents; clang-tidy on what changed since BASE
+	@tools/install-deps.sh build lint
+	@tools/lint.sh $(BASE)
+
+tidy: ## clang-tidy on everything
+	@tools/install-deps.sh build lint
+	@tools/run_tidy.py --all
+
+format: ## rewrite the sources with clang-format
+	@tools/install-deps.sh lint
+	@tools/check_format.py --fix
+
+docs: ## the API pages, in build/docs/html
+	@tools/install-deps.sh docs
+	@tools/build-docs.sh
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps:
+	@tools/install-deps.sh build
+	@mkdir -p build

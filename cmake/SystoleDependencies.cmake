@@ -1,0 +1,35 @@
+# Every library that Systole links, in one place. Installed with the package: the same file finds the
+# same libraries for a program built against an install tree.
+
+include(CMakeFindDependencyMacro)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED CONFIG)
+find_package(spdlog REQUIRED CONFIG)
+find_package(absl REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+
+# systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>]): a library without a usable CMake
+# package, as the target systole::<name>.
+function(systole_find_library name)
+  cmake_parse_arguments(arg "" "HEADER;PREFIX" "LIBRARY" ${ARGN})
+  if(TARGET systole::${name})
+    return()
+  endif()
+  string(TOUPPER "SYSTOLE_${name}" var)
+  find_path(${var}_INCLUDE ${arg_HEADER} HINTS ${arg_PREFIX}/include REQUIRED)
+  find_library(${var}_LIBRARY NAMES ${arg_LIBRARY} HINTS ${arg_PREFIX}/lib REQUIRED)
+  mark_as_advanced(${var}_INCLUDE ${var}_LIBRARY)
+  add_library(systole::${name} INTERFACE IMPORTED GLOBAL)
+  set_target_properties(systole::${name} PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${${var}_INCLUDE}"
+    INTERFACE_LINK_LIBRARIES "${${var}_LIBRARY}")
+endfunction()
+
+# oneDNN: matmul, convolution and pooling of the CPU backend. Its package file asks for OpenCL's headers, which we do
+# not use. Debian's build runs on OpenMP (libgomp).
+systole_find_library(dnnl HEADER dnnl.hpp LIBRARY dnnl)
+# LLVM 19, the one shared library: the JIT of the CPU backend. Its package file looks for eight libraries we do not use.
+systole_find_library(llvm HEADER llvm/ExecutionEngine/Orc/LLJIT.h LIBRARY LLVM-19 PREFIX /usr/lib/llvm-19)
+# SLEEF: vector math within 1 ULP for the fused loops of the CPU backend. It has no package file.
+systole_find_library(sleef HEADER sleef.h LIBRARY sleef)

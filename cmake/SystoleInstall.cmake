@@ -1,0 +1,25 @@
+# `cmake --install` and find_package(systole): the libraries, the headers, the command line.
+include(CMakePackageConfigHelpers)
+
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+get_property(layers GLOBAL PROPERTY SYSTOLE_LAYERS)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/systole")
+
+install(TARGETS systole ${layers} EXPORT systoleTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT systoleTargets NAMESPACE systole:: DESTINATION "${package_dir}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/systole" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/systoleConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/systoleConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/systoleConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/systoleConfig.cmake"
+              "${PROJECT_BINARY_DIR}/systoleConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/SystoleDependencies.cmake"
+        DESTINATION "${package_dir}")
+if(TARGET systole_app)
+  install(TARGETS systole_app RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()

@@ -1,0 +1,100 @@
+# systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
+#               [GENERATED <file>...] [NO_SANITIZE])
+#
+# Makes one layer out of the folder of the calling CMakeLists.txt:
+#   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests
+#   <name>_test                       one executable of every *_test.cc below the folder
+# PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
+# the tests only. GENERATED adds sources made at configure time. Tests of a layer with NO_SANITIZE are left out of
+# the sanitizer builds. New files are picked up by the next build: there is no list to keep.
+# A folder with no sources yet is a header-only layer, one with no tests has no test target.
+
+# One precompiled header of the standard headers that nearly every file needs, shared by all targets.
+add_library(systole_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
+target_precompile_headers(systole_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")
+target_link_libraries(systole_pch PRIVATE systole_flags fmt::fmt)
+
+if(SYSTOLE_TESTS)
+  find_package(GTest REQUIRED CONFIG)
+  find_package(rapidcheck REQUIRED CONFIG)
+  add_custom_target(core_tests COMMENT "All tests that sanitizer builds run")
+endif()
+
+# Flags and precompiled header of a target of ours.
+function(systole_configure_target target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:systole_flags> fmt::fmt)
+  target_precompile_headers(${target} REUSE_FROM systole_pch)
+endfunction()
+
+# A test executable of a sanitizer build as one entry of ctest.
+function(systole_sanitized_test name executable)
+  add_test(NAME ${name} ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+           COMMAND "${PROJECT_SOURCE_DIR}/tools/run-sanitized.sh" "${executable}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
+
+# systole_test(<name> SOURCES <file>... LIBS <target>... [NO_SANITIZE]): one GoogleTest executable. Tests run in
+# the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST().
+function(systole_test name)
+  cmake_parse_arguments(arg "NO_SANITIZE" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT SYSTOLE_TESTS OR NOT arg_SOURCES OR (arg_NO_SANITIZE AND SYSTOLE_SANITIZE))
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  systole_configure_target(${name})
+  if(NOT arg_NO_SANITIZE)
+    add_dependencies(core_tests ${name})
+  endif()
+  if(SYSTOLE_SANITIZE)
+    systole_sanitized_test(${name} "$<TARGET_FILE:${name}>")
+    return()
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}:"
+                       WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
+  # `ctest -C sanitize` in the release build runs the sanitizer builds too, so that one summary tells all.
+  if(NOT arg_NO_SANITIZE AND PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release")
+    foreach(preset asan tsan)
+      systole_sanitized_test(${preset}:${name} "${PROJECT_SOURCE_DIR}/build/${preset}/bin/${name}"
+                             CONFIGURATIONS sanitize)
+    endforeach()
+  endif()
+endfunction()
+
+function(systole_layer name)
+  cmake_parse_arguments(arg "NO_SANITIZE" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(APPEND sources ${arg_GENERATED})
+
+  set(libs ${arg_LIBS})
+  foreach(dep IN LISTS arg_PUBLIC_DEPS)
+    list(APPEND libs systole_${dep})
+  endforeach()
+  if(sources)
+    add_library(systole_${name} STATIC ${sources})
+    set(visibility PUBLIC)
+    systole_configure_target(systole_${name})
+  else()
+    add_library(systole_${name} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  add_library(systole::${name} ALIAS systole_${name})
+  set_target_properties(systole_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(systole_${name} ${visibility}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_compile_features(systole_${name} ${visibility} cxx_std_20)
+  target_link_libraries(systole_${name} ${visibility} ${libs})
+  set_property(GLOBAL APPEND PROPERTY SYSTOLE_LAYERS systole_${name})
+
+  set(no_sanitize "")
+  if(arg_NO_SANITIZE)
+    set(no_sanitize NO_SANITIZE)
+  endif()
+  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${arg_TEST_LIBS} ${no_sanitize})
+endfunction()

@@ -1,0 +1,54 @@
+# systole_op_list(<out variable> KIND graph|hlo FOLDER <folder>)
+#
+# Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
+#   graph  ops/<op>.cc defines      extern const OpDef op_<op>;                      in namespace systole::ops
+#          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
+#   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
+#          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/op_semantics.h
+# Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
+function(systole_op_list out)
+  cmake_parse_arguments(arg "" "KIND;FOLDER" "" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS "${arg_FOLDER}/*.cc")
+  list(FILTER files EXCLUDE REGEX "_test\\.cc$")
+  if(NOT files)
+    set(${out} "" PARENT_SCOPE)
+    return()
+  endif()
+  set(names "")
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM stem)
+    list(APPEND names ${stem})
+  endforeach()
+  list(SORT names)
+
+  set(declarations "")
+  set(rows "")
+  foreach(name IN LISTS names)
+    if(arg_KIND STREQUAL "graph")
+      string(APPEND declarations "extern const OpDef op_${name};\n")
+      string(APPEND rows "    &ops::op_${name},\n")
+    else()
+      string(APPEND declarations "extern const OpSemantics ${name}_semantics;\n")
+      string(APPEND rows "    {\"${name}\", &ops::${name}_semantics},\n")
+    endif()
+  endforeach()
+  set(SYSTOLE_DECLARATIONS "${declarations}")
+  set(SYSTOLE_ROWS "${rows}")
+  set(generated "${PROJECT_BINARY_DIR}/generated/${arg_KIND}_op_list.cc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${arg_KIND}_op_list.cc.in" "${generated}" @ONLY)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()
+
+# systole_backend_list(<out variable> <backend>...): the file that registers the backends built into this tree, each
+# through its own `void register_<backend>_backend()` in namespace systole::runtime.
+function(systole_backend_list out)
+  set(SYSTOLE_DECLARATIONS "")
+  set(SYSTOLE_CALLS "")
+  foreach(name IN LISTS ARGN)
+    string(APPEND SYSTOLE_DECLARATIONS "void register_${name}_backend();\n")
+    string(APPEND SYSTOLE_CALLS "  register_${name}_backend();\n")
+  endforeach()
+  set(generated "${PROJECT_BINARY_DIR}/generated/register_backends.cc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/register_backends.cc.in" "${generated}" @ONLY)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,64 @@
+# Language, warnings, sanitizers and the tools that only speed up a build. Values come from CMakePresets.json.
+
+option(SYSTOLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SYSTOLE_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(SYSTOLE_WERROR "Treat warnings as errors" OFF)
+option(SYSTOLE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+set(SYSTOLE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_COLOR_DIAGNOSTICS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer")  # sanitizers: asserts stay on
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# What every target of ours is compiled with; not exported to users of the install tree.
+add_library(systole_flags INTERFACE)
+target_compile_options(systole_flags INTERFACE -Wall -Wextra -Winvalid-pch)
+# Designated initialisers are how options are given: fields left out keep their defaults.
+target_compile_options(systole_flags INTERFACE -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of g++ 12 inside absl::InlinedVector and std::string once they are inlined.
+  target_compile_options(systole_flags INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized
+                                                 -Wno-restrict)
+endif()
+if(SYSTOLE_WERROR)
+  target_compile_options(systole_flags INTERFACE -Werror)
+endif()
+if(SYSTOLE_SANITIZE)
+  add_compile_options(-fsanitize=${SYSTOLE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SYSTOLE_SANITIZE})
+  if(SYSTOLE_SANITIZE MATCHES "thread")
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()
+if(SYSTOLE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
+  # clang 14 has no std::source_location; this folder holds a stand-in built on __builtin_LINE().
+  add_compile_options(-isystem ${PROJECT_SOURCE_DIR}/tools/clang14)
+endif()
+
+find_program(SYSTOLE_CCACHE ccache)
+if(SYSTOLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${SYSTOLE_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()
+
+find_program(SYSTOLE_MOLD mold)
+if(SYSTOLE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

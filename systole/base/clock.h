@@ -1,0 +1,42 @@
+// Time. Code takes a Clock& from its caller, so that tests run on a time of their own.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+namespace systole {
+
+// Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // The time of day: what is written into files. It may jump.
+  virtual std::chrono::system_clock::time_point now() = 0;
+  // Time that only goes forward: what durations are measured with.
+  virtual std::chrono::steady_clock::time_point steady_now() = 0;
+  // Returns at once when `duration` is not positive.
+  virtual void sleep(std::chrono::nanoseconds duration) = 0;
+};
+
+// The clock of this machine. It lives until the process ends.
+Clock& real_clock();
+
+// A clock that moves only when told to: by advance, or by sleep, which advances it and returns at once.
+// It starts at the Unix epoch.
+class FakeClock final : public Clock {
+ public:
+  std::chrono::system_clock::time_point now() override;
+  std::chrono::steady_clock::time_point steady_now() override;
+  void sleep(std::chrono::nanoseconds duration) override;
+
+  void advance(std::chrono::nanoseconds duration);
+  // Time slept and advanced since the start.
+  std::chrono::nanoseconds elapsed();
+
+ private:
+  std::mutex mutex_;
+  std::chrono::nanoseconds elapsed_{0};
+};
+
+}  // namespace systole

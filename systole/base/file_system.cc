@@ -1,0 +1,104 @@
+#include "systole/base/file_system.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <utility>
+
+namespace systole {
+namespace {
+
+// Unique among the processes that share a directory, also on several hosts where process ids repeat.
+std::string temporary_name(const std::string& path) {
+  static const uint32_t process = std::random_device{}();
+  static std::atomic<uint64_t> counter{0};
+  return fmt::format("{}.tmp.{}.{:08x}.{}", path, getpid(), process, counter.fetch_add(1));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(FileSystem& file_system, std::string path)
+    : file_system_(file_system),
+      path_(std::move(path)),
+      temporary_(temporary_name(path_)),
+      file_(file_system_.create(temporary_)) {}
+
+AtomicFile::~AtomicFile() {
+  if (file_ == nullptr) return;
+  file_.reset();
+  try {
+    file_system_.remove(temporary_);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
+  }
+}
+
+void AtomicFile::commit() {
+  file_->sync();
+  file_->close();
+  file_system_.rename(temporary_, path_);
+  file_.reset();
+}
+
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           const std::function<void(WritableFile&)>& write) {
+  AtomicFile atomic(file_system, path);
+  write(atomic.file());
+  atomic.commit();
+}
+
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           std::string_view contents) {
+  write_file_atomically(file_system, path,
+                        [&](WritableFile& file) { file.append(contents); });
+}
+
+void read_exactly(const RandomAccessFile& file, uint64_t offset, size_t size, void* out) {
+  const size_t got = file.read(offset, size, out);
+  if (got != size) {
+    throw make_error(Code::data_loss, "{}: file ends early, got {} bytes at offset {}, expected {}",
+                     file.path(), got, offset, size);
+  }
+}
+
+std::string read_file(const RandomAccessFile& file) {
+  std::string contents(file.size(), '\0');
+  contents.resize(file.read(0, contents.size(), contents.data()));
+  return contents;
+}
+
+std::string read_file(FileSystem& file_system, const std::string& path) {
+  return read_file(*file_system.open(path));
+}
+
+void remove_tree(FileSystem& file_system, const std::string& path) {
+  if (!file_system.exists(path)) return;
+  if (file_system.stat(path).is_directory) {
+    for (const std::string& name : file_system.list(path)) {
+      remove_tree(file_system, join_path(path, name));
+    }
+  }
+  file_system.remove(path);
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  if (directory.empty() || name.starts_with('/')) return std::string(name);
+  return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
+}
+
+std::string parent_path(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+std::string base_name(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos || path.size() == 1) return std::string(path);
+  return std::string(path.substr(slash + 1));
+}
+
+}  // namespace systole

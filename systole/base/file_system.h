@@ -1,0 +1,116 @@
+// The one door to files. Code takes a FileSystem& from its caller; io/ has those of this machine and of memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/error.h"
+
+namespace systole {
+
+// A file opened for reading. Thread-safe. It stays readable when the file is removed or replaced.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+
+  // Reads up to `size` bytes from `offset` into `out`. Returns how many: fewer than `size` only at the end of
+  // the file. Errors: those of the device, naming the file and the offset.
+  virtual size_t read(uint64_t offset, size_t size, void* out) const = 0;
+  // In bytes, at the time of the call.
+  virtual uint64_t size() const = 0;
+  // As it was given when opening.
+  virtual const std::string& path() const = 0;
+};
+
+// A file opened for writing, from its begin on. Not thread-safe. After an error only destruction is left to do.
+// The destructor closes without reporting errors: call close() where they matter.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+
+  // May keep the bytes in a buffer until flush.
+  virtual void append(std::string_view bytes) = 0;
+  // Makes what was appended visible to readers.
+  virtual void flush() = 0;
+  // Flushes, and returns when the bytes would survive a power failure.
+  virtual void sync() = 0;
+  // Flushes and ends writing. Calling it again does nothing.
+  virtual void close() = 0;
+};
+
+struct FileStat {
+  uint64_t size = 0;  // in bytes; 0 for a directory
+  bool is_directory = false;
+  int64_t modified_ns = 0;  // since the Unix epoch
+};
+
+// A tree of files. Thread-safe. Paths are separated by '/'; a relative path is relative to the working directory.
+// Errors of every method name the path: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION (a
+// directory where a file is needed, or the other way round), RESOURCE_EXHAUSTED (disk full), UNAVAILABLE.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  virtual std::unique_ptr<RandomAccessFile> open(const std::string& path) = 0;
+  // Creates the file or empties it. The directory must exist.
+  virtual std::unique_ptr<WritableFile> create(const std::string& path) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  virtual FileStat stat(const std::string& path) = 0;
+  // The names (not paths) in a directory, sorted.
+  virtual std::vector<std::string> list(const std::string& directory) = 0;
+  // With all parents; nothing happens when it is there.
+  virtual void make_directories(const std::string& directory) = 0;
+  // Replaces a file `to` in one step: at any time `to` is the old or the new one, also after a power failure.
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  // A file or an empty directory.
+  virtual void remove(const std::string& path) = 0;
+};
+
+// A file that appears under its name complete or not at all: written under a temporary name beside `path`,
+// synced and renamed by commit(). Without commit() the temporary file is removed and `path` is untouched.
+// Not thread-safe. `file_system` outlives it.
+class AtomicFile {
+ public:
+  AtomicFile(FileSystem& file_system, std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // What to write to. REQUIRES: not committed.
+  WritableFile& file() { return *file_; }
+  void commit();
+
+ private:
+  FileSystem& file_system_;
+  std::string path_;
+  std::string temporary_;
+  std::unique_ptr<WritableFile> file_;  // null once committed
+};
+
+// Writes a file as AtomicFile does. The second calls `write` for the contents; what it throws is passed on.
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           std::string_view contents);
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           const std::function<void(WritableFile&)>& write);
+
+// Reads all of [offset, offset + size). Errors: DATA_LOSS when the file ends before.
+void read_exactly(const RandomAccessFile& file, uint64_t offset, size_t size, void* out);
+// The whole file.
+std::string read_file(const RandomAccessFile& file);
+std::string read_file(FileSystem& file_system, const std::string& path);
+
+// Removes a file or a directory with all in it; nothing happens when it is not there.
+void remove_tree(FileSystem& file_system, const std::string& path);
+
+// "a/b" for "a" and "b" or "a/" and "b"; `name` alone when it is absolute or `directory` empty.
+std::string join_path(std::string_view directory, std::string_view name);
+// What is before the last name of a path: "a/b" for "a/b/c", "." for "a", "/" for "/a".
+std::string parent_path(std::string_view path);
+// The last name of a path: "c" for "a/b/c".
+std::string base_name(std::string_view path);
+
+}  // namespace systole

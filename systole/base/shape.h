@@ -1,0 +1,80 @@
+// Shapes: the dimensions of a tensor, and with a dtype its type.
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "systole/base/dtype.h"
+
+namespace systole {
+
+// A dimension whose size is known only when a program is specialised (a batch, usually).
+inline constexpr int64_t kUnknown = -1;
+
+using Dims = absl::InlinedVector<int64_t, 6>;
+
+// An ordered list of dimension sizes; row-major. A size is >= 0 or kUnknown. The rank is always known.
+// A value type; no allocation up to rank 6. Errors: INVALID_ARGUMENT for a size below -1.
+class Shape {
+ public:
+  Shape() = default;  // a scalar
+  Shape(std::initializer_list<int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims);
+  explicit Shape(Dims dims);
+
+  int rank() const { return static_cast<int>(dims_.size()); }
+  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis)]; }
+  void set_dim(int axis, int64_t size) { dims_[static_cast<size_t>(axis)] = size; }
+  const Dims& dims() const { return dims_; }
+  auto begin() const { return dims_.begin(); }
+  auto end() const { return dims_.end(); }
+
+  bool is_static() const;
+  // The product of the sizes, 0 when any is 0. REQUIRES: is_static().
+  // Errors: INVALID_ARGUMENT when the product does not fit in 63 bits.
+  int64_t num_elements() const;
+  // Row-major strides in elements; all 1 where there are no elements. REQUIRES: is_static().
+  Dims strides() const;
+  // True when every size equals the other's or either is unknown.
+  bool compatible_with(const Shape& other) const;
+
+  std::string to_string() const;  // "[?,28,28]"
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  Dims dims_;
+};
+
+// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT that begins with `op`.
+int normalize_axis(std::string_view op, int64_t axis, int rank);
+
+// The type of a tensor value: dtype and shape.
+struct TensorType {
+  DType dtype = DType::invalid;
+  Shape shape;
+
+  bool is_static() const { return shape.is_static(); }
+  int64_t byte_size() const { return shape.num_elements() * size_of(dtype); }
+  std::string to_string() const;  // "f32[?,28,28]"
+
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+}  // namespace systole
+
+template <>
+struct fmt::formatter<systole::Shape> : fmt::formatter<std::string_view> {
+  fmt::format_context::iterator format(const systole::Shape& shape,
+                                       fmt::format_context& context) const;
+};
+template <>
+struct fmt::formatter<systole::TensorType> : fmt::formatter<std::string_view> {
+  fmt::format_context::iterator format(const systole::TensorType& type,
+                                       fmt::format_context& context) const;
+};

@@ -1,0 +1,148 @@
+// Tensor: a dense, row-major array in host memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "systole/base/shape.h"
+
+namespace systole {
+
+// Memory shared by the Tensors that view it; 64-byte aligned. Freed with the last Tensor.
+class TensorBuffer;
+
+// A dtype, a shape and a shared buffer. Copying a Tensor copies the handle (as in TensorFlow's C++ API);
+// `clone` copies the elements. Distinct Tensors may be used from different threads; elements are not
+// synchronised. A default-constructed Tensor has dtype `invalid` and no elements.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Numeric elements are uninitialised, strings empty. Errors: INVALID_ARGUMENT when `shape` is not
+  // static or `dtype` has no elements; RESOURCE_EXHAUSTED names the bytes when memory is short.
+  Tensor(DType dtype, Shape shape);
+  explicit Tensor(const TensorType& type) : Tensor(type.dtype, type.shape) {}
+
+  // A scalar: Tensor(2.5f), Tensor(7) is s32, Tensor(true), Tensor("text").
+  Tensor(float value);          // NOLINT(google-explicit-constructor): reads as the literal
+  Tensor(double value);         // NOLINT(google-explicit-constructor)
+  Tensor(int32_t value);        // NOLINT(google-explicit-constructor)
+  Tensor(int64_t value);        // NOLINT(google-explicit-constructor)
+  Tensor(bool value);           // NOLINT(google-explicit-constructor)
+  Tensor(const char* value);    // NOLINT(google-explicit-constructor)
+
+  // From elements in row-major order. Errors: INVALID_ARGUMENT when the counts differ.
+  template <class T>
+  static Tensor of(Shape shape, std::span<const T> elements);
+  template <class T>
+  static Tensor of(Shape shape, std::initializer_list<T> elements) {
+    return of<T>(std::move(shape), std::span<const T>(elements.begin(), elements.size()));
+  }
+  template <class T>
+  static Tensor of(Shape shape, const std::vector<T>& elements) {
+    return of<T>(std::move(shape), std::span<const T>(elements));
+  }
+  template <class T>
+  static Tensor scalar(T value) {
+    return of<T>({}, {value});
+  }
+  // All elements equal to `value`, converted to `dtype` as `cast` does.
+  // Errors: INVALID_ARGUMENT when `dtype` is not numeric.
+  static Tensor full(DType dtype, Shape shape, double value);
+  // Zero bits; empty strings.
+  static Tensor zeros(DType dtype, Shape shape);
+  // Views memory that the caller keeps alive and unchanged while any copy of the result lives.
+  static Tensor view(DType dtype, Shape shape, void* data);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  TensorType type() const { return {dtype_, shape_}; }
+  int rank() const { return shape_.rank(); }
+  int64_t dim(int axis) const { return shape_[axis]; }
+  int64_t num_elements() const { return num_elements_; }
+  int64_t byte_size() const { return num_elements_ * size_of(dtype_); }
+  bool valid() const { return dtype_ != DType::invalid; }
+
+  void* raw() { return data_; }
+  const void* raw() const { return data_; }
+  // The elements. Errors: INVALID_ARGUMENT when T is not the element type of dtype().
+  template <class T>
+  std::span<T> data() {
+    check_dtype(dtype_of<T>());
+    return {static_cast<T*>(static_cast<void*>(data_)), static_cast<size_t>(num_elements_)};
+  }
+  template <class T>
+  std::span<const T> data() const {
+    check_dtype(dtype_of<T>());
+    return {static_cast<const T*>(static_cast<const void*>(data_)),
+            static_cast<size_t>(num_elements_)};
+  }
+  // The one element of a tensor with one element.
+  template <class T>
+  T item() const {
+    check_single();
+    return data<T>()[0];
+  }
+  // Element `index` (row-major) as a double; complex gives its real part, pred 0 or 1.
+  // Errors: INVALID_ARGUMENT when out of range.
+  double as_double(int64_t index) const;
+
+  // Rows [begin, end) along the first dimension, sharing memory: x.slice(i, i + 1).
+  // Errors: INVALID_ARGUMENT when out of range or a scalar.
+  Tensor slice(int64_t begin, int64_t end) const;
+  // The same elements under another shape, sharing memory. Errors: INVALID_ARGUMENT when counts differ.
+  Tensor reshape(Shape shape) const;
+  Tensor clone() const;
+  // Elements converted as convert_element (base/convert.h) does: floats to integers truncate, saturate
+  // when out of range and give 0 for NaN; integers to integers wrap; to pred is != 0. The same dtype
+  // gives the same handle. Errors: INVALID_ARGUMENT when either dtype is not numeric.
+  Tensor cast(DType dtype) const;
+  // True when no other Tensor shares the buffer.
+  bool unique() const { return buffer_ != nullptr && buffer_.use_count() == 1; }
+
+  // "f32[2,3] {{1, 2, 3}, {4, 5, 6}}"; "..." stands for what is beyond `max_elements`.
+  std::string to_string(int64_t max_elements = 100) const;
+
+  // Same type and bit-identical elements.
+  bool identical(const Tensor& other) const;
+
+ private:
+  void check_dtype(DType wanted) const {
+    if (wanted != dtype_) throw_dtype(wanted);
+  }
+  [[noreturn]] void throw_dtype(DType wanted) const;
+  void check_single() const;
+
+  std::shared_ptr<TensorBuffer> buffer_;
+  std::byte* data_ = nullptr;
+  int64_t num_elements_ = 0;
+  Shape shape_;
+  DType dtype_ = DType::invalid;
+};
+
+// Errors: INVALID_ARGUMENT unless `shape` is static and has `got` elements.
+void check_element_count(const Shape& shape, size_t got);
+
+template <class T>
+Tensor Tensor::of(Shape shape, std::span<const T> elements) {
+  check_element_count(shape, elements.size());
+  Tensor result(dtype_of<T>(), std::move(shape));
+  std::copy(elements.begin(), elements.end(), result.data<T>().begin());
+  return result;
+}
+
+// std::vector<bool> has no span.
+template <>
+inline Tensor Tensor::of<bool>(Shape shape, const std::vector<bool>& elements) {
+  check_element_count(shape, elements.size());
+  Tensor result(DType::pred, std::move(shape));
+  std::copy(elements.begin(), elements.end(), result.data<bool>().begin());
+  return result;
+}
+
+}  // namespace systole

@@ -1,0 +1,49 @@
+// A fixed pool of threads for data-parallel loops.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace systole {
+
+// `num_threads` counts the calling thread: a pool of 1 starts no thread and runs everything in place.
+// `parallel_for` may be called from several threads at once and from inside a task; a call never
+// waits for a thread that is busy elsewhere (the caller works through the chunks itself). No allocation
+// a call. An idle thread spins for some tens of microseconds, so that calls that follow each other
+// closely find it awake, and then sleeps. REQUIRES: no call is running when the pool is destroyed.
+class ThreadPool {
+ public:
+  // 0 means one thread for each CPU this process may run on.
+  explicit ThreadPool(int num_threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int num_threads() const;
+
+  using RangeFn = void (*)(void* context, int64_t begin, int64_t end);
+  // Calls fn(context, begin, end) over disjoint chunks that cover [0, n), each of at least `grain`
+  // elements (the last may be shorter); returns when all are done. The chunks depend on n, grain and
+  // num_threads alone. Every chunk runs; then the exception of the first chunk that threw is rethrown.
+  void parallel_for(int64_t n, int64_t grain, RangeFn fn, void* context);
+  // The same with any callable body(begin, end).
+  template <class F>
+  void parallel_for(int64_t n, int64_t grain, F&& body) {
+    using Body = std::remove_reference_t<F>;
+    const RangeFn call = [](void* context, int64_t begin, int64_t end) {
+      (*static_cast<Body*>(context))(begin, end);
+    };
+    const void* context = std::addressof(body);
+    parallel_for(n, grain, call, const_cast<void*>(context));
+  }
+
+  // The process-wide pool, sized to the CPUs. It lives until the process ends.
+  static ThreadPool& global();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace systole

@@ -1,0 +1,62 @@
+// graph -> HLO: the part of a graph that a run needs, with the shapes that it is fed.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/graph/graph.h"
+#include "systole/hlo/builder.h"
+#include "systole/hlo/module.h"
+
+namespace systole {
+
+struct Feed {
+  Output output;    // any tensor of the graph, a placeholder usually
+  TensorType type;  // static
+};
+
+// A graph made into a program for one set of feeds and fetches.
+// Parameters of main: the variables that are read (in this order), feeds (in the order given), then, when `random_nodes` is not empty,
+// the random state u64[1 + n]: the session's own seed, then for each random node how often it has run.
+// Results: fetches (in the order given), updated variables, checks.
+struct SpecializedProgram {
+  std::unique_ptr<hlo::Module> module;
+  std::vector<const Node*> variables;  // VarHandleOp nodes that it reads or writes
+  std::vector<bool> variable_read;     // its value at the start matters: it must be initialised
+  std::vector<int> updated;            // indices into `variables`, one for each updated-variable result
+  std::vector<const Node*> random_nodes;
+  // Each check is a pred scalar result that must be false; else the run fails with this error. A program with checks
+  // aliases nothing, so that a failed run changes no variable.
+  struct Check {
+    Code code;
+    std::string message;
+  };
+  std::vector<Check> checks;
+};
+
+// Errors: INVALID_ARGUMENT: a placeholder that a fetch needs and that is not fed (names both); a feed whose type does
+// not fit; a dimension that stays unknown; a value that must be a constant and is not. UNIMPLEMENTED: an op without
+// lowering (string and IO ops run on the host).
+SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
+                              std::span<Node* const> targets, std::span<const Feed> feeds);
+
+// The state of one specialisation, as ops' lowerings see it.
+class Lowering {
+ public:
+  virtual ~Lowering() = default;
+  // The variable's value at this point of the program / after this point.
+  virtual hlo::Value read_variable(const Node& handle, bool at_start) = 0;
+  virtual void assign_variable(const Node& handle, hlo::Value value) = 0;
+  // u64[3]: the Philox state (key, 0, times run) of a random node, for rng_bit_generator.
+  virtual hlo::Value random_state(const Node& node) = 0;
+  // Fails the run with `message` when `failed` (a pred scalar) is true.
+  virtual void check(hlo::Value failed, Code code, std::string message) = 0;
+  // Appends a function's body; returns its results.
+  virtual std::vector<hlo::Value> lower_function(const Graph& function, hlo::Builder& b,
+                                                 std::span<const hlo::Value> arguments) = 0;
+};
+
+}  // namespace systole

@@ -1,0 +1,18 @@
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+constexpr BinaryKernel kAdd{
+    .floating = [](double x, double y) { return x + y; },
+    .complex = [](std::complex<double> x, std::complex<double> y) { return x + y; },
+    .bits = [](uint64_t x, uint64_t y, int) { return x + y; },
+    .pred = [](bool x, bool y) { return x || y; },
+};
+
+}  // namespace
+
+extern const OpSemantics add_semantics;
+const OpSemantics add_semantics = elementwise<kAdd>();
+
+}  // namespace systole::hlo::ops

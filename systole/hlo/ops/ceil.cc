@@ -1,0 +1,17 @@
+#include <cmath>
+
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+constexpr UnaryKernel kCeil{
+    .floating = [](double x) { return std::ceil(x); },
+};
+
+}  // namespace
+
+extern const OpSemantics ceil_semantics;
+const OpSemantics ceil_semantics = elementwise<kCeil>();
+
+}  // namespace systole::hlo::ops

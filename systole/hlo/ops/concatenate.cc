@@ -1,0 +1,44 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/index.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// C3 (at least one input) is a column of the opcode table.
+std::vector<TensorType> infer(const InferContext& context) {
+  const int64_t dimension = context.get<ConcatenateAttrs>().dimension;
+  TensorType result = context.operand(0);
+  check_axes(context.opcode, "dimension", {&dimension, 1}, result.shape.rank());  // C4
+  const int axis = static_cast<int>(dimension);
+  Wide size = result.shape[axis];
+  for (int i = 1; i < context.num_operands(); ++i) {
+    const TensorType& input = context.operand(i);
+    const std::string what = fmt::format("input {}", i);
+    check_dtype(context.opcode, what, input.dtype, result.dtype);  // C1
+    Shape expected = context.operand(0).shape;
+    if (input.shape.rank() == expected.rank()) expected.set_dim(axis, input.shape[axis]);
+    check_shape(context.opcode, what, input.shape, expected);  // C2
+    size += input.shape[axis];
+  }
+  result.shape.set_dim(axis, check_dim(context.opcode, "dimension of result", size));  // C5, C6
+  return {result};
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const int axis = static_cast<int>(instruction.attrs<ConcatenateAttrs>().dimension);
+  Tensor result(instruction.type());
+  StridedView to = view_of(result.shape());
+  for (const Tensor& input : operands) {
+    copy_strided(result, to, input, view_of(input.shape()), input.shape().dims());
+    to.offset += input.dim(axis) * to.strides[static_cast<size_t>(axis)];
+  }
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics concatenate_semantics;
+const OpSemantics concatenate_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,26 @@
+#include "systole/base/error.h"
+#include "systole/hlo/op_semantics.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const Tensor& value = context.get<ConstantAttrs>().value;
+  if (!is_numeric(value.dtype())) {
+    throw invalid_argument("constant: element type, got {}, expected a numeric one",
+                           value.dtype());
+  }
+  return {value.type()};  // C1
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  return {instruction.attrs<ConstantAttrs>().value};
+}
+
+}  // namespace
+
+extern const OpSemantics constant_semantics;
+const OpSemantics constant_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,31 @@
+#include "systole/base/error.h"
+#include "systole/hlo/op_semantics.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& from = context.operand(0);
+  const TensorType& to = context.declared_type();
+  if (to.shape != from.shape) {  // C1
+    throw invalid_argument("convert: result shape, got {}, expected the operand's {}", to.shape,
+                           from.shape);
+  }
+  if (!is_numeric(from.dtype) || !is_numeric(to.dtype)) {
+    throw invalid_argument("convert: element types, got {} to {}, expected numeric ones",
+                           from.dtype, to.dtype);
+  }
+  return {to};
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  return {operands[0].cast(instruction.dtype())};
+}
+
+}  // namespace
+
+extern const OpSemantics convert_semantics;
+const OpSemantics convert_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

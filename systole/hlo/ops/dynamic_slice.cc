@@ -1,0 +1,30 @@
+#include "systole/hlo/dynamic_start.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& operand = context.operand(0);
+  const Dims& sizes = context.get<DynamicSliceAttrs>().slice_sizes;
+  check_count(context.opcode, "slice_sizes", sizes.size(), operand.shape.rank());  // C2
+  check_start_indices(context, 1);                                                 // C2, C3
+  check_slice_sizes(context.opcode, "slice_sizes", sizes, operand.shape);          // C4
+  return {{operand.dtype, Shape(sizes)}};                                          // C1, C5
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const Tensor& operand = operands[0];
+  Tensor result(instruction.type());
+  const StridedView from =
+      view_at_start(operand.shape(), operands.subspan(1), result.shape().dims());
+  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics dynamic_slice_semantics;
+const OpSemantics dynamic_slice_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,26 @@
+#include "systole/hlo/evaluator.h"
+#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/signature.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// A fusion's region gets its operands as parameters; it is a rewrite of the compiler's own, without labels.
+std::vector<TensorType> infer(const InferContext& context) {
+  const Computation& region = *context.regions[0];
+  check_types("fusion", "parameter types of the region", parameter_types(region),
+              types_of(context.operands));
+  return result_types(region);
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  return evaluator.run_region(instruction.region(), operands);
+}
+
+}  // namespace
+
+extern const OpSemantics fusion_semantics;
+const OpSemantics fusion_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

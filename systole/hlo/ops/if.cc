@@ -1,0 +1,32 @@
+#include "systole/base/error.h"
+#include "systole/hlo/evaluator.h"
+#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/signature.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& pred = context.operand(0);
+  if (pred != TensorType{DType::pred, {}}) {  // I1
+    throw invalid_argument("if: pred, got {}, expected pred[]", pred);
+  }
+  const std::vector<TensorType> types = result_types(*context.regions[0]);  // C3
+  for (const auto& branch : context.regions) {
+    check_types("if", "parameter types of a branch", parameter_types(*branch), {});     // C1
+    check_types("if", "types of the branches' results", result_types(*branch), types);  // C2
+  }
+  return types;
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  return evaluator.run_region(instruction.region(operands[0].item<bool>() ? 0 : 1), {});
+}
+
+}  // namespace
+
+extern const OpSemantics if_semantics;
+const OpSemantics if_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

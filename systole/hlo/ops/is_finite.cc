@@ -1,0 +1,32 @@
+#include <cmath>
+
+#include "systole/base/error.h"
+#include "systole/hlo/op_semantics.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& x = context.operand(0);
+  if (!is_floating(x.dtype)) {  // I1
+    throw invalid_argument("is_finite: element type, got {}, expected floating-point", x.dtype);
+  }
+  return {{DType::pred, x.shape}};  // C1
+}
+
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const Tensor& x = operands[0];
+  Tensor y(DType::pred, x.shape());
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    y.data<bool>()[static_cast<size_t>(i)] = std::isfinite(x.as_double(i));
+  }
+  return {y};
+}
+
+}  // namespace
+
+extern const OpSemantics is_finite_semantics;
+const OpSemantics is_finite_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,17 @@
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+constexpr UnaryKernel kNegate{
+    .floating = [](double x) { return -x; },
+    .complex = [](std::complex<double> x) { return -x; },
+    .bits = [](uint64_t x, int) { return 0 - x; },
+};
+
+}  // namespace
+
+extern const OpSemantics negate_semantics;
+const OpSemantics negate_semantics = elementwise<kNegate>();
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,36 @@
+#include <cmath>
+
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// Wraps: the low bits of a product depend on the low bits of its factors alone.
+uint64_t power(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result *= base;
+    base *= base;
+  }
+  return result;
+}
+
+// A negative exponent gives 0, but for 1 and -1, whose reciprocals are integers.
+int64_t power(int64_t base, int64_t exponent) {
+  if (exponent < 0 && base != 1 && base != -1) return 0;
+  return static_cast<int64_t>(power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
+}
+
+constexpr BinaryKernel kPower{
+    .floating = [](double x, double y) { return std::pow(x, y); },
+    .complex = [](std::complex<double> x, std::complex<double> y) { return std::pow(x, y); },
+    .signed_integer = [](int64_t x, int64_t y) { return power(x, y); },
+    .unsigned_integer = [](uint64_t x, uint64_t y) { return power(x, y); },
+};
+
+}  // namespace
+
+extern const OpSemantics power_semantics;
+const OpSemantics power_semantics = elementwise<kPower>();
+
+}  // namespace systole::hlo::ops

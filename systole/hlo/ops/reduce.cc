@@ -1,0 +1,44 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/reducer.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const std::vector<DType> dtypes = check_inputs_and_initial_values(context);  // C1, C2, C3
+  const Dims& dimensions = context.get<DimensionsAttrs>().dimensions;
+  const Shape& shape = context.operand(0).shape;
+  check_axes(context.opcode, "dimensions", dimensions, shape.rank());  // C4
+  check_unique(context.opcode, "dimensions", dimensions);              // C5
+  Dims dims;                                                           // C7
+  for (const int64_t axis : other_axes(shape.rank(), dimensions)) {
+    dims.push_back(shape[static_cast<int>(axis)]);
+  }
+  std::vector<TensorType> results;
+  for (const DType dtype : check_reducer(context, 0, dtypes)) {  // C6, C8
+    results.push_back({dtype, Shape(dims)});
+  }
+  return results;
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const size_t num_inputs = operands.size() / 2;
+  const Shape& shape = operands[0].shape();
+  const Dims result_strides = instruction.shape().strides();
+  StridedView to{.offset = 0, .strides = Dims(shape.dims().size(), 0)};
+  size_t next = 0;
+  for (const int64_t axis :
+       other_axes(shape.rank(), instruction.attrs<DimensionsAttrs>().dimensions)) {
+    to.strides[static_cast<size_t>(axis)] = result_strides[next++];
+  }
+  return reduce_strided(instruction, evaluator, operands.first(num_inputs),
+                        operands.subspan(num_inputs), shape.dims(), view_of(shape), to);
+}
+
+}  // namespace
+
+extern const OpSemantics reduce_semantics;
+const OpSemantics reduce_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,55 @@
+#include "systole/hlo/reducer.h"
+#include "systole/hlo/window.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const std::vector<DType> dtypes = check_inputs_and_initial_values(context);  // C1, C2, C3
+  const Shape& shape = context.operand(0).shape;
+  const WindowAttrs& attrs = context.get<WindowAttrs>();
+  check_window(context.opcode, attrs, shape.rank());                                  // C4 - C7, C12
+  check_count(context.opcode, "base_dilations", attrs.base_dilations.size(), shape.rank());  // C8
+  check_at_least(context.opcode, "base_dilations", attrs.base_dilations, 1);                 // C9
+  check_count(context.opcode, "window_dilations", attrs.window_dilations.size(),
+              shape.rank());                                                      // C10
+  check_at_least(context.opcode, "window_dilations", attrs.window_dilations, 1);  // C11
+  Dims dims;                                                                      // C14, C15
+  const std::vector<WindowAxis> axes = window_axes(attrs);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    dims.push_back(num_windows(context.opcode, shape[static_cast<int>(d)], axes[d]));
+  }
+  std::vector<TensorType> results;
+  for (const DType dtype : check_reducer(context, 0, dtypes)) {  // C13, C16
+    results.push_back({dtype, Shape(dims)});
+  }
+  return results;
+}
+
+// A window over padding and holes takes the initial value in there, as often as it covers them.
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  if (instruction.shape().num_elements() == 0) {
+    std::vector<Tensor> empty;
+    for (const TensorType& type : instruction.results()) empty.emplace_back(type);
+    return empty;
+  }
+  const size_t num_inputs = operands.size() / 2;
+  const std::vector<WindowAxis> axes = window_axes(instruction.attrs<WindowAttrs>());
+  std::vector<Tensor> padded;
+  for (size_t k = 0; k < num_inputs; ++k) {
+    padded.push_back(pad_for_windows(operands[k], operands[num_inputs + k], axes));
+  }
+  const WindowWalk walk = walk_windows(padded[0].shape(), axes, instruction.shape().dims());
+  StridedView to = view_of(instruction.shape());
+  to.strides.resize(walk.extents.size(), 0);
+  return reduce_strided(instruction, evaluator, padded, operands.subspan(num_inputs), walk.extents,
+                        walk.view, to);
+}
+
+}  // namespace
+
+extern const OpSemantics reduce_window_semantics;
+const OpSemantics reduce_window_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,25 @@
+#include <cmath>
+
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// By zero: the dividend, as XLA does. The sign is the dividend's.
+int64_t remainder(int64_t x, int64_t y) {
+  if (y == 0) return x;
+  return y == -1 ? 0 : x % y;
+}
+
+constexpr BinaryKernel kRemainder{
+    .floating = [](double x, double y) { return std::fmod(x, y); },
+    .signed_integer = [](int64_t x, int64_t y) { return remainder(x, y); },
+    .unsigned_integer = [](uint64_t x, uint64_t y) { return y == 0 ? x : x % y; },
+};
+
+}  // namespace
+
+extern const OpSemantics remainder_semantics;
+const OpSemantics remainder_semantics = elementwise<kRemainder>();
+
+}  // namespace systole::hlo::ops

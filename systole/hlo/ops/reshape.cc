@@ -1,0 +1,27 @@
+#include "systole/hlo/checks.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& operand = context.operand(0);
+  const TensorType& result = context.declared_type();
+  check_dtype(context.opcode, "result", result.dtype, operand.dtype);  // C1
+  if (result.shape.num_elements() != operand.shape.num_elements()) {   // C2
+    throw invalid_argument("reshape: shape of result, got {} from {}, expected {} elements",
+                           result.shape, operand.shape, operand.shape.num_elements());
+  }
+  return {result};
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  return {operands[0].reshape(instruction.shape())};
+}
+
+}  // namespace
+
+extern const OpSemantics reshape_semantics;
+const OpSemantics reshape_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,24 @@
+#include <algorithm>
+
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// The highest bit is the sign, for unsigned types too; shifts by the width and more leave nothing else.
+uint64_t shift_right_arithmetic(uint64_t x, uint64_t amount, int width) {
+  const int unused = 64 - width;
+  const auto extended = static_cast<int64_t>(x << unused) >> unused;
+  return static_cast<uint64_t>(extended >> std::min<uint64_t>(amount, 63));
+}
+
+constexpr BinaryKernel kShiftRightArithmetic{
+    .bits = [](uint64_t x, uint64_t y, int width) { return shift_right_arithmetic(x, y, width); },
+};
+
+}  // namespace
+
+extern const OpSemantics shift_right_arithmetic_semantics;
+const OpSemantics shift_right_arithmetic_semantics = elementwise<kShiftRightArithmetic>();
+
+}  // namespace systole::hlo::ops

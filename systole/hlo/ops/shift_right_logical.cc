@@ -1,0 +1,15 @@
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+constexpr BinaryKernel kShiftRightLogical{
+    .bits = [](uint64_t x, uint64_t y, int width) { return y < static_cast<uint64_t>(width) ? x >> y : 0; },
+};
+
+}  // namespace
+
+extern const OpSemantics shift_right_logical_semantics;
+const OpSemantics shift_right_logical_semantics = elementwise<kShiftRightLogical>();
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,48 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/index.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& operand = context.operand(0);
+  const auto& [start, limit, strides] = context.get<SliceAttrs>();
+  const int rank = operand.shape.rank();
+  check_count(context.opcode, "start_indices", start.size(), rank);  // C2
+  check_count(context.opcode, "limit_indices", limit.size(), rank);
+  check_count(context.opcode, "strides", strides.size(), rank);
+  check_at_least(context.opcode, "strides", strides, 1);  // C4
+  Dims dims;
+  for (size_t d = 0; d < start.size(); ++d) {
+    const int64_t size = operand.shape[static_cast<int>(d)];
+    if (start[d] < 0 || start[d] > limit[d] || limit[d] > size) {  // C3
+      throw invalid_argument("slice: range of axis {}, got [{}, {}), expected within [0, {})", d,
+                             start[d], limit[d], size);
+    }
+    const int64_t length = limit[d] - start[d];
+    dims.push_back(length == 0 ? 0 : (length - 1) / strides[d] + 1);  // C5
+  }
+  return {{operand.dtype, Shape(std::move(dims))}};  // C1
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const auto& [start, limit, strides] = instruction.attrs<SliceAttrs>();
+  const Tensor& operand = operands[0];
+  Tensor result(instruction.type());
+  StridedView from = view_of(operand.shape());
+  for (size_t d = 0; d < start.size(); ++d) {
+    from.offset += start[d] * from.strides[d];
+    // A stride may be as large as 2^63 - 1 where one element is taken.
+    from.strides[d] *= result.dim(static_cast<int>(d)) > 1 ? strides[d] : 0;
+  }
+  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics slice_semantics;
+const OpSemantics slice_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

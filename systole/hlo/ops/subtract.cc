@@ -1,0 +1,17 @@
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+constexpr BinaryKernel kSubtract{
+    .floating = [](double x, double y) { return x - y; },
+    .complex = [](std::complex<double> x, std::complex<double> y) { return x - y; },
+    .bits = [](uint64_t x, uint64_t y, int) { return x - y; },
+};
+
+}  // namespace
+
+extern const OpSemantics subtract_semantics;
+const OpSemantics subtract_semantics = elementwise<kSubtract>();
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,39 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/index.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& operand = context.operand(0);
+  const Dims& permutation = context.get<TransposeAttrs>().permutation;
+  // C2: a permutation of the operand's axes.
+  check_count(context.opcode, "permutation", permutation.size(), operand.shape.rank());
+  check_axes(context.opcode, "permutation", permutation, operand.shape.rank());
+  check_unique(context.opcode, "permutation", permutation);
+  Dims dims;
+  for (const int64_t axis : permutation) {
+    dims.push_back(operand.shape[static_cast<int>(axis)]);  // C3
+  }
+  return {{operand.dtype, Shape(std::move(dims))}};  // C1
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const Tensor& operand = operands[0];
+  const Dims strides = operand.shape().strides();
+  StridedView from;
+  for (const int64_t axis : instruction.attrs<TransposeAttrs>().permutation) {
+    from.strides.push_back(strides[static_cast<size_t>(axis)]);
+  }
+  Tensor result(instruction.type());
+  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics transpose_semantics;
+const OpSemantics transpose_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

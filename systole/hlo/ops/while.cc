@@ -1,0 +1,34 @@
+#include "systole/hlo/evaluator.h"
+#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/signature.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const Computation& cond = *context.regions[0];
+  const Computation& body = *context.regions[1];
+  const std::vector<TensorType> types = types_of(context.operands);
+  const TensorType pred{DType::pred, {}};
+  check_types("while", "parameter types of cond", parameter_types(cond), types);    // C1
+  check_types("while", "result types of cond", result_types(cond), {&pred, 1});     // C1
+  check_types("while", "parameter types of body", parameter_types(body), types);    // C2
+  check_types("while", "result types of body", result_types(body), types);          // C2
+  return types;                                                                     // C3
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  std::vector<Tensor> state(operands.begin(), operands.end());
+  while (evaluator.run_region(instruction.region(0), state)[0].item<bool>()) {
+    state = evaluator.run_region(instruction.region(1), state);
+  }
+  return state;
+}
+
+}  // namespace
+
+extern const OpSemantics while_semantics;
+const OpSemantics while_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

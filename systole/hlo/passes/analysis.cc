@@ -1,0 +1,119 @@
+#include "systole/hlo/passes/analysis.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace systole::hlo {
+namespace {
+
+// A chain of calls longer than this is taken for a recursion.
+constexpr int kMaxCallDepth = 64;
+
+bool is_pure(const Instruction& instruction, int calls);
+
+bool is_pure(const Computation& computation, int calls) {
+  for (const Instruction* nested : computation.instructions()) {
+    const bool structure = nested->is(Opcode::parameter) || nested == computation.terminator();
+    if (!structure && !is_pure(*nested, calls)) return false;
+  }
+  return true;
+}
+
+bool is_pure(const Instruction& instruction, int calls) {
+  if (instruction.traits().has(kPinned | kSideEffect | kTerminator)) return false;
+  for (int i = 0; i < instruction.num_regions(); ++i) {
+    if (!is_pure(instruction.region(i), calls)) return false;
+  }
+  if (!instruction.is(Opcode::call)) return true;
+  const Module& module = instruction.parent().module();
+  const Computation* callee = module.find_function(instruction.attrs<CallAttrs>().callee);
+  return callee != nullptr && calls < kMaxCallDepth && is_pure(*callee, calls + 1);
+}
+
+class CaptureCollector {
+ public:
+  explicit CaptureCollector(const Instruction& root) : root_(root) {}
+
+  std::vector<Value> collect() {
+    visit_regions(root_);
+    return std::move(found_);
+  }
+
+ private:
+  void visit_regions(const Instruction& instruction) {
+    for (int i = 0; i < instruction.num_regions(); ++i) {
+      for (const Instruction* nested : instruction.region(i).instructions()) {
+        for (const Value& value : nested->operands()) visit(value);
+        visit_regions(*nested);
+      }
+    }
+  }
+
+  void visit(Value value) {
+    for (const Computation* c = &value.def->parent(); c->owner() != nullptr;
+         c = &c->owner()->parent()) {
+      if (c->owner() == &root_) return;
+    }
+    if (seen_.insert(value).second) found_.push_back(value);
+  }
+
+  const Instruction& root_;
+  std::unordered_set<Value, ValueHash> seen_;
+  std::vector<Value> found_;
+};
+
+void collect_regions(const Computation& computation, std::vector<Computation*>& all) {
+  for (const Instruction* instruction : computation.instructions()) {
+    for (int i = 0; i < instruction->num_regions(); ++i) {
+      all.push_back(&instruction->region(i));
+      collect_regions(instruction->region(i), all);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_pure(const Instruction& instruction) { return is_pure(instruction, 0); }
+
+bool is_dead(const Instruction& instruction) { return instruction.unused() && is_pure(instruction); }
+
+std::vector<Value> captures(const Instruction& instruction) {
+  if (instruction.num_regions() == 0) return {};
+  return CaptureCollector(instruction).collect();
+}
+
+std::vector<Computation*> all_computations(const Module& module) {
+  std::vector<Computation*> all;
+  for (const auto& function : module.functions()) {
+    all.push_back(function.get());
+    collect_regions(*function, all);
+  }
+  return all;
+}
+
+Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computation& into,
+                              Instruction* before) {
+  std::vector<Value> operands;
+  for (const Value& operand : source.operands()) {
+    const auto found = map.find(operand);
+    operands.push_back(found == map.end() ? operand : found->second);
+  }
+  Instruction* copy = into.insert(source.opcode(), std::move(operands),
+                                  {source.results().begin(), source.results().end()},
+                                  source.attrs(), before);
+  copy->set_metadata(source.metadata());
+  for (int i = 0; i < source.num_regions(); ++i) copy->add_region().clone_from(source.region(i), map);
+  for (int i = 0; i < source.num_results(); ++i) {
+    map[{const_cast<Instruction*>(&source), i}] = copy->result(i);
+  }
+  return copy;
+}
+
+void replace_and_erase(Instruction& instruction, std::span<const Value> values) {
+  for (int i = 0; i < instruction.num_results(); ++i) {
+    Computation::replace_all_uses(instruction.result(i), values[static_cast<size_t>(i)]);
+  }
+  instruction.parent().erase(&instruction);
+}
+
+}  // namespace systole::hlo

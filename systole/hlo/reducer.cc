@@ -1,0 +1,179 @@
+#include "systole/hlo/reducer.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "systole/hlo/builder.h"
+
+namespace systole::hlo {
+namespace {
+
+template <class A>
+struct Row {
+  Opcode opcode;
+  A (*combine)(A, A);
+};
+
+template <class A>
+A wrapping(uint64_t bits) {
+  return static_cast<A>(bits);
+}
+
+template <class A>
+constexpr Row<A> kBitwiseRows[] = {
+    {Opcode::and_, [](A a, A b) -> A { return a & b; }},
+    {Opcode::or_, [](A a, A b) -> A { return a | b; }},
+    {Opcode::xor_, [](A a, A b) -> A { return a ^ b; }},
+    {Opcode::maximum, [](A a, A b) -> A { return a > b ? a : b; }},
+    {Opcode::minimum, [](A a, A b) -> A { return a < b ? a : b; }},
+    {Opcode::add,
+     [](A a, A b) -> A {
+       // On pred, add is `or` and multiply is `and`; signed overflow wraps.
+       if constexpr (std::is_same_v<A, bool>) return a || b;
+       return wrapping<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+     }},
+    {Opcode::multiply,
+     [](A a, A b) -> A {
+       if constexpr (std::is_same_v<A, bool>) return a && b;
+       return wrapping<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+     }},
+};
+
+// IEEE-754 maximum and minimum: NaN if either is NaN; -0 is below +0.
+template <class A>
+constexpr Row<A> kFloatRows[] = {
+    {Opcode::add, [](A a, A b) { return a + b; }},
+    {Opcode::multiply, [](A a, A b) { return a * b; }},
+    {Opcode::maximum,
+     [](A a, A b) {
+       if (a > b || std::isnan(a)) return a;
+       return a == b && !std::signbit(a) ? a : b;
+     }},
+    {Opcode::minimum,
+     [](A a, A b) {
+       if (a < b || std::isnan(a)) return a;
+       return a == b && std::signbit(a) ? a : b;
+     }},
+};
+
+template <class A>
+constexpr Row<A> kComplexRows[] = {
+    {Opcode::add, [](A a, A b) { return a + b; }},
+    {Opcode::multiply, [](A a, A b) { return a * b; }},
+};
+
+template <class A>
+std::span<const Row<A>> rows() {
+  if constexpr (std::is_integral_v<A>) {
+    return kBitwiseRows<A>;
+  } else if constexpr (std::is_floating_point_v<A>) {
+    return kFloatRows<A>;
+  } else {
+    return kComplexRows<A>;
+  }
+}
+
+template <class T>
+Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), const Tensor& input,
+                    const Tensor& initial_value, const TensorType& type,
+                    std::span<const int64_t> extents, const StridedView& from,
+                    const StridedView& to) {
+  using A = Accumulator<T>;
+  Tensor result(type);
+  const auto count = static_cast<size_t>(result.num_elements());
+  const auto accumulators = std::make_unique_for_overwrite<A[]>(count);
+  std::fill_n(accumulators.get(), count, convert_element<A>(initial_value.data<T>()[0]));
+  const T* const elements = input.data<T>().data();
+  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
+    const T* x = elements + offsets[0];
+    A* y = accumulators.get() + offsets[1];
+    for (int64_t i = 0; i < n; ++i, x += steps[0], y += steps[1]) {
+      *y = combine(*y, convert_element<A>(*x));
+    }
+  });
+  const std::span<T> out = result.data<T>();
+  for (size_t i = 0; i < count; ++i) out[i] = convert_element<T>(accumulators[i]);
+  return result;
+}
+
+std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evaluator& evaluator,
+                                     std::span<const Tensor> inputs,
+                                     std::span<const Tensor> initial_values,
+                                     std::span<const int64_t> extents, const StridedView& from,
+                                     const StridedView& to) {
+  std::vector<Tensor> results;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    results.emplace_back(instruction.results()[k]);
+    fill(results[k], initial_values[k]);
+  }
+  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t source = offsets[0] + i * steps[0];
+      const int64_t target = offsets[1] + i * steps[1];
+      std::vector<Tensor> arguments;
+      for (const Tensor& result : results) arguments.push_back(element(result, target));
+      for (const Tensor& input : inputs) arguments.push_back(element(input, source));
+      const std::vector<Tensor> combined = evaluator.run_region(instruction.region(), arguments);
+      for (size_t k = 0; k < results.size(); ++k) set_element(results[k], target, combined[k]);
+    }
+  });
+  return results;
+}
+
+}  // namespace
+
+template <class A>
+A (*combiner_of(const Computation& region))(A, A) {
+  const std::optional<Opcode> opcode = match_reducer(region);
+  if (!opcode) return nullptr;
+  for (const Row<A>& row : rows<A>()) {
+    if (row.opcode == *opcode) return row.combine;
+  }
+  return nullptr;
+}
+template bool (*combiner_of(const Computation&))(bool, bool);
+template int64_t (*combiner_of(const Computation&))(int64_t, int64_t);
+template uint64_t (*combiner_of(const Computation&))(uint64_t, uint64_t);
+template float (*combiner_of(const Computation&))(float, float);
+template double (*combiner_of(const Computation&))(double, double);
+template std::complex<double> (*combiner_of(const Computation&))(std::complex<double>,
+                                                                 std::complex<double>);
+
+std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluator& evaluator,
+                                   std::span<const Tensor> inputs,
+                                   std::span<const Tensor> initial_values,
+                                   std::span<const int64_t> extents, const StridedView& from,
+                                   const StridedView& to) {
+  std::vector<Tensor> promoted;
+  std::vector<Tensor> promoted_initial;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const DType dtype = instruction.results()[k].dtype;
+    promoted.push_back(inputs[k].cast(dtype));
+    promoted_initial.push_back(initial_values[k].cast(dtype));
+  }
+  if (inputs.size() == 1) {
+    const TensorType& type = instruction.type();
+    Tensor result = visit_dtype(type.dtype, [&]<class T>() {
+      const auto combine = combiner_of<Accumulator<T>>(instruction.region());
+      if (combine == nullptr) return Tensor();
+      return reduce_typed<T>(combine, promoted[0], promoted_initial[0], type, extents, from, to);
+    });
+    if (result.valid()) return {result};
+  }
+  return reduce_by_region(instruction, evaluator, promoted, promoted_initial, extents, from, to);
+}
+
+Tensor element(const Tensor& tensor, int64_t offset) {
+  Tensor scalar(tensor.dtype(), {});
+  const auto size = static_cast<size_t>(size_of(tensor.dtype()));
+  std::memcpy(scalar.raw(), static_cast<const std::byte*>(tensor.raw()) + offset * size, size);
+  return scalar;
+}
+
+void set_element(Tensor& tensor, int64_t offset, const Tensor& scalar) {
+  const auto size = static_cast<size_t>(size_of(tensor.dtype()));
+  std::memcpy(static_cast<std::byte*>(tensor.raw()) + offset * size, scalar.raw(), size);
+}
+
+}  // namespace systole::hlo

@@ -1,0 +1,138 @@
+#include "systole/session/program.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace systole {
+namespace {
+
+template <class T>
+using Small = absl::InlinedVector<T, 24>;
+
+std::vector<Output> outputs_of(std::span<const FetchKey> fetches) {
+  std::vector<Output> outputs;
+  for (const FetchKey& fetch : fetches) {
+    if (!fetch.is_operation()) outputs.emplace_back(fetch.node, fetch.index);
+  }
+  return outputs;
+}
+
+std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
+  std::vector<Node*> targets;
+  for (const FetchKey& fetch : fetches) {
+    if (fetch.is_operation()) targets.push_back(fetch.node);
+  }
+  return targets;
+}
+
+}  // namespace
+
+std::string ProgramKey::to_string() const {
+  std::string text = "fetch [";
+  for (const FetchKey& fetch : fetches) {
+    if (text.back() != '[') text += ", ";
+    text += fetch.node->name();
+  }
+  text += "]";
+  for (const Feed& feed : feeds) text += fmt::format(", feed {} = {}", feed.output.name(), feed.type);
+  return text;
+}
+
+Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
+                 const runtime::CompileOptions& options, SessionState& state)
+    : key_(std::move(key)) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Output> fed;
+  for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
+  host_plan_ = plan_host_ops(key_.fetches, fed);
+  if (host_plan_ == nullptr) {
+    SpecializedProgram program = specialize(graph, outputs_of(key_.fetches), targets_of(key_.fetches), key_.feeds);
+    executable_ = client.compile(*program.module, options);
+    bind(program, state);
+  }
+  compile_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Program::bind(const SpecializedProgram& program, SessionState& state) {
+  for (size_t i = 0; i < program.variables.size(); ++i) {
+    const Node* handle = program.variables[i];
+    if (program.variable_read[i]) reads_.push_back({&state.slot(handle), handle});
+  }
+  const auto num_fetched = static_cast<int>(outputs_of(key_.fetches).size());
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    const int result = num_fetched + static_cast<int>(i);
+    const Node* handle = program.variables[static_cast<size_t>(program.updated[i])];
+    const bool in_place = std::ranges::any_of(program.module->aliases,
+                                              [&](const auto& alias) { return alias.result == result; });
+    updates_.push_back({&state.slot(handle), in_place});
+  }
+  for (const Node* node : program.random_nodes) run_counts_.push_back(&state.run_count(node));
+  if (!run_counts_.empty()) {
+    random_state_ = Tensor(DType::u64, {static_cast<int64_t>(run_counts_.size()) + 1});
+    random_state_.data<uint64_t>()[0] = state.entropy();
+  }
+  checks_ = program.checks;
+  exclusive_ = !updates_.empty() || !run_counts_.empty();
+}
+
+bool Program::matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const {
+  if (fetches.size() != key_.fetches.size() || feeds.size() != key_.feeds.size()) return false;
+  if (!std::equal(fetches.begin(), fetches.end(), key_.fetches.begin())) return false;
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Feed& feed = key_.feeds[i];
+    if (!(feed.output == feeds.keys[i]) || feed.type.dtype != feeds.values[i]->dtype() ||
+        feed.type.shape != feeds.values[i]->shape()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Program::advance_random_state() const {
+  const std::span<uint64_t> state = random_state_.data<uint64_t>();
+  for (size_t i = 0; i < run_counts_.size(); ++i) state[i + 1] = (*run_counts_[i])++;
+}
+
+void Program::throw_failed_checks(std::span<const Tensor> flags) const {
+  for (size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i].item<bool>()) throw Error(checks_[i].code, checks_[i].message);
+  }
+}
+
+void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
+  Small<runtime::Argument> arguments;
+  for (const VariableUse& use : reads_) {
+    if (use.slot->buffer == nullptr) {
+      throw failed_precondition(
+          "Attempting to use uninitialized value {}: run global_variables_initializer() first, {}",
+          use.handle->name(), use.handle->describe());
+    }
+    arguments.push_back({.buffer = use.slot->buffer.get()});
+  }
+  for (const Tensor* value : feeds.values) arguments.push_back({.host = value});
+  if (!run_counts_.empty()) {
+    advance_random_state();
+    arguments.push_back({.host = &random_state_});
+  }
+
+  Small<runtime::Result> results;
+  for (size_t i = 0; i < key_.fetches.size(); ++i) {
+    if (!key_.fetches[i].is_operation()) results.push_back({.host = &fetched[i]});
+  }
+  Small<std::unique_ptr<runtime::Buffer>> updated(updates_.size());
+  for (size_t i = 0; i < updates_.size(); ++i) {
+    results.push_back(updates_[i].in_place ? runtime::Result{} : runtime::Result{.device = &updated[i]});
+  }
+  Small<Tensor> flags(checks_.size());
+  for (Tensor& flag : flags) results.push_back({.host = &flag});
+
+  executable_->execute(arguments, results);
+  throw_failed_checks(flags);
+  for (size_t i = 0; i < updates_.size(); ++i) {
+    if (!updates_[i].in_place) updates_[i].slot->buffer = std::move(updated[i]);
+  }
+}
+
+}  // namespace systole

@@ -1,0 +1,94 @@
+// A compiled program of a session: one set of fetches, fed tensors and fed types.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/graph/graph.h"
+#include "systole/graph/specialize.h"
+#include "systole/runtime/client.h"
+#include "systole/session/feeds.h"
+#include "systole/session/host_executor.h"
+
+namespace systole {
+
+// Where a session keeps a variable between runs; empty until it is initialised.
+struct VariableSlot {
+  std::unique_ptr<runtime::Buffer> buffer;
+};
+
+// The state of a session that programs point into. Entries are never removed while the session is open, so that
+// their addresses stay.
+class SessionState {
+ public:
+  explicit SessionState(uint64_t entropy) : entropy_(entropy) {}
+
+  VariableSlot& slot(const Node* handle) { return variables_[handle]; }
+  uint64_t& run_count(const Node* random_node) { return run_counts_[random_node]; }
+  uint64_t entropy() const { return entropy_; }
+
+ private:
+  uint64_t entropy_;
+  std::unordered_map<const Node*, VariableSlot> variables_;
+  std::unordered_map<const Node*, uint64_t> run_counts_;
+};
+
+// What a program is made for.
+struct ProgramKey {
+  std::vector<FetchKey> fetches;
+  std::vector<Feed> feeds;
+
+  std::string to_string() const;  // "fetch [train], feed X: f32[1,5]"
+};
+
+// Immutable once made; what a run changes lies in SessionState.
+class Program {
+ public:
+  // Specialises and compiles. Errors: see specialize() and Client::compile().
+  Program(const Graph& graph, ProgramKey key, runtime::Client& client,
+          const runtime::CompileOptions& options, SessionState& state);
+
+  const ProgramKey& key() const { return key_; }
+  bool matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
+  // Whether runs must take turns: it updates variables or counts random draws.
+  bool exclusive() const { return exclusive_; }
+  // Host ops to run first; null for nearly all programs.
+  const HostPlan* host_plan() const { return host_plan_.get(); }
+  double compile_seconds() const { return compile_seconds_; }
+
+  // Runs the device part. `fetched` has one tensor a fetch and is written in place where its memory fits; those of
+  // operations are left alone. REQUIRES: the session's lock, exclusive when exclusive() says so.
+  // Errors: FAILED_PRECONDITION for an uninitialised variable; a failed check's own.
+  void run(const FeedValues& feeds, std::span<Tensor> fetched) const;
+
+ private:
+  struct VariableUse {
+    VariableSlot* slot;
+    const Node* handle;
+  };
+  struct Update {
+    VariableSlot* slot;
+    bool in_place;  // the backend wrote it over the argument
+  };
+
+  void bind(const SpecializedProgram& program, SessionState& state);
+  void advance_random_state() const;
+  void throw_failed_checks(std::span<const Tensor> flags) const;
+
+  ProgramKey key_;
+  std::unique_ptr<HostPlan> host_plan_;
+  std::unique_ptr<runtime::Executable> executable_;
+  std::vector<VariableUse> reads_;
+  std::vector<Update> updates_;
+  std::vector<uint64_t*> run_counts_;
+  mutable Tensor random_state_;  // changed under the exclusive lock
+  std::vector<SpecializedProgram::Check> checks_;
+  bool exclusive_ = false;
+  double compile_seconds_ = 0;
+};
+
+}  // namespace systole

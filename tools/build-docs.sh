@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Checks the links of the Markdown pages, then writes the API pages to build/docs/html. Doxygen's warnings are listed at the end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python3 tools/check_docs.py
+mkdir -p build/docs
+doxygen docs/Doxyfile
+warnings=$(wc -l <build/docs/warnings.txt)
+sed "s,$PWD/,," build/docs/warnings.txt
+echo "docs: build/docs/html/index.html, $warnings lines of warnings"

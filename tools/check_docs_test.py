@@ -1,0 +1,34 @@
+"""Tests of check_docs.py."""
+
+import unittest
+
+import check_docs
+
+PAGES = {"docs/a.md": "# One title\n\n## `code`, and more\n", "README.md": ""}
+
+
+def problems(text, path="docs/b.md"):
+    return check_docs.broken_links(path, text, lambda p: p in PAGES or p == "docs", PAGES.__getitem__)
+
+
+class CheckDocsTest(unittest.TestCase):
+    def test_links_that_lead_somewhere(self):
+        text = "# B\n[x](a.md) [y](../README.md) [z](a.md#one-title) [w](#b) [v](https://e.org/x) [u](a.md#code-and-more)"
+        self.assertEqual(problems(text), [])
+
+    def test_links_that_do_not(self):
+        self.assertEqual(problems("[x](c.md)"), ["docs/b.md: the link 'c.md' leads nowhere"])
+        self.assertEqual(problems("![picture](c.png)"), ["docs/b.md: the link 'c.png' leads nowhere"])
+        self.assertEqual(problems("[x](a.md#two)"), ["docs/b.md: 'a.md#two': no such heading"])
+        self.assertEqual(problems("[x](#none)"), ["docs/b.md: '#none': no such heading"])
+
+    def test_code_holds_no_links(self):
+        self.assertEqual(problems("`[](const X& x)` and\n```\n[x](c.md)\n```\n"), [])
+
+    def test_folders_without_readme(self):
+        paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]
+        self.assertEqual(check_docs.folders_without_readme(paths), ["b/c"])
+
+
+if __name__ == "__main__":
+    unittest.main()

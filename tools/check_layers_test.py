@@ -1,0 +1,66 @@
+"""Tests of check_layers.py."""
+
+import unittest
+
+import check_layers
+
+TABLE = check_layers.parse_table("""
+# a comment
+base:
+hlo: base
+runtime: base hlo     # another
+backends/*: base hlo runtime
+graph: base hlo
+umbrella: *
+apps: *
+apps/dashboard: base
+""")
+
+
+class CheckLayersTest(unittest.TestCase):
+    def problems(self, path, *names):
+        return check_layers.check([path], TABLE, lambda _: list(enumerate(names, 1)))
+
+    def test_layer_of_a_path(self):
+        for path, layer in [("systole/hlo/ops/add.cc", "hlo"), ("systole/backends/cpu/x.h", "backends/cpu"),
+                            ("systole/systole.h", "umbrella"), ("apps/systole/main.cc", "apps"),
+                            ("apps/dashboard/page.cc", "apps/dashboard"), ("systole/new/x.h", None)]:
+            self.assertEqual(check_layers.layer_of(path, TABLE), layer, path)
+
+    def test_allowed_includes(self):
+        self.assertEqual(self.problems("systole/graph/a.cc", "systole/graph/a.h", "systole/hlo/module.h"), [])
+        self.assertEqual(self.problems("systole/backends/cpu/a.cc", "systole/backends/cpu/b.h"), [])
+        self.assertEqual(self.problems("apps/systole/a.cc", "systole/systole.h", "systole/graph/a.h"), [])
+
+    def test_upwards(self):
+        self.assertEqual(self.problems("systole/hlo/a.cc", "systole/base/x.h", "systole/graph/a.h"),
+                         ['systole/hlo/a.cc:2: hlo may not include "systole/graph/a.h" (graph)'])
+
+    def test_siblings(self):
+        self.assertIn("may not include", self.problems("systole/backends/cpu/a.cc", "systole/backends/tpu_v1/b.h")[0])
+
+    def test_backends_from_above(self):
+        for path in ["systole/graph/a.cc", "apps/systole/main.cc", "systole/systole.h"]:
+            self.assertIn("may not include", self.problems(path, "systole/backends/cpu/b.h")[0])
+
+    def test_a_narrow_app(self):
+        self.assertIn("may not include", self.problems("apps/dashboard/a.cc", "systole/hlo/module.h")[0])
+
+    def test_unknown_folders_and_relative_includes(self):
+        self.assertIn("no line in", self.problems("systole/new/a.cc")[0])
+        self.assertIn("no such layer", self.problems("systole/hlo/a.cc", "systole/new/x.h")[0])
+        self.assertIn("from the repository root", self.problems("systole/hlo/a.cc", "module.h")[0])
+
+    def test_bad_tables(self):
+        for text in ["base", "base:\nbase:", "hlo: base"]:
+            with self.assertRaises(ValueError):
+                check_layers.parse_table(text)
+
+    def test_cycle(self):
+        self.assertIsNone(check_layers.find_cycle(TABLE))
+        cycle = check_layers.find_cycle(check_layers.parse_table("a: b\nb: c\nc: a\nd:"))
+        self.assertEqual(cycle, ["a", "b", "c", "a"])
+
+
+if __name__ == "__main__":
+    unittest.main()

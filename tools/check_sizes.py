@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks sizes and the few textual rules of our C++: files of at most 800 lines, functions of at most 60, headers with
+`#pragma once` and without `using namespace`.
+
+How a function is found: comments and literals are blanked, then braces are matched. A `{` opens a function when the
+text before it, back to the last `;`, `{`, `}` or label, has a parameter list and no `=` outside it, and is no control
+statement, namespace or type. Lambdas at namespace scope (in a table) count as functions, those inside a function count
+to it. Length is the number of lines that hold code, from the line of its opening brace to the closing one: blank lines and comments are
+free. Tables (*.def) have no limit."""
+
+import re
+
+import sources
+
+MAX_FILE_LINES = 800
+MAX_FUNCTION_LINES = 60
+
+LITERALS = re.compile(r'''//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+\'''',
+                      re.S)
+NOT_FUNCTION = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+|export\s+)?"
+                          r"(?:namespace|class|struct|enum|union|extern)\b", re.S)
+
+
+def blank(text):
+    """The text with comments and literals replaced by spaces; line breaks stay."""
+    return LITERALS.sub(lambda m: re.sub(r"[^\n]", " ", m.group()) if m.group().startswith("/")
+                        else re.sub(r"[^\n]", "_", m.group()), text)
+
+
+def opens_function(head):
+    """Whether a `{` after `head`, outside of any function, opens the body of a function or a lambda."""
+    head = re.sub(r"^\s*(?:#[^\n]*\n\s*)+", "", head)
+    if re.search(r"\[[^\[\]]*\]\s*(?:\([^{}]*\)\s*)?(?:mutable\s*)?(?:noexcept\s*)?(?:->[^{}=]*)?$", head):
+        return True  # a lambda
+    if NOT_FUNCTION.match(head) or "(" not in head:
+        return False
+    outside = re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", head)))
+    outside = re.sub(r"operator\s*[^\s\w(]+", "", outside)
+    return not re.search(r"(?<![<>=!])=(?!=)", outside) and outside.count("(") <= outside.count(")")
+
+
+def functions(text):
+    """(first line, number of lines with code) of every outermost function, from 1."""
+    text = blank(text)
+    code_lines = [0]
+    for line in text.split("\n"):
+        code_lines.append(code_lines[-1] + bool(line.strip()))
+    stack, found, start, line = [], [], 0, 1
+    for position, char in enumerate(text):
+        if char == "\n":
+            line += 1
+        elif char == "{":
+            inside = any(is_function for is_function, _ in stack)
+            stack.append((not inside and opens_function(text[start:position]), line))
+            start = position + 1
+        elif char == "}" and stack:
+            is_function, first = stack.pop()
+            if is_function:
+                found.append((first, code_lines[line] - code_lines[first - 1]))
+            start = position + 1
+        elif char == ";":
+            start = position + 1
+    return found
+
+
+def check_text(path, text):
+    """Problems of one file."""
+    problems = []
+    lines = text.count("\n")
+    if lines > MAX_FILE_LINES and not path.endswith(".def"):
+        problems.append(f"{path}: {lines} lines, expected at most {MAX_FILE_LINES}")
+    if path.endswith(".h"):
+        if "#pragma once" not in text:
+            problems.append(f"{path}: no #pragma once")
+        for match in re.finditer(r"^\s*using\s+namespace\b", blank(text), re.M):
+            number = text.count("\n", 0, match.end()) + 1
+            problems.append(f"{path}:{number}: using namespace in a header")
+    if path.endswith(sources.CPP):
+        for first, length in functions(text):
+            if length > MAX_FUNCTION_LINES:
+                problems.append(f"{path}:{first}: a function of {length} lines, expected at most {MAX_FUNCTION_LINES}")
+    return problems
+
+
+def main():
+    paths = sources.files(suffixes=(".h", ".cc", ".def"))
+    problems = [p for path in paths for p in check_text(path, (sources.ROOT / path).read_text(errors="replace"))]
+    sources.finish("sizes", problems, len(paths))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that Systole needs and that are missing. Touches nothing, and no network, when all
+# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) lint docs peers
+set -euo pipefail
+
+# group  package              why
+packages='
+build    g++                  the compiler: C++20, and its sanitizers
+build    cmake                the build description
+build    ninja-build          runs the build
+build    python3              the check tools of tools/ and their tests
+build    llvm-19-dev          just-in-time compilation of fused loops (CPU backend)
+build    libdnnl-dev          oneDNN: matmul, convolution and pooling at the speed of the machine
+build    libsleef-dev         vector math functions within 1 ULP
+build    libabsl-dev          flat_hash_map and InlinedVector
+build    libfmt-dev           text formatting
+build    libspdlog-dev        logs
+build    nlohmann-json3-dev   JSON
+build    libcli11-dev         the command line
+build    libgtest-dev         tests
+build    libgmock-dev         matchers of the tests
+build    librapidcheck-dev    tests over random inputs
+build    libbenchmark-dev     benchmarks
+lint     git                  finds what changed
+lint     g++                  compiles every header alone
+lint     python3              the checks of tools/
+lint     clang-format         the layout of the code
+lint     clang-tidy           its habits
+docs     doxygen              the API pages
+docs     python3              checks the links
+peers    libtorch-dev         the peer that `make bench-peers` races
+'
+
+list=
+[ "${1-}" = --list ] && { list=1; shift; }
+[ $# -gt 0 ] || set -- build
+for group in "$@"; do
+  grep -q "^$group " <<<"$packages" || { echo "install-deps: no group '$group'; see the head of $0" >&2; exit 2; }
+done
+wanted=$(for group in "$@"; do awk -v g="$group" '$1 == g { print $2 }' <<<"$packages"; done | sort -u)
+[ -z "$list" ] || { echo "$wanted"; exit 0; }
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "install-deps: this is not a Debian system. Needed, by Debian's names:" $wanted >&2
+  exit 0
+fi
+missing=
+for package in $wanted; do
+  status=$(dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null || true)
+  grep -q '^installed$' <<<"$status" || missing+=" $package"
+done
+[ -n "$missing" ] || exit 0
+
+root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install-deps: these packages are missing, and installing them needs root (no sudo here). As root, run:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
+    exit 1
+  fi
+  root=(sudo)
+fi
+echo "install-deps: installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q "$@" >"$log" 2>&1; }
+if ! { apt update && apt install -y --no-install-recommends $missing; }; then
+  tail -n 15 "$log" >&2
+  echo "install-deps: apt-get could not install$missing (its last words are above). Is there a network, and is this Debian 12?" >&2
+  exit 1
+fi
