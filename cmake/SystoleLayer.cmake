@@ -2,7 +2,8 @@
 #               [GENERATED <file>...] [NO_SANITIZE])
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
-#   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests
+#   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
+#   systole_<name>_testing            static library of the *.cc in testing/, for the layer's tests and those above it
 #   <name>_test                       one executable of every *_test.cc below the folder
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
 # the tests only. GENERATED adds sources made at configure time. Tests of a layer with NO_SANITIZE are left out of
@@ -17,6 +18,15 @@ target_link_libraries(systole_pch PRIVATE systole_flags fmt::fmt)
 if(SYSTOLE_TESTS)
   find_package(GTest REQUIRED CONFIG)
   find_package(rapidcheck REQUIRED CONFIG)
+  # Tests have one of their own, with GoogleTest. Their own code is compiled with little optimisation: it saves half of
+  # the time that compiling them takes.
+  add_library(systole_test_flags INTERFACE)
+  target_compile_options(systole_test_flags INTERFACE $<$<CONFIG:Release>:-O1>
+                                                      $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_link_libraries(systole_test_flags INTERFACE systole_flags fmt::fmt GTest::gmock GTest::gtest)
+  add_library(systole_test_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
+  target_precompile_headers(systole_test_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/test_pch.h")
+  target_link_libraries(systole_test_pch PRIVATE systole_test_flags)
   add_custom_target(core_tests COMMENT "All tests that sanitizer builds run")
 endif()
 
@@ -41,8 +51,8 @@ function(systole_test name)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main)
-  systole_configure_target(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} systole_test_flags GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM systole_test_pch)
   if(NOT arg_NO_SANITIZE)
     add_dependencies(core_tests ${name})
   endif()
@@ -70,6 +80,9 @@ function(systole_layer name)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(testing ${sources})
+  list(FILTER testing INCLUDE REGEX "/testing/")
+  list(FILTER sources EXCLUDE REGEX "/testing/")
   list(APPEND sources ${arg_GENERATED})
 
   set(libs ${arg_LIBS})
@@ -92,9 +105,17 @@ function(systole_layer name)
   target_link_libraries(systole_${name} ${visibility} ${libs})
   set_property(GLOBAL APPEND PROPERTY SYSTOLE_LAYERS systole_${name})
 
+  set(testing_lib "")
+  if(SYSTOLE_TESTS AND testing)
+    set(testing_lib systole_${name}_testing)
+    add_library(${testing_lib} STATIC EXCLUDE_FROM_ALL ${testing})
+    systole_configure_target(${testing_lib})
+    target_link_libraries(${testing_lib} PUBLIC systole_${name} GTest::gmock)
+  endif()
+
   set(no_sanitize "")
   if(arg_NO_SANITIZE)
     set(no_sanitize NO_SANITIZE)
   endif()
-  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${arg_TEST_LIBS} ${no_sanitize})
+  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${no_sanitize})
 endfunction()

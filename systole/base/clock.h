@@ -22,8 +22,8 @@ class Clock {
 // The clock of this machine. It lives until the process ends.
 Clock& real_clock();
 
-// A clock that moves only when told to: by advance, or by sleep, which advances it and returns at once.
-// It starts at the Unix epoch.
+// A clock that moves only when told to: by advance, or by sleep, which advances it and returns at
+// once. It starts at the Unix epoch.
 class FakeClock final : public Clock {
  public:
   std::chrono::system_clock::time_point now() override;

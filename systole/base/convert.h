@@ -37,7 +37,8 @@ struct IntegerRange<uint4> {
 template <class To, class Float>
 To saturate(Float value) {
   using Range = IntegerRange<To>;
-  // highest + 1 is a power of two, which every floating type holds exactly; highest itself may not be.
+  // highest + 1 is a power of two, which every floating type holds exactly; highest itself may not
+  // be.
   constexpr Float kEnd = static_cast<Float>(Range::highest / 2 + 1) * 2;
   if (std::isnan(value)) return To(0);
   if (value >= kEnd) return To(Range::highest);

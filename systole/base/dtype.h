@@ -14,7 +14,8 @@
 
 namespace systole {
 
-// Names are StableHLO's in lower case; `tf_name` gives TensorFlow's. The values are not stored in files.
+// Names are StableHLO's in lower case; `tf_name` gives TensorFlow's. The values are not stored in
+// files.
 enum class DType : uint8_t {
   invalid,
   pred,
@@ -32,8 +33,8 @@ enum class DType : uint8_t {
   bf16,
   f32,
   f64,
-  c64,   // complex of two f32
-  c128,  // complex of two f64
+  c64,       // complex of two f32
+  c128,      // complex of two f64
   string,    // host only
   resource,  // a handle to a variable: never has a value of its own
   token,     // orders side effects in HLO; has no value
@@ -70,8 +71,8 @@ std::optional<DType> dtype_from_mlir(std::string_view name);
 // "float32", "float", "tf.float32"... Errors: INVALID_ARGUMENT names what is unknown.
 DType dtype_from_tf(std::string_view name);
 
-// Maps a C++ element type to its dtype: dtype_of<float>() == DType::f32. bool is pred; s4 and u4 have the
-// element types int4 and uint4.
+// Maps a C++ element type to its dtype: dtype_of<float>() == DType::f32. bool is pred; s4 and u4
+// have the element types int4 and uint4.
 struct int4 {
   int8_t value = 0;
   int4() = default;
@@ -87,24 +88,78 @@ struct uint4 {
 
 template <class T>
 constexpr DType dtype_of() = delete;
-template <> constexpr DType dtype_of<bool>() { return DType::pred; }
-template <> constexpr DType dtype_of<int4>() { return DType::s4; }
-template <> constexpr DType dtype_of<int8_t>() { return DType::s8; }
-template <> constexpr DType dtype_of<int16_t>() { return DType::s16; }
-template <> constexpr DType dtype_of<int32_t>() { return DType::s32; }
-template <> constexpr DType dtype_of<int64_t>() { return DType::s64; }
-template <> constexpr DType dtype_of<uint4>() { return DType::u4; }
-template <> constexpr DType dtype_of<uint8_t>() { return DType::u8; }
-template <> constexpr DType dtype_of<uint16_t>() { return DType::u16; }
-template <> constexpr DType dtype_of<uint32_t>() { return DType::u32; }
-template <> constexpr DType dtype_of<uint64_t>() { return DType::u64; }
-template <> constexpr DType dtype_of<float16>() { return DType::f16; }
-template <> constexpr DType dtype_of<bfloat16>() { return DType::bf16; }
-template <> constexpr DType dtype_of<float>() { return DType::f32; }
-template <> constexpr DType dtype_of<double>() { return DType::f64; }
-template <> constexpr DType dtype_of<std::complex<float>>() { return DType::c64; }
-template <> constexpr DType dtype_of<std::complex<double>>() { return DType::c128; }
-template <> constexpr DType dtype_of<std::string>() { return DType::string; }
+template <>
+constexpr DType dtype_of<bool>() {
+  return DType::pred;
+}
+template <>
+constexpr DType dtype_of<int4>() {
+  return DType::s4;
+}
+template <>
+constexpr DType dtype_of<int8_t>() {
+  return DType::s8;
+}
+template <>
+constexpr DType dtype_of<int16_t>() {
+  return DType::s16;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::s32;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::s64;
+}
+template <>
+constexpr DType dtype_of<uint4>() {
+  return DType::u4;
+}
+template <>
+constexpr DType dtype_of<uint8_t>() {
+  return DType::u8;
+}
+template <>
+constexpr DType dtype_of<uint16_t>() {
+  return DType::u16;
+}
+template <>
+constexpr DType dtype_of<uint32_t>() {
+  return DType::u32;
+}
+template <>
+constexpr DType dtype_of<uint64_t>() {
+  return DType::u64;
+}
+template <>
+constexpr DType dtype_of<float16>() {
+  return DType::f16;
+}
+template <>
+constexpr DType dtype_of<bfloat16>() {
+  return DType::bf16;
+}
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template <>
+constexpr DType dtype_of<std::complex<float>>() {
+  return DType::c64;
+}
+template <>
+constexpr DType dtype_of<std::complex<double>>() {
+  return DType::c128;
+}
+template <>
+constexpr DType dtype_of<std::string>() {
+  return DType::string;
+}
 
 // Calls f.template operator()<T>() with the element type of a numeric dtype:
 //   visit_dtype(t.dtype(), [&]<class T>() { ... t.data<T>() ... });
@@ -112,24 +167,42 @@ template <> constexpr DType dtype_of<std::string>() { return DType::string; }
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::pred: return f.template operator()<bool>();
-    case DType::s4: return f.template operator()<int4>();
-    case DType::s8: return f.template operator()<int8_t>();
-    case DType::s16: return f.template operator()<int16_t>();
-    case DType::s32: return f.template operator()<int32_t>();
-    case DType::s64: return f.template operator()<int64_t>();
-    case DType::u4: return f.template operator()<uint4>();
-    case DType::u8: return f.template operator()<uint8_t>();
-    case DType::u16: return f.template operator()<uint16_t>();
-    case DType::u32: return f.template operator()<uint32_t>();
-    case DType::u64: return f.template operator()<uint64_t>();
-    case DType::f16: return f.template operator()<float16>();
-    case DType::bf16: return f.template operator()<bfloat16>();
-    case DType::f32: return f.template operator()<float>();
-    case DType::f64: return f.template operator()<double>();
-    case DType::c64: return f.template operator()<std::complex<float>>();
-    case DType::c128: return f.template operator()<std::complex<double>>();
-    default: throw internal_error("visit_dtype: no element type for '{}'", to_string(dtype));
+    case DType::pred:
+      return f.template operator()<bool>();
+    case DType::s4:
+      return f.template operator()<int4>();
+    case DType::s8:
+      return f.template operator()<int8_t>();
+    case DType::s16:
+      return f.template operator()<int16_t>();
+    case DType::s32:
+      return f.template operator()<int32_t>();
+    case DType::s64:
+      return f.template operator()<int64_t>();
+    case DType::u4:
+      return f.template operator()<uint4>();
+    case DType::u8:
+      return f.template operator()<uint8_t>();
+    case DType::u16:
+      return f.template operator()<uint16_t>();
+    case DType::u32:
+      return f.template operator()<uint32_t>();
+    case DType::u64:
+      return f.template operator()<uint64_t>();
+    case DType::f16:
+      return f.template operator()<float16>();
+    case DType::bf16:
+      return f.template operator()<bfloat16>();
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::c64:
+      return f.template operator()<std::complex<float>>();
+    case DType::c128:
+      return f.template operator()<std::complex<double>>();
+    default:
+      throw internal_error("visit_dtype: no element type for '{}'", to_string(dtype));
   }
 }
 

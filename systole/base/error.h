@@ -42,7 +42,8 @@ class Error : public std::runtime_error {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same code with `context` (a node and its source line, a file and its offset) after the message.
+  // The same code with `context` (a node and its source line, a file and its offset) after the
+  // message.
   Error with_context(std::string_view context) const;
 
  private:

@@ -10,7 +10,8 @@
 namespace systole {
 namespace {
 
-// Unique among the processes that share a directory, also on several hosts where process ids repeat.
+// Unique among the processes that share a directory, also on several hosts where process ids
+// repeat.
 std::string temporary_name(const std::string& path) {
   static const uint32_t process = std::random_device{}();
   static std::atomic<uint64_t> counter{0};
@@ -30,7 +31,8 @@ AtomicFile::~AtomicFile() {
   file_.reset();
   try {
     file_system_.remove(temporary_);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
+  } catch (
+      const Error&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
   }
 }
 
@@ -50,8 +52,7 @@ void write_file_atomically(FileSystem& file_system, const std::string& path,
 
 void write_file_atomically(FileSystem& file_system, const std::string& path,
                            std::string_view contents) {
-  write_file_atomically(file_system, path,
-                        [&](WritableFile& file) { file.append(contents); });
+  write_file_atomically(file_system, path, [&](WritableFile& file) { file.append(contents); });
 }
 
 void read_exactly(const RandomAccessFile& file, uint64_t offset, size_t size, void* out) {

@@ -1,4 +1,5 @@
-// The one door to files. Code takes a FileSystem& from its caller; io/ has those of this machine and of memory.
+// The one door to files. Code takes a FileSystem& from its caller; io/ has those of this machine
+// and of memory.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
 
-  // Reads up to `size` bytes from `offset` into `out`. Returns how many: fewer than `size` only at the end of
-  // the file. Errors: those of the device, naming the file and the offset.
+  // Reads up to `size` bytes from `offset` into `out`. Returns how many: fewer than `size` only at
+  // the end of the file. Errors: those of the device, naming the file and the offset.
   virtual size_t read(uint64_t offset, size_t size, void* out) const = 0;
   // In bytes, at the time of the call.
   virtual uint64_t size() const = 0;
@@ -26,8 +27,8 @@ class RandomAccessFile {
   virtual const std::string& path() const = 0;
 };
 
-// A file opened for writing, from its begin on. Not thread-safe. After an error only destruction is left to do.
-// The destructor closes without reporting errors: call close() where they matter.
+// A file opened for writing, from its begin on. Not thread-safe. After an error only destruction is
+// left to do. The destructor closes without reporting errors: call close() where they matter.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
@@ -48,9 +49,10 @@ struct FileStat {
   int64_t modified_ns = 0;  // since the Unix epoch
 };
 
-// A tree of files. Thread-safe. Paths are separated by '/'; a relative path is relative to the working directory.
-// Errors of every method name the path: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION (a
-// directory where a file is needed, or the other way round), RESOURCE_EXHAUSTED (disk full), UNAVAILABLE.
+// A tree of files. Thread-safe. Paths are separated by '/'; a relative path is relative to the
+// working directory. Errors of every method name the path: NOT_FOUND, ALREADY_EXISTS,
+// PERMISSION_DENIED, FAILED_PRECONDITION (a directory where a file is needed, or the other way
+// round), RESOURCE_EXHAUSTED (disk full), UNAVAILABLE.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -64,15 +66,16 @@ class FileSystem {
   virtual std::vector<std::string> list(const std::string& directory) = 0;
   // With all parents; nothing happens when it is there.
   virtual void make_directories(const std::string& directory) = 0;
-  // Replaces a file `to` in one step: at any time `to` is the old or the new one, also after a power failure.
+  // Replaces a file `to` in one step: at any time `to` is the old or the new one, also after a
+  // power failure.
   virtual void rename(const std::string& from, const std::string& to) = 0;
   // A file or an empty directory.
   virtual void remove(const std::string& path) = 0;
 };
 
-// A file that appears under its name complete or not at all: written under a temporary name beside `path`,
-// synced and renamed by commit(). Without commit() the temporary file is removed and `path` is untouched.
-// Not thread-safe. `file_system` outlives it.
+// A file that appears under its name complete or not at all: written under a temporary name beside
+// `path`, synced and renamed by commit(). Without commit() the temporary file is removed and `path`
+// is untouched. Not thread-safe. `file_system` outlives it.
 class AtomicFile {
  public:
   AtomicFile(FileSystem& file_system, std::string path);
@@ -91,7 +94,8 @@ class AtomicFile {
   std::unique_ptr<WritableFile> file_;  // null once committed
 };
 
-// Writes a file as AtomicFile does. The second calls `write` for the contents; what it throws is passed on.
+// Writes a file as AtomicFile does. The second calls `write` for the contents; what it throws is
+// passed on.
 void write_file_atomically(FileSystem& file_system, const std::string& path,
                            std::string_view contents);
 void write_file_atomically(FileSystem& file_system, const std::string& path,

@@ -11,11 +11,13 @@ float16::float16(float value) {
   } else if (magnitude >= 0x47800000) {  // 65536 and above, or infinity
     bits = static_cast<uint16_t>(sign | 0x7c00);
   } else if (magnitude < 0x38800000) {
-    // Subnormal: adding 0.5 puts the result's unit in the last place at bit 0, rounded by the adder.
+    // Subnormal: adding 0.5 puts the result's unit in the last place at bit 0, rounded by the
+    // adder.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     bits = static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000));
   } else {
-    magnitude += 0xc8000fff + ((magnitude >> 13) & 1);  // rebias the exponent by -112, round to even
+    magnitude +=
+        0xc8000fff + ((magnitude >> 13) & 1);  // rebias the exponent by -112, round to even
     bits = static_cast<uint16_t>(sign | (magnitude >> 13));
   }
 }

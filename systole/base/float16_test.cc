@@ -12,8 +12,8 @@ namespace {
 double by_definition(uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 0x3ff;
-  const double magnitude = exponent == 0 ? std::ldexp(fraction, -24)
-                                         : std::ldexp(1024 + fraction, exponent - 25);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 

@@ -29,9 +29,9 @@ struct Logger {
   spdlog::logger out;
   std::atomic<LogLevel> level{LogLevel::info};
   std::mutex mutex;
-  std::set<std::string, std::less<>> said;                // guarded by mutex
-  std::unique_ptr<std::vector<std::string>> captured;     // guarded by mutex; null when not capturing
-  LogLevel level_before_capture = LogLevel::info;         // guarded by mutex
+  std::set<std::string, std::less<>> said;             // guarded by mutex
+  std::unique_ptr<std::vector<std::string>> captured;  // guarded by mutex; null when not capturing
+  LogLevel level_before_capture = LogLevel::info;      // guarded by mutex
 };
 
 Logger::Logger() : out("systole", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {

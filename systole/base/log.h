@@ -1,6 +1,7 @@
 // Messages to whoever runs the program, on stderr.
 //   log_info("{}: {} steps", name, steps);
-// SYSTOLE_LOG in the environment sets the least level shown: debug, info (the default), warning, error, off.
+// SYSTOLE_LOG in the environment sets the least level shown: debug, info (the default), warning,
+// error, off.
 #pragma once
 
 #include <fmt/core.h>
@@ -47,8 +48,9 @@ void log_once(LogLevel level, fmt::format_string<Args...> format, Args&&... args
   log_message_once(level, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// While it lives, messages of all threads and of every level but `off` are kept here in place of stderr, as
-// "warning: text", and log_message_once forgets what was said before. For tests; one at a time.
+// While it lives, messages of all threads and of every level but `off` are kept here in place of
+// stderr, as "warning: text", and log_message_once forgets what was said before. For tests; one at
+// a time.
 class LogCapture {
  public:
   LogCapture();

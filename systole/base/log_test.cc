@@ -16,7 +16,8 @@ TEST(LogTest, CapturesEveryLevel) {
   log_info("b");
   log_warning("c");
   log_error("{}", "d {}");
-  EXPECT_THAT(capture.messages(), ElementsAre("debug: a 1", "info: b", "warning: c", "error: d {}"));
+  EXPECT_THAT(capture.messages(),
+              ElementsAre("debug: a 1", "info: b", "warning: c", "error: d {}"));
 }
 
 TEST(LogTest, OnceMeansEachTextOnce) {

@@ -68,7 +68,8 @@ uint64_t RandomStream::next_below(uint64_t bound) {
   const uint64_t rejected_below = -bound % bound;
   while (true) {
     const Product product = static_cast<Product>(next_u64()) * bound;
-    if (static_cast<uint64_t>(product) >= rejected_below) return static_cast<uint64_t>(product >> 64);
+    if (static_cast<uint64_t>(product) >= rejected_below)
+      return static_cast<uint64_t>(product >> 64);
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 void check_dims(const Dims& dims) {
   for (const int64_t dim : dims) {
     if (dim < kUnknown) {
-      throw invalid_argument("Shape: a dimension's size, got {}, expected >= 0 or -1 for unknown", dim);
+      throw invalid_argument("Shape: a dimension's size, got {}, expected >= 0 or -1 for unknown",
+                             dim);
     }
   }
 }
@@ -27,7 +28,8 @@ bool Shape::is_static() const {
 }
 
 int64_t Shape::num_elements() const {
-  if (!is_static()) throw internal_error("Shape: num_elements, got {}, expected a static shape", *this);
+  if (!is_static())
+    throw internal_error("Shape: num_elements, got {}, expected a static shape", *this);
   if (std::ranges::find(dims_, 0) != dims_.end()) return 0;
   int64_t product = 1;
   for (const int64_t dim : dims_) {

@@ -18,8 +18,8 @@ inline constexpr int64_t kUnknown = -1;
 
 using Dims = absl::InlinedVector<int64_t, 6>;
 
-// An ordered list of dimension sizes; row-major. A size is >= 0 or kUnknown. The rank is always known.
-// A value type; no allocation up to rank 6. Errors: INVALID_ARGUMENT for a size below -1.
+// An ordered list of dimension sizes; row-major. A size is >= 0 or kUnknown. The rank is always
+// known. A value type; no allocation up to rank 6. Errors: INVALID_ARGUMENT for a size below -1.
 class Shape {
  public:
   Shape() = default;  // a scalar

@@ -8,11 +8,12 @@
 
 namespace systole {
 
-// The least number of characters inserted, removed, replaced or swapped with their neighbour that turns a into b
-// (optimal string alignment).
+// The least number of characters inserted, removed, replaced or swapped with their neighbour that
+// turns a into b (optimal string alignment).
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `name`, in upper or lower case; "" when none is near enough to be meant. The first wins a tie.
+// The candidate nearest to `name`, in upper or lower case; "" when none is near enough to be meant.
+// The first wins a tie.
 std::string closest_name(std::string_view name, std::span<const std::string> candidates);
 
 // ", did you mean 'x'?" to end a message with, or "".

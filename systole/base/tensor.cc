@@ -15,7 +15,8 @@ class TensorBuffer {
       : bytes_(static_cast<size_t>(std::max<int64_t>(count * size_of(dtype), 1))) {
     data_ = static_cast<std::byte*>(::operator new(bytes_, kAlignment, std::nothrow));
     if (data_ == nullptr) {
-      throw make_error(Code::resource_exhausted, "Tensor: no memory, got a request for {} bytes", bytes_);
+      throw make_error(Code::resource_exhausted, "Tensor: no memory, got a request for {} bytes",
+                       bytes_);
     }
     if (dtype == DType::string) {
       strings_ = static_cast<size_t>(count);
@@ -112,8 +113,10 @@ Tensor Tensor::clone() const {
 
 bool Tensor::identical(const Tensor& other) const {
   if (dtype_ != other.dtype_ || shape_ != other.shape_) return false;
-  if (dtype_ == DType::string) return std::ranges::equal(data<std::string>(), other.data<std::string>());
-  return num_elements_ == 0 || std::memcmp(data_, other.data_, static_cast<size_t>(byte_size())) == 0;
+  if (dtype_ == DType::string)
+    return std::ranges::equal(data<std::string>(), other.data<std::string>());
+  return num_elements_ == 0 ||
+         std::memcmp(data_, other.data_, static_cast<size_t>(byte_size())) == 0;
 }
 
 void Tensor::throw_dtype(DType wanted) const {

@@ -17,9 +17,9 @@ namespace systole {
 // Memory shared by the Tensors that view it; 64-byte aligned. Freed with the last Tensor.
 class TensorBuffer;
 
-// A dtype, a shape and a shared buffer. Copying a Tensor copies the handle (as in TensorFlow's C++ API);
-// `clone` copies the elements. Distinct Tensors may be used from different threads; elements are not
-// synchronised. A default-constructed Tensor has dtype `invalid` and no elements.
+// A dtype, a shape and a shared buffer. Copying a Tensor copies the handle (as in TensorFlow's C++
+// API); `clone` copies the elements. Distinct Tensors may be used from different threads; elements
+// are not synchronised. A default-constructed Tensor has dtype `invalid` and no elements.
 class Tensor {
  public:
   Tensor() = default;
@@ -29,12 +29,12 @@ class Tensor {
   explicit Tensor(const TensorType& type) : Tensor(type.dtype, type.shape) {}
 
   // A scalar: Tensor(2.5f), Tensor(7) is s32, Tensor(true), Tensor("text").
-  Tensor(float value);          // NOLINT(google-explicit-constructor): reads as the literal
-  Tensor(double value);         // NOLINT(google-explicit-constructor)
-  Tensor(int32_t value);        // NOLINT(google-explicit-constructor)
-  Tensor(int64_t value);        // NOLINT(google-explicit-constructor)
-  Tensor(bool value);           // NOLINT(google-explicit-constructor)
-  Tensor(const char* value);    // NOLINT(google-explicit-constructor)
+  Tensor(float value);        // NOLINT(google-explicit-constructor): reads as the literal
+  Tensor(double value);       // NOLINT(google-explicit-constructor)
+  Tensor(int32_t value);      // NOLINT(google-explicit-constructor)
+  Tensor(int64_t value);      // NOLINT(google-explicit-constructor)
+  Tensor(bool value);         // NOLINT(google-explicit-constructor)
+  Tensor(const char* value);  // NOLINT(google-explicit-constructor)
 
   // From elements in row-major order. Errors: INVALID_ARGUMENT when the counts differ.
   template <class T>
@@ -95,12 +95,13 @@ class Tensor {
   // Rows [begin, end) along the first dimension, sharing memory: x.slice(i, i + 1).
   // Errors: INVALID_ARGUMENT when out of range or a scalar.
   Tensor slice(int64_t begin, int64_t end) const;
-  // The same elements under another shape, sharing memory. Errors: INVALID_ARGUMENT when counts differ.
+  // The same elements under another shape, sharing memory. Errors: INVALID_ARGUMENT when counts
+  // differ.
   Tensor reshape(Shape shape) const;
   Tensor clone() const;
-  // Elements converted as convert_element (base/convert.h) does: floats to integers truncate, saturate
-  // when out of range and give 0 for NaN; integers to integers wrap; to pred is != 0. The same dtype
-  // gives the same handle. Errors: INVALID_ARGUMENT when either dtype is not numeric.
+  // Elements converted as convert_element (base/convert.h) does: floats to integers truncate,
+  // saturate when out of range and give 0 for NaN; integers to integers wrap; to pred is != 0. The
+  // same dtype gives the same handle. Errors: INVALID_ARGUMENT when either dtype is not numeric.
   Tensor cast(DType dtype) const;
   // True when no other Tensor shares the buffer.
   bool unique() const { return buffer_ != nullptr && buffer_.use_count() == 1; }

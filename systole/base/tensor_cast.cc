@@ -27,9 +27,8 @@ Tensor Tensor::full(DType dtype, Shape shape, double value) {
     throw invalid_argument("Tensor.full: dtype, got {}, expected a numeric one", dtype);
   }
   Tensor result(dtype, std::move(shape));
-  visit_dtype(dtype, [&]<class T>() {
-    std::ranges::fill(result.data<T>(), convert_element<T>(value));
-  });
+  visit_dtype(dtype,
+              [&]<class T>() { std::ranges::fill(result.data<T>(), convert_element<T>(value)); });
   return result;
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 TEST(TensorCastTest, FloatsTruncateSaturateAndNanIsZero) {
   const float inf = std::numeric_limits<float>::infinity();
-  const Tensor from = Tensor::of<float>({8}, {1.9F, -1.9F, 300, -300, inf, -inf, std::nanf(""), -0.5F});
+  const Tensor from =
+      Tensor::of<float>({8}, {1.9F, -1.9F, 300, -300, inf, -inf, std::nanf(""), -0.5F});
   EXPECT_EQ(from.cast(DType::s8).to_string(), "s8[8] {1, -1, 127, -128, 127, -128, 0, 0}");
   EXPECT_EQ(from.cast(DType::u8).to_string(), "u8[8] {1, 0, 255, 0, 255, 0, 0, 0}");
   EXPECT_EQ(from.cast(DType::s4).to_string(), "s4[8] {1, -1, 7, -8, 7, -8, 0, 0}");

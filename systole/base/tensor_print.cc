@@ -43,7 +43,8 @@ void print_element(std::string& out, const T& value) {
   }
 }
 
-// Prints nested braces over the elements in row-major order, and "..." in place of what is beyond `limit`.
+// Prints nested braces over the elements in row-major order, and "..." in place of what is beyond
+// `limit`.
 template <class T>
 class Printer {
  public:
@@ -81,9 +82,7 @@ std::string Tensor::to_string(int64_t max_elements) const {
   if (!valid()) return "invalid";
   std::string out = type().to_string() + " ";
   if (num_elements_ == 0) return out + "{}";
-  const auto print = [&]<class T>() {
-    Printer<T>(out, shape_, data<T>(), max_elements).print();
-  };
+  const auto print = [&]<class T>() { Printer<T>(out, shape_, data<T>(), max_elements).print(); };
   if (dtype_ == DType::string) {
     print.template operator()<std::string>();
   } else {

@@ -19,7 +19,8 @@ TEST(TensorPrintTest, Limit) {
   EXPECT_EQ(tensor.to_string(4), "s32[3,2] {{1, 2}, {3, 4}, ...}");
   EXPECT_EQ(tensor.to_string(6), "s32[3,2] {{1, 2}, {3, 4}, {5, 6}}");
   EXPECT_EQ(tensor.to_string(0), "s32[3,2] {...}");
-  EXPECT_EQ(Tensor::zeros(DType::u8, {1000}).to_string().size(), std::string("u8[1000] {...}").size() + 300);
+  EXPECT_EQ(Tensor::zeros(DType::u8, {1000}).to_string().size(),
+            std::string("u8[1000] {...}").size() + 300);
 }
 
 TEST(TensorPrintTest, EveryKindOfElement) {

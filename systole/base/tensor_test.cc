@@ -88,13 +88,19 @@ std::string message_of(const std::function<void()>& f) {
 }
 
 TEST(TensorTest, Errors) {
-  EXPECT_EQ(message_of([] { Tensor(DType::f32, {kUnknown, 2}); }),
+  EXPECT_EQ(message_of([] {
+              Tensor(DType::f32, {kUnknown, 2});
+            }),
             "INVALID_ARGUMENT: Tensor: shape, got [?,2], expected no unknown dimension");
   EXPECT_EQ(message_of([] { Tensor(DType::resource, {}); }),
             "INVALID_ARGUMENT: Tensor: dtype, got resource, expected one with elements");
-  EXPECT_EQ(message_of([] { Tensor::of<float>({3}, {1, 2}); }),
+  EXPECT_EQ(message_of([] {
+              Tensor::of<float>({3}, {1, 2});
+            }),
             "INVALID_ARGUMENT: Tensor: number of elements, got 2, expected 3 for shape [3]");
-  EXPECT_EQ(message_of([] { (void)Tensor::of<float>({2}, {1, 2}).reshape({kUnknown}); }),
+  EXPECT_EQ(message_of([] {
+              (void)Tensor::of<float>({2}, {1, 2}).reshape({kUnknown});
+            }),
             "INVALID_ARGUMENT: Tensor: shape, got [?], expected no unknown dimension");
   EXPECT_EQ(message_of([] { (void)Tensor(1.0F).data<int32_t>(); }),
             "INVALID_ARGUMENT: Tensor: element type, got s32 for a tensor of f32");

@@ -16,8 +16,9 @@
 namespace systole {
 namespace {
 
-constexpr int64_t kChunksPerThread = 4;  // so that a thread that is late or slow delays a call little
-constexpr int kSlots = 32;               // calls that can share threads at once; more run in place
+constexpr int64_t kChunksPerThread =
+    4;                      // so that a thread that is late or slow delays a call little
+constexpr int kSlots = 32;  // calls that can share threads at once; more run in place
 constexpr auto kSpinTime = std::chrono::microseconds(50);
 
 int available_cpus() {
@@ -64,13 +65,14 @@ struct Chunks {
   int64_t count;
 };
 
-// One call of parallel_for. Slots live as long as the pool: a worker that is late may look at a slot whose call
-// has returned, and finds it closed.
+// One call of parallel_for. Slots live as long as the pool: a worker that is late may look at a
+// slot whose call has returned, and finds it closed.
 //
 // The owner writes the plain fields while the slot is closed and no helper is counted in; a helper
 // reads them only between counting itself in, seeing the slot open, and counting itself out.
 struct alignas(128) Slot {
-  std::atomic<bool> taken{false};  // by an owner, from before it opens until after it has collected the error
+  std::atomic<bool> taken{
+      false};  // by an owner, from before it opens until after it has collected the error
   std::atomic<bool> open{false};
   Chunks chunks{0, 1, 1};
   ThreadPool::RangeFn fn = nullptr;
@@ -106,8 +108,8 @@ void Slot::work() {
 // Returns whether there was a call to help with.
 bool Slot::help() {
   if (!open.load(std::memory_order_relaxed)) return false;
-  // Sequentially consistent with the owner's "close, then count helpers": either the owner sees this
-  // helper, or this helper sees the slot closed.
+  // Sequentially consistent with the owner's "close, then count helpers": either the owner sees
+  // this helper, or this helper sees the slot closed.
   helpers.fetch_add(1, std::memory_order_seq_cst);
   const bool useful = open.load(std::memory_order_seq_cst) &&
                       next_chunk.load(std::memory_order_relaxed) < chunks.count;
@@ -137,8 +139,7 @@ struct ThreadPool::Impl {
   std::vector<std::thread> workers;
 };
 
-ThreadPool::Impl::Impl(int threads)
-    : num_threads(threads), may_spin(threads <= available_cpus()) {
+ThreadPool::Impl::Impl(int threads) : num_threads(threads), may_spin(threads <= available_cpus()) {
   for (int i = 1; i < num_threads; ++i) workers.emplace_back([this] { run_worker(); });
 }
 

@@ -7,11 +7,12 @@
 
 namespace systole {
 
-// `num_threads` counts the calling thread: a pool of 1 starts no thread and runs everything in place.
-// `parallel_for` may be called from several threads at once and from inside a task; a call never
-// waits for a thread that is busy elsewhere (the caller works through the chunks itself). No allocation
-// a call. An idle thread spins for some tens of microseconds, so that calls that follow each other
-// closely find it awake, and then sleeps. REQUIRES: no call is running when the pool is destroyed.
+// `num_threads` counts the calling thread: a pool of 1 starts no thread and runs everything in
+// place. `parallel_for` may be called from several threads at once and from inside a task; a call
+// never waits for a thread that is busy elsewhere (the caller works through the chunks itself). No
+// allocation a call. An idle thread spins for some tens of microseconds, so that calls that follow
+// each other closely find it awake, and then sleeps. REQUIRES: no call is running when the pool is
+// destroyed.
 class ThreadPool {
  public:
   // 0 means one thread for each CPU this process may run on.
@@ -24,8 +25,9 @@ class ThreadPool {
 
   using RangeFn = void (*)(void* context, int64_t begin, int64_t end);
   // Calls fn(context, begin, end) over disjoint chunks that cover [0, n), each of at least `grain`
-  // elements (the last may be shorter); returns when all are done. The chunks depend on n, grain and
-  // num_threads alone. Every chunk runs; then the exception of the first chunk that threw is rethrown.
+  // elements (the last may be shorter); returns when all are done. The chunks depend on n, grain
+  // and num_threads alone. Every chunk runs; then the exception of the first chunk that threw is
+  // rethrown.
   void parallel_for(int64_t n, int64_t grain, RangeFn fn, void* context);
   // The same with any callable body(begin, end).
   template <class F>

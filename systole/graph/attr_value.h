@@ -16,8 +16,8 @@ class Graph;
 // A graph as a function: its inputs are the nodes `arguments`, its outputs `results` (see Graph).
 using FunctionRef = std::shared_ptr<const Graph>;
 
-using AttrValue = std::variant<bool, int64_t, double, std::string, DType, Shape, Tensor, std::vector<int64_t>,
-                               std::vector<std::string>, FunctionRef>;
+using AttrValue = std::variant<bool, int64_t, double, std::string, DType, Shape, Tensor,
+                               std::vector<int64_t>, std::vector<std::string>, FunctionRef>;
 using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
 }  // namespace systole

@@ -14,9 +14,9 @@ struct GradientsOptions {
   std::vector<Output> stop_gradients;
 };
 
-// d(sum of ys)/dx for each x, as tf.gradients: an invalid Output for an x that no y depends on (through
-// differentiable ops). Adds nodes under the scope "gradients".
-// Errors: INVALID_ARGUMENT names the node and op on the way that has no gradient, or a y that is not floating.
+// d(sum of ys)/dx for each x, as tf.gradients: an invalid Output for an x that no y depends on
+// (through differentiable ops). Adds nodes under the scope "gradients". Errors: INVALID_ARGUMENT
+// names the node and op on the way that has no gradient, or a y that is not floating.
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                               const GradientsOptions& options = {});
 

@@ -26,7 +26,8 @@ struct OpDef;
 class Output {
  public:
   Output() = default;
-  Output(Node* node, int index) : node_(node), index_(index) {}  // NOLINT(google-explicit-constructor)
+  Output(Node* node, int index)
+      : node_(node), index_(index) {}  // NOLINT(google-explicit-constructor)
 
   bool valid() const { return node_ != nullptr; }
   Node* node() const { return node_; }
@@ -62,16 +63,17 @@ class Operation {
   Node* node_ = nullptr;
 };
 
-// What op functions take: a symbolic tensor, a variable (its value), a host tensor, or a literal. Converting
-// at the call captures the user's source line. A literal (1, 0.5, true) takes the dtype of the op's other
-// operand, as a Python number does; alone it is s32, f32 or pred.
+// What op functions take: a symbolic tensor, a variable (its value), a host tensor, or a literal.
+// Converting at the call captures the user's source line. A literal (1, 0.5, true) takes the dtype
+// of the op's other operand, as a Python number does; alone it is s32, f32 or pred.
 class Input {
  public:
   using Where = std::source_location;
   Input(Output output, Where where = Where::current())  // NOLINT(google-explicit-constructor)
       : output_(output), where_(where) {}
-  Input(const Variable& variable, Where where = Where::current());  // NOLINT(google-explicit-constructor)
-  Input(Tensor tensor, Where where = Where::current())              // NOLINT(google-explicit-constructor)
+  Input(const Variable& variable,
+        Where where = Where::current());                // NOLINT(google-explicit-constructor)
+  Input(Tensor tensor, Where where = Where::current())  // NOLINT(google-explicit-constructor)
       : constant_(std::move(tensor)), where_(where) {}
   Input(double literal, Where where = Where::current())  // NOLINT(google-explicit-constructor)
       : constant_(static_cast<float>(literal)), literal_(literal), weak_(true), where_(where) {}
@@ -87,10 +89,15 @@ class Input {
   const SourceLocation& where() const { return where_; }
   bool is_output() const { return output_.valid(); }
   bool weak() const { return weak_; }
+  // The number when it is a literal.
+  std::optional<double> literal() const { return weak_ ? std::optional(literal_) : std::nullopt; }
   // The dtype it has or, for a literal, would have alone.
   DType dtype() const { return is_output() ? output_.dtype() : constant_.dtype(); }
-  // As a symbolic tensor of the current graph; adds a Const node for a tensor or a literal. `like` is the
-  // dtype that a literal takes. Errors: INVALID_ARGUMENT when a literal does not fit `like` (0.5 as s32).
+  // The value of a tensor or a literal, as `resolve` would add it. REQUIRES: not is_output().
+  Tensor host_value(DType like = DType::invalid) const;
+  // As a symbolic tensor of the current graph; adds a Const node for a tensor or a literal. `like`
+  // is the dtype that a literal takes. Errors: INVALID_ARGUMENT when a literal does not fit `like`
+  // (0.5 as s32).
   Output resolve(DType like = DType::invalid) const;
 
  private:
@@ -105,7 +112,8 @@ class Input {
 class InputList {
  public:
   InputList(std::initializer_list<Input> inputs) : inputs_(inputs) {}
-  InputList(const std::vector<Output>& outputs, Input::Where where = Input::Where::current());  // NOLINT
+  InputList(const std::vector<Output>& outputs,
+            Input::Where where = Input::Where::current());  // NOLINT
 
   std::span<const Input> inputs() const { return inputs_; }
   // All as symbolic tensors of one dtype (that of the first that is no literal).
@@ -167,8 +175,9 @@ inline constexpr std::string_view summaries = "summaries";
 inline constexpr std::string_view global_step = "global_step";
 }  // namespace graph_keys
 
-// Owns nodes. Building is not synchronised: one thread builds a graph at a time. Any number of sessions may run
-// it meanwhile, from any threads, as long as nobody builds (or each build happens before the run that needs it).
+// Owns nodes. Building is not synchronised: one thread builds a graph at a time. Any number of
+// sessions may run it meanwhile, from any threads, as long as nobody builds (or each build happens
+// before the run that needs it).
 class Graph : public std::enable_shared_from_this<Graph> {
  public:
   Graph();
@@ -176,13 +185,14 @@ class Graph : public std::enable_shared_from_this<Graph> {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // The graph that op functions add to: the innermost GraphScope of this thread, else one default graph a process
-  // (as tf.get_default_graph).
+  // The graph that op functions add to: the innermost GraphScope of this thread, else one default
+  // graph a process (as tf.get_default_graph).
   static Graph& current();
 
-  // Adds a node: checks and infers through the op, makes the name unique (scope/op, scope/op_1...), and adds the
-  // control dependencies in force. Inputs from an enclosing graph are captured (see below).
-  // Errors: INVALID_ARGUMENT from inference, with the op, the node's name and the user's line.
+  // Adds a node: checks and infers through the op, makes the name unique (scope/op, scope/op_1...),
+  // and adds the control dependencies in force. Inputs from an enclosing graph are captured (see
+  // below). Errors: INVALID_ARGUMENT from inference, with the op, the node's name and the user's
+  // line.
   Node* add_node(std::string_view op_name, std::vector<Output> inputs, AttrMap attrs = {},
                  SourceLocation where = {}, std::string_view name = {});
 
@@ -193,9 +203,13 @@ class Graph : public std::enable_shared_from_this<Graph> {
   Output tensor(std::string_view name) const;
   // Changes with every node added.
   int64_t version() const { return static_cast<int64_t>(nodes_.size()); }
+  // The number of nodes added so far to the top graph and all functions in it: never the same for
+  // two nodes.
+  int64_t nodes_made() { return root().nodes_made_; }
 
   // "dense" -> "dense_1" when a node or a scope has that name; registers the result.
   std::string unique_name(std::string_view base);
+  // "a/b", "" at the top.
   const std::string& name_scope() const { return name_scope_; }
 
   // Seeds: `set_random_seed` of the current graph.
@@ -212,19 +226,26 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // A function: a graph whose outer values are captured as further arguments.
   // The graph this one is a function of; nullptr for a top graph.
   Graph* outer() const { return outer_; }
+  // The outermost graph around this one; itself when it is no function.
+  Graph& root();
   static std::shared_ptr<Graph> make_function(Graph& outer);
   Output add_argument(TensorType type, std::string_view name = "arg", SourceLocation where = {});
   // `value` of this graph itself; for a value of an enclosing graph an argument that stands for it.
   Output capture(Output value);
   std::span<const Output> arguments() const { return arguments_; }  // declared, then captured
-  std::span<const Output> captures() const { return captures_; }    // the outer values of the last arguments
+  std::span<const Output> captures() const {
+    return captures_;
+  }  // the outer values of the last arguments
   void set_results(std::vector<Output> results);
   std::span<const Output> results() const { return results_; }
 
  private:
   friend class NameScope;
   friend class ControlDependencies;
+  std::string node_name(std::string_view name);
+
   std::vector<std::unique_ptr<Node>> nodes_;
+  int64_t nodes_made_ = 0;
   std::unordered_map<std::string, Node*> by_name_;
   std::unordered_map<std::string, int> name_counts_;
   std::string name_scope_;
@@ -247,7 +268,9 @@ class GraphScope {
   GraphScope& operator=(const GraphScope&) = delete;
 };
 
-// `with tf.name_scope(name):`. A second scope of the same name becomes name_1; a trailing "/" re-enters as it is.
+// `with tf.name_scope(name):`. A second scope of the same name becomes name_1; a trailing "/"
+// re-enters as it is;
+// "" or "/" is the top.
 class NameScope {
  public:
   explicit NameScope(std::string_view name);
@@ -255,31 +278,37 @@ class NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
+  // "a/b/": given as a name scope it re-enters, given as a node's name it names the node "a/b".
   const std::string& name() const { return name_; }
 
  private:
+  friend class Graph;
+  NameScope(Graph& graph, std::string_view name);
   Graph& graph_;
   std::string name_;
   std::string previous_;
 };
 
-// `with tf.control_dependencies([...]):`: nodes added meanwhile run after these.
+// `with tf.control_dependencies([...]):`: nodes added meanwhile run after these. nullptr lifts all
+// dependencies in force.
 class ControlDependencies {
  public:
   explicit ControlDependencies(const std::vector<Operation>& operations);
+  explicit ControlDependencies(std::nullptr_t);
   ~ControlDependencies();
   ControlDependencies(const ControlDependencies&) = delete;
   ControlDependencies& operator=(const ControlDependencies&) = delete;
 
  private:
   Graph& graph_;
+  std::vector<std::vector<Node*>> previous_;
 };
 
 // tf.set_random_seed: the seed of the current graph.
 void set_random_seed(int64_t seed);
-// The seeds that an op gets from the graph's and its own, by TensorFlow's rule: both given: both; the graph's alone:
-// it and the number of nodes so far; the op's alone: the default graph seed 87654321 and it; none: nullopt (a new
-// sequence in every session).
+// The seeds that an op gets from the graph's and its own, by TensorFlow's rule: both given: both;
+// the graph's alone: it and the number of nodes so far (in functions too); the op's alone: the
+// default graph seed 87654321 and it; none: nullopt (a new sequence in every session).
 std::optional<std::pair<int64_t, int64_t>> get_seed(std::optional<int64_t> op_seed);
 
 template <class T>

@@ -26,8 +26,8 @@ struct InferContext {
   const T& attr(std::string_view name) const;
   // The value of an input that is known while building (constants, and shapes computed from them).
   std::optional<Tensor> constant_input(int i) const;
-  // An integer vector input as a shape: dimensions that are not known yet are -1; nullopt when not even its length
-  // is known.
+  // An integer vector input as a shape: dimensions that are not known yet are -1; nullopt when not
+  // even its length is known.
   std::optional<Shape> input_as_shape(int i) const;
 };
 
@@ -73,29 +73,32 @@ struct HostEnvironment {
   int num_cores = 1;  // of all hosts together
 };
 
-// Evaluation of one node on the host: strings, IO, the system itself. Inputs come from feeds, constants and other
-// host ops; what a device program reads of its results is fed to it.
+// Evaluation of one node on the host: strings, IO, the system itself. Inputs come from feeds,
+// constants and other host ops; what a device program reads of its results is fed to it.
 struct HostContext {
   const Node& node;
   std::span<const Tensor> inputs;
   const HostEnvironment& environment;
 };
 
-// Named fields; everything not named is absent. The TensorFlow name and attributes are kept so that a graph can be
-// written as a GraphDef.
+// Named fields; everything not named is absent. The TensorFlow name and attributes are kept so that
+// a graph can be written as a GraphDef.
 struct OpDef {
   std::string_view name;  // "MatMul"
   std::string_view doc;   // a sentence, for the op reference
-  // Result types. Errors: INVALID_ARGUMENT `<what>, got <value>, expected <value>` (the op and node are added).
+  // Result types. Errors: INVALID_ARGUMENT `<what>, got <value>, expected <value>` (the op and node
+  // are added).
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
   std::vector<hlo::Value> (*lower)(LowerContext&) = nullptr;
-  // One Output an input; an invalid one where the input gets no gradient. Null: gradients() through it is an error
-  // that names the op, unless `blocks_gradient`.
+  // One Output an input; an invalid one where the input gets no gradient. Null: gradients() through
+  // it is an error that names the op, unless `blocks_gradient`.
   std::vector<Output> (*gradient)(GradientContext&) = nullptr;
   // Null unless the op runs on the host, before the device program of the same run.
   std::vector<Tensor> (*host)(HostContext&) = nullptr;
-  bool blocks_gradient = false;  // integers, comparisons, stop_gradient: the gradient ends here silently
-  bool stateful = false;         // random, variables: never merged, values differ from run to run
+  bool blocks_gradient =
+      false;              // integers, comparisons, stop_gradient: the gradient ends here silently
+  bool stateful = false;  // random, variables: never merged, values differ from run to run
+  bool effect = false;  // assigns: in a function it runs though no result of the function needs it
 };
 
 // All ops, made by the build from the folder graph/ops.

@@ -16,10 +16,11 @@ struct VariableOptions {
   std::vector<std::string> collections = {};
 };
 
-// A handle to a variable of the current graph; copies mean the same variable. Used as an Input it is its value at the
-// start of the run, whatever the run assigns (TensorFlow leaves that order open); `read_value` under
-// control_dependencies, or built after an assignment of the same run, sees what was assigned.
-// Several assignments of one run happen in the order in which they were built.
+// A handle to a variable of the current graph; copies mean the same variable. Used as an Input it
+// is its value at the start of the run, whatever the run assigns (TensorFlow leaves that order
+// open); `read_value` under control_dependencies, or built after an assignment of the same run,
+// sees what was assigned. Several assignments of one run happen in the order in which they were
+// built.
 class Variable {
  public:
   Variable() = default;
@@ -27,7 +28,7 @@ class Variable {
   explicit Variable(Input initial_value, const VariableOptions& options = {});
 
   bool valid() const { return handle_.valid(); }
-  const std::string& name() const;     // "Variable_1"
+  const std::string& name() const;  // "Variable_1"
   const TensorType& type() const;
   DType dtype() const { return type().dtype; }
   const Shape& shape() const { return type().shape; }
@@ -56,9 +57,11 @@ class Variable {
 std::vector<Variable> global_variables();
 std::vector<Variable> trainable_variables();
 std::vector<Variable> local_variables();
-// One op that runs the initialisers of the variables (all global ones of the current graph as it is now).
+// One op that runs the initialisers of the variables (all global ones of the current graph as it is
+// now).
 Operation global_variables_initializer();
-Operation variables_initializer(const std::vector<Variable>& variables, std::string_view name = "init");
+Operation variables_initializer(const std::vector<Variable>& variables,
+                                std::string_view name = "init");
 // An op that is done when its inputs are. (tf.group)
 Operation group(const std::vector<Operation>& operations, std::string_view name = "group_deps",
                 Input::Where where = Input::Where::current());

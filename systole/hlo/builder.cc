@@ -11,8 +11,8 @@ namespace systole::hlo {
 namespace {
 
 template <class T>
-inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16> ||
-                                 std::is_same_v<T, bfloat16>;
+inline constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 // What `reducer` leaves as it is, in the words of an element type.
 enum class Identity : uint8_t { zero, one, lowest, highest, all_ones };
@@ -47,14 +47,18 @@ T range_end(bool highest) {
 template <class T>
 T identity_element(Identity identity) {
   switch (identity) {
-    case Identity::lowest: return range_end<T>(false);
-    case Identity::highest: return range_end<T>(true);
-    case Identity::one: return T(1);
+    case Identity::lowest:
+      return range_end<T>(false);
+    case Identity::highest:
+      return range_end<T>(true);
+    case Identity::one:
+      return T(1);
     case Identity::all_ones:
       // In two's complement; 0 - 1 is all ones for signed and unsigned types alike.
       if constexpr (std::is_same_v<T, bool>) return true;
       return convert_element<T>(int64_t{-1});
-    default: return T(0);
+    default:
+      return T(0);
   }
 }
 
@@ -152,8 +156,7 @@ Value Builder::transpose(Value x, Dims permutation) {
 
 Value Builder::slice(Value x, Dims start, Dims limit, Dims strides) {
   if (strides.empty()) strides.assign(start.size(), 1);
-  return op(Opcode::slice, {x},
-            SliceAttrs{std::move(start), std::move(limit), std::move(strides)})
+  return op(Opcode::slice, {x}, SliceAttrs{std::move(start), std::move(limit), std::move(strides)})
       ->result();
 }
 
@@ -190,10 +193,9 @@ Value Builder::dynamic_update_slice(Value x, Value update, std::span<const Value
 
 Value Builder::reduce(Value x, Opcode reducer, Dims dimensions) {
   const Value initial = identity(reducer, x.dtype());
-  return op_with_regions(Opcode::reduce, {x, initial}, DimensionsAttrs{std::move(dimensions)},
-                         [&](Instruction& reduce) {
-                           fill_reducer(reduce.add_region(), reducer, x.dtype());
-                         })
+  return op_with_regions(
+             Opcode::reduce, {x, initial}, DimensionsAttrs{std::move(dimensions)},
+             [&](Instruction& reduce) { fill_reducer(reduce.add_region(), reducer, x.dtype()); })
       ->result();
 }
 
@@ -202,9 +204,8 @@ Value Builder::identity(Opcode reducer, DType dtype) {
   if (row == std::end(kIdentities)) {
     throw invalid_argument("identity: reducer, got '{}', expected one with an identity", reducer);
   }
-  return constant(visit_dtype(dtype, [&]<class T>() {
-    return Tensor::of<T>({}, {identity_element<T>(row->identity)});
-  }));
+  return constant(visit_dtype(
+      dtype, [&]<class T>() { return Tensor::of<T>({}, {identity_element<T>(row->identity)}); }));
 }
 
 Value Builder::dot_general(Value x, Value y, DotAttrs attrs, DType result_dtype) {

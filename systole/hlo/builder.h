@@ -11,9 +11,9 @@
 
 namespace systole::hlo {
 
-// Appends to a computation, or inserts before an instruction of it. Every method infers and checks its result
-// type. Errors: INVALID_ARGUMENT from inference. Binary operations want operands of one type, as StableHLO does;
-// `broadcast` and `splat` make them so.
+// Appends to a computation, or inserts before an instruction of it. Every method infers and checks
+// its result type. Errors: INVALID_ARGUMENT from inference. Binary operations want operands of one
+// type, as StableHLO does; `broadcast` and `splat` make them so.
 class Builder {
  public:
   explicit Builder(Computation& computation, Instruction* before = nullptr)

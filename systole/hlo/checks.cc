@@ -97,6 +97,36 @@ void check_shape(Opcode opcode, std::string_view what, const Shape& got, const S
   throw invalid_argument("{}: shape of {}, got {}, expected {}", opcode, what, got, expected);
 }
 
+std::vector<DType> check_inputs_and_initial_values(const InferContext& context) {
+  const int num_inputs = context.num_operands() / 2;
+  if (context.num_operands() % 2 != 0) {
+    throw invalid_argument("{}: number of operands, got {}, expected inputs, as many initial values",
+                           context.opcode, context.num_operands());
+  }
+  std::vector<DType> dtypes;
+  for (int i = 0; i < num_inputs; ++i) {
+    const TensorType& input = context.operand(i);
+    const TensorType& initial_value = context.operand(num_inputs + i);
+    const std::string what = fmt::format("initial value {}", i);
+    check_shape(context.opcode, fmt::format("input {}", i), input.shape, context.operand(0).shape);
+    check_scalar(context.opcode, what, initial_value);
+    check_dtype(context.opcode, what, initial_value.dtype, input.dtype);
+    dtypes.push_back(input.dtype);
+  }
+  return dtypes;
+}
+
+DType declared_product_dtype(const InferContext& context, DType dtype) {
+  if (context.declared.empty()) return dtype;
+  const DType declared = context.declared_type().dtype;
+  if (!is_numeric(declared) || is_complex(declared) != is_complex(dtype)) {
+    throw invalid_argument("{}: element type of result, got {} for operands of {}, expected {}",
+                           context.opcode, declared, dtype,
+                           is_complex(dtype) ? "a complex one" : "a real one");
+  }
+  return declared;
+}
+
 std::vector<DType> check_reducer(const InferContext& context, int region,
                                  std::span<const DType> dtypes) {
   const Computation& body = *context.regions[static_cast<size_t>(region)];

@@ -14,11 +14,12 @@ namespace {
 template <class T>
 inline constexpr bool kIsSigned = std::is_signed_v<T> || std::is_same_v<T, int4>;
 template <class T>
-inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, float16> ||
-                                 std::is_same_v<T, bfloat16>;
+inline constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <class T>
-inline constexpr int kWidth =
-    std::is_same_v<T, int4> || std::is_same_v<T, uint4> ? 4 : 8 * static_cast<int>(sizeof(T));
+inline constexpr int kWidth = std::is_same_v<T, int4> || std::is_same_v<T, uint4>
+                                  ? 4
+                                  : 8 * static_cast<int>(sizeof(T));
 
 // result[i] = function(x[i]...), computed on Wide.
 template <class T, class Wide, class Function, class... Spans>
@@ -111,7 +112,8 @@ std::vector<TensorType> infer_elementwise(const InferContext& context, const Bin
 
 Tensor map_elements(const UnaryKernel& kernel, std::span<const Tensor> operands) {
   Tensor result(operands[0].type());
-  visit_dtype(result.dtype(), [&]<class T>() { map_typed<T>(kernel, result, operands[0].data<T>()); });
+  visit_dtype(result.dtype(),
+              [&]<class T>() { map_typed<T>(kernel, result, operands[0].data<T>()); });
   return result;
 }
 

@@ -69,7 +69,8 @@ std::vector<Tensor> Evaluator::run(const Computation& computation,
   for (size_t i = 0; i < program.size(); ++i) {
     Instruction* instruction = program[i];
     std::vector<Tensor> operands;
-    for (const Value& operand : instruction->operands()) operands.push_back(lookup(operand, values));
+    for (const Value& operand : instruction->operands())
+      operands.push_back(lookup(operand, values));
     if (instruction == computation.terminator()) return operands;
     if (!instruction->is(Opcode::parameter)) {
       std::vector<Tensor> results = inner.evaluate(*instruction, operands);

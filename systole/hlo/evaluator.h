@@ -1,4 +1,5 @@
-// The reference semantics: evaluates computations instruction by instruction, for readability, not speed.
+// The reference semantics: evaluates computations instruction by instruction, for readability, not
+// speed.
 #pragma once
 
 #include <memory>
@@ -11,22 +12,24 @@
 
 namespace systole::hlo {
 
-// One activation of a computation; values of the enclosing activations are visible to regions. A module may be
-// evaluated from several threads at once, each with its own Evaluator.
+// One activation of a computation; values of the enclosing activations are visible to regions. A
+// module may be evaluated from several threads at once, each with its own Evaluator.
 class Evaluator {
  public:
   Evaluator() = default;
 
-  // The results of `computation` for these arguments. Errors: INVALID_ARGUMENT when their number or types
-  // differ from the parameters; whatever the instructions throw, with their source.
+  // The results of `computation` for these arguments. Errors: INVALID_ARGUMENT when their number or
+  // types differ from the parameters; whatever the instructions throw, with their source.
   std::vector<Tensor> run(const Computation& computation, std::span<const Tensor> arguments) const;
   // A region of the instruction that is being evaluated: sees the values around it.
-  std::vector<Tensor> run_region(const Computation& region, std::span<const Tensor> arguments) const {
+  std::vector<Tensor> run_region(const Computation& region,
+                                 std::span<const Tensor> arguments) const {
     return run(region, arguments);
   }
 
   // The value of one instruction for given operand values.
-  std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands) const;
+  std::vector<Tensor> evaluate(const Instruction& instruction,
+                               std::span<const Tensor> operands) const;
 
  private:
   using Environment = std::unordered_map<Value, Tensor, ValueHash>;

@@ -50,6 +50,31 @@ void copy_strided(Tensor& to, const StridedView& to_view, const Tensor& from,
   });
 }
 
+Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation) {
+  const Dims strides = operand.shape().strides();
+  StridedView from;
+  Dims dims;
+  for (const int64_t axis : permutation) {
+    from.strides.push_back(strides[static_cast<size_t>(axis)]);
+    dims.push_back(operand.dim(static_cast<int>(axis)));
+  }
+  Tensor result(operand.dtype(), Shape(std::move(dims)));
+  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
+  return result;
+}
+
+Tensor reversed(const Tensor& operand, std::span<const int64_t> axes) {
+  StridedView from = view_of(operand.shape());
+  for (const int64_t axis : axes) {
+    int64_t& stride = from.strides[static_cast<size_t>(axis)];
+    from.offset += (operand.dim(static_cast<int>(axis)) - 1) * stride;
+    stride = -stride;
+  }
+  Tensor result(operand.type());
+  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
+  return result;
+}
+
 void fill(Tensor& tensor, const Tensor& value) {
   visit_element_size(size_of(tensor.dtype()), [&]<class T>() {
     T* const elements = static_cast<T*>(tensor.raw());

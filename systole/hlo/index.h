@@ -75,6 +75,11 @@ void for_each_index(std::span<const int64_t> extents, Body&& body) {
 void copy_strided(Tensor& to, const StridedView& to_view, const Tensor& from,
                   const StridedView& from_view, std::span<const int64_t> extents);
 
+// A copy whose axis i is the operand's axis permutation[i].
+Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation);
+// A copy with the elements along `axes` in the opposite order.
+Tensor reversed(const Tensor& operand, std::span<const int64_t> axes);
+
 // Every element becomes the scalar `value` of the same dtype.
 void fill(Tensor& tensor, const Tensor& value);
 

@@ -32,7 +32,8 @@ Instruction::~Instruction() {
 }
 
 void Instruction::remove_user(Instruction* user) {
-  // Searched from the end: teardown goes backwards through the program, and so finds its entry at once.
+  // Searched from the end: teardown goes backwards through the program, and so finds its entry at
+  // once.
   const auto found = std::find(users_.rbegin(), users_.rend(), user);
   users_.erase(std::next(found).base());
 }
@@ -79,7 +80,8 @@ Computation::~Computation() {
 }
 
 void Computation::drop_operands() {
-  for (auto it = instructions_.rbegin(); it != instructions_.rend(); ++it) (*it)->drop_operands();
+  std::for_each(instructions_.rbegin(), instructions_.rend(),
+                [](const auto& instruction) { instruction->drop_operands(); });
 }
 
 bool Computation::encloses(const Computation& other) const {
@@ -99,8 +101,8 @@ std::vector<Instruction*> Computation::instructions() const {
 
 Value Computation::add_parameter(TensorType type, Metadata metadata) {
   Instruction* behind_last = nullptr;  // the first instruction that is no parameter
-  const auto position = parameters_.empty() ? instructions_.begin()
-                                            : std::next(parameters_.back()->position_);
+  const auto position =
+      parameters_.empty() ? instructions_.begin() : std::next(parameters_.back()->position_);
   if (position != instructions_.end()) behind_last = position->get();
   Instruction* parameter = insert(Opcode::parameter, {}, {std::move(type)},
                                   ParameterAttrs{num_parameters()}, behind_last);
@@ -160,8 +162,8 @@ void Computation::erase(Instruction* instruction) {
     throw internal_error("{}: erase, got {} uses, expected none, {}", instruction->opcode(),
                          instruction->users().size(), instruction->describe());
   }
-  if (instruction->is(Opcode::parameter)) {
-    erase_parameter(instruction->attrs<ParameterAttrs>().index);
+  if (const auto found = std::ranges::find(parameters_, instruction); found != parameters_.end()) {
+    erase_parameter(static_cast<int>(found - parameters_.begin()));
     return;
   }
   if (instruction == terminator_) terminator_ = nullptr;
@@ -236,6 +238,10 @@ Computation& Module::add_function(std::string name) {
 Computation* Module::find_function(std::string_view name) const {
   const auto found = std::ranges::find(functions_, name, &Computation::name);
   return found == functions_.end() ? nullptr : found->get();
+}
+
+void Module::erase_function(const Computation& function) {
+  std::erase_if(functions_, [&](const auto& owned) { return owned.get() == &function; });
 }
 
 Computation& Module::entry() const {

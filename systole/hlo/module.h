@@ -1,9 +1,10 @@
-// The intermediate representation: a Module owns functions, a function is a Computation, a Computation is a
-// list of Instructions in static single assignment form. Semantics and names are StableHLO's.
+// The intermediate representation: a Module owns functions, a function is a Computation, a
+// Computation is a list of Instructions in static single assignment form. Semantics and names are
+// StableHLO's.
 //
-// Ownership: Module -> Computation -> Instruction -> (its regions) Computation. Everything else holds plain
-// pointers, which stay valid until the thing pointed to is erased. Not synchronised: one thread changes a
-// module at a time; any number may read one that nobody changes.
+// Ownership: Module -> Computation -> Instruction -> (its regions) Computation. Everything else
+// holds plain pointers, which stay valid until the thing pointed to is erased. Not synchronised:
+// one thread changes a module at a time; any number may read one that nobody changes.
 #pragma once
 
 #include <list>
@@ -55,8 +56,8 @@ struct Metadata {
   std::string to_string() const;  // "node 'dense/MatMul' at iris.cc:41", "" when nothing is known
 };
 
-// An operation with any number of operands, results, and regions (computations that it owns and that may use
-// values of the computations around it).
+// An operation with any number of operands, results, and regions (computations that it owns and
+// that may use values of the computations around it).
 class Instruction {
  public:
   Instruction(const Instruction&) = delete;
@@ -95,7 +96,8 @@ class Instruction {
   // Appends an empty region.
   Computation& add_region();
 
-  // The instructions that use a result of this one, once for each operand that is such a use, in no given order.
+  // The instructions that use a result of this one, once for each operand that is such a use, in no
+  // given order.
   std::span<Instruction* const> users() const { return users_; }
   bool unused() const { return users_.empty(); }
 
@@ -109,7 +111,8 @@ class Instruction {
  private:
   friend class Builder;
   friend class Computation;
-  Instruction(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results, Attrs attrs);
+  Instruction(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
+              Attrs attrs);
 
   void drop_operands();
   void add_user(Instruction* user) { users_.push_back(user); }
@@ -128,8 +131,8 @@ class Instruction {
 
 inline const TensorType& Value::type() const { return def->results()[static_cast<size_t>(index)]; }
 
-// A function of a module, or a region of an instruction: parameters, instructions in an order in which every
-// value is defined before it is used, and one `return` at the end.
+// A function of a module, or a region of an instruction: parameters, instructions in an order in
+// which every value is defined before it is used, and one `return` at the end.
 class Computation {
  public:
   Computation(std::string name, Module* module, Instruction* owner);
@@ -160,7 +163,8 @@ class Computation {
   void set_results(std::vector<Value> values);
   Instruction* terminator() const { return terminator_; }
 
-  // Appends before the terminator (or before `before`). Nothing is inferred or checked: Builder does that.
+  // Appends before the terminator (or before `before`). Nothing is inferred or checked: Builder
+  // does that.
   Instruction* insert(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
                       Attrs attrs = NoAttrs{}, Instruction* before = nullptr);
   // Moves an instruction of this computation to before another of it.
@@ -171,10 +175,11 @@ class Computation {
   // Makes every user of `from` use `to` instead, in regions too.
   static void replace_all_uses(Value from, Value to);
 
-  // Appends copies of `source`'s instructions, regions included (but not its parameters and its return, whose
-  // values must be in or will be looked up in `map`; values not in `map` are captured as they are). `map`
-  // receives all copies. Returns the values that stand for source's results.
-  std::vector<Value> inline_from(const Computation& source, ValueMap& map, Instruction* before = nullptr);
+  // Appends copies of `source`'s instructions, regions included (but not its parameters and its
+  // return, whose values must be in or will be looked up in `map`; values not in `map` are captured
+  // as they are). `map` receives all copies. Returns the values that stand for source's results.
+  std::vector<Value> inline_from(const Computation& source, ValueMap& map,
+                                 Instruction* before = nullptr);
   // Makes this empty computation a copy of `source`; values from outside `source` go through `map`.
   void clone_from(const Computation& source, ValueMap& map);
 
@@ -204,12 +209,15 @@ class Module {
   // nullptr when there is none of that name.
   Computation* find_function(std::string_view name) const;
   std::span<const std::unique_ptr<Computation>> functions() const { return functions_; }
+  // REQUIRES: nothing calls it.
+  void erase_function(const Computation& function);
   // Errors: NOT_FOUND when no function "main" was added.
   Computation& entry() const;
 
   std::unique_ptr<Module> clone() const;
 
-  // Result `result` of main may be written over the buffer of its parameter `parameter` (an updated variable).
+  // Result `result` of main may be written over the buffer of its parameter `parameter` (an updated
+  // variable).
   struct Alias {
     int parameter;
     int result;

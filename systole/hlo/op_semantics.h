@@ -12,9 +12,9 @@ namespace systole::hlo {
 
 class Evaluator;
 
-// What inference may look at. `declared` holds the result types that the program text or the builder's caller
-// gave; it is empty when there are none. An opcode whose result type does not follow from its operands
-// (reshape, iota, convert...) reads it and checks it.
+// What inference may look at. `declared` holds the result types that the program text or the
+// builder's caller gave; it is empty when there are none. An opcode whose result type does not
+// follow from its operands (reshape, iota, convert...) reads it and checks it.
 struct InferContext {
   Opcode opcode;
   std::span<const Value> operands;
@@ -36,8 +36,8 @@ struct InferContext {
 
 // The contents of hlo/ops/<opcode>.cc: `extern const OpSemantics <opcode>_semantics`.
 struct OpSemantics {
-  // Checks the operands, attributes and regions against the specification's constraints (labels C1..Cn in the
-  // code) and returns the result types. One function for inference and verification.
+  // Checks the operands, attributes and regions against the specification's constraints (labels
+  // C1..Cn in the code) and returns the result types. One function for inference and verification.
   // Errors: INVALID_ARGUMENT `<opcode>: <what>, got <value>, expected <value>`.
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
   // The value, written for readability. Null for structure (parameter, return).
@@ -54,8 +54,9 @@ std::span<const NamedSemantics> all_semantics();
 
 const OpSemantics& semantics_of(Opcode opcode);
 
-// Checks operand and region counts against the opcode table, infers, and checks the declared types, where given,
-// against what was inferred. The caller, who knows the instruction's metadata, puts it behind the error.
+// Checks operand and region counts against the opcode table, infers, and checks the declared types,
+// where given, against what was inferred. The caller, who knows the instruction's metadata, puts it
+// behind the error.
 std::vector<TensorType> infer_types(const InferContext& context);
 
 }  // namespace systole::hlo

@@ -23,6 +23,7 @@ inline constexpr uint32_t kInternal = 1U << 9;    // no StableHLO op: printed un
 inline constexpr uint32_t kPinned = 1U << 10;     // never removed, merged, moved or folded
 inline constexpr uint32_t kTerminator = 1U << 11;  // ends a computation
 inline constexpr uint32_t kSideEffect = 1U << 12;  // kept though unused, in order
+inline constexpr uint32_t kCapturing = 1U << 13;   // rewrites may make its regions use values around it
 
 enum class Opcode : uint8_t {
 #define OP(enumerator, name, min_operands, max_operands, regions, flags) enumerator,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
 #include "systole/hlo/verifier.h"
@@ -42,6 +43,7 @@ int next_number(const std::filesystem::path& folder) {
   return next;
 }
 
+// A debugging aid of this machine: the file systems behind base/file_system.h are in a layer above.
 void dump(const Module& module, const std::string& folder, std::string_view pass) {
   std::error_code ignored;  // opening the file reports what is wrong
   std::filesystem::create_directories(folder, ignored);
@@ -106,15 +108,14 @@ bool Pipeline::run_nested(const Step& step, Module& module) {
 
 bool Pipeline::run_pass(Pass& pass, Module& module) {
   if (std::ranges::find(options_.disabled, pass.name()) != options_.disabled.end()) return false;
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+  const auto start = real_clock().steady_now();
   bool changed = false;
   try {
     changed = pass.run(module);
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in pass '{}'", pass.name()));
   }
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  const std::chrono::duration<double> elapsed = real_clock().steady_now() - start;
   timings_.push_back({std::string(pass.name()), elapsed.count(), changed});
   if (!changed) return false;
   if (!options_.dump_folder.empty()) dump(module, options_.dump_folder, pass.name());

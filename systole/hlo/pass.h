@@ -26,33 +26,35 @@ struct PassTiming {
 };
 
 struct PipelineOptions {
-  // Verify before the first and after each pass that changed something. The default from the environment is true
-  // in builds with asserts.
+  // Verify before the first and after each pass that changed something. The default from the
+  // environment is true in builds with asserts.
   bool verify = false;
-  // When not empty: writes NNN.after_<pass>.mlir there for every pass that changed something. The default comes
-  // from the environment variable SYSTOLE_DUMP.
+  // When not empty: writes NNN.after_<pass>.mlir there for every pass that changed something. The
+  // default comes from the environment variable SYSTOLE_DUMP.
   std::string dump_folder;
   // Names of passes not to run; the default comes from SYSTOLE_DISABLE_PASSES, comma-separated.
   std::vector<std::string> disabled;
   static PipelineOptions from_environment();
 };
 
-// A list of passes, run in order. Only this class knows about verification, dumps, timing, disabling and fixed
-// points.
+// A list of passes, run in order. Only this class knows about verification, dumps, timing,
+// disabling and fixed points.
 class Pipeline {
  public:
-  explicit Pipeline(std::string name, PipelineOptions options = PipelineOptions::from_environment());
+  explicit Pipeline(std::string name,
+                    PipelineOptions options = PipelineOptions::from_environment());
 
   template <class P, class... Args>
   Pipeline& add(Args&&... args) {
     steps_.push_back({std::make_unique<P>(std::forward<Args>(args)...), 1, {}});
     return *this;
   }
-  // A nested pipeline that repeats until nothing changes, at most `limit` times. It takes over these options.
+  // A nested pipeline that repeats until nothing changes, at most `limit` times. It takes over
+  // these options.
   Pipeline& add_fixed_point(std::unique_ptr<Pipeline> pipeline, int limit = 10);
 
-  // Returns whether any pass changed anything. Errors: what a pass throws, with "in pass '<name>'" behind it; what
-  // the verifier throws, with "before pipeline '<name>'" or "after pass '<name>'".
+  // Returns whether any pass changed anything. Errors: what a pass throws, with "in pass '<name>'"
+  // behind it; what the verifier throws, with "before pipeline '<name>'" or "after pass '<name>'".
   bool run(Module& module);
   // Of the last run, one row each time a pass ran; those of nested pipelines stand in their place.
   const std::vector<PassTiming>& timings() const { return timings_; }

@@ -166,14 +166,19 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
 
 Tensor element(const Tensor& tensor, int64_t offset) {
   Tensor scalar(tensor.dtype(), {});
-  const auto size = static_cast<size_t>(size_of(tensor.dtype()));
-  std::memcpy(scalar.raw(), static_cast<const std::byte*>(tensor.raw()) + offset * size, size);
+  copy_element(scalar, 0, tensor, offset);
   return scalar;
 }
 
 void set_element(Tensor& tensor, int64_t offset, const Tensor& scalar) {
-  const auto size = static_cast<size_t>(size_of(tensor.dtype()));
-  std::memcpy(static_cast<std::byte*>(tensor.raw()) + offset * size, scalar.raw(), size);
+  copy_element(tensor, offset, scalar, 0);
+}
+
+void copy_element(Tensor& to, int64_t to_offset, const Tensor& from, int64_t from_offset) {
+  const int64_t size = size_of(to.dtype());
+  std::memcpy(static_cast<std::byte*>(to.raw()) + to_offset * size,
+              static_cast<const std::byte*>(from.raw()) + from_offset * size,
+              static_cast<size_t>(size));
 }
 
 }  // namespace systole::hlo

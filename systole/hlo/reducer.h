@@ -55,5 +55,6 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
 // One element as a scalar, and back.
 Tensor element(const Tensor& tensor, int64_t offset);
 void set_element(Tensor& tensor, int64_t offset, const Tensor& scalar);
+void copy_element(Tensor& to, int64_t to_offset, const Tensor& from, int64_t from_offset);
 
 }  // namespace systole::hlo

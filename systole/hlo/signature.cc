@@ -15,6 +15,7 @@ std::vector<TensorType> types_of(std::span<const Value> values) {
 
 std::vector<TensorType> parameter_types(const Computation& computation) {
   std::vector<TensorType> types;
+  types.reserve(static_cast<size_t>(computation.num_parameters()));
   for (int i = 0; i < computation.num_parameters(); ++i) {
     types.push_back(computation.parameter(i).type());
   }

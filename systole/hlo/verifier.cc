@@ -36,7 +36,8 @@ class Verifier {
     }
   }
 
-  // Values defined inside are visible from their definition to the computation's end, in regions too.
+  // Values defined inside are visible from their definition to the computation's end, in regions
+  // too.
   void check_computation(const Computation& computation) {
     const std::vector<Instruction*> program = computation.instructions();
     if (program.empty() || program.back() != computation.terminator()) {
@@ -64,8 +65,8 @@ class Verifier {
     for (const Instruction* instruction : program) {
       if (!instruction->is(Opcode::parameter)) continue;
       const auto* attrs = std::get_if<ParameterAttrs>(&instruction->attrs());
-      const bool listed = count < computation.num_parameters() &&
-                          computation.parameter(count).def == instruction;
+      const bool listed =
+          count < computation.num_parameters() && computation.parameter(count).def == instruction;
       if (!listed || attrs == nullptr || attrs->index != count) {
         throw internal_error("{}: parameter {}, got one out of order, expected them numbered",
                              computation.name(), count);
@@ -122,13 +123,12 @@ class Verifier {
   }
 
   void check_types_of(const Instruction& instruction) {
-    const std::vector<TensorType> inferred =
-        infer_types({.opcode = instruction.opcode(),
-                     .operands = instruction.operands(),
-                     .attrs = instruction.attrs(),
-                     .regions = instruction.regions(),
-                     .declared = instruction.results(),
-                     .module = &module_});
+    const std::vector<TensorType> inferred = infer_types({.opcode = instruction.opcode(),
+                                                          .operands = instruction.operands(),
+                                                          .attrs = instruction.attrs(),
+                                                          .regions = instruction.regions(),
+                                                          .declared = instruction.results(),
+                                                          .module = &module_});
     check_types(to_string(instruction.opcode()), "result types", instruction.results(), inferred);
     for (const TensorType& type : inferred) {
       if (!type.is_static()) {
@@ -184,16 +184,16 @@ class Verifier {
       const int num_results = static_cast<int>(main.results().size());
       if (alias.parameter < 0 || alias.parameter >= main.num_parameters() || alias.result < 0 ||
           alias.result >= num_results) {
-        throw invalid_argument(
-            "alias: got parameter {} and result {}, expected below {} and {}", alias.parameter,
-            alias.result, main.num_parameters(), num_results);
+        throw invalid_argument("alias: got parameter {} and result {}, expected below {} and {}",
+                               alias.parameter, alias.result, main.num_parameters(), num_results);
       }
       const TensorType& from = main.parameter(alias.parameter).type();
       const TensorType& to = main.results()[static_cast<size_t>(alias.result)].type();
       if (from != to) {
-        throw invalid_argument("alias: types of parameter {} and result {}, got {} and {}, "
-                               "expected equal",
-                               alias.parameter, alias.result, from, to);
+        throw invalid_argument(
+            "alias: types of parameter {} and result {}, got {} and {}, "
+            "expected equal",
+            alias.parameter, alias.result, from, to);
       }
       if (!parameters.insert(alias.parameter).second || !results.insert(alias.result).second) {
         throw invalid_argument("alias: got parameter {} or result {} twice, expected once",

@@ -24,6 +24,27 @@ bool changes_nothing(const WindowAxis& axis) {
 
 }  // namespace
 
+void check_window(Opcode opcode, const WindowAttrs& attrs, int rank) {
+  check_count(opcode, "window_dimensions", attrs.window_dimensions.size(), rank);
+  check_at_least(opcode, "window_dimensions", attrs.window_dimensions, 1);
+  check_count(opcode, "window_strides", attrs.window_strides.size(), rank);
+  check_at_least(opcode, "window_strides", attrs.window_strides, 1);
+  check_count(opcode, "padding", attrs.padding.size(), rank);
+}
+
+std::vector<WindowAxis> window_axes(const WindowAttrs& attrs) {
+  std::vector<WindowAxis> axes;
+  for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
+    axes.push_back({.size = attrs.window_dimensions[d],
+                    .stride = attrs.window_strides[d],
+                    .padding_low = attrs.padding[d].first,
+                    .padding_high = attrs.padding[d].second,
+                    .base_dilation = attrs.base_dilations.empty() ? 1 : attrs.base_dilations[d],
+                    .dilation = attrs.window_dilations.empty() ? 1 : attrs.window_dilations[d]});
+  }
+  return axes;
+}
+
 int64_t num_windows(Opcode opcode, int64_t size, const WindowAxis& axis) {
   const Wide padded = padded_size(size, axis);
   const Wide window = axis.size == 0 ? 0 : Wide{axis.size - 1} * axis.dilation + 1;

@@ -17,6 +17,11 @@ struct WindowAxis {
   int64_t dilation = 1;
 };
 
+// The window has `rank` axes with positive sizes and strides, and two paddings for each. Dilations are not checked.
+void check_window(Opcode opcode, const WindowAttrs& attrs, int rank);
+// Dilations left out are 1. REQUIRES: check_window.
+std::vector<WindowAxis> window_axes(const WindowAttrs& attrs);
+
 // The number of windows along an axis of an operand with `size` elements. REQUIRES: positive strides and dilations.
 // Errors: INVALID_ARGUMENT for what does not fit in 63 bits.
 int64_t num_windows(Opcode opcode, int64_t size, const WindowAxis& axis);

@@ -29,6 +29,17 @@ std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
 
 }  // namespace
 
+void SessionState::clear() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [handle, slot] : variables_) slot.buffer.reset();
+}
+
+Error uninitialized_variable(const Node& handle) {
+  return failed_precondition(
+      "Attempting to use uninitialized value {}: run global_variables_initializer() first, {}",
+      handle.name(), handle.describe());
+}
+
 std::string ProgramKey::to_string() const {
   std::string text = "fetch [";
   for (const FetchKey& fetch : fetches) {
@@ -105,9 +116,7 @@ void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
   Small<runtime::Argument> arguments;
   for (const VariableUse& use : reads_) {
     if (use.slot->buffer == nullptr) {
-      throw failed_precondition(
-          "Attempting to use uninitialized value {}: run global_variables_initializer() first, {}",
-          use.handle->name(), use.handle->describe());
+      throw uninitialized_variable(*use.handle);
     }
     arguments.push_back({.buffer = use.slot->buffer.get()});
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -21,21 +22,34 @@ struct VariableSlot {
   std::unique_ptr<runtime::Buffer> buffer;
 };
 
-// The state of a session that programs point into. Entries are never removed while the session is open, so that
-// their addresses stay.
+// The state of a session that programs point into. Entries are never removed, so that their addresses stay. Looking
+// an entry up is thread-safe; its contents belong to the session's lock.
 class SessionState {
  public:
   explicit SessionState(uint64_t entropy) : entropy_(entropy) {}
 
-  VariableSlot& slot(const Node* handle) { return variables_[handle]; }
-  uint64_t& run_count(const Node* random_node) { return run_counts_[random_node]; }
+  VariableSlot& slot(const Node* handle) {
+    const std::lock_guard lock(mutex_);
+    return variables_[handle];
+  }
+  // How often a random node has run.
+  uint64_t& run_count(const Node* random_node) {
+    const std::lock_guard lock(mutex_);
+    return run_counts_[random_node];
+  }
   uint64_t entropy() const { return entropy_; }
+  // Frees all values.
+  void clear();
 
  private:
-  uint64_t entropy_;
+  const uint64_t entropy_;
+  std::mutex mutex_;  // guards the two maps, not what they hold
   std::unordered_map<const Node*, VariableSlot> variables_;
   std::unordered_map<const Node*, uint64_t> run_counts_;
 };
+
+// "Attempting to use uninitialized value w_1..."
+Error uninitialized_variable(const Node& handle);
 
 // What a program is made for.
 struct ProgramKey {

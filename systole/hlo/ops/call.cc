@@ -11,7 +11,8 @@ const Computation* find_callee(const Module* module, const Attrs& attrs) {
   return module == nullptr ? nullptr : module->find_function(name);
 }
 
-// A program text may call what it defines later: until then the declared types hold. The verifier looks again.
+// A program text may call what it defines later: until then the declared types hold. The verifier
+// looks again.
 std::vector<TensorType> infer(const InferContext& context) {
   const Computation* callee = find_callee(context.module, context.attrs);
   if (callee == nullptr || !callee->has_results()) {

@@ -14,7 +14,7 @@ std::vector<TensorType> infer(const InferContext& context) {
   if (context.regions.empty()) {  // C1
     throw invalid_argument("case: number of branches, got 0, expected at least 1");
   }
-  const std::vector<TensorType> types = result_types(*context.regions[0]);  // C4
+  std::vector<TensorType> types = result_types(*context.regions[0]);  // C4
   for (const auto& branch : context.regions) {
     check_types("case", "parameter types of a branch", parameter_types(*branch), {});     // C2
     check_types("case", "types of the branches' results", result_types(*branch), types);  // C3

@@ -7,7 +7,8 @@ namespace {
 
 constexpr UnaryKernel kCbrt{
     .floating = [](double x) { return std::cbrt(x); },
-    .complex = [](std::complex<double> x) { return std::polar(std::cbrt(std::abs(x)), std::arg(x) / 3); },
+    .complex =
+        [](std::complex<double> x) { return std::polar(std::cbrt(std::abs(x)), std::arg(x) / 3); },
 };
 
 }  // namespace

@@ -44,12 +44,18 @@ std::vector<TensorType> infer(const InferContext& context) {
 
 bool holds(ComparisonDirection direction, std::partial_ordering order) {
   switch (direction) {
-    case ComparisonDirection::eq: return order == 0;
-    case ComparisonDirection::ne: return order != 0;
-    case ComparisonDirection::ge: return order >= 0;
-    case ComparisonDirection::gt: return order > 0;
-    case ComparisonDirection::le: return order <= 0;
-    default: return order < 0;
+    case ComparisonDirection::eq:
+      return std::is_eq(order);
+    case ComparisonDirection::ne:
+      return std::is_neq(order);
+    case ComparisonDirection::ge:
+      return std::is_gteq(order);
+    case ComparisonDirection::gt:
+      return std::is_gt(order);
+    case ComparisonDirection::le:
+      return std::is_lteq(order);
+    default:
+      return std::is_lt(order);
   }
 }
 
@@ -66,7 +72,8 @@ std::partial_ordering order(T x, T y) {
   }
 }
 
-// Maps a floating-point number's bits to integers in IEEE-754's total order: -NaN, -inf, ..., -0, +0, ..., +NaN.
+// Maps a floating-point number's bits to integers in IEEE-754's total order: -NaN, -inf, ..., -0,
+// +0, ..., +NaN.
 int64_t total_order_key(uint64_t bits, int width) {
   const auto value = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
   return value < 0 ? value ^ static_cast<int64_t>(~uint64_t{0} >> 1) : value;

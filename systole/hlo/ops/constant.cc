@@ -7,8 +7,7 @@ namespace {
 std::vector<TensorType> infer(const InferContext& context) {
   const Tensor& value = context.get<ConstantAttrs>().value;
   if (!is_numeric(value.dtype())) {
-    throw invalid_argument("constant: element type, got {}, expected a numeric one",
-                           value.dtype());
+    throw invalid_argument("constant: element type, got {}, expected a numeric one", value.dtype());
   }
   return {value.type()};  // C1
 }

@@ -6,7 +6,8 @@ namespace systole::hlo::ops {
 namespace {
 
 constexpr UnaryKernel kCountLeadingZeros{
-    .bits = [](uint64_t x, int width) { return static_cast<uint64_t>(std::countl_zero(x) - (64 - width)); },
+    .bits = [](uint64_t x,
+               int width) { return static_cast<uint64_t>(std::countl_zero(x) - (64 - width)); },
 };
 
 }  // namespace

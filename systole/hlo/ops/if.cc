@@ -11,7 +11,7 @@ std::vector<TensorType> infer(const InferContext& context) {
   if (pred != TensorType{DType::pred, {}}) {  // I1
     throw invalid_argument("if: pred, got {}, expected pred[]", pred);
   }
-  const std::vector<TensorType> types = result_types(*context.regions[0]);  // C3
+  std::vector<TensorType> types = result_types(*context.regions[0]);  // C3
   for (const auto& branch : context.regions) {
     check_types("if", "parameter types of a branch", parameter_types(*branch), {});     // C1
     check_types("if", "types of the branches' results", result_types(*branch), types);  // C2

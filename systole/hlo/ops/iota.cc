@@ -13,8 +13,8 @@ std::vector<TensorType> infer(const InferContext& context) {
                            type.shape.rank());
   }
   if (!is_numeric(type.dtype) || type.dtype == DType::pred) {
-    throw invalid_argument("iota: element type, got {}, expected integer, floating-point or complex",
-                           type.dtype);
+    throw invalid_argument(
+        "iota: element type, got {}, expected integer, floating-point or complex", type.dtype);
   }
   return {type};
 }

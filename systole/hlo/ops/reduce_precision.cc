@@ -12,10 +12,14 @@ struct Format {
 
 Format format_of(DType dtype) {
   switch (dtype) {
-    case DType::f16: return {5, 10};
-    case DType::bf16: return {8, 7};
-    case DType::f32: return {8, 23};
-    default: return {11, 52};
+    case DType::f16:
+      return {5, 10};
+    case DType::bf16:
+      return {8, 7};
+    case DType::f32:
+      return {8, 23};
+    default:
+      return {11, 52};
   }
 }
 
@@ -29,14 +33,16 @@ uint64_t round_mantissa(uint64_t bits, Format from, int mantissa_bits) {
   return (bits + low_bits(dropped - 1) + last_kept) & ~low_bits(dropped);
 }
 
-// Exponents beyond the narrower range become infinity or zero; subnormals of the narrower format are zero, too.
+// Exponents beyond the narrower range become infinity or zero; subnormals of the narrower format
+// are zero, too.
 uint64_t clamp_exponent(uint64_t bits, Format from, int exponent_bits) {
   if (exponent_bits >= from.exponent_bits) return bits;
   const uint64_t bias = low_bits(from.exponent_bits - 1);
   const uint64_t narrow_bias = low_bits(exponent_bits - 1);
   const uint64_t sign = bits & (uint64_t{1} << (from.exponent_bits + from.mantissa_bits));
   const uint64_t exponent = (bits >> from.mantissa_bits) & low_bits(from.exponent_bits);
-  if (exponent > bias + narrow_bias) return sign | low_bits(from.exponent_bits) << from.mantissa_bits;
+  if (exponent > bias + narrow_bias)
+    return sign | low_bits(from.exponent_bits) << from.mantissa_bits;
   return exponent <= bias - narrow_bias ? sign : bits;
 }
 

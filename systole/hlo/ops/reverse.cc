@@ -14,16 +14,7 @@ std::vector<TensorType> infer(const InferContext& context) {
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator&) {
-  const Tensor& operand = operands[0];
-  StridedView from = view_of(operand.shape());
-  for (const int64_t axis : instruction.attrs<DimensionsAttrs>().dimensions) {
-    int64_t& stride = from.strides[static_cast<size_t>(axis)];
-    from.offset += (operand.dim(static_cast<int>(axis)) - 1) * stride;
-    stride = -stride;
-  }
-  Tensor result(operand.type());
-  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
-  return {result};
+  return {reversed(operands[0], instruction.attrs<DimensionsAttrs>().dimensions)};
 }
 
 }  // namespace

@@ -103,7 +103,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     const std::vector<int64_t> window = window_elements(operand.shape(), axes, source_index);
     if (!window.empty()) {
       int64_t selected = window[0];
-      // Beginning with the first itself, which the specification's reduction does not compare with anything.
       for (size_t i = 1; i < window.size(); ++i) {
         if (!selector.keeps(selected, window[i])) selected = window[i];
       }

@@ -4,7 +4,8 @@ namespace systole::hlo::ops {
 namespace {
 
 constexpr BinaryKernel kShiftRightLogical{
-    .bits = [](uint64_t x, uint64_t y, int width) { return y < static_cast<uint64_t>(width) ? x >> y : 0; },
+    .bits = [](uint64_t x, uint64_t y,
+               int width) { return y < static_cast<uint64_t>(width) ? x >> y : 0; },
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
-// Calls sort(first, last) for the row-major index ranges... of one slice at a time.
+// Sorts each slice along `axis` by less(a, b), where a and b are row-major indices of elements.
 template <class Less>
 std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&& less) {
   const Shape& shape = inputs[0].shape();
@@ -41,8 +41,7 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
       std::ranges::stable_sort(order, less);
       for (size_t r = 0; r < results.size(); ++r) {
         for (size_t k = 0; k < order.size(); ++k) {
-          set_element(results[r], first + static_cast<int64_t>(k) * stride,
-                      element(inputs[r], order[k]));
+          copy_element(results[r], first + static_cast<int64_t>(k) * stride, inputs[r], order[k]);
         }
       }
     }

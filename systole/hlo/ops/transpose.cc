@@ -20,15 +20,7 @@ std::vector<TensorType> infer(const InferContext& context) {
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator&) {
-  const Tensor& operand = operands[0];
-  const Dims strides = operand.shape().strides();
-  StridedView from;
-  for (const int64_t axis : instruction.attrs<TransposeAttrs>().permutation) {
-    from.strides.push_back(strides[static_cast<size_t>(axis)]);
-  }
-  Tensor result(instruction.type());
-  copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
-  return {result};
+  return {permuted(operands[0], instruction.attrs<TransposeAttrs>().permutation)};
 }
 
 }  // namespace

@@ -8,13 +8,13 @@ namespace {
 std::vector<TensorType> infer(const InferContext& context) {
   const Computation& cond = *context.regions[0];
   const Computation& body = *context.regions[1];
-  const std::vector<TensorType> types = types_of(context.operands);
+  std::vector<TensorType> types = types_of(context.operands);
   const TensorType pred{DType::pred, {}};
-  check_types("while", "parameter types of cond", parameter_types(cond), types);    // C1
-  check_types("while", "result types of cond", result_types(cond), {&pred, 1});     // C1
-  check_types("while", "parameter types of body", parameter_types(body), types);    // C2
-  check_types("while", "result types of body", result_types(body), types);          // C2
-  return types;                                                                     // C3
+  check_types("while", "parameter types of cond", parameter_types(cond), types);  // C1
+  check_types("while", "result types of cond", result_types(cond), {&pred, 1});   // C1
+  check_types("while", "parameter types of body", parameter_types(body), types);  // C2
+  check_types("while", "result types of body", result_types(body), types);        // C2
+  return types;                                                                   // C3
 }
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,

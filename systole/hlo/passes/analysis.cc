@@ -21,8 +21,8 @@ bool is_pure(const Computation& computation, int calls) {
 
 bool is_pure(const Instruction& instruction, int calls) {
   if (instruction.traits().has(kPinned | kSideEffect | kTerminator)) return false;
-  for (int i = 0; i < instruction.num_regions(); ++i) {
-    if (!is_pure(instruction.region(i), calls)) return false;
+  for (const auto& region : instruction.regions()) {
+    if (!is_pure(*region, calls)) return false;
   }
   if (!instruction.is(Opcode::call)) return true;
   const Module& module = instruction.parent().module();
@@ -41,8 +41,8 @@ class CaptureCollector {
 
  private:
   void visit_regions(const Instruction& instruction) {
-    for (int i = 0; i < instruction.num_regions(); ++i) {
-      for (const Instruction* nested : instruction.region(i).instructions()) {
+    for (const auto& region : instruction.regions()) {
+      for (const Instruction* nested : region->instructions()) {
         for (const Value& value : nested->operands()) visit(value);
         visit_regions(*nested);
       }
@@ -62,15 +62,6 @@ class CaptureCollector {
   std::vector<Value> found_;
 };
 
-void collect_regions(const Computation& computation, std::vector<Computation*>& all) {
-  for (const Instruction* instruction : computation.instructions()) {
-    for (int i = 0; i < instruction->num_regions(); ++i) {
-      all.push_back(&instruction->region(i));
-      collect_regions(instruction->region(i), all);
-    }
-  }
-}
-
 }  // namespace
 
 bool is_pure(const Instruction& instruction) { return is_pure(instruction, 0); }
@@ -80,15 +71,6 @@ bool is_dead(const Instruction& instruction) { return instruction.unused() && is
 std::vector<Value> captures(const Instruction& instruction) {
   if (instruction.num_regions() == 0) return {};
   return CaptureCollector(instruction).collect();
-}
-
-std::vector<Computation*> all_computations(const Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& function : module.functions()) {
-    all.push_back(function.get());
-    collect_regions(*function, all);
-  }
-  return all;
 }
 
 Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computation& into,
@@ -102,7 +84,7 @@ Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computat
                                   {source.results().begin(), source.results().end()},
                                   source.attrs(), before);
   copy->set_metadata(source.metadata());
-  for (int i = 0; i < source.num_regions(); ++i) copy->add_region().clone_from(source.region(i), map);
+  for (const auto& region : source.regions()) copy->add_region().clone_from(*region, map);
   for (int i = 0; i < source.num_results(); ++i) {
     map[{const_cast<Instruction*>(&source), i}] = copy->result(i);
   }

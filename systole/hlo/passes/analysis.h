@@ -19,9 +19,6 @@ bool is_dead(const Instruction& instruction);
 // The values that the instruction's regions use and that are defined outside of it, each once, in order of use.
 std::vector<Value> captures(const Instruction& instruction);
 
-// All computations of the module, functions and regions, each before the regions in it.
-std::vector<Computation*> all_computations(const Module& module);
-
 // Inserts a copy, regions included, before `before` (an instruction of `into`; at its end when null). Operands and
 // captured values go through `map`, which receives the results.
 Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computation& into,

@@ -76,6 +76,8 @@ const Tensor* splat_of(Value value) {
   return constant != nullptr && constant->num_elements() == 1 ? constant : nullptr;
 }
 
+bool is_known(Value value) { return constant_of(value) != nullptr || splat_of(value) != nullptr; }
+
 bool is_splat(Value value, double number) {
   const Tensor* splat = splat_of(value);
   if (splat == nullptr || is_complex(splat->dtype())) return false;
@@ -107,7 +109,9 @@ bool regroups_exactly(Opcode opcode, DType dtype) {
   return !(is_floating(dtype) || is_complex(dtype)) || row.has(kIdempotent);
 }
 
-bool never_negative_zero(Value value) {
+namespace {
+
+bool never_negative_zero(Value value, int depth) {
   if (!is_floating(value.dtype())) return !is_complex(value.dtype());
   if (const Tensor* splat = splat_of(value)) {
     const double element = splat->as_double(0);
@@ -119,11 +123,20 @@ bool never_negative_zero(Value value) {
     const DType from = def.operand(0).dtype();
     return is_integer(from) || from == DType::pred;
   }
-  // A sum is -0.0 only when both terms are; a product of a value with itself never is.
-  if (def.is(Opcode::add)) {
-    return never_negative_zero(def.operand(0)) || never_negative_zero(def.operand(1));
+  // A sum is -0.0 only when both terms are, and no sum underflows; a square never is.
+  if (def.is(Opcode::add) && depth > 0) {
+    return never_negative_zero(def.operand(0), depth - 1) ||
+           never_negative_zero(def.operand(1), depth - 1);
   }
   return def.is(Opcode::multiply) && def.operand(0) == def.operand(1);
+}
+
+}  // namespace
+
+bool never_negative_zero(Value value) {
+  // A bound, because a sum of sums may be reached along very many paths.
+  constexpr int kDepth = 3;
+  return never_negative_zero(value, kDepth);
 }
 
 }  // namespace systole::hlo

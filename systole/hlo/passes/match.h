@@ -19,6 +19,9 @@ const Tensor* constant_of(Value value);
 // simplifier turns it into a broadcast.
 const Tensor* splat_of(Value value);
 
+// A constant or a splat of one: what constant folding turns into one constant with its equals.
+bool is_known(Value value);
+
 // splat_of(value) equals `number`, told apart from it by nothing: -0.0 is not 0.0. False for complex types.
 bool is_splat(Value value, double number);
 

@@ -1,0 +1,7 @@
+// pch.h for tests: GoogleTest besides.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pch.h"

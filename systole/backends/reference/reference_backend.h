@@ -1,0 +1,18 @@
+// The backend "reference": every program by hlo::Evaluator, op by op. Slow, readable, what the others are tested against.
+#pragma once
+
+#include <memory>
+
+#include "systole/runtime/client.h"
+
+namespace systole::runtime {
+// Makes the backend known as "reference". Called once, by the generated register_backends().
+void register_reference_backend();
+}  // namespace systole::runtime
+
+namespace systole::reference {
+
+// A client with one device. Thread-safe; runs of one executable may overlap.
+std::unique_ptr<runtime::Client> make_client();
+
+}  // namespace systole::reference

@@ -1,0 +1,139 @@
+#include <chrono>
+
+#include "systole/backends/reference/reference_backend.h"
+#include "systole/base/error.h"
+#include "systole/hlo/evaluator.h"
+#include "systole/hlo/module.h"
+
+namespace systole::reference {
+namespace {
+
+using runtime::Argument;
+using runtime::CompileOptions;
+using runtime::Device;
+using runtime::ExecutableStats;
+using runtime::ExecuteOptions;
+using runtime::Result;
+
+class HostBuffer : public runtime::Buffer {
+ public:
+  explicit HostBuffer(Tensor value) : value_(std::move(value)), type_(value_.type()) {}
+  const TensorType& type() const override { return type_; }
+  int device_id() const override { return 0; }
+  Tensor to_host() const override { return value_.clone(); }
+
+  const Tensor& value() const { return value_; }
+  void set_value(Tensor value) { value_ = std::move(value); }
+
+ private:
+  Tensor value_;
+  TensorType type_;
+};
+
+HostBuffer& host_buffer(runtime::Buffer& buffer) {
+  auto* result = dynamic_cast<HostBuffer*>(&buffer);
+  if (result == nullptr) {
+    throw invalid_argument("reference: argument, got another backend's buffer, expected one of its own");
+  }
+  return *result;
+}
+
+// `value` into the memory of `target` when it fits and nobody shares it, as Result::host promises.
+void store(const Tensor& value, Tensor& target) {
+  if (target.valid() && target.type() == value.type() && target.unique()) {
+    std::memcpy(target.raw(), value.raw(), static_cast<size_t>(value.byte_size()));
+  } else {
+    target = value.clone();
+  }
+}
+
+class ReferenceExecutable : public runtime::Executable {
+ public:
+  explicit ReferenceExecutable(const hlo::Module& module) : module_(module.clone()) {
+    const hlo::Computation& main = module_->entry();
+    for (int i = 0; i < main.num_parameters(); ++i) {
+      parameters_.push_back(main.parameter(i).type());
+      stats_.argument_bytes += parameters_.back().byte_size();
+    }
+    for (const hlo::Value& value : main.results()) {
+      results_.push_back(value.type());
+      stats_.result_bytes += results_.back().byte_size();
+    }
+  }
+
+  std::span<const TensorType> parameter_types() const override { return parameters_; }
+  std::span<const TensorType> result_types() const override { return results_; }
+  const ExecutableStats& stats() const override { return stats_; }
+  void set_compile_seconds(double seconds) { stats_.compile_seconds = seconds; }
+
+  void execute(std::span<const Argument> arguments, std::span<const Result> results,
+               const ExecuteOptions&) override {
+    if (arguments.size() != parameters_.size() || results.size() != results_.size()) {
+      throw invalid_argument("reference: arguments and results, got {} and {}, expected {} and {}",
+                             arguments.size(), results.size(), parameters_.size(), results_.size());
+    }
+    std::vector<Tensor> inputs;
+    for (const Argument& argument : arguments) {
+      inputs.push_back(argument.buffer != nullptr ? host_buffer(*argument.buffer).value()
+                                                  : *argument.host);
+    }
+    std::vector<Tensor> outputs = hlo::Evaluator().run(module_->entry(), inputs);
+    // An output may be one of the inputs itself, which its owner may change later.
+    for (Tensor& output : outputs) output = output.clone();
+    for (const auto& [parameter, result] : module_->aliases) {
+      const Argument& argument = arguments[static_cast<size_t>(parameter)];
+      if (argument.buffer == nullptr) continue;
+      host_buffer(*argument.buffer).set_value(outputs[static_cast<size_t>(result)].clone());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (results[i].device != nullptr) {
+        *results[i].device = std::make_unique<HostBuffer>(outputs[i]);
+      } else if (results[i].host != nullptr) {
+        store(outputs[i], *results[i].host);
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<hlo::Module> module_;
+  std::vector<TensorType> parameters_;
+  std::vector<TensorType> results_;
+  ExecutableStats stats_;
+};
+
+class ReferenceClient : public runtime::Client {
+ public:
+  std::string_view platform() const override { return "reference"; }
+  std::span<const Device> devices() const override { return {&device_, 1}; }
+
+  std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
+                                               const CompileOptions& options) override {
+    if (options.num_replicas != 1) {
+      throw unimplemented("reference cannot run replicas, got {}, expected 1", options.num_replicas);
+    }
+    if (options.bf16_products) {
+      throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
+    }
+    const auto start = std::chrono::steady_clock::now();
+    auto executable = std::make_unique<ReferenceExecutable>(module);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    executable->set_compile_seconds(elapsed.count());
+    return executable;
+  }
+
+  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
+    if (device_id != 0) {
+      throw invalid_argument("reference: device, got {}, expected 0", device_id);
+    }
+    return std::make_unique<HostBuffer>(tensor.clone());
+  }
+
+ private:
+  Device device_{.id = 0, .name = "reference:0", .kind = "interpreter"};
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Client> make_client() { return std::make_unique<ReferenceClient>(); }
+
+}  // namespace systole::reference

@@ -1,0 +1,86 @@
+// The scopes that op functions build in: graph, name, control dependencies, source line. Each is
+// per thread or per graph, and ends with its object.
+#include <utility>
+
+#include "systole/graph/graph.h"
+#include "systole/graph/where_scope.h"
+
+namespace systole {
+namespace {
+
+std::vector<Graph*>& scopes_of_thread() {
+  thread_local std::vector<Graph*> scopes;
+  return scopes;
+}
+
+SourceLocation& where_of_thread() {
+  thread_local SourceLocation where;
+  return where;
+}
+
+}  // namespace
+
+Graph& Graph::current() {
+  if (!scopes_of_thread().empty()) return *scopes_of_thread().back();
+  // Never destroyed: static objects of a program may hold Outputs of it.
+  static auto* graph = new std::shared_ptr<Graph>(std::make_shared<Graph>());
+  return **graph;
+}
+
+GraphScope::GraphScope(Graph& graph) { scopes_of_thread().push_back(&graph); }
+GraphScope::~GraphScope() { scopes_of_thread().pop_back(); }
+
+NameScope::NameScope(std::string_view name) : NameScope(Graph::current(), name) {}
+
+NameScope::NameScope(Graph& graph, std::string_view name) : graph_(graph) {
+  std::string entered;
+  if (name.ends_with('/')) {
+    entered = name.substr(0, name.size() - 1);
+  } else if (!name.empty()) {
+    entered = graph_.unique_name(name);
+  }
+  name_ = entered.empty() ? "" : entered + "/";
+  previous_ = std::exchange(graph_.name_scope_, std::move(entered));
+}
+
+NameScope::~NameScope() { graph_.name_scope_ = std::move(previous_); }
+
+ControlDependencies::ControlDependencies(const std::vector<Operation>& operations)
+    : graph_(Graph::current()) {
+  std::vector<Node*> nodes;
+  for (const Operation& operation : operations) {
+    if (!operation.valid()) {
+      throw invalid_argument("control_dependencies: operation, got none, expected a node");
+    }
+    const Graph* owner = &operation.node()->graph();
+    if (owner == &graph_) {
+      nodes.push_back(operation.node());
+      continue;
+    }
+    // A function's node runs after what its caller runs after, so an operation around it is waited
+    // for already.
+    const Graph* outer = graph_.outer();
+    while (outer != nullptr && outer != owner) outer = outer->outer();
+    if (outer == nullptr) {
+      throw invalid_argument(
+          "control_dependencies: operation, got '{}' of another graph, expected one of this graph",
+          operation.name());
+    }
+  }
+  previous_ = graph_.control_scopes_;
+  graph_.control_scopes_.push_back(std::move(nodes));
+}
+
+ControlDependencies::ControlDependencies(std::nullptr_t) : graph_(Graph::current()) {
+  previous_ = std::exchange(graph_.control_scopes_, {});
+}
+
+ControlDependencies::~ControlDependencies() { graph_.control_scopes_ = std::move(previous_); }
+
+WhereScope::WhereScope(SourceLocation where, bool overrides) : previous_(where_of_thread()) {
+  if (overrides || !previous_.known()) where_of_thread() = where;
+}
+WhereScope::~WhereScope() { where_of_thread() = previous_; }
+SourceLocation WhereScope::current() { return where_of_thread(); }
+
+}  // namespace systole

@@ -1,0 +1,53 @@
+#include "systole/graph/node_builder.h"
+
+#include <utility>
+
+namespace systole {
+
+DType common_dtype(InputRefs inputs) {
+  DType result = DType::invalid;
+  for (const Input& input : inputs) {
+    const DType dtype = input.dtype();
+    if (!input.weak()) return dtype;
+    const bool wider = is_floating(dtype) || (dtype == DType::s64 && result == DType::s32);
+    if (result == DType::invalid || wider) result = dtype;
+  }
+  return result;
+}
+
+Output resolve(std::string_view op, const Input& input, DType like) {
+  Output output;
+  try {
+    output = input.resolve(like);
+  } catch (const Error& error) {
+    const Error named(error.code(), fmt::format("{}: {}", op, error.message()));
+    if (!input.where().known()) throw named;
+    throw named.with_context("at " + input.where().to_string());
+  }
+  return output;
+}
+
+std::vector<Output> resolve(std::string_view op, InputRefs inputs, DType like) {
+  std::vector<Output> outputs;
+  outputs.reserve(inputs.size());
+  for (const Input& input : inputs) outputs.push_back(resolve(op, input, like));
+  return outputs;
+}
+
+Output add_op(std::string_view op, InputRefs inputs, std::string_view name, AttrMap attrs) {
+  const DType dtype = common_dtype(inputs);
+  attrs.emplace("T", dtype);
+  const Input& first = *inputs.begin();
+  return Graph::current()
+      .add_node(op, resolve(op, inputs, dtype), std::move(attrs), first.where(), name)
+      ->output();
+}
+
+Output add_logical_op(std::string_view op, InputRefs inputs, std::string_view name) {
+  const Input& first = *inputs.begin();
+  return Graph::current()
+      .add_node(op, resolve(op, inputs, DType::invalid), {}, first.where(), name)
+      ->output();
+}
+
+}  // namespace systole

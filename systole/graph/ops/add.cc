@@ -1,0 +1,27 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) {
+  return broadcast_gradients(c, c.grad(), c.grad());
+}
+
+}  // namespace
+
+Output add(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("Add", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_add;
+const OpDef op_add{
+    .name = "Add",
+    .doc = "x + y.",
+    .infer = infer_binary<DTypeClass::number>,
+    .lower = lower_binary<hlo::Opcode::add>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

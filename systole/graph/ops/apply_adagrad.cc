@@ -1,0 +1,37 @@
+#include "systole/graph/training_common.h"
+#include "systole/graph/training_ops.h"
+
+namespace systole {
+namespace {
+
+enum : int { kVar, kAccum, kLearningRate, kGradient };
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const UpdateLowering u(c);
+  const hlo::Value gradient = u.tensor(kGradient);
+  const hlo::Value accum = c.b.add(u.variable(kAccum), c.b.multiply(gradient, gradient));
+  const hlo::Value step = c.b.multiply(c.b.multiply(u.scalar(kLearningRate), gradient),
+                                       c.b.unary(hlo::Opcode::rsqrt, accum));
+  u.assign(kAccum, accum);
+  u.assign(kVar, c.b.subtract(u.variable(kVar), step));
+  return {};
+}
+
+}  // namespace
+
+Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient) {
+  return Graph::current().add_node("ResourceApplyAdagrad", {var, accum, learning_rate, gradient},
+                                   {{"update_slots", true}});
+}
+
+namespace ops {
+extern const OpDef op_apply_adagrad;
+const OpDef op_apply_adagrad{
+    .name = "ResourceApplyAdagrad",
+    .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
+    .infer = [](const InferContext& c) { return infer_update(c, /*num_handles=*/2, kGradient); },
+    .lower = lower,
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,59 @@
+#include "systole/graph/pooling.h"
+
+namespace systole {
+namespace {
+
+enum : int { kInputSizes, kGradient };
+
+// Each element gets the mean's share of every window that it lies in: the shares, spread out by the strides, summed
+// over a window of the same size.
+std::vector<hlo::Value> lower(LowerContext& c) {
+  hlo::Builder& b = c.b;
+  const hlo::Value gradient = c.input(kGradient);
+  const TensorType input{gradient.dtype(), Shape(c.constant_ints(kInputSizes))};
+  const ImageWindow window = pool_window(c.node.attrs(), input.shape);
+  const hlo::Value shares = b.divide(gradient, window_counts(c, input));
+  Dims low(4, 0);
+  Dims high(4, 0);
+  Dims interior(4, 0);
+  hlo::WindowAttrs sums = pool_attrs(window);
+  for (int i = 0; i < 2; ++i) {
+    const WindowAxis& axis = window.axis[i];
+    const auto at = static_cast<size_t>(window.format.spatial[i]);
+    low[at] = axis.window - 1 - axis.pads().first;
+    interior[at] = axis.stride - 1;
+    high[at] = axis.input + axis.window - 1 - ((axis.output() - 1) * axis.stride + 1) - low[at];
+    sums.window_strides[at] = 1;
+    sums.padding[at] = {0, 0};
+  }
+  return {reduce_window(b, b.pad(shares, b.scalar(input.dtype, 0), low, high, interior), hlo::Opcode::add, sums)};
+}
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const auto sizes = c.input_as_shape(kInputSizes);
+  if (!sizes) throw invalid_argument("input_sizes, got a value known only at run time, expected a shape");
+  return {{c.input(kGradient).dtype, *sizes}};
+}
+
+// Linear: the gradient's own gradient is the pooling of it.
+std::vector<Output> gradient(GradientContext& c) {
+  return {{}, {Graph::current().add_node("AvgPool", {c.grad()}, c.node.attrs()), 0}};
+}
+
+}  // namespace
+
+Output avg_pool_grad(Output input_sizes, Output gradient, const AttrMap& attrs) {
+  return {Graph::current().add_node("AvgPoolGrad", {input_sizes, gradient}, attrs), 0};
+}
+
+namespace ops {
+extern const OpDef op_avg_pool_grad;
+const OpDef op_avg_pool_grad{
+    .name = "AvgPoolGrad",
+    .doc = "The gradient of AvgPool.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

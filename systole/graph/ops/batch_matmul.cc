@@ -1,0 +1,41 @@
+#include "systole/graph/broadcast.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/matrix_product.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  return infer_matrix_product(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"));
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {lower_matrix_product(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"))};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  const std::vector<Output> full = matrix_product_gradients(
+      c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"),
+      [](Output x, Output y, bool adj_x, bool adj_y) { return batch_matmul(x, y, {adj_x, adj_y}); });
+  return broadcast_gradients(c, full[0], full[1]);
+}
+
+}  // namespace
+
+Output batch_matmul(const Input& x, const Input& y, const BatchMatMulOptions& options) {
+  return add_op("BatchMatMulV2", {x, y}, options.name,
+                {{"adj_x", options.adj_x}, {"adj_y", options.adj_y}});
+}
+
+namespace ops {
+extern const OpDef op_batch_matmul;
+const OpDef op_batch_matmul{
+    .name = "BatchMatMulV2",
+    .doc = "Products of the matrices in the last two axes; leading axes broadcast.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,37 @@
+#include "systole/graph/convolution.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  return {{c.input(0).dtype, convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::plain)}};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::plain)};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  const AttrMap& attrs = c.node.attrs();
+  return {conv2d_backprop_input(shape(c.input(0)), c.input(1), c.grad(), attrs),
+          conv2d_backprop_filter(c.input(0), shape(c.input(1)), c.grad(), attrs)};
+}
+
+}  // namespace
+
+Output conv2d(Input input, Input filter, const Conv2DOptions& options) {
+  return add_op("Conv2D", {input, filter}, options.name, convolution_attrs("Conv2D", options));
+}
+
+namespace ops {
+extern const OpDef op_conv2d;
+const OpDef op_conv2d{
+    .name = "Conv2D",
+    .doc = "2-D convolution of an image batch with a filter.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,23 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) { return {-c.grad() * sin(c.input(0))}; }
+
+}  // namespace
+
+Output cos(const Input& x, const NameOptions& options) { return add_op("Cos", {x}, options.name); }
+
+namespace ops {
+extern const OpDef op_cos;
+const OpDef op_cos{
+    .name = "Cos",
+    .doc = "The cosine of x radians.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::cosine>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,37 @@
+#include "systole/graph/convolution.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  return {{c.input(0).dtype, convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::depthwise)};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  const AttrMap& attrs = c.node.attrs();
+  return {depthwise_conv2d_backprop_input(shape(c.input(0)), c.input(1), c.grad(), attrs),
+          depthwise_conv2d_backprop_filter(c.input(0), shape(c.input(1)), c.grad(), attrs)};
+}
+
+}  // namespace
+
+Output depthwise_conv2d(Input input, Input filter, const Conv2DOptions& options) {
+  return add_op("DepthwiseConv2dNative", {input, filter}, options.name, convolution_attrs("DepthwiseConv2dNative", options));
+}
+
+namespace ops {
+extern const OpDef op_depthwise_conv2d;
+const OpDef op_depthwise_conv2d{
+    .name = "DepthwiseConv2dNative",
+    .doc = "2-D convolution of each channel with filters of its own.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

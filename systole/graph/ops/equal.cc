@@ -1,0 +1,20 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+
+Output equal(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("Equal", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_equal;
+const OpDef op_equal{
+    .name = "Equal",
+    .doc = "x == y.",
+    .infer = infer_comparison<DTypeClass::any>,
+    .lower = lower_comparison<hlo::ComparisonDirection::eq>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,23 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) { return {c.grad() * c.output()}; }
+
+}  // namespace
+
+Output exp(const Input& x, const NameOptions& options) { return add_op("Exp", {x}, options.name); }
+
+namespace ops {
+extern const OpDef op_exp;
+const OpDef op_exp{
+    .name = "Exp",
+    .doc = "e to the power of x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::exponential>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,27 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {c.b.compare(c.input(0), c.input(0), hlo::ComparisonDirection::ne)};
+}
+
+}  // namespace
+
+Output is_nan(const Input& x, const NameOptions& options) {
+  return add_op("IsNan", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_is_nan;
+const OpDef op_is_nan{
+    .name = "IsNan",
+    .doc = "Whether x is NaN.",
+    .infer = infer_test<DTypeClass::floating>,
+    .lower = lower,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

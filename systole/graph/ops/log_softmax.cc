@@ -1,0 +1,44 @@
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/graph/softmax_common.h"
+#include "systole/graph/where_scope.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  check_logits(c.input(0));
+  return {c.input(0)};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const SoftmaxParts parts = softmax_parts(c.b, c.input(0));
+  return {c.b.subtract(parts.shifted, c.b.unary(hlo::Opcode::log, parts.sums))};
+}
+
+// g - softmax * sum(g)
+std::vector<Output> gradient(GradientContext& c) {
+  const Output total = reduce_sum(c.grad(), {.axis = -1, .keepdims = true});
+  return {subtract(c.grad(), multiply(exp(c.output()), total))};
+}
+
+}  // namespace
+
+Output log_softmax(Input logits, const SoftmaxOptions& options) {
+  const WhereScope line(logits.where());
+  const Output x = axis_to_end(resolve("LogSoftmax", logits), options.axis);
+  return axis_from_end(add_op("LogSoftmax", {x}, options.name), options.axis);
+}
+
+namespace ops {
+extern const OpDef op_log_softmax;
+const OpDef op_log_softmax{
+    .name = "LogSoftmax",
+    .doc = "x - log(sum(exp(x))) along the last axis.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,32 @@
+#include "systole/graph/node_builder.h"
+#include "systole/graph/pooling.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const ImageWindow window = pool_window(c.node.attrs(), c.input(0).shape());
+  return {reduce_window(c.b, c.input(0), hlo::Opcode::maximum, pool_attrs(window))};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  return {max_pool_grad(c.input(0), c.grad(), c.node.attrs())};
+}
+
+}  // namespace
+
+Output max_pool(Input value, const PoolOptions& options) {
+  return add_op("MaxPool", {value}, options.name, pool_op_attrs("MaxPool", options));
+}
+
+namespace ops {
+extern const OpDef op_max_pool;
+const OpDef op_max_pool{
+    .name = "MaxPool",
+    .doc = "The largest element of each window.",
+    .infer = infer_pool,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,39 @@
+#include "systole/graph/pooling.h"
+
+namespace systole {
+namespace {
+
+enum : int { kInput, kGradient };
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const hlo::Value x = c.input(kInput);
+  const ImageWindow window = pool_window(c.node.attrs(), x.shape());
+  const auto fill = [&](hlo::Instruction& i) {
+    hlo::Computation& select = i.add_region();
+    hlo::Builder b(select);
+    const hlo::Value left = select.add_parameter({x.dtype(), {}});
+    const hlo::Value right = select.add_parameter({x.dtype(), {}});
+    select.set_results({b.compare(left, right, hlo::ComparisonDirection::ge)});
+    hlo::fill_reducer(i.add_region(), hlo::Opcode::add, x.dtype());
+  };
+  return {c.b.op_with_regions(hlo::Opcode::select_and_scatter,
+                              {x, c.input(kGradient), c.b.scalar(x.dtype(), 0)}, pool_attrs(window), fill)
+              ->result()};
+}
+
+}  // namespace
+
+Output max_pool_grad(Output input, Output gradient, const AttrMap& attrs) {
+  return {Graph::current().add_node("MaxPoolGrad", {input, gradient}, attrs), 0};
+}
+
+namespace ops {
+extern const OpDef op_max_pool_grad;
+const OpDef op_max_pool_grad{
+    .name = "MaxPoolGrad",
+    .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
+    .infer = [](const InferContext& c) { return std::vector<TensorType>{c.input(kInput)}; },
+    .lower = lower,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,27 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) {
+  return broadcast_gradients(c, c.grad() * c.input(1), c.grad() * c.input(0));
+}
+
+}  // namespace
+
+Output multiply(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("Mul", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_multiply;
+const OpDef op_multiply{
+    .name = "Mul",
+    .doc = "x * y.",
+    .infer = infer_binary<DTypeClass::number>,
+    .lower = lower_binary<hlo::Opcode::multiply>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,29 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {c.b.divide(c.b.splat_like(c.input(0), 1), c.input(0))};
+}
+
+std::vector<Output> gradient(GradientContext& c) { return {-c.grad() * square(c.output())}; }
+
+}  // namespace
+
+Output reciprocal(const Input& x, const NameOptions& options) {
+  return add_op("Reciprocal", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_reciprocal;
+const OpDef op_reciprocal{
+    .name = "Reciprocal",
+    .doc = "1 / x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

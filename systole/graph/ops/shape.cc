@@ -1,0 +1,38 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const DType out_type = c.attr<DType>("out_type");
+  if (out_type != DType::s32 && out_type != DType::s64) {
+    throw invalid_argument("out_type, got {}, expected s32 or s64", out_type);
+  }
+  return {{out_type, {c.input(0).shape.rank()}}};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const Shape& shape = c.input(0).shape();
+  const Tensor sizes = Tensor::of<int64_t>({shape.rank()}, std::span<const int64_t>(shape.dims()));
+  return {c.b.constant(sizes.cast(c.attr<DType>("out_type")))};
+}
+
+}  // namespace
+
+Output shape(Input x, const ShapeOptions& options) {
+  return add_op("Shape", {x}, options.name, {{"out_type", options.out_type}});
+}
+
+namespace ops {
+extern const OpDef op_shape;
+const OpDef op_shape{
+    .name = "Shape",
+    .doc = "The sizes of the dimensions of its input.",
+    .infer = infer,
+    .lower = lower,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

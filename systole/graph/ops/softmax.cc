@@ -1,0 +1,45 @@
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/graph/softmax_common.h"
+#include "systole/graph/where_scope.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  check_logits(c.input(0));
+  return {c.input(0)};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const SoftmaxParts parts = softmax_parts(c.b, c.input(0));
+  return {c.b.divide(parts.exponentials, parts.sums)};
+}
+
+// y * (g - sum(g * y))
+std::vector<Output> gradient(GradientContext& c) {
+  const Output y = c.output();
+  const Output projection = reduce_sum(multiply(c.grad(), y), {.axis = -1, .keepdims = true});
+  return {multiply(y, subtract(c.grad(), projection))};
+}
+
+}  // namespace
+
+Output softmax(Input logits, const SoftmaxOptions& options) {
+  const WhereScope line(logits.where());
+  const Output x = axis_to_end(resolve("Softmax", logits), options.axis);
+  return axis_from_end(add_op("Softmax", {x}, options.name), options.axis);
+}
+
+namespace ops {
+extern const OpDef op_softmax;
+const OpDef op_softmax{
+    .name = "Softmax",
+    .doc = "exp(x) / sum(exp(x)) along the last axis.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,33 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const hlo::Value x = c.input(0);
+  const hlo::Value size = c.b.unary(hlo::Opcode::abs, x);
+  return {c.b.divide(x, c.b.add(size, c.b.splat_like(x, 1)))};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  return {c.grad() / square(1 + abs(c.input(0)))};
+}
+
+}  // namespace
+
+Output softsign(const Input& features, const NameOptions& options) {
+  return add_op("Softsign", {features}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_softsign;
+const OpDef op_softsign{
+    .name = "Softsign",
+    .doc = "x / (1 + |x|).",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

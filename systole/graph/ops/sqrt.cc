@@ -1,0 +1,25 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) { return {0.5 * c.grad() / c.output()}; }
+
+}  // namespace
+
+Output sqrt(const Input& x, const NameOptions& options) {
+  return add_op("Sqrt", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_sqrt;
+const OpDef op_sqrt{
+    .name = "Sqrt",
+    .doc = "The square root of x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::sqrt>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,27 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) { return {c.b.multiply(c.input(0), c.input(0))}; }
+
+std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (2 * c.input(0))}; }
+
+}  // namespace
+
+Output square(const Input& x, const NameOptions& options) {
+  return add_op("Square", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_square;
+const OpDef op_square{
+    .name = "Square",
+    .doc = "x * x.",
+    .infer = infer_unary<DTypeClass::number>,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

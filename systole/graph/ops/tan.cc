@@ -1,0 +1,23 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (1 + square(c.output()))}; }
+
+}  // namespace
+
+Output tan(const Input& x, const NameOptions& options) { return add_op("Tan", {x}, options.name); }
+
+namespace ops {
+extern const OpDef op_tan;
+const OpDef op_tan{
+    .name = "Tan",
+    .doc = "The tangent of x radians.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::tan>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

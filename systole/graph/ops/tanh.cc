@@ -1,0 +1,25 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (1 - square(c.output()))}; }
+
+}  // namespace
+
+Output tanh(const Input& x, const NameOptions& options) {
+  return add_op("Tanh", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_tanh;
+const OpDef op_tanh{
+    .name = "Tanh",
+    .doc = "The hyperbolic tangent of x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::tanh>,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

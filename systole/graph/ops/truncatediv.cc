@@ -1,0 +1,35 @@
+#include "systole/graph/elementwise.h"
+#include "systole/graph/integer_division.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const std::vector<TensorType> types = infer_binary(c, DTypeClass::number);
+  if (is_integer(types[0].dtype)) return types;
+  throw invalid_argument("dtype, got {}, expected an integer one", types[0].dtype);
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  check_divisor(c, c.input(1));
+  return lower_binary(c, hlo::Opcode::divide);
+}
+
+}  // namespace
+
+Output truncatediv(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("TruncateDiv", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_truncatediv;
+const OpDef op_truncatediv{
+    .name = "TruncateDiv",
+    .doc = "x / y of integers rounded towards zero.",
+    .infer = infer,
+    .lower = lower,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,35 @@
+// A shape as user functions take it: reshape(x, {-1, 10}), fill(shape(x), 0).
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+// An integer vector: sizes written out, a Shape, or a tensor that is known when the program is
+// compiled. Converting at the call captures the user's source line.
+class ShapeInput {
+ public:
+  using Where = Input::Where;
+  ShapeInput(std::initializer_list<int64_t> sizes, Where where = Where::current())  // NOLINT
+      : ShapeInput(Shape(sizes), where) {}
+  ShapeInput(const Shape& shape, Where where = Where::current());                // NOLINT
+  ShapeInput(const std::vector<int64_t>& sizes, Where where = Where::current())  // NOLINT
+      : ShapeInput(Shape(std::span<const int64_t>(sizes)), where) {}
+  ShapeInput(Output sizes, Where where = Where::current())  // NOLINT(google-explicit-constructor)
+      : input_(sizes, where) {}
+  ShapeInput(Tensor sizes, Where where = Where::current())  // NOLINT(google-explicit-constructor)
+      : input_(std::move(sizes), where) {}
+  ShapeInput(const Input& sizes) : input_(sizes) {}  // NOLINT(google-explicit-constructor)
+
+  // Sizes written out are s32, or s64 where one does not fit.
+  const Input& input() const { return input_; }
+  operator const Input&() const { return input_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  Input input_;
+};
+
+}  // namespace systole

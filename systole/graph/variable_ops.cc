@@ -1,0 +1,53 @@
+#include "systole/graph/variable_ops.h"
+
+#include <algorithm>
+
+#include "systole/graph/constant_value.h"
+
+namespace systole {
+
+const Node& variable_node(Output handle) {
+  const Output outside = resolve_capture(handle);
+  if (outside.node()->op_name() != "VarHandleOp") {
+    throw invalid_argument("variable handle, got '{}' ({}), expected the handle of a variable",
+                           handle.name(), outside.node()->op_name());
+  }
+  return *outside.node();
+}
+
+TensorType variable_type(const Node& handle) {
+  return {handle.attr<DType>("dtype"), handle.attr<Shape>("shape")};
+}
+
+std::vector<TensorType> infer_assignment(const InferContext& c) {
+  const Node& handle = variable_node(c.inputs[0]);
+  const TensorType wanted = variable_type(handle);
+  const TensorType& got = c.input(1);
+  if (got.dtype != wanted.dtype || !got.shape.compatible_with(wanted.shape)) {
+    throw invalid_argument("value for variable '{}', got {}, expected {}", handle.name(), got,
+                           wanted);
+  }
+  return {};
+}
+
+std::vector<const Node*> assigned_variables(const Graph& function) {
+  std::vector<const Node*> result;
+  for (const auto& node : function.nodes()) {
+    for (const Output& input : node->inputs()) {
+      const bool assigns = node->op().stateful && node->num_outputs() == 0;
+      if (assigns && input.dtype() == DType::resource) result.push_back(&variable_node(input));
+    }
+    for (const auto& [name, value] : node->attrs()) {
+      if (const auto* inner = std::get_if<FunctionRef>(&value)) {
+        const auto more = assigned_variables(**inner);
+        result.insert(result.end(), more.begin(), more.end());
+      }
+    }
+  }
+  std::ranges::sort(result, {}, &Node::id);
+  const auto repeated = std::ranges::unique(result);
+  result.erase(repeated.begin(), repeated.end());
+  return result;
+}
+
+}  // namespace systole

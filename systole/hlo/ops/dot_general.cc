@@ -1,0 +1,111 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/index.h"
+#include "systole/hlo/matmul.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+void check_equal_sizes(const InferContext& context, std::string_view what, const Dims& lhs_axes,
+                       const Dims& rhs_axes) {
+  for (size_t i = 0; i < lhs_axes.size(); ++i) {
+    const int64_t lhs = context.operand(0).shape[static_cast<int>(lhs_axes[i])];
+    const int64_t rhs = context.operand(1).shape[static_cast<int>(rhs_axes[i])];
+    if (lhs == rhs) continue;
+    throw invalid_argument(
+        "dot_general: sizes of {} dimension {}, got {} and {} in {} and {}, expected equal", what,
+        i, lhs, rhs, context.operand(0), context.operand(1));
+  }
+}
+
+void check_operand_axes(const InferContext& context, int operand, std::string_view side,
+                        const Dims& batching, const Dims& contracting) {
+  const Opcode opcode = context.opcode;
+  const int rank = context.operand(operand).shape.rank();
+  const auto name = [side](std::string_view what) { return fmt::format("{}_{}", side, what); };
+  check_unique(opcode, name("batching and contracting dimensions"),
+               concat(batching, contracting));                             // C3, C4
+  check_axes(opcode, name("batching_dimensions"), batching, rank);         // C5, C7
+  check_axes(opcode, name("contracting_dimensions"), contracting, rank);   // C6, C8
+}
+
+Dims sizes_of(const Shape& shape, const Dims& axes) {
+  Dims sizes;
+  for (const int64_t axis : axes) sizes.push_back(shape[static_cast<int>(axis)]);
+  return sizes;
+}
+
+Dims free_axes(const Shape& shape, const Dims& batching, const Dims& contracting) {
+  return other_axes(shape.rank(), concat(batching, contracting));
+}
+
+// The element type of the result may be declared (what XLA calls the preferred one): products of bf16 are then kept
+// as f32, of s8 as s32. Without a declaration it is the operands'.
+std::vector<TensorType> infer(const InferContext& context) {
+  const DotAttrs& attrs = context.get<DotAttrs>();
+  const TensorType& lhs = context.operand(0);
+  const TensorType& rhs = context.operand(1);
+  check_count(context.opcode, "rhs_batching_dimensions", attrs.rhs_batching_dimensions.size(),
+              static_cast<int64_t>(attrs.lhs_batching_dimensions.size()));  // C1
+  check_count(context.opcode, "rhs_contracting_dimensions", attrs.rhs_contracting_dimensions.size(),
+              static_cast<int64_t>(attrs.lhs_contracting_dimensions.size()));  // C2
+  check_operand_axes(context, 0, "lhs", attrs.lhs_batching_dimensions,
+                     attrs.lhs_contracting_dimensions);
+  check_operand_axes(context, 1, "rhs", attrs.rhs_batching_dimensions,
+                     attrs.rhs_contracting_dimensions);
+  check_equal_sizes(context, "batching", attrs.lhs_batching_dimensions,
+                    attrs.rhs_batching_dimensions);  // C9
+  check_equal_sizes(context, "contracting", attrs.lhs_contracting_dimensions,
+                    attrs.rhs_contracting_dimensions);      // C10
+  check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C13
+  const Dims lhs_free =
+      free_axes(lhs.shape, attrs.lhs_batching_dimensions, attrs.lhs_contracting_dimensions);
+  const Dims rhs_free =
+      free_axes(rhs.shape, attrs.rhs_batching_dimensions, attrs.rhs_contracting_dimensions);
+  const Dims dims = concat(concat(sizes_of(lhs.shape, attrs.lhs_batching_dimensions),
+                                  sizes_of(lhs.shape, lhs_free)),
+                           sizes_of(rhs.shape, rhs_free));  // C12
+  return {{declared_product_dtype(context, lhs.dtype), Shape(dims)}};
+}
+
+int64_t product(const Dims& sizes) { return Shape(sizes).num_elements(); }
+
+// The operand with its axes in the order a, b, c, as [prod a, prod b, prod c].
+Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& c) {
+  const Shape& shape = operand.shape();
+  return permuted(operand, concat(concat(a, b), c))
+      .reshape({product(sizes_of(shape, a)), product(sizes_of(shape, b)),
+                product(sizes_of(shape, c))});
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const DotAttrs& attrs = instruction.attrs<DotAttrs>();
+  const DType wide = accumulation_dtype(operands[0].dtype(), instruction.dtype());
+  const Dims lhs_free = free_axes(operands[0].shape(), attrs.lhs_batching_dimensions,
+                                  attrs.lhs_contracting_dimensions);
+  const Dims rhs_free = free_axes(operands[1].shape(), attrs.rhs_batching_dimensions,
+                                  attrs.rhs_contracting_dimensions);
+  const Tensor lhs = arrange(operands[0].cast(wide), attrs.lhs_batching_dimensions, lhs_free,
+                             attrs.lhs_contracting_dimensions);
+  const Tensor rhs = arrange(operands[1].cast(wide), attrs.rhs_batching_dimensions,
+                             attrs.rhs_contracting_dimensions, rhs_free);
+  Tensor result(instruction.type());
+  const int64_t rows = lhs.dim(1);
+  const int64_t columns = rhs.dim(2);
+  for (int64_t batch = 0; batch < lhs.dim(0); ++batch) {
+    const Tensor c = matmul(lhs.slice(batch, batch + 1).reshape({rows, lhs.dim(2)}),
+                            rhs.slice(batch, batch + 1).reshape({rhs.dim(1), columns}))
+                         .cast(instruction.dtype());
+    StridedView to = view_of(c.shape());
+    to.offset = batch * rows * columns;
+    copy_strided(result, to, c, view_of(c.shape()), c.shape().dims());
+  }
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics dot_general_semantics;
+const OpSemantics dot_general_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

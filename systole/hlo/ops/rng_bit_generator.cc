@@ -1,0 +1,144 @@
+#include <array>
+#include <bit>
+
+#include "systole/base/random.h"
+#include "systole/hlo/checks.h"
+#include "systole/hlo/elementwise.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& state = context.operand(0);
+  const RngAlgorithm algorithm = context.get<RngBitGeneratorAttrs>().rng_algorithm;
+  check_dtype(context.opcode, "initial_state", state.dtype, DType::u64);  // I2
+  const bool two = state.shape == Shape{2};
+  const bool three = state.shape == Shape{3} && algorithm != RngAlgorithm::three_fry;
+  if (!two && !three) {  // C2
+    throw invalid_argument("rng_bit_generator: shape of initial_state, got {}, expected {}",
+                           state.shape,
+                           algorithm == RngAlgorithm::three_fry ? "[2]" : "[2] or [3]");
+  }
+  if (context.declared.size() != 2) {
+    throw invalid_argument("rng_bit_generator: declared result types, got {}, expected 2",
+                           context.declared.size());
+  }
+  const TensorType& output = context.declared[1];
+  if (context.declared[0] != state) {  // C1
+    throw invalid_argument("rng_bit_generator: type of output_state, got {}, expected {}",
+                           context.declared[0], state);
+  }
+  if (!is_integer(output.dtype) && !is_floating(output.dtype)) {
+    throw invalid_argument(
+        "rng_bit_generator: element type of output, got {}, expected integer or floating-point",
+        output.dtype);
+  }
+  return {state, output};
+}
+
+uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
+uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+uint64_t join(uint32_t low, uint32_t high) { return low | (uint64_t{high} << 32); }
+
+// 128 bits of counter, as Philox takes it.
+struct Counter {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  Counter plus(uint64_t n) const { return {low + n, high + (low + n < low ? 1 : 0)}; }
+};
+
+void set_bits(Tensor& output, int64_t index, uint64_t bits) {
+  const int width = dtype_info(output.dtype()).bits;
+  if (width < 8) {
+    bits &= (uint64_t{1} << width) - 1;
+    if (output.dtype() == DType::s4 && bits > 7) bits |= 0xf0;  // sign-extended within its byte
+  }
+  set_element_bits(output, index, bits);
+}
+
+// How XLA lays the two words of a Threefry block of up to 32 bits out: along the first axis of even size, or the
+// longest one, result 2j takes the first word of block j and result 2j + 1 the second.
+struct ThreefryLayout {
+  explicit ThreefryLayout(const Shape& shape) {
+    if (shape.rank() == 0) return;
+    const auto even = std::ranges::find_if(shape, [](int64_t size) { return size % 2 == 0; });
+    const auto axis = even != shape.end() ? even : std::ranges::max_element(shape);
+    size = *axis;
+    for (auto it = axis + 1; it != shape.end(); ++it) inner *= *it;
+  }
+  // Row-major index of the result -> number of its block among blocks of the halved shape.
+  int64_t block(int64_t index) const {
+    const int64_t outer = index / (size * inner);
+    const int64_t along = index / inner % size;
+    return (outer * ((size + 1) / 2) + along / 2) * inner + index % inner;
+  }
+  int64_t word(int64_t index) const { return index / inner % size % 2; }
+  int64_t num_blocks(int64_t elements) const { return elements / size * ((size + 1) / 2); }
+
+  int64_t size = 1;   // of the axis that is split
+  int64_t inner = 1;  // elements behind it
+};
+
+// State: key, counter.
+void threefry(std::span<uint64_t> state, Tensor& output) {
+  const std::array<uint32_t, 2> key = {low(state[0]), high(state[0])};
+  const auto block = [&](int64_t number) {
+    const uint64_t counter = state[1] + static_cast<uint64_t>(number);
+    return threefry2x32(key, {low(counter), high(counter)});
+  };
+  const int64_t count = output.num_elements();
+  if (dtype_info(output.dtype()).bits == 64) {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto words = block(i);
+      set_bits(output, i, join(words[0], words[1]));
+    }
+    state[1] += static_cast<uint64_t>(count);
+    return;
+  }
+  if (count == 0) return;
+  // Narrow types take the low bits of a whole word.
+  const ThreefryLayout layout(output.shape());
+  for (int64_t i = 0; i < count; ++i) {
+    set_bits(output, i, block(layout.block(i))[static_cast<size_t>(layout.word(i))]);
+  }
+  state[1] += static_cast<uint64_t>(layout.num_blocks(count));
+}
+
+// State: key, counter (low half first) for u64[3]; for u64[2] the key is the counter's high half, too.
+void philox(std::span<uint64_t> state, Tensor& output) {
+  const std::array<uint32_t, 2> key = {low(state[0]), high(state[0])};
+  const Counter first = state.size() == 3 ? Counter{state[1], state[2]} : Counter{state[1], state[0]};
+  const bool wide = dtype_info(output.dtype()).bits == 64;
+  const int64_t per_block = wide ? 2 : 4;
+  std::array<uint32_t, 4> words{};
+  for (int64_t i = 0; i < output.num_elements(); ++i) {
+    const auto at = static_cast<size_t>(i % per_block);
+    if (at == 0) {
+      const Counter c = first.plus(static_cast<uint64_t>(i / per_block));
+      words = philox4x32(key, {low(c.low), high(c.low), low(c.high), high(c.high)});
+    }
+    set_bits(output, i, wide ? join(words[2 * at], words[2 * at + 1]) : words[at]);
+  }
+  const int64_t num_blocks = (output.num_elements() + per_block - 1) / per_block;
+  const Counter next = first.plus(static_cast<uint64_t>(num_blocks));
+  state[1] = next.low;
+  if (state.size() == 3) state[2] = next.high;
+}
+
+// Bit for bit what XLA's expansion of this op gives. DEFAULT is Philox.
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  Tensor state = operands[0].clone();
+  Tensor output(instruction.results()[1]);
+  const bool is_threefry =
+      instruction.attrs<RngBitGeneratorAttrs>().rng_algorithm == RngAlgorithm::three_fry;
+  (is_threefry ? threefry : philox)(state.data<uint64_t>(), output);
+  return {state, output};
+}
+
+}  // namespace
+
+extern const OpSemantics rng_bit_generator_semantics;
+const OpSemantics rng_bit_generator_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

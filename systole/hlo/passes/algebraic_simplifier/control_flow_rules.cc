@@ -1,0 +1,78 @@
+// Branches whose predicate is known, and loops that run once or not at all.
+#include "systole/hlo/index.h"
+#include "systole/hlo/passes/algebraic_simplifier/rules.h"
+#include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/partial_evaluation.h"
+
+namespace systole::hlo {
+namespace {
+
+Replacement inlined(Instruction& op, const Computation& region, std::span<const Value> arguments) {
+  ValueMap map;
+  for (int i = 0; i < region.num_parameters(); ++i) {
+    map[region.parameter(i)] = arguments[static_cast<size_t>(i)];
+  }
+  const std::vector<Value> results = op.parent().inline_from(region, map, &op);
+  return {results.begin(), results.end()};
+}
+
+Replacement if_constant(Instruction& op, Builder&) {
+  const Tensor* pred = constant_of(op.operand(0));
+  // One without results is dead unless it has effects, and then there is nothing to replace.
+  if (pred == nullptr || op.num_results() == 0) return {};
+  return inlined(op, op.region(pred->item<bool>() ? 0 : 1), {});
+}
+
+// An index out of range takes the last branch.
+Replacement case_constant(Instruction& op, Builder&) {
+  const Tensor* index = constant_of(op.operand(0));
+  const int last = op.num_regions() - 1;
+  if ((index == nullptr && last > 0) || op.num_results() == 0) return {};
+  const int64_t wanted = index == nullptr ? 0 : index_values(*index)[0];
+  return inlined(op, op.region(wanted >= 0 && wanted < last ? static_cast<int>(wanted) : last), {});
+}
+
+// What is known of the values that a loop carries into its first iteration.
+std::vector<Tensor> initial_state(const Instruction& loop) {
+  std::vector<Tensor> state;
+  for (const Value& operand : loop.operands()) {
+    // Whole tensors hardly ever decide whether a loop goes on, and take time to write out.
+    state.push_back(operand.shape().rank() == 0 ? known_value(operand) : Tensor());
+  }
+  return state;
+}
+
+enum class Answer : uint8_t { no, yes, unknown };
+
+Answer goes_on(const Instruction& loop, std::span<const Tensor> state) {
+  const Tensor pred = partially_evaluate(loop.region(0), state)[0];
+  if (!pred.valid()) return Answer::unknown;
+  return pred.item<bool>() ? Answer::yes : Answer::no;
+}
+
+Replacement while_never(Instruction& op, Builder&) {
+  if (op.num_results() == 0 || goes_on(op, initial_state(op)) != Answer::no) return {};
+  return {op.operands().begin(), op.operands().end()};
+}
+
+// A loop that is known to run once is its body.
+Replacement while_once(Instruction& op, Builder&) {
+  std::vector<Tensor> state = initial_state(op);
+  if (goes_on(op, state) != Answer::yes) return {};
+  state = partially_evaluate(op.region(1), state);
+  if (goes_on(op, state) != Answer::no) return {};
+  return inlined(op, op.region(1), op.operands());
+}
+
+constexpr Rule kRules[] = {
+    {"if_constant", Opcode::if_, if_constant},
+    {"case_constant", Opcode::case_, case_constant},
+    {"while_never", Opcode::while_, while_never},
+    {"while_once", Opcode::while_, while_once},
+};
+
+}  // namespace
+
+std::span<const Rule> control_flow_rules() { return kRules; }
+
+}  // namespace systole::hlo

@@ -1,0 +1,121 @@
+// Products: what stands before dot_general and can become part of it.
+#include <algorithm>
+
+#include "systole/hlo/passes/algebraic_simplifier/rules.h"
+#include "systole/hlo/passes/match.h"
+
+namespace systole::hlo {
+namespace {
+
+bool contains(const Dims& dims, int64_t axis) { return std::ranges::count(dims, axis) != 0; }
+
+// Renames the axes of one operand from those behind a transpose to those before it. False when the operand's free
+// axes, which the result takes over in order, would come in another order.
+bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
+  Dims free;
+  for (size_t axis = 0; axis < permutation.size(); ++axis) {
+    const auto i = static_cast<int64_t>(axis);
+    if (!contains(batching, i) && !contains(contracting, i)) free.push_back(permutation[axis]);
+  }
+  for (int64_t& axis : batching) axis = permutation[static_cast<size_t>(axis)];
+  for (int64_t& axis : contracting) axis = permutation[static_cast<size_t>(axis)];
+  return std::ranges::is_sorted(free);
+}
+
+// dot(transpose(x), y) -> dot(x, y) with other axes. The pairs of contracted axes keep their order, and so do the sums.
+Replacement dot_of_transpose(Instruction& op, Builder& builder) {
+  DotAttrs attrs = op.attrs<DotAttrs>();
+  Value x = op.operand(0);
+  Value y = op.operand(1);
+  bool changed = false;
+  if (const Instruction* transpose = match(x, Opcode::transpose)) {
+    DotAttrs renamed = attrs;
+    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation,
+                    renamed.lhs_batching_dimensions, renamed.lhs_contracting_dimensions)) {
+      attrs = renamed;
+      x = transpose->operand(0);
+      changed = true;
+    }
+  }
+  if (const Instruction* transpose = match(y, Opcode::transpose)) {
+    DotAttrs renamed = attrs;
+    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation,
+                    renamed.rhs_batching_dimensions, renamed.rhs_contracting_dimensions)) {
+      attrs = renamed;
+      y = transpose->operand(0);
+      changed = true;
+    }
+  }
+  if (!changed) return {};
+  return {builder.dot_general(x, y, attrs, op.dtype())};
+}
+
+// The operand without `axes`, which have size 1; the other axes of `named` are renumbered.
+Value without_axes(Builder& builder, Value x, const Dims& axes, Dims& batching, Dims& contracting) {
+  Dims sizes;
+  for (int64_t axis = 0; axis < x.shape().rank(); ++axis) {
+    if (!contains(axes, axis)) sizes.push_back(x.shape()[static_cast<int>(axis)]);
+  }
+  for (Dims* dims : {&batching, &contracting}) {
+    Dims left;
+    for (const int64_t axis : *dims) {
+      if (contains(axes, axis)) continue;
+      left.push_back(axis - std::ranges::count_if(axes, [&](int64_t a) { return a < axis; }));
+    }
+    *dims = left;
+  }
+  return builder.reshape(x, Shape(sizes));
+}
+
+// Batch axes of size 1, and contracted ones beside others, say nothing: without them this is more often a plain matrix product.
+Replacement dot_without_unit_axes(Instruction& op, Builder& builder) {
+  DotAttrs attrs = op.attrs<DotAttrs>();
+  const Shape& lhs = op.operand(0).shape();
+  Dims lhs_axes;
+  Dims rhs_axes;
+  size_t contracted = attrs.lhs_contracting_dimensions.size();
+  for (size_t i = 0; i < attrs.lhs_batching_dimensions.size(); ++i) {
+    if (lhs[static_cast<int>(attrs.lhs_batching_dimensions[i])] != 1) continue;
+    lhs_axes.push_back(attrs.lhs_batching_dimensions[i]);
+    rhs_axes.push_back(attrs.rhs_batching_dimensions[i]);
+  }
+  for (size_t i = 0; i < attrs.lhs_contracting_dimensions.size() && contracted > 1; ++i) {
+    if (lhs[static_cast<int>(attrs.lhs_contracting_dimensions[i])] != 1) continue;
+    lhs_axes.push_back(attrs.lhs_contracting_dimensions[i]);
+    rhs_axes.push_back(attrs.rhs_contracting_dimensions[i]);
+    --contracted;
+  }
+  if (lhs_axes.empty()) return {};
+  const Value x = without_axes(builder, op.operand(0), lhs_axes, attrs.lhs_batching_dimensions,
+                               attrs.lhs_contracting_dimensions);
+  const Value y = without_axes(builder, op.operand(1), rhs_axes, attrs.rhs_batching_dimensions,
+                               attrs.rhs_contracting_dimensions);
+  const Value dot = builder.dot_general(x, y, attrs, op.dtype());
+  return {dot.shape() == op.shape() ? dot : builder.reshape(dot, op.shape())};
+}
+
+// dot(convert(x), convert(y)) from bf16 to f32 -> dot(x, y) with a result of f32, which matrix units do in one step and at twice
+// the speed. A product of two bf16 is exact in f32, so nothing is lost but what the summation loses in either
+// form, and its order and width are the implementation's choice.
+Replacement dot_of_converted(Instruction& op, Builder& builder) {
+  const Instruction* x = match(op.operand(0), Opcode::convert);
+  const Instruction* y = match(op.operand(1), Opcode::convert);
+  if (x == nullptr || y == nullptr || op.dtype() != DType::f32 || x->dtype() != DType::f32) return {};
+  const auto is_bf16 = [](const Instruction* convert) {
+    return convert->operand(0).dtype() == DType::bf16;
+  };
+  if (!is_bf16(x) || !is_bf16(y)) return {};
+  return {builder.dot_general(x->operand(0), y->operand(0), op.attrs<DotAttrs>(), op.dtype())};
+}
+
+constexpr Rule kRules[] = {
+    {"dot_of_transpose", Opcode::dot_general, dot_of_transpose},
+    {"dot_without_unit_axes", Opcode::dot_general, dot_without_unit_axes},
+    {"dot_of_converted", Opcode::dot_general, dot_of_converted},
+};
+
+}  // namespace
+
+std::span<const Rule> dot_rules() { return kRules; }
+
+}  // namespace systole::hlo

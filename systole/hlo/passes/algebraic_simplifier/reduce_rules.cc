@@ -1,0 +1,189 @@
+// Reductions with one input and a reducer of one opcode, and sorts. No rule regroups a sum or product of floats: the order of its terms
+// in row-major order stays as it is.
+#include <algorithm>
+
+#include "systole/hlo/passes/algebraic_simplifier/rules.h"
+#include "systole/hlo/passes/match.h"
+
+namespace systole::hlo {
+namespace {
+
+// A reduction that the rules understand.
+struct Reduction {
+  Value input;
+  Value initial;
+  Opcode reducer;
+  const Dims& dimensions;
+
+  bool reduces(int64_t axis) const { return std::ranges::count(dimensions, axis) != 0; }
+};
+
+std::optional<Reduction> match_reduction(const Instruction& op) {
+  if (!op.is(Opcode::reduce) || op.num_operands() != 2) return std::nullopt;
+  const std::optional<Opcode> reducer = match_reducer(op.region());
+  // A reducer may also compute in a wider type than its input's.
+  if (!reducer || op.dtype() != op.operand(0).dtype()) return std::nullopt;
+  return Reduction{op.operand(0), op.operand(1), *reducer, op.attrs<DimensionsAttrs>().dimensions};
+}
+
+Value reduce(Builder& builder, const Reduction& r, Value input, Dims dimensions) {
+  return builder
+      .op_with_regions(Opcode::reduce, {input, r.initial}, DimensionsAttrs{std::move(dimensions)},
+                       [&](Instruction& op) {
+                         fill_reducer(op.add_region(), r.reducer, input.dtype());
+                       })
+      ->result();
+}
+
+// Reducing one element a result is one application of the reducer.
+Replacement reduce_of_single_elements(Instruction& op, Builder& builder) {
+  const auto r = match_reduction(op);
+  if (!r || !traits(r->reducer).has(kCommutative)) return {};
+  for (const int64_t axis : r->dimensions) {
+    if (r->input.shape()[static_cast<int>(axis)] != 1) return {};
+  }
+  const Value x = r->input.shape() == op.shape() ? r->input : builder.reshape(r->input, op.shape());
+  return {builder.binary(r->reducer, x, builder.broadcast(r->initial, op.shape()))};
+}
+
+// reduce(reduce(x)) -> reduce(x) over all axes at once, where regrouping is exact.
+Replacement reduce_of_reduce(Instruction& op, Builder& builder) {
+  const auto outer = match_reduction(op);
+  if (!outer || !regroups_exactly(outer->reducer, op.dtype())) return {};
+  const auto inner = match_reduction(*outer->input.def);
+  if (!inner || inner->reducer != outer->reducer) return {};
+  if (outer->input.def->users().size() != 1) return {};
+  const std::optional<Tensor> neutral = right_neutral(inner->reducer, op.dtype());
+  const Tensor* initial = constant_of(inner->initial);
+  if (initial == nullptr || !neutral || !same_element(*neutral, *initial)) return {};
+  Dims kept;
+  for (int64_t axis = 0; axis < inner->input.shape().rank(); ++axis) {
+    if (!inner->reduces(axis)) kept.push_back(axis);
+  }
+  Dims dimensions = inner->dimensions;
+  for (const int64_t axis : outer->dimensions) {
+    dimensions.push_back(kept[static_cast<size_t>(axis)]);
+  }
+  std::ranges::sort(dimensions);
+  return {reduce(builder, *outer, inner->input, dimensions)};
+}
+
+// The maximum over copies of an element is the element: axes that a broadcast made need not be reduced.
+Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
+  const auto r = match_reduction(op);
+  if (!r || !traits(r->reducer).has(kIdempotent) || !regroups_exactly(r->reducer, op.dtype())) {
+    return {};
+  }
+  const Instruction* broadcast = match(r->input, Opcode::broadcast_in_dim);
+  if (broadcast == nullptr || r->input.shape().num_elements() == 0) return {};
+  const Dims& to = broadcast->attrs<BroadcastInDimAttrs>().broadcast_dimensions;
+  const Value x = broadcast->operand(0);
+  Dims reduced;   // of x
+  Dims position;  // in the result, of the axes of x that stay
+  for (int64_t axis = 0; axis < x.shape().rank(); ++axis) {
+    const int64_t d = to[static_cast<size_t>(axis)];
+    if (r->reduces(d)) {
+      reduced.push_back(axis);
+    } else {
+      position.push_back(d - std::ranges::count_if(r->dimensions, [&](int64_t e) { return e < d; }));
+    }
+  }
+  // With no axis of x to reduce, this is the reducer applied once.
+  const Value small = reduced.empty()
+                          ? builder.binary(r->reducer, x, builder.broadcast(r->initial, x.shape()))
+                          : reduce(builder, *r, x, reduced);
+  return {builder.broadcast_in_dim(small, op.shape(), position)};
+}
+
+// Calls found(from_begin, from_end, to_begin, to_end) for the smallest groups of neighbouring axes that hold the same number of
+// elements in both shapes. REQUIRES: the shapes have the same number of elements, not 0.
+template <class Found>
+void for_each_group(const Shape& from, const Shape& to, Found&& found) {
+  int i = 0;
+  int j = 0;
+  while (i < from.rank() || j < to.rank()) {
+    const int first_i = i;
+    const int first_j = j;
+    int64_t a = i < from.rank() ? from[i++] : 1;
+    int64_t b = j < to.rank() ? to[j++] : 1;
+    while (a != b) {
+      if (a < b) {
+        a *= from[i++];
+      } else {
+        b *= to[j++];
+      }
+    }
+    found(first_i, i, first_j, j);
+  }
+}
+
+// reduce(reshape(x)) -> reshape(reduce(x)), where each group of axes is reduced whole or not at all. The same
+// elements meet in the same row-major order.
+Replacement reduce_of_reshape(Instruction& op, Builder& builder) {
+  const auto r = match_reduction(op);
+  if (!r || r->input.shape().num_elements() == 0) return {};
+  const Instruction* reshape = match(r->input, Opcode::reshape);
+  if (reshape == nullptr) return {};
+  const Value x = reshape->operand(0);
+  Dims dimensions;
+  bool whole = true;
+  for_each_group(x.shape(), r->input.shape(), [&](int x_begin, int x_end, int begin, int end) {
+    int64_t reduced = 1;
+    int64_t kept = 1;
+    for (int axis = begin; axis < end; ++axis) {
+      (r->reduces(axis) ? reduced : kept) *= r->input.shape()[axis];
+    }
+    whole = whole && (reduced == 1 || kept == 1);
+    if (reduced == 1) return;
+    for (int axis = x_begin; axis < x_end; ++axis) dimensions.push_back(axis);
+  });
+  // A reduction of single elements has its own rule.
+  if (!whole || dimensions.empty()) return {};
+  return {builder.reshape(reduce(builder, *r, x, dimensions), op.shape())};
+}
+
+// reduce(transpose(x)) -> transpose(reduce(x)): what is left to move is smaller, often nothing.
+Replacement reduce_of_transpose(Instruction& op, Builder& builder) {
+  const auto r = match_reduction(op);
+  if (!r) return {};
+  const Instruction* transpose = match(r->input, Opcode::transpose);
+  if (transpose == nullptr) return {};
+  const Dims& permutation = transpose->attrs<TransposeAttrs>().permutation;
+  Dims reduced;
+  Dims kept;
+  for (size_t axis = 0; axis < permutation.size(); ++axis) {
+    (r->reduces(static_cast<int64_t>(axis)) ? reduced : kept).push_back(permutation[axis]);
+  }
+  const bool same_order = std::ranges::is_sorted(reduced);
+  if (!same_order && !regroups_exactly(r->reducer, op.dtype())) return {};
+  std::ranges::sort(reduced);
+  const Value small = reduce(builder, *r, transpose->operand(0), reduced);
+  if (std::ranges::is_sorted(kept)) return {small};
+  Dims ascending = kept;
+  std::ranges::sort(ascending);
+  for (int64_t& axis : kept) axis = std::ranges::find(ascending, axis) - ascending.begin();
+  return {builder.transpose(small, kept)};
+}
+
+// There is nothing to sort along an axis of one element.
+Replacement sort_of_single_elements(Instruction& op, Builder&) {
+  const int rank = op.shape().rank();
+  const int64_t axis = op.attrs<SortAttrs>().dimension;
+  if (rank == 0 || op.shape()[static_cast<int>(axis < 0 ? axis + rank : axis)] > 1) return {};
+  return {op.operands().begin(), op.operands().end()};
+}
+
+constexpr Rule kRules[] = {
+    {"reduce_of_single_elements", Opcode::reduce, reduce_of_single_elements},
+    {"reduce_of_reduce", Opcode::reduce, reduce_of_reduce},
+    {"reduce_of_broadcast", Opcode::reduce, reduce_of_broadcast},
+    {"reduce_of_reshape", Opcode::reduce, reduce_of_reshape},
+    {"reduce_of_transpose", Opcode::reduce, reduce_of_transpose},
+    {"sort_of_single_elements", Opcode::sort, sort_of_single_elements},
+};
+
+}  // namespace
+
+std::span<const Rule> reduce_rules() { return kRules; }
+
+}  // namespace systole::hlo

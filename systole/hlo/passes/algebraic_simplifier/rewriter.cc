@@ -1,0 +1,142 @@
+#include <deque>
+#include <unordered_set>
+
+#include "systole/base/error.h"
+#include "systole/hlo/passes/algebraic_simplifier/rule.h"
+#include "systole/hlo/passes/analysis.h"
+
+namespace systole::hlo {
+namespace {
+
+class Rewriter {
+ public:
+  explicit Rewriter(const RuleIndex& rules) : rules_(rules) {}
+
+  RewriteReport run(Module& module) {
+    for (const auto& function : module.functions()) discover(*function);
+    const size_t limit = 1000 + 20 * known_.size();
+    while (!worklist_.empty()) {
+      Instruction* instruction = worklist_.front();
+      worklist_.pop_front();
+      // An entry of an instruction erased since is no longer pending.
+      if (pending_.erase(instruction) == 0) continue;
+      if (report_.fired.size() >= limit) {
+        report_.exhausted = true;
+        break;
+      }
+      visit(*instruction);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void enqueue(Instruction& instruction) {
+    if (pending_.insert(&instruction).second) worklist_.push_back(&instruction);
+  }
+
+  // In program order, so that a rule finds its operands simplified.
+  void discover(const Computation& computation) {
+    for (Instruction* instruction : computation.instructions()) {
+      for (const auto& region : instruction->regions()) discover(*region);
+      if (known_.insert(instruction).second) enqueue(*instruction);
+    }
+  }
+
+  // A rule's new instructions are reached from its replacement.
+  void discover_new(Value value) {
+    if (known_.contains(value.def)) return;
+    known_.insert(value.def);
+    for (const Value& operand : value.def->operands()) discover_new(operand);
+    for (const auto& region : value.def->regions()) discover(*region);
+    enqueue(*value.def);
+  }
+
+  void visit(Instruction& instruction) {
+    if (is_dead(instruction)) {
+      erase_dead(instruction);
+      return;
+    }
+    const auto rules = rules_.rules_for(instruction.opcode());
+    if (rules.empty()) return;
+    Builder builder(instruction.parent(), &instruction);
+    builder.set_metadata(instruction.metadata());
+    for (const Rule* rule : rules) {
+      const Replacement replacement = rule->rewrite(instruction, builder);
+      if (replacement.empty()) continue;
+      report_.fired.push_back(rule->name);
+      replace(instruction, replacement, *rule);
+      return;
+    }
+  }
+
+  void replace(Instruction& instruction, const Replacement& replacement, const Rule& rule) {
+    check(instruction, replacement, rule);
+    for (Instruction* user : instruction.users()) enqueue(*user);
+    for (int i = 0; i < instruction.num_results(); ++i) {
+      const Value value = replacement[static_cast<size_t>(i)];
+      discover_new(value);
+      Computation::replace_all_uses(instruction.result(i), value);
+    }
+    erase_dead(instruction);
+  }
+
+  static void check(Instruction& instruction, const Replacement& replacement, const Rule& rule) {
+    bool fits = replacement.size() == instruction.results().size();
+    for (int i = 0; fits && i < instruction.num_results(); ++i) {
+      const Value value = replacement[static_cast<size_t>(i)];
+      fits = value.def != &instruction && value.type() == instruction.result(i).type();
+    }
+    if (fits) return;
+    throw internal_error("algebraic_simplifier: replacement by rule '{}', got other types, "
+                         "expected those of '{}', {}",
+                         rule.name, instruction.opcode(), instruction.describe());
+  }
+
+  void erase_dead(Instruction& first) {
+    std::vector<Instruction*> candidates{&first};
+    while (!candidates.empty()) {
+      Instruction* candidate = candidates.back();
+      candidates.pop_back();
+      if (!known_.contains(candidate) || !is_dead(*candidate)) continue;
+      const std::vector<Value> operands(candidate->operands().begin(), candidate->operands().end());
+      forget(*candidate);
+      candidate->parent().erase(candidate);
+      for (const Value& operand : operands) {
+        if (!known_.contains(operand.def)) continue;
+        if (operand.def->unused()) candidates.push_back(operand.def);
+        // Some rules ask for a single user.
+        if (operand.def->users().size() == 1) enqueue(*operand.def->users()[0]);
+      }
+    }
+  }
+
+  void forget(Instruction& instruction) {
+    known_.erase(&instruction);
+    pending_.erase(&instruction);
+    for (const auto& region : instruction.regions()) {
+      for (Instruction* nested : region->instructions()) forget(*nested);
+    }
+  }
+
+  const RuleIndex& rules_;
+  std::deque<Instruction*> worklist_;
+  std::unordered_set<Instruction*> pending_;
+  std::unordered_set<Instruction*> known_;
+  RewriteReport report_;
+};
+
+}  // namespace
+
+void RuleIndex::add(std::span<const Rule> rules) {
+  for (const Rule& rule : rules) {
+    for (size_t i = 0; i < by_opcode_.size(); ++i) {
+      if (rule.subject.covers(static_cast<Opcode>(i))) by_opcode_[i].push_back(&rule);
+    }
+  }
+}
+
+RewriteReport apply_rules(Module& module, const RuleIndex& rules) {
+  return Rewriter(rules).run(module);
+}
+
+}  // namespace systole::hlo

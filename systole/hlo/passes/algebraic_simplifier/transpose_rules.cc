@@ -1,0 +1,127 @@
+// Transposes and reverses: composed, removed, or taken into the operand.
+#include <algorithm>
+
+#include "systole/hlo/passes/algebraic_simplifier/rules.h"
+#include "systole/hlo/passes/match.h"
+
+namespace systole::hlo {
+namespace {
+
+const Dims& permutation_of(const Instruction& transpose) {
+  return transpose.attrs<TransposeAttrs>().permutation;
+}
+
+Replacement transpose_to_same(Instruction& op, Builder&) {
+  if (!std::ranges::is_sorted(permutation_of(op))) return {};
+  return {op.operand(0)};
+}
+
+Replacement transpose_of_transpose(Instruction& op, Builder& builder) {
+  const Instruction* inner = match(op.operand(0), Opcode::transpose);
+  if (inner == nullptr) return {};
+  Dims permutation;
+  for (const int64_t axis : permutation_of(op)) {
+    permutation.push_back(permutation_of(*inner)[static_cast<size_t>(axis)]);
+  }
+  return {builder.transpose(inner->operand(0), permutation)};
+}
+
+// Only axes of size 1 move: the elements stay in order.
+Replacement transpose_as_reshape(Instruction& op, Builder& builder) {
+  const Shape& from = op.operand(0).shape();
+  Dims moved;
+  for (const int64_t axis : permutation_of(op)) {
+    if (from[static_cast<int>(axis)] != 1) moved.push_back(axis);
+  }
+  if (!std::ranges::is_sorted(moved)) return {};
+  return {builder.reshape(op.operand(0), op.shape())};
+}
+
+Replacement transpose_of_broadcast(Instruction& op, Builder& builder) {
+  const Instruction* broadcast = match(op.operand(0), Opcode::broadcast_in_dim);
+  if (broadcast == nullptr) return {};
+  const Dims& permutation = permutation_of(op);
+  Dims dimensions;
+  for (const int64_t axis : broadcast->attrs<BroadcastInDimAttrs>().broadcast_dimensions) {
+    dimensions.push_back(std::ranges::find(permutation, axis) - permutation.begin());
+  }
+  return {builder.broadcast_in_dim(broadcast->operand(0), op.shape(), dimensions)};
+}
+
+// transpose(x . y) -> y . x, when the axes of x and those of y change places as a whole. Products commute, and the
+// sums run in the same order.
+Replacement transpose_of_dot(Instruction& op, Builder& builder) {
+  const Instruction* dot = match(op.operand(0), Opcode::dot_general);
+  if (dot == nullptr || dot->users().size() != 1) return {};
+  const auto& attrs = dot->attrs<DotAttrs>();
+  const int batch = static_cast<int>(attrs.lhs_batching_dimensions.size());
+  const int contracted = static_cast<int>(attrs.lhs_contracting_dimensions.size());
+  const int lhs_free = dot->operand(0).shape().rank() - batch - contracted;
+  Dims swapped;
+  for (int i = 0; i < batch; ++i) swapped.push_back(i);
+  for (int i = batch + lhs_free; i < op.shape().rank(); ++i) swapped.push_back(i);
+  for (int i = batch; i < batch + lhs_free; ++i) swapped.push_back(i);
+  if (permutation_of(op) != swapped) return {};
+  return {builder.dot_general(dot->operand(1), dot->operand(0),
+                              {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,
+                               .rhs_batching_dimensions = attrs.lhs_batching_dimensions,
+                               .lhs_contracting_dimensions = attrs.rhs_contracting_dimensions,
+                               .rhs_contracting_dimensions = attrs.lhs_contracting_dimensions},
+                              op.dtype())};
+}
+
+// Reversing an axis of one element, or no axis, changes nothing.
+Replacement reverse_of_nothing(Instruction& op, Builder&) {
+  for (const int64_t axis : op.attrs<DimensionsAttrs>().dimensions) {
+    if (op.shape()[static_cast<int>(axis)] > 1) return {};
+  }
+  return {op.operand(0)};
+}
+
+// Axes reversed by both come back.
+Replacement reverse_of_reverse(Instruction& op, Builder& builder) {
+  const Instruction* inner = match(op.operand(0), Opcode::reverse);
+  if (inner == nullptr) return {};
+  Dims once;
+  const Dims& a = op.attrs<DimensionsAttrs>().dimensions;
+  const Dims& b = inner->attrs<DimensionsAttrs>().dimensions;
+  for (int64_t axis = 0; axis < op.shape().rank(); ++axis) {
+    if ((std::ranges::count(a, axis) + std::ranges::count(b, axis)) == 1) once.push_back(axis);
+  }
+  if (once.empty()) return {inner->operand(0)};
+  return {builder.reverse(inner->operand(0), once)};
+}
+
+// Along the axes that a broadcast repeats, all elements are equal.
+Replacement reverse_of_broadcast(Instruction& op, Builder& builder) {
+  const Instruction* broadcast = match(op.operand(0), Opcode::broadcast_in_dim);
+  if (broadcast == nullptr) return {};
+  const Shape& small = broadcast->operand(0).shape();
+  const Dims& to = broadcast->attrs<BroadcastInDimAttrs>().broadcast_dimensions;
+  const Dims& reversed = op.attrs<DimensionsAttrs>().dimensions;
+  Dims left;
+  for (const int64_t axis : reversed) {
+    const auto found = std::ranges::find(to, axis);
+    if (found != to.end() && small[static_cast<int>(found - to.begin())] > 1) left.push_back(axis);
+  }
+  if (left.empty()) return {op.operand(0)};
+  if (left.size() == reversed.size()) return {};
+  return {builder.reverse(op.operand(0), left)};
+}
+
+constexpr Rule kRules[] = {
+    {"transpose_to_same", Opcode::transpose, transpose_to_same},
+    {"transpose_of_transpose", Opcode::transpose, transpose_of_transpose},
+    {"transpose_as_reshape", Opcode::transpose, transpose_as_reshape},
+    {"transpose_of_broadcast", Opcode::transpose, transpose_of_broadcast},
+    {"transpose_of_dot", Opcode::transpose, transpose_of_dot},
+    {"reverse_of_nothing", Opcode::reverse, reverse_of_nothing},
+    {"reverse_of_reverse", Opcode::reverse, reverse_of_reverse},
+    {"reverse_of_broadcast", Opcode::reverse, reverse_of_broadcast},
+};
+
+}  // namespace
+
+std::span<const Rule> transpose_rules() { return kRules; }
+
+}  // namespace systole::hlo

@@ -1,0 +1,66 @@
+#include "systole/hlo/passes/cse.h"
+
+#include <unordered_map>
+
+#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/passes/structural_equality.h"
+
+namespace systole::hlo {
+namespace {
+
+class Eliminator {
+ public:
+  bool run(Module& module) {
+    for (const auto& function : module.functions()) visit(*function);
+    return changed_;
+  }
+
+ private:
+  using Table = std::unordered_multimap<size_t, Instruction*>;
+
+  void visit(Computation& computation) {
+    std::vector<Table::iterator> added;
+    for (Instruction* instruction : computation.instructions()) {
+      // Inner ones first: then regions that differ in duplicates only are seen to be equal.
+      visit_regions(*instruction);
+      if (!is_pure(*instruction)) continue;
+      const size_t hash = structural_hash(*instruction);
+      if (Instruction* earlier = find(*instruction, hash)) {
+        for (int i = 0; i < instruction->num_results(); ++i) {
+          Computation::replace_all_uses(instruction->result(i), earlier->result(i));
+        }
+        computation.erase(instruction);
+        changed_ = true;
+      } else {
+        added.push_back(table_.emplace(hash, instruction));
+      }
+    }
+    // What was defined here is out of sight behind it.
+    for (const auto entry : added) table_.erase(entry);
+  }
+
+  void visit_regions(const Instruction& instruction) {
+    // A reducer or a fusion is to stay a function of its parameters.
+    Table hidden;
+    if (!instruction.traits().has(kCapturing)) std::swap(hidden, table_);
+    for (const auto& region : instruction.regions()) visit(*region);
+    if (!instruction.traits().has(kCapturing)) std::swap(hidden, table_);
+  }
+
+  Instruction* find(const Instruction& instruction, size_t hash) {
+    const auto [first, last] = table_.equal_range(hash);
+    for (auto entry = first; entry != last; ++entry) {
+      if (structurally_equal(*entry->second, instruction)) return entry->second;
+    }
+    return nullptr;
+  }
+
+  Table table_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool CommonSubexpressionElimination::run(Module& module) { return Eliminator().run(module); }
+
+}  // namespace systole::hlo

@@ -1,0 +1,141 @@
+#include "systole/hlo/passes/loop_invariant_code_motion.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "systole/hlo/passes/analysis.h"
+
+namespace systole::hlo {
+namespace {
+
+// Results this small are moved whatever they are made of.
+constexpr int64_t kSmallBytes = 256;
+
+// Replaces what a loop carries unchanged by what it begins with.
+bool forward_unchanged(Instruction& loop) {
+  bool changed = false;
+  const Computation& cond = loop.region(0);
+  const Computation& body = loop.region(1);
+  for (int i = 0; i < loop.num_results(); ++i) {
+    const Value initial = loop.operand(i);
+    const Value last = body.results()[static_cast<size_t>(i)];
+    if (last != body.parameter(i) && last != initial) continue;
+    const auto replace = [&](Value value) {
+      for (Instruction* user : std::vector(value.def->users().begin(), value.def->users().end())) {
+        for (const Value& operand : user->operands()) changed |= operand == value;
+      }
+      Computation::replace_all_uses(value, initial);
+    };
+    replace(cond.parameter(i));
+    replace(body.parameter(i));
+    replace(loop.result(i));
+  }
+  return changed;
+}
+
+class Hoister {
+ public:
+  explicit Hoister(Instruction& loop) : loop_(loop), body_(loop.region(1)) {}
+
+  bool run() {
+    for (Instruction* instruction : body_.instructions()) {
+      if (!is_invariant(*instruction)) continue;
+      invariant_.insert(instruction);
+      if (is_worth_moving(*instruction)) move(*instruction);
+    }
+    return changed_;
+  }
+
+ private:
+  bool is_outside(Value value) const { return !body_.encloses(value.def->parent()); }
+
+  bool is_invariant(Value value) const { return is_outside(value) || invariant_.contains(value.def); }
+
+  bool is_invariant(const Instruction& instruction) const {
+    if (!is_pure(instruction)) return false;
+    for (const Value& operand : instruction.operands()) {
+      if (!is_invariant(operand)) return false;
+    }
+    for (const Value& captured : captures(instruction)) {
+      if (!is_invariant(captured)) return false;
+    }
+    return true;
+  }
+
+  // The bytes that would have to be kept anyway to compute the value inside the loop.
+  int64_t source_bytes(Value value) const {
+    if (is_outside(value)) return value.type().byte_size();
+    const auto found = inside_.find(value.def);
+    return found == inside_.end() ? 0 : found->second;
+  }
+
+  bool is_worth_moving(const Instruction& instruction) {
+    int64_t sources = 0;
+    for (const Value& operand : instruction.operands()) sources += source_bytes(operand);
+    int64_t bytes = 0;
+    for (const TensorType& type : instruction.results()) bytes += type.byte_size();
+    const bool moves = !instruction.traits().has(kLeaf | kBitcast) &&
+                       (bytes <= sources || bytes <= kSmallBytes);
+    if (!moves) inside_[&instruction] = sources;
+    return moves;
+  }
+
+  // Copies the instruction, and what it needs, to before the loop.
+  void move(Instruction& instruction) {
+    copy(instruction);
+    for (int i = 0; i < instruction.num_results(); ++i) {
+      const auto entry = outside_.find(instruction.result(i));
+      Computation::replace_all_uses(entry->first, entry->second);
+      outside_.erase(entry);
+    }
+    invariant_.erase(&instruction);
+    body_.erase(&instruction);
+    changed_ = true;
+  }
+
+  void copy(Instruction& instruction) {
+    ValueMap map;
+    for (const Value& operand : instruction.operands()) add_copied(operand, map);
+    for (const Value& captured : captures(instruction)) add_copied(captured, map);
+    Instruction* moved = copy_instruction(instruction, map, loop_.parent(), &loop_);
+    for (int i = 0; i < instruction.num_results(); ++i) {
+      outside_[instruction.result(i)] = moved->result(i);
+    }
+  }
+
+  // A needed value of an instruction that is not worth moving: it stays for those that use it inside.
+  void add_copied(Value value, ValueMap& map) {
+    if (is_outside(value)) return;
+    if (!outside_.contains(value)) copy(*value.def);
+    map[value] = outside_.at(value);
+  }
+
+  Instruction& loop_;
+  Computation& body_;
+  std::unordered_set<const Instruction*> invariant_;
+  std::unordered_map<const Instruction*, int64_t> inside_;
+  ValueMap outside_;  // the copies of what stays inside
+  bool changed_ = false;
+};
+
+bool visit(const Computation& computation) {
+  bool changed = false;
+  for (Instruction* instruction : computation.instructions()) {
+    // Inner loops first: what leaves them may leave the outer ones, too.
+    for (const auto& region : instruction->regions()) changed |= visit(*region);
+    if (!instruction->is(Opcode::while_)) continue;
+    changed |= forward_unchanged(*instruction);
+    changed |= Hoister(*instruction).run();
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool LoopInvariantCodeMotion::run(Module& module) {
+  bool changed = false;
+  for (const auto& function : module.functions()) changed |= visit(*function);
+  return changed;
+}
+
+}  // namespace systole::hlo

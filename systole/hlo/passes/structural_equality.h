@@ -1,0 +1,18 @@
+// Whether two instructions compute the same value, by their structure.
+#pragma once
+
+#include <cstddef>
+
+#include "systole/hlo/module.h"
+
+namespace systole::hlo {
+
+// Same opcode, attributes, result types, operands (in either order for commutative opcodes) and equal regions. Regions are equal
+// when the same instructions stand in the same order, inner values correspond, and outer values are the same.
+// Metadata does not count.
+bool structurally_equal(const Instruction& a, const Instruction& b);
+
+// Equal instructions have equal hashes.
+size_t structural_hash(const Instruction& instruction);
+
+}  // namespace systole::hlo

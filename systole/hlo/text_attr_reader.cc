@@ -1,0 +1,268 @@
+#include "systole/hlo/text_attr_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+
+#include "systole/hlo/text_attrs.h"
+
+namespace systole::hlo::text {
+namespace {
+
+template <class T>
+concept NamedEnum = requires { EnumNames<T>::kind; };
+
+// Each function makes one kind of field out of an attribute value, or says what it expected instead.
+class ValueReader {
+ public:
+  ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
+      : lexer_(lexer), what_(what), attribute_(attribute) {}
+
+  void read(bool& field) const { field = get<bool>("true or false"); }
+  void read(int64_t& field) const { field = get<int64_t>("an integer"); }
+  void read(std::string& field) const { field = get<Symbol>("a symbol such as @f").name; }
+  void read(Tensor& field) const { field = get<Tensor>("dense<...>"); }
+  void read(int& field) const {
+    const int64_t value = get<int64_t>("an integer");
+    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+      throw wrong("an integer of 32 bits");
+    }
+    field = static_cast<int>(value);
+  }
+  void read(Dims& field) const {
+    const std::vector<int64_t> values = integers();
+    field.assign(values.begin(), values.end());
+  }
+  void read(std::vector<bool>& field) const {
+    const std::vector<int64_t> values = integers();
+    field.assign(values.begin(), values.end());
+  }
+  void read(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    const Tensor& pairs = get<Tensor>("dense<...> : tensor<Nx2xi64>");
+    if (pairs.dtype() != DType::s64 || pairs.rank() != 2 || pairs.dim(1) != 2) {
+      throw wrong("dense<...> : tensor<Nx2xi64>");
+    }
+    const std::span<const int64_t> values = pairs.data<int64_t>();
+    field.clear();
+    for (size_t i = 0; i < values.size(); i += 2) field.emplace_back(values[i], values[i + 1]);
+  }
+
+  // #stablehlo<comparison_direction LT>
+  template <NamedEnum E>
+  void read(E& field) const {
+    const std::string expected = fmt::format("#stablehlo<{} ...>", EnumNames<E>::kind);
+    const auto& dialect = get<DialectAttribute>(expected);
+    lexer_.seek(dialect.body);
+    const bool kind = lexer_.accept('<') && lexer_.accept_word(EnumNames<E>::kind);
+    if (dialect.name != "stablehlo" || !kind) throw wrong(expected);
+    const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
+    const auto found = std::ranges::find(EnumNames<E>::names, value.text);
+    if (found == EnumNames<E>::names.end()) {
+      throw lexer_.error_at(value.offset, fmt::format("{}, got '{}', expected one such as {}", what_,
+                                                      value.text, EnumNames<E>::names[0]));
+    }
+    field = static_cast<E>(found - EnumNames<E>::names.begin());
+    lexer_.expect('>', what_);
+  }
+
+  template <class T>
+  const T& get(std::string_view expected) const {
+    if (const T* value = std::get_if<T>(&attribute_.value)) return *value;
+    throw wrong(expected);
+  }
+
+ private:
+  // array<i64: 1, 2>, the older dense<[1, 2]> : tensor<2xi64>, or a list of a structure's [1, 2].
+  std::vector<int64_t> integers() const {
+    if (const auto* array = std::get_if<DenseArray>(&attribute_.value)) return array->values;
+    if (const auto* tensor = std::get_if<Tensor>(&attribute_.value)) {
+      const bool integral = is_integer(tensor->dtype()) || tensor->dtype() == DType::pred;
+      if (tensor->rank() != 1 || !integral) throw wrong("integers");
+      const Tensor wide = tensor->cast(DType::s64);
+      return {wide.data<int64_t>().begin(), wide.data<int64_t>().end()};
+    }
+    std::vector<int64_t> values;
+    for (const Attribute& element : get<std::vector<Attribute>>("a list of integers")) {
+      values.push_back(ValueReader(lexer_, what_, element).get<int64_t>("an integer"));
+    }
+    return values;
+  }
+
+  Error wrong(std::string_view expected) const {
+    lexer_.seek(attribute_.offset);
+    return lexer_.unexpected(what_, expected);
+  }
+
+  Lexer& lexer_;
+  std::string_view what_;
+  const Attribute& attribute_;
+};
+
+// [b, 0, 1, f]: letters and the numbers of spatial dimensions, by axis.
+std::vector<std::string> read_axis_names(Lexer& lexer, std::string_view what) {
+  std::vector<std::string> names;
+  lexer.expect('[', what);
+  while (!lexer.accept(']')) {
+    if (!names.empty()) lexer.expect(',', what);
+    const Token token = lexer.peek();
+    if (!token.is(TokenKind::identifier) && !token.is(TokenKind::integer)) {
+      throw lexer.unexpected(what, "a letter or a number");
+    }
+    names.emplace_back(lexer.take().text);
+  }
+  return names;
+}
+
+struct AxisOrder {
+  int64_t first;
+  int64_t second;
+  Dims spatial;
+};
+
+// Where the letters `first` and `second` and the numbers from 0 stand.
+AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char second) {
+  const size_t begin = lexer.position();
+  const std::vector<std::string> names = read_axis_names(lexer, what);
+  const auto axis_of = [&](const std::string& name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      throw lexer.error_at(begin, fmt::format("{}, got no '{}', expected {}, {} and 0, 1...", what,
+                                              name, first, second));
+    }
+    return static_cast<int64_t>(found - names.begin());
+  };
+  AxisOrder order{axis_of({first}), axis_of({second}), {}};
+  for (size_t i = 0; i + 2 < names.size(); ++i) order.spatial.push_back(axis_of(std::to_string(i)));
+  return order;
+}
+
+// The reading visitor of text_attrs.h.
+class AttrReader {
+ public:
+  AttrReader(Lexer& lexer, std::string_view op, size_t offset,
+             const std::vector<Dictionary>& dictionaries)
+      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries) {}
+
+  template <class T>
+  void required(std::string_view name, T& field) {
+    read(name, find_required(name), field);
+  }
+  template <class T>
+  void optional(std::string_view name, T& field, const T&) {
+    if (const Attribute* attribute = find(name)) read(name, *attribute, field);
+  }
+  void callee(std::string_view name, std::string& field) { required(name, field); }
+  void window_padding(std::string_view name, std::vector<std::pair<int64_t, int64_t>>& field) {
+    optional(name, field, {});
+  }
+
+  template <class Fill>
+  void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
+    const Attribute& attribute = seek_body(name, attribute_name);
+    const std::vector<Dictionary> fields = {read_struct(lexer_)};
+    const std::string what = fmt::format("{}: {}", op_, name);
+    AttrReader reader(lexer_, what, attribute.offset, fields);
+    fill(reader);
+    reader.check_all_used();
+  }
+
+  void convolution(std::string_view name, ConvolutionAttrs& a) {
+    seek_body(name, "stablehlo.conv");
+    const std::string what = fmt::format("{}: {}", op_, name);
+    lexer_.expect('<', what);
+    const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
+    // "x[" is one token less than "x0" would be.
+    lexer_.expect_word("x", what);
+    const AxisOrder kernel = read_axis_order(lexer_, what, 'i', 'o');
+    lexer_.expect(TokenKind::arrow, what, "'->'");
+    const AxisOrder output = read_axis_order(lexer_, what, 'b', 'f');
+    lexer_.expect('>', what);
+    a.input_batch_dimension = input.first;
+    a.input_feature_dimension = input.second;
+    a.input_spatial_dimensions = input.spatial;
+    a.kernel_input_feature_dimension = kernel.first;
+    a.kernel_output_feature_dimension = kernel.second;
+    a.kernel_spatial_dimensions = kernel.spatial;
+    a.output_batch_dimension = output.first;
+    a.output_feature_dimension = output.second;
+    a.output_spatial_dimensions = output.spatial;
+  }
+
+  // What no field asked for must be something that changes no value.
+  void check_all_used() const {
+    for (const Dictionary& dictionary : dictionaries_) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        const bool foreign = entry.name.find('.') != std::string::npos;
+        if (foreign || entry.name == "precision_config" || used_.contains(entry.name)) continue;
+        throw lexer_.error_at(entry.attribute.offset,
+                              fmt::format("{}: attributes, got '{}', expected none of that name",
+                                          op_, entry.name));
+      }
+    }
+  }
+
+ private:
+  const Attribute* find(std::string_view name) {
+    used_.insert(std::string(name));
+    for (const Dictionary& dictionary : dictionaries_) {
+      if (const Attribute* attribute = dictionary.find(name)) return attribute;
+    }
+    return nullptr;
+  }
+
+  const Attribute& find_required(std::string_view name) {
+    if (const Attribute* attribute = find(name)) return *attribute;
+    throw lexer_.error_at(offset_, fmt::format("{}: attributes, got no '{}', expected one", op_, name));
+  }
+
+  template <class T>
+  void read(std::string_view name, const Attribute& attribute, T& field) {
+    const std::string what = fmt::format("{}: {}", op_, name);
+    ValueReader(lexer_, what, attribute).read(field);
+  }
+
+  // Moves to the body of #<attribute_name><...>.
+  const Attribute& seek_body(std::string_view name, std::string_view attribute_name) {
+    const Attribute& attribute = find_required(name);
+    const std::string what = fmt::format("{}: {}", op_, name);
+    const std::string expected = fmt::format("#{}<...>", attribute_name);
+    const auto& dialect =
+        ValueReader(lexer_, what, attribute).get<DialectAttribute>(expected);
+    if (dialect.name != attribute_name) {
+      lexer_.seek(attribute.offset);
+      throw lexer_.unexpected(what, expected);
+    }
+    lexer_.seek(dialect.body);
+    return attribute;
+  }
+
+  Lexer& lexer_;
+  std::string op_;
+  size_t offset_;
+  const std::vector<Dictionary>& dictionaries_;
+  std::set<std::string, std::less<>> used_;
+};
+
+}  // namespace
+
+Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
+                 const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  Attrs attrs = empty_attrs(opcode);
+  AttrReader reader(lexer, to_string(opcode), offset, dictionaries);
+  std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+int64_t read_integer_or(const Lexer& lexer, const Dictionary& dictionary, std::string_view name,
+                        int64_t missing) {
+  const Attribute* attribute = dictionary.find(name);
+  if (attribute == nullptr) return missing;
+  if (const auto* value = std::get_if<int64_t>(&attribute->value)) return *value;
+  throw lexer.error_at(attribute->offset, fmt::format("{}, got another kind, expected an integer", name));
+}
+
+}  // namespace systole::hlo::text

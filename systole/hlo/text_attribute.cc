@@ -1,0 +1,215 @@
+#include "systole/hlo/text_attribute.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "systole/hlo/text_literal.h"
+
+namespace systole::hlo::text {
+namespace {
+
+// Lists in lists are read by recursion.
+constexpr int kMaxDepth = 32;
+
+class Reader {
+ public:
+  explicit Reader(Lexer& lexer) : lexer_(lexer) {}
+
+  Attribute read() {
+    if (++depth_ > kMaxDepth) {
+      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxDepth));
+    }
+    Attribute attribute;
+    attribute.offset = lexer_.position();
+    read_value(attribute);
+    --depth_;
+    return attribute;
+  }
+
+  // name = attribute, ... up to and with `close`.
+  Dictionary read_entries(char open, char close) {
+    Dictionary dictionary;
+    dictionary.offset = lexer_.position();
+    lexer_.expect(open, "attributes");
+    while (!lexer_.accept(close)) {
+      if (!dictionary.entries.empty()) lexer_.expect(',', "attributes");
+      const size_t begin = lexer_.position();
+      NamedAttribute entry{read_name(), {.offset = begin, .value = Unit()}};
+      if (dictionary.find(entry.name) != nullptr) {
+        throw lexer_.error_at(begin, fmt::format("attributes, got '{}' again, expected it once",
+                                                 entry.name));
+      }
+      if (lexer_.accept('=')) entry.attribute = read();
+      dictionary.entries.push_back(std::move(entry));
+    }
+    return dictionary;
+  }
+
+ private:
+  std::string read_name() {
+    if (lexer_.peek().is(TokenKind::string)) return unquote(lexer_.take().text);
+    return std::string(lexer_.expect(TokenKind::identifier, "attributes", "a name").text);
+  }
+
+  void read_value(Attribute& attribute) {
+    const Token& token = lexer_.peek();
+    if (token.is(TokenKind::integer) || token.is('-')) {
+      attribute.value = read_number();
+      skip_type();
+    } else if (token.is(TokenKind::floating)) {
+      lexer_.take();
+      skip_type();
+      attribute.value = Other();
+    } else if (token.is(TokenKind::string)) {
+      attribute.value = unquote(lexer_.take().text);
+      skip_type();
+    } else if (token.is(TokenKind::symbol)) {
+      attribute.value = Symbol{unquote(lexer_.take().text.substr(1))};
+    } else if (token.is(TokenKind::hash)) {
+      attribute.value = read_dialect_attribute();
+    } else if (token.is('[')) {
+      attribute.value = read_list();
+    } else if (token.is('{')) {
+      attribute.value = read_entries('{', '}');
+    } else if (token.is(TokenKind::identifier)) {
+      read_word(attribute);
+    } else if (token.is(TokenKind::bang) || token.is('(')) {
+      skip_type_value();
+      attribute.value = Other();
+    } else {
+      throw lexer_.unexpected("attribute", "a value");
+    }
+  }
+
+  void read_word(Attribute& attribute) {
+    const Token token = lexer_.peek();
+    if (token.is_word("true") || token.is_word("false")) {
+      lexer_.take();
+      attribute.value = token.is_word("true");
+    } else if (token.is_word("unit")) {
+      lexer_.take();
+    } else if (token.is_word("dense")) {
+      attribute.value = read_literal(lexer_);
+    } else if (token.is_word("array")) {
+      attribute.value = read_array();
+    } else {
+      skip_type_value();
+      attribute.value = Other();
+    }
+  }
+
+  // An integer, or Other for a negative floating-point number.
+  decltype(Attribute::value) read_number() {
+    const size_t begin = lexer_.position();
+    const bool negative = lexer_.accept('-');
+    if (negative && lexer_.peek().is(TokenKind::floating)) {
+      lexer_.take();
+      return Other();
+    }
+    return read_integer(begin, negative);
+  }
+
+  int64_t read_integer(size_t begin, bool negative) {
+    const Token token = lexer_.expect(TokenKind::integer, "attribute", "an integer");
+    const bool hex = token.text.starts_with("0x");
+    const std::string text =
+        (negative ? "-" : "") + std::string(hex ? token.text.substr(2) : token.text);
+    int64_t value = 0;
+    const auto result =
+        std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+    if (result.ec != std::errc()) {
+      throw lexer_.error_at(begin, fmt::format("attribute, got '{}', expected an integer of 64 bits",
+                                               text.substr(0, 40)));
+    }
+    return value;
+  }
+
+  std::vector<Attribute> read_list() {
+    std::vector<Attribute> list;
+    lexer_.expect('[', "list");
+    while (!lexer_.accept(']')) {
+      if (!list.empty()) lexer_.expect(',', "list");
+      list.push_back(read());
+    }
+    return list;
+  }
+
+  decltype(Attribute::value) read_array() {
+    lexer_.expect_word("array", "array");
+    const size_t begin = lexer_.position();
+    lexer_.expect('<', "array");
+    const Token type = lexer_.expect(TokenKind::identifier, "array", "an element type");
+    const auto dtype = dtype_from_mlir(type.text);
+    if (!dtype || (*dtype != DType::pred && !is_integer(*dtype))) {
+      lexer_.seek(begin);
+      lexer_.skip_balanced('<', '>');
+      return Other();
+    }
+    DenseArray array;
+    if (lexer_.accept(':')) {
+      do {
+        array.values.push_back(read_array_element(*dtype));
+      } while (lexer_.accept(','));
+    }
+    lexer_.expect('>', "array");
+    return array;
+  }
+
+  int64_t read_array_element(DType dtype) {
+    if (dtype == DType::pred) {
+      if (lexer_.accept_word("true")) return 1;
+      lexer_.expect_word("false", "array");
+      return 0;
+    }
+    const size_t begin = lexer_.position();
+    const bool negative = lexer_.accept('-');
+    return read_integer(begin, negative);
+  }
+
+  DialectAttribute read_dialect_attribute() {
+    const Token token = lexer_.take();
+    DialectAttribute attribute{std::string(token.text.substr(1)), lexer_.position()};
+    if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
+    return attribute;
+  }
+
+  // The ": i64" behind a number.
+  void skip_type() {
+    if (lexer_.accept(':')) skip_type_value();
+  }
+
+  void skip_type_value() {
+    if (lexer_.peek().is('(')) {
+      lexer_.skip_balanced('(', ')');
+    } else if (lexer_.peek().is(TokenKind::bang) || lexer_.peek().is(TokenKind::identifier)) {
+      lexer_.take();
+      if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
+    } else {
+      throw lexer_.unexpected("attribute", "a type");
+    }
+    if (lexer_.peek().is(TokenKind::arrow)) {
+      lexer_.take();
+      if (++depth_ > kMaxDepth) throw lexer_.unexpected("attribute", "a shorter function type");
+      skip_type_value();
+      --depth_;
+    }
+  }
+
+  Lexer& lexer_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+const Attribute* Dictionary::find(std::string_view name) const {
+  const auto found = std::ranges::find(entries, name, &NamedAttribute::name);
+  return found == entries.end() ? nullptr : &found->attribute;
+}
+
+Attribute read_attribute(Lexer& lexer) { return Reader(lexer).read(); }
+
+Dictionary read_dictionary(Lexer& lexer) { return Reader(lexer).read_entries('{', '}'); }
+
+Dictionary read_struct(Lexer& lexer) { return Reader(lexer).read_entries('<', '>'); }
+
+}  // namespace systole::hlo::text

@@ -1,0 +1,85 @@
+// A file system in memory, for tests: it fails where it is told to, and forgets what was not
+// synced.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "systole/base/file_system.h"
+
+namespace systole {
+
+// What goes wrong. Every call to the file system or to one of its files counts as one operation;
+// bytes are counted over all appends. Both counts begin with inject().
+struct Fault {
+  // Whether the fault applies to a path: when the path contains this text. Others are not counted.
+  std::string path_contains;
+  // The operation that fails, from 0; -1: none.
+  int64_t at_operation = -1;
+  // The append that would write the byte with this number, from 0, writes the bytes before it and
+  // fails; -1: none.
+  int64_t at_byte = -1;
+  // Whether all operations after it fail too, as on a disk that is gone.
+  bool stays = false;
+  Code code = Code::unavailable;
+};
+
+struct MemoryFile {
+  std::string path;
+  std::string contents;
+};
+
+// Directories must be made before files are created in them, as on a disk; "/" and "." (the working
+// directory) are there. Thread-safe.
+class MemoryFileSystem final : public FileSystem {
+ public:
+  // `files` start with these contents; their directories are made.
+  MemoryFileSystem(std::initializer_list<MemoryFile> files = {});
+  ~MemoryFileSystem() override;
+
+  std::unique_ptr<RandomAccessFile> open(const std::string& path) override;
+  std::unique_ptr<WritableFile> create(const std::string& path) override;
+  bool exists(const std::string& path) override;
+  FileStat stat(const std::string& path) override;
+  std::vector<std::string> list(const std::string& directory) override;
+  void make_directories(const std::string& directory) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+
+  // Replaces the fault before. A fault that has happened and does not stay is gone.
+  void inject(Fault fault);
+  void clear_fault();
+  // Operations counted since inject() or the start.
+  int64_t operations() const;
+
+  // What a power failure does to files: bytes that were not synced are lost, names are kept. (A
+  // name that outlives its bytes is the worst that a disk does.) Files that are open stay usable.
+  void lose_unsynced();
+
+  // The contents of all files, by path.
+  std::map<std::string, std::string> contents() const;
+
+ private:
+  class Reader;
+  class Writer;
+  struct Node;
+  using NodePtr =
+      std::shared_ptr<Node>;  // shared with the open files, which outlive a removed name
+
+  void count(const std::string& path);
+  NodePtr find(const std::string& path, std::string_view what) const;
+  void check_parent(const std::string& path) const;
+  bool has_children(const std::string& path) const;
+
+  mutable std::mutex mutex_;  // guards all below and the nodes
+  std::map<std::string, NodePtr> nodes_;
+  Fault fault_;
+  int64_t operations_ = 0;
+  int64_t bytes_ = 0;
+  bool broken_ = false;  // a fault that stays has happened
+  int64_t time_ = 0;     // counts modifications: the times of files
+};
+
+}  // namespace systole

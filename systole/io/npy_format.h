@@ -1,0 +1,41 @@
+// What the reader and the writer of .npy files share.
+//   file    := magic major minor length header data
+//   magic   := "\x93NUMPY"          major, minor := u8
+//   length  := u16 in version 1, else u32, little-endian: the bytes of header
+//   header  := a Python dict literal, then blanks and "\n" so that data begins at a multiple of 64:
+//              {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+//   data    := the elements
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "systole/base/shape.h"
+
+namespace systole {
+
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
+inline constexpr size_t kNpyAlignment = 64;
+
+struct NpyElement {
+  DType dtype = DType::invalid;
+  size_t size = 0;     // in bytes
+  bool swap = false;   // big-endian
+  bool utf32 = false;  // 'U'
+};
+
+struct NpyHeader {
+  NpyElement element;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+// The text of a header. `path` begins the messages of errors, which are read_npy's.
+NpyHeader parse_npy_header(const std::string& path, std::string_view text);
+
+// '<f4' and so on; "" for a dtype that numpy does not have. `string_size` is that of the longest
+// string.
+std::string npy_descr(DType dtype, size_t string_size);
+
+}  // namespace systole

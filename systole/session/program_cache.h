@@ -1,0 +1,45 @@
+// The programs that a session has compiled, by what they were compiled for.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/session/program.h"
+#include "systole/session/session.h"
+
+namespace systole {
+
+// Programs live as long as the cache; references to them stay valid. Thread-safe: two threads that need the same new
+// program at once compile it once.
+class ProgramCache {
+ public:
+  ProgramCache(const Graph& graph, runtime::Client& client, runtime::CompileOptions options,
+               SessionState& state)
+      : graph_(graph), client_(client), options_(options), state_(state) {}
+
+  // Errors: INVALID_ARGUMENT for fetches and feeds that are not the graph's, repeat, or do not fit; what compiling throws.
+  const Program& find_or_compile(std::span<const FetchKey> fetches, const FeedValues& feeds);
+
+  SessionStats stats() const;
+
+ private:
+  const Program* find(uint64_t hash, std::span<const FetchKey> fetches, const FeedValues& feeds) const;
+  ProgramKey make_key(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
+  void log_compiled(const Program& program, const Program* sibling) const;
+
+  const Graph& graph_;
+  runtime::Client& client_;
+  runtime::CompileOptions options_;
+  SessionState& state_;
+  mutable std::shared_mutex mutex_;  // guards the members below
+  std::unordered_map<uint64_t, std::vector<std::unique_ptr<Program>>> programs_;
+  std::vector<const Program*> in_order_;
+  double compile_seconds_ = 0;
+  std::mutex compile_mutex_;  // one compilation at a time
+};
+
+}  // namespace systole

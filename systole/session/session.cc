@@ -1,0 +1,255 @@
+#include "systole/session/session.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
+
+#include "systole/base/log.h"
+#include "systole/session/program_cache.h"
+#include "systole/session/target.h"
+
+namespace systole {
+namespace {
+
+template <class T>
+using Small = absl::InlinedVector<T, 8>;
+
+uint64_t draw_entropy() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+void check_graph(const Graph& graph, const Node& node, std::string_view what, std::string_view name) {
+  if (&node.graph() != &graph) {
+    throw invalid_argument("Session: {} '{}' is not an element of this session's graph", what, name);
+  }
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(std::string_view target_name, const SessionConfig& config)
+      : graph(config.graph != nullptr ? *config.graph : Graph::current()),
+        target(resolve_target(target_name, config.backend)),
+        state(config.entropy ? *config.entropy : draw_entropy()),
+        cache(graph, *target.client, runtime::CompileOptions{.optimize = config.optimize}, state) {}
+
+  FetchKey resolve(const Fetch& fetch) const;
+  void execute(std::span<const FetchKey> fetches, const FeedValues& feeds, std::span<Tensor> fetched);
+  void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
+  void execute_with_host(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
+  void note_idle_cores();
+  void check_open() const {
+    if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
+  }
+
+  Graph& graph;
+  Target target;
+  SessionState state;
+  ProgramCache cache;
+  std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
+  bool closed = false;
+  std::atomic<int64_t> runs{0};
+  std::once_flag idle_cores_once;
+};
+
+FetchKey Session::Impl::resolve(const Fetch& fetch) const {
+  if (!fetch.name_.empty()) {
+    if (fetch.name_.find(':') == std::string_view::npos) {
+      if (Node* node = graph.find_node(fetch.name_)) return {node, -1};
+    }
+    const Output output = graph.tensor(fetch.name_);
+    return {output.node(), output.index()};
+  }
+  if (fetch.operation_ != nullptr) return {fetch.operation_, -1};
+  if (!fetch.output_.valid()) throw invalid_argument("Session.run: a fetch is an empty handle");
+  // An output of an op without outputs can only mean the op.
+  if (fetch.output_.node()->num_outputs() == 0) return {fetch.output_.node(), -1};
+  return {fetch.output_.node(), fetch.output_.index()};
+}
+
+// Says once what a TPU's user would otherwise find on the bill.
+void Session::Impl::note_idle_cores() {
+  if (!target.environment.is_tpu || target.environment.num_cores == 1) return;
+  std::call_once(idle_cores_once, [&] {
+    log_warning(
+        "Session on target '{}': a plain graph runs on 1 of {} cores. To use all of them the batch must be split "
+        "over replicas and the gradients averaged (CrossShardOptimizer)",
+        target.name, target.environment.num_cores);
+  });
+}
+
+void Session::Impl::execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
+                            std::span<Tensor> fetched) {
+  const Program& program = cache.find_or_compile(fetches, feeds);
+  if (program.host_plan() != nullptr) return execute_with_host(program, feeds, fetched);
+  execute(program, feeds, fetched);
+}
+
+void Session::Impl::execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched) {
+  runs.fetch_add(1, std::memory_order_relaxed);
+  note_idle_cores();
+  if (program.exclusive()) {
+    const std::unique_lock lock(run_mutex);
+    check_open();
+    program.run(feeds, fetched);
+  } else {
+    const std::shared_lock lock(run_mutex);
+    check_open();
+    program.run(feeds, fetched);
+  }
+}
+
+void Session::Impl::execute_with_host(const Program& program, const FeedValues& feeds,
+                                      std::span<Tensor> fetched) {
+  {
+    const std::shared_lock lock(run_mutex);
+    check_open();
+  }
+  const HostPlan& plan = *program.host_plan();
+  const HostValues host(plan, feeds, target.environment);
+  Small<Output> keys(feeds.keys.begin(), feeds.keys.end());
+  Small<const Tensor*> values(feeds.values.begin(), feeds.values.end());
+  for (const Output& output : plan.device_feeds) {
+    keys.push_back(output);
+    values.push_back(host.find(output));
+  }
+  std::vector<FetchKey> device_fetches;
+  std::vector<size_t> positions;
+  const std::span<const FetchKey> fetches = program.key().fetches;
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    if (fetches[i].node->op().host == nullptr) {
+      device_fetches.push_back(fetches[i]);
+      positions.push_back(i);
+    } else if (!fetches[i].is_operation()) {
+      fetched[i] = *host.find({fetches[i].node, fetches[i].index});
+    }
+  }
+  if (device_fetches.empty()) return;
+  std::vector<Tensor> device_values(device_fetches.size());
+  execute(device_fetches, {keys, values}, device_values);
+  for (size_t i = 0; i < positions.size(); ++i) fetched[positions[i]] = std::move(device_values[i]);
+}
+
+Session::Session(std::string_view target, const SessionConfig& config)
+    : impl_(std::make_unique<Impl>(target, config)) {}
+
+Session::~Session() = default;
+
+std::vector<Tensor> Session::run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds) {
+  Small<FetchKey> keys;
+  for (const Fetch& fetch : fetches) keys.push_back(impl_->resolve(fetch));
+  Small<Output> feed_keys;
+  Small<const Tensor*> feed_values;
+  for (const FeedItem& feed : feeds) {
+    feed_keys.push_back(feed.key);
+    feed_values.push_back(&feed.value);
+  }
+  std::vector<Tensor> fetched(keys.size());
+  impl_->execute(keys, {feed_keys, feed_values}, fetched);
+  return fetched;
+}
+
+Tensor Session::run(const Fetch& fetch, std::span<const FeedItem> feeds) {
+  const FetchKey key = impl_->resolve(fetch);
+  Small<Output> feed_keys;
+  Small<const Tensor*> feed_values;
+  for (const FeedItem& feed : feeds) {
+    feed_keys.push_back(feed.key);
+    feed_values.push_back(&feed.value);
+  }
+  Tensor fetched;
+  impl_->execute({&key, 1}, {feed_keys, feed_values}, {&fetched, 1});
+  return fetched;
+}
+
+void Session::close() {
+  const std::unique_lock lock(impl_->run_mutex);
+  impl_->closed = true;
+  impl_->state.clear();
+}
+
+Graph& Session::graph() const { return impl_->graph; }
+const std::string& Session::target() const { return impl_->target.name; }
+
+SessionStats Session::stats() const {
+  SessionStats stats = impl_->cache.stats();
+  stats.runs = impl_->runs.load(std::memory_order_relaxed);
+  return stats;
+}
+
+Tensor Session::variable_value(const Variable& variable) {
+  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  const std::shared_lock lock(impl_->run_mutex);
+  impl_->check_open();
+  const VariableSlot& slot = impl_->state.slot(variable.handle().node());
+  if (slot.buffer == nullptr) throw uninitialized_variable(*variable.handle().node());
+  return slot.buffer->to_host();
+}
+
+void Session::set_variable(const Variable& variable, const Tensor& value) {
+  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  if (value.type() != variable.type()) {
+    throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}", variable.name(), value.type(),
+                           variable.type());
+  }
+  auto buffer = impl_->target.client->buffer_from_host(value);
+  const std::unique_lock lock(impl_->run_mutex);
+  impl_->check_open();
+  impl_->state.slot(variable.handle().node()).buffer = std::move(buffer);
+}
+
+bool Session::is_initialized(const Variable& variable) {
+  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  const std::shared_lock lock(impl_->run_mutex);
+  impl_->check_open();
+  return impl_->state.slot(variable.handle().node()).buffer != nullptr;
+}
+
+struct Session::Callable::State {
+  Session::Impl* session;
+  std::vector<FetchKey> fetches;
+  std::vector<Output> feed_list;
+  std::vector<const Tensor*> values;
+  std::vector<Tensor> results;
+  const Program* program = nullptr;  // the last used
+};
+
+Session::Callable::Callable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Callable::Callable(Callable&&) noexcept = default;
+Session::Callable& Session::Callable::operator=(Callable&&) noexcept = default;
+Session::Callable::~Callable() = default;
+
+std::span<const Tensor> Session::Callable::operator()(std::span<const Tensor> arguments) {
+  State& s = *state_;
+  if (arguments.size() != s.feed_list.size()) {
+    throw invalid_argument("Session.Callable: number of arguments, got {}, expected {}", arguments.size(),
+                           s.feed_list.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) s.values[i] = &arguments[i];
+  const FeedValues feeds{s.feed_list, s.values};
+  if (s.program == nullptr || !s.program->matches(s.fetches, feeds)) {
+    s.program = &s.session->cache.find_or_compile(s.fetches, feeds);
+  }
+  if (s.program->host_plan() != nullptr) {
+    s.session->execute_with_host(*s.program, feeds, s.results);
+  } else {
+    s.session->execute(*s.program, feeds, s.results);
+  }
+  return s.results;
+}
+
+Session::Callable Session::make_callable(std::vector<Fetch> fetches, std::vector<Output> feed_list) {
+  auto state = std::make_unique<Callable::State>();
+  state->session = impl_.get();
+  for (const Fetch& fetch : fetches) state->fetches.push_back(impl_->resolve(fetch));
+  state->values.resize(feed_list.size());
+  state->results.resize(fetches.size());
+  state->feed_list = std::move(feed_list);
+  return Callable(std::move(state));
+}
+
+}  // namespace systole

@@ -1,0 +1,36 @@
+#include "systole/graph/math_ops.h"
+#include "systole/graph/training_ops.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+
+AdamOptimizer::AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {}
+
+void AdamOptimizer::prepare(const std::vector<Variable>& variables) {
+  if (beta1_power_.valid()) return;
+  const DType dtype = variables.front().dtype();
+  beta1_power_ = make_scalar("beta1_power", options_.beta1.resolve(dtype));
+  beta2_power_ = make_scalar("beta2_power", options_.beta2.resolve(dtype));
+}
+
+Operation AdamOptimizer::apply(const Output& gradient, const Variable& variable) {
+  const DType dtype = variable.dtype();
+  return apply_adam({.var = variable.handle(),
+                     .m = get_or_create_slot(variable, "m", name(), 0).handle(),
+                     .v = get_or_create_slot(variable, "v", name(), 0).handle(),
+                     .beta1_power = cast(beta1_power_, dtype),
+                     .beta2_power = cast(beta2_power_, dtype),
+                     .learning_rate = options_.learning_rate.resolve(dtype),
+                     .beta1 = options_.beta1.resolve(dtype),
+                     .beta2 = options_.beta2.resolve(dtype),
+                     .epsilon = options_.epsilon.resolve(dtype),
+                     .gradient = gradient});
+}
+
+std::vector<Operation> AdamOptimizer::finish() {
+  const DType dtype = beta1_power_.dtype();
+  return {beta1_power_.assign(multiply(beta1_power_, options_.beta1.resolve(dtype))),
+          beta2_power_.assign(multiply(beta2_power_, options_.beta2.resolve(dtype)))};
+}
+
+}  // namespace systole

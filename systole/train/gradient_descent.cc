@@ -1,0 +1,14 @@
+#include "systole/graph/training_ops.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+
+GradientDescentOptimizer::GradientDescentOptimizer(Hyperparameter learning_rate,
+                                                   const GradientDescentOptions& options)
+    : Optimizer(options.name), learning_rate_(std::move(learning_rate)) {}
+
+Operation GradientDescentOptimizer::apply(const Output& gradient, const Variable& variable) {
+  return apply_gradient_descent(variable.handle(), learning_rate_.resolve(variable.dtype()), gradient);
+}
+
+}  // namespace systole

@@ -1,0 +1,87 @@
+#include "systole/train/learning_rate_decay.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole {
+namespace {
+
+// The learning rate as a tensor, and step / decay_steps in its dtype.
+struct Progress {
+  Output learning_rate;
+  Output step;
+  Output decay_steps;
+};
+
+Progress resolve_progress(const Input& learning_rate, const Input& global_step, const Input& decay_steps) {
+  const Output rate = learning_rate.resolve(learning_rate.weak() ? DType::f32 : DType::invalid);
+  return {rate, cast(global_step, rate.dtype()), cast(decay_steps, rate.dtype())};
+}
+
+}  // namespace
+
+Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
+                         const ExponentialDecayOptions& options) {
+  const NameScope scope(options.name);
+  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  Output exponent = divide(step, steps);
+  if (options.staircase) exponent = floor(exponent);
+  return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
+}
+
+Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
+                          const InverseTimeDecayOptions& options) {
+  const NameScope scope(options.name);
+  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  Output periods = divide(step, steps);
+  if (options.staircase) periods = floor(periods);
+  return divide(rate, add(1, multiply(decay_rate, periods)));
+}
+
+Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries, const std::vector<double>& values,
+                          const std::string& name) {
+  if (values.size() != boundaries.size() + 1) {
+    throw invalid_argument("piecewise_constant: number of values, got {} for {} boundaries, expected {}",
+                           values.size(), boundaries.size(), boundaries.size() + 1);
+  }
+  if (std::ranges::adjacent_find(boundaries, std::greater_equal<>()) != boundaries.end()) {
+    throw invalid_argument("piecewise_constant: boundaries, got [{}], expected rising values",
+                           fmt::join(boundaries, ", "));
+  }
+  const NameScope scope(name);
+  const Output step = cast(x, DType::s64);
+  Output result = constant(static_cast<float>(values.back()));
+  for (size_t i = boundaries.size(); i-- > 0;) {
+    result = where(less_equal(step, boundaries[i]), static_cast<float>(values[i]), result);
+  }
+  return result;
+}
+
+Output polynomial_decay(Input learning_rate, Input global_step, Input decay_steps,
+                        const PolynomialDecayOptions& options) {
+  const NameScope scope(options.name);
+  auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  if (options.cycle) {
+    steps = multiply(steps, maximum(1, ceil(divide(step, steps))));
+  } else {
+    step = minimum(step, steps);
+  }
+  const Output remaining = subtract(1, divide(step, steps));
+  return add(multiply(subtract(rate, options.end_learning_rate), pow(remaining, options.power)),
+             options.end_learning_rate);
+}
+
+Output cosine_decay(Input learning_rate, Input global_step, Input decay_steps, const CosineDecayOptions& options) {
+  const NameScope scope(options.name);
+  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  const Output completed = divide(minimum(step, steps), steps);
+  const Output cosine = multiply(0.5, add(1, cos(multiply(completed, std::numbers::pi))));
+  return multiply(rate, add(multiply(1 - options.alpha, cosine), options.alpha));
+}
+
+}  // namespace systole

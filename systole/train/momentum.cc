@@ -1,0 +1,20 @@
+#include "systole/graph/training_ops.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+
+MomentumOptimizer::MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum,
+                                     const MomentumOptions& options)
+    : Optimizer(options.name),
+      learning_rate_(std::move(learning_rate)),
+      momentum_(std::move(momentum)),
+      use_nesterov_(options.use_nesterov) {}
+
+Operation MomentumOptimizer::apply(const Output& gradient, const Variable& variable) {
+  const Variable accum = get_or_create_slot(variable, "momentum", name(), 0);
+  const DType dtype = variable.dtype();
+  return apply_momentum(variable.handle(), accum.handle(), learning_rate_.resolve(dtype), gradient,
+                        momentum_.resolve(dtype), use_nesterov_);
+}
+
+}  // namespace systole

@@ -1,0 +1,100 @@
+#include "systole/train/optimizer.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/gradients.h"
+
+namespace systole {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<GradientAndVariable>& grads_and_vars) {
+  std::vector<std::string> names;
+  for (const auto& [gradient, variable] : grads_and_vars) names.push_back(variable.name());
+  return names;
+}
+
+}  // namespace
+
+Operation Optimizer::minimize(Output loss, const MinimizeOptions& options) {
+  return apply_gradients(
+      compute_gradients(loss, {.var_list = options.var_list, .grad_loss = options.grad_loss}),
+      {.global_step = options.global_step, .name = options.name});
+}
+
+std::vector<GradientAndVariable> Optimizer::compute_gradients(Output loss, const ComputeGradientsOptions& options) {
+  if (!is_floating(loss.dtype())) {
+    throw invalid_argument("{}.compute_gradients: loss '{}', got {}, expected a floating dtype", name_, loss.name(),
+                           loss.type());
+  }
+  const GraphScope in_graph(loss.graph());
+  const std::vector<Variable> variables = options.var_list.empty() ? trainable_variables() : options.var_list;
+  if (variables.empty()) throw invalid_argument("{}.compute_gradients: No variables to optimize", name_);
+  std::vector<Output> values;
+  for (const Variable& variable : variables) values.push_back(variable.value());
+  GradientsOptions gradients_options;
+  if (options.grad_loss.valid()) gradients_options.grad_ys = {options.grad_loss};
+  const std::vector<Output> grads = gradients({loss}, values, gradients_options);
+  std::vector<GradientAndVariable> result;
+  for (size_t i = 0; i < variables.size(); ++i) result.push_back({grads[i], variables[i]});
+  return result;
+}
+
+Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
+                                     const ApplyGradientsOptions& options) {
+  std::vector<Variable> variables;
+  for (const auto& [gradient, variable] : grads_and_vars) {
+    if (gradient.valid()) variables.push_back(variable);
+  }
+  if (variables.empty()) {
+    throw invalid_argument("{}.apply_gradients: No gradients provided for any variable, got [{}]", name_,
+                           fmt::join(names_of(grads_and_vars), ", "));
+  }
+  const GraphScope in_graph(variables.front().handle().graph());
+  prepare(variables);
+  std::vector<Operation> updates;
+  const NameScope scope(options.name.empty() ? name_ : options.name);
+  for (const auto& [gradient, variable] : grads_and_vars) {
+    if (!gradient.valid()) continue;
+    const NameScope update_scope("update_" + variable.name());
+    updates.push_back(apply(gradient, variable));
+  }
+  {
+    const ControlDependencies after_updates(updates);
+    std::ranges::copy(finish(), std::back_inserter(updates));
+  }
+  if (!options.global_step.valid()) return group(updates);
+  const ControlDependencies after_all(updates);
+  const Variable& step = options.global_step;
+  return step.assign_add(Tensor::full(step.dtype(), {}, 1));
+}
+
+Variable Optimizer::slot(const Variable& variable, std::string_view slot_name) const {
+  const auto it = slots_.find({variable.handle().node(), std::string(slot_name)});
+  return it == slots_.end() ? Variable() : it->second;
+}
+
+Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_view slot_name,
+                                       std::string_view operation_name, double initial_value) {
+  Variable& slot = slots_[{variable.handle().node(), std::string(slot_name)}];
+  if (!slot.valid()) {
+    // Slots are named by their variable alone, wherever the optimizer is called.
+    const NameScope root("");
+    const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);
+    slot = Variable(fill(variable.shape(), value),
+                    {.name = fmt::format("{}/{}", variable.name(), operation_name), .trainable = false});
+    made_.push_back(slot);
+  }
+  return slot;
+}
+
+Variable Optimizer::make_scalar(std::string_view name, const Input& initial_value) {
+  const NameScope root("");
+  Variable scalar(initial_value, {.name = std::string(name), .trainable = false});
+  made_.push_back(scalar);
+  return scalar;
+}
+
+}  // namespace systole

@@ -1,0 +1,189 @@
+// Optimizers: the base class, and how gradients become an update. (tf.train.Optimizer)
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/graph.h"
+#include "systole/graph/variable.h"
+
+namespace systole {
+
+// A gradient and the variable that it belongs to; the gradient is invalid where the loss does not depend on it.
+struct GradientAndVariable {
+  Output gradient;
+  Variable variable;
+};
+
+struct ComputeGradientsOptions {
+  std::vector<Variable> var_list;  // the trainable variables of the loss's graph when empty
+  Output grad_loss;                // dL/d(loss); 1 when invalid
+};
+
+struct ApplyGradientsOptions {
+  Variable global_step;  // counts applications when valid
+  std::string name;      // of the operation; the optimizer's name when empty
+};
+
+struct MinimizeOptions {
+  Variable global_step;
+  std::vector<Variable> var_list;
+  Output grad_loss;
+  std::string name;
+};
+
+// Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in the graph whose
+// gradients it is first given, under the variables' names ("w/Momentum"), as TensorFlow's checkpoints name them.
+// Copies share slots. Not synchronised.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // compute_gradients, then apply_gradients. Errors: INVALID_ARGUMENT when no variable gets a gradient.
+  Operation minimize(Output loss, const MinimizeOptions& options = {});
+
+  // Errors: INVALID_ARGUMENT when there are no variables, or `loss` is not floating.
+  virtual std::vector<GradientAndVariable> compute_gradients(Output loss,
+                                                             const ComputeGradientsOptions& options = {});
+
+  // One operation that applies all updates, and then counts `global_step`.
+  // Errors: INVALID_ARGUMENT `No gradients provided for any variable` lists the variables.
+  virtual Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
+                                    const ApplyGradientsOptions& options = {});
+
+  const std::string& name() const { return name_; }
+  virtual std::vector<std::string> slot_names() const { return {}; }
+  // An invalid Variable when there is none.
+  Variable slot(const Variable& variable, std::string_view slot_name) const;
+  // Slots and other state, in the order of making.
+  virtual std::vector<Variable> variables() const { return made_; }
+
+ protected:
+  explicit Optimizer(std::string name) : name_(std::move(name)) {}
+
+  // Makes what all updates share; called once an apply_gradients, before apply().
+  virtual void prepare(const std::vector<Variable>& variables) { static_cast<void>(variables); }
+  // The update of one variable.
+  virtual Operation apply(const Output& gradient, const Variable& variable) = 0;
+  // What follows all updates (Adam's powers); none unless overridden.
+  virtual std::vector<Operation> finish() { return {}; }
+
+  // The slot, made at first use with this value everywhere.
+  Variable get_or_create_slot(const Variable& variable, std::string_view slot_name,
+                              std::string_view operation_name, double initial_value);
+  // A variable that belongs to no other ("beta1_power").
+  Variable make_scalar(std::string_view name, const Input& initial_value);
+
+ private:
+  std::string name_;
+  std::map<std::pair<const Node*, std::string>, Variable> slots_;
+  std::vector<Variable> made_;
+};
+
+// A hyperparameter: a number, or a tensor such as a learning rate schedule gives.
+using Hyperparameter = Input;
+
+struct GradientDescentOptions {
+  std::string name = "GradientDescent";
+};
+// var -= learning_rate * gradient. (tf.train.GradientDescentOptimizer)
+class GradientDescentOptimizer : public Optimizer {
+ public:
+  explicit GradientDescentOptimizer(Hyperparameter learning_rate, const GradientDescentOptions& options = {});
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  Hyperparameter learning_rate_;
+};
+
+struct MomentumOptions {
+  bool use_nesterov = false;
+  std::string name = "Momentum";
+};
+// (tf.train.MomentumOptimizer) Slot "momentum".
+class MomentumOptimizer : public Optimizer {
+ public:
+  MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum, const MomentumOptions& options = {});
+  std::vector<std::string> slot_names() const override { return {"momentum"}; }
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  Hyperparameter learning_rate_;
+  Hyperparameter momentum_;
+  bool use_nesterov_;
+};
+
+struct AdagradOptions {
+  double initial_accumulator_value = 0.1;
+  std::string name = "Adagrad";
+};
+// (tf.train.AdagradOptimizer) Slot "accumulator".
+class AdagradOptimizer : public Optimizer {
+ public:
+  // Errors: INVALID_ARGUMENT unless the initial accumulator value is positive.
+  explicit AdagradOptimizer(Hyperparameter learning_rate, const AdagradOptions& options = {});
+  std::vector<std::string> slot_names() const override { return {"accumulator"}; }
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  Hyperparameter learning_rate_;
+  double initial_accumulator_value_;
+};
+
+struct AdamOptions {
+  Hyperparameter learning_rate = 0.001;
+  Hyperparameter beta1 = 0.9;
+  Hyperparameter beta2 = 0.999;
+  Hyperparameter epsilon = 1e-8;
+  std::string name = "Adam";
+};
+// (tf.train.AdamOptimizer) Slots "m" and "v", scalars beta1_power and beta2_power.
+class AdamOptimizer : public Optimizer {
+ public:
+  explicit AdamOptimizer(const AdamOptions& options = {});
+  explicit AdamOptimizer(Hyperparameter learning_rate) : AdamOptimizer(AdamOptions{.learning_rate = learning_rate}) {}
+  std::vector<std::string> slot_names() const override { return {"m", "v"}; }
+
+ protected:
+  void prepare(const std::vector<Variable>& variables) override;
+  Operation apply(const Output& gradient, const Variable& variable) override;
+  std::vector<Operation> finish() override;
+
+ private:
+  AdamOptions options_;
+  Variable beta1_power_;
+  Variable beta2_power_;
+};
+
+struct RMSPropOptions {
+  Hyperparameter decay = 0.9;
+  Hyperparameter momentum = 0.0;
+  Hyperparameter epsilon = 1e-10;
+  bool centered = false;
+  std::string name = "RMSProp";
+};
+// (tf.train.RMSPropOptimizer) Slots "rms" (starts at 1), "momentum", and "mg" when centered.
+class RMSPropOptimizer : public Optimizer {
+ public:
+  explicit RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options = {});
+  std::vector<std::string> slot_names() const override;
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  Hyperparameter learning_rate_;
+  RMSPropOptions options_;
+};
+
+}  // namespace systole
