@@ -8,8 +8,8 @@ WERROR ?= OFF
 FILTER ?= .
 BASE ?=
 # The program that `make quickstart` runs, and its CMake target.
-QUICKSTART ?= systole quickstart
-QUICKSTART_TARGET ?= systole_app
+QUICKSTART ?= iris_session --report
+QUICKSTART_TARGET ?= iris_session
 bin := build/release/bin
 
 # Configures once (CMake reconfigures by itself), again when an option given here changes.

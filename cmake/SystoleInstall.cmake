@@ -11,7 +11,7 @@ install(TARGETS systole ${layers} EXPORT systoleTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT systoleTargets NAMESPACE systole:: DESTINATION "${package_dir}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/systole" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "testing" EXCLUDE)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/systoleConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/systoleConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/systoleConfigVersion.cmake"

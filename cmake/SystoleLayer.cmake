@@ -3,8 +3,9 @@
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
-#   systole_<name>_testing            static library of the *.cc in testing/, for the layer's tests and those above it
 #   <name>_test                       one executable of every *_test.cc below the folder
+#   systole_<name>_testing            static library of what is below a folder testing/: helpers of this layer's tests;
+#                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
 # the tests only. GENERATED adds sources made at configure time. Tests of a layer with NO_SANITIZE are left out of
 # the sanitizer builds. New files are picked up by the next build: there is no list to keep.

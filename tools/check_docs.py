@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every folder with sources has a README.md and that the links of all Markdown files lead somewhere: files
-of the repository, and headings within them. Addresses on the web are not visited."""
+of the repository, and headings within them. Addresses on the web are not visited. A block of C++ after a line that is
+just `path`: must stand in that file, so that programs in the pages are programs that tests run."""
 
 import posixpath
 import re
@@ -45,14 +46,26 @@ def broken_links(path, text, exists, read):
     return problems
 
 
+def stale_programs(path, text, exists, read):
+    """Problems of the programs that a Markdown file shows."""
+    problems = []
+    for name, code in re.findall(r"^`([^`\n]+)`:\n+```cpp\n(.*?)^```", text, re.S | re.M):
+        if not exists(name):
+            problems.append(f"{path}: shows '{name}', which is not there")
+        elif code not in read(name):
+            problems.append(f"{path}: what it shows of '{name}' is not what stands there")
+    return problems
+
+
 def main():
     root = sources.ROOT
     problems = [f"{folder}: no README.md" for folder in folders_without_readme(
         sources.files(suffixes=("",), folders=FOLDERS))]
     pages = sources.files(suffixes=(".md",), folders=(".",))
     for path in pages:
-        problems += broken_links(path, (root / path).read_text(), lambda p: (root / p).exists(),
-                                 lambda p: (root / p).read_text())
+        reach = lambda p: (root / p).exists(), lambda p: (root / p).read_text()
+        text = (root / path).read_text()
+        problems += broken_links(path, text, *reach) + stale_programs(path, text, *reach)
     sources.finish("docs", problems, len(pages), "pages")
 
 

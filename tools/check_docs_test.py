@@ -25,6 +25,14 @@ class CheckDocsTest(unittest.TestCase):
     def test_code_holds_no_links(self):
         self.assertEqual(problems("`[](const X& x)` and\n```\n[x](c.md)\n```\n"), [])
 
+    def test_programs_are_those_of_the_files(self):
+        def shown(code, name="x.cc"):
+            return check_docs.stale_programs("README.md", f"`{name}`:\n\n```cpp\n{code}```\n", lambda p: p == "x.cc",
+                                             lambda _: "// first\nint main() {\n}\n")
+        self.assertEqual(shown("int main() {\n}\n"), [])
+        self.assertEqual(shown("int main() {}\n"), ["README.md: what it shows of 'x.cc' is not what stands there"])
+        self.assertEqual(shown("", "y.cc"), ["README.md: shows 'y.cc', which is not there"])
+
     def test_folders_without_readme(self):
         paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]
         self.assertEqual(check_docs.folders_without_readme(paths), ["b/c"])

@@ -8,7 +8,7 @@ import sources
 
 
 def command(path):
-    return ["g++", "-fsyntax-only", "-x", "c++-header", *sources.FLAGS, "-Wno-pragma-once-outside-header", path]
+    return ["g++", "-fsyntax-only", "-x", "c++", *sources.FLAGS, "-include", path, "/dev/null"]
 
 
 def main():

@@ -30,11 +30,13 @@ std::string parse_term(std::string_view equation, std::string_view term) {
     term.remove_prefix(3);
   }
   if (term.find("...") != std::string_view::npos) {
-    throw unimplemented("einsum: equation '{}', got '...' behind a letter, expected it first", equation);
+    throw unimplemented("einsum: equation '{}', got '...' behind a letter, expected it first",
+                        equation);
   }
   for (const char c : term) {
     if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-      throw invalid_argument("einsum: equation '{}', got '{}', expected letters and '...'", equation, c);
+      throw invalid_argument("einsum: equation '{}', got '{}', expected letters and '...'",
+                             equation, c);
     }
     labels += c;
   }
@@ -45,10 +47,11 @@ void check_unique(std::string_view equation, const std::string& term, bool resul
   for (const char label : term) {
     if (std::ranges::count(term, label) == 1) continue;
     if (result) {
-      throw invalid_argument("einsum: equation '{}', got '{}' twice in the result, expected it once", equation,
-                             label);
+      throw invalid_argument(
+          "einsum: equation '{}', got '{}' twice in the result, expected it once", equation, label);
     }
-    throw unimplemented("einsum: equation '{}', got '{}' twice in one operand, expected it once", equation, label);
+    throw unimplemented("einsum: equation '{}', got '{}' twice in one operand, expected it once",
+                        equation, label);
   }
 }
 
@@ -100,10 +103,13 @@ EinsumEquation parse_einsum(std::string_view equation, size_t num_operands) {
   parsed.result = parse_term(equation, std::string_view(text).substr(arrow + 2));
   check_unique(equation, parsed.result, true);
   for (const char label : parsed.result) {
-    const auto has_label = [label](const std::string& term) { return term.find(label) != std::string::npos; };
+    const auto has_label = [label](const std::string& term) {
+      return term.find(label) != std::string::npos;
+    };
     if (std::ranges::any_of(parsed.operands, has_label)) continue;
-    throw invalid_argument("einsum: equation '{}', got '{}' in the result alone, expected it in an operand too",
-                           equation, label == '.' ? std::string("...") : std::string(1, label));
+    throw invalid_argument(
+        "einsum: equation '{}', got '{}' in the result alone, expected it in an operand too",
+        equation, label == '.' ? std::string("...") : std::string(1, label));
   }
   return parsed;
 }

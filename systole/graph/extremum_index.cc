@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "systole/graph/array_ops.h"
-#include "systole/graph/dtype_class.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -16,8 +15,8 @@ struct Entry {
   hlo::Value index;
 };
 
-// The region (value, index, value, index) -> the better value and its index. Symmetric, so that the order of a
-// reduction does not matter: NaN is best, and of equals the one with the lower index.
+// The region (value, index, value, index) -> the better value and its index. Symmetric, so that the
+// order of a reduction does not matter: NaN is best, and of equals the one with the lower index.
 void fill_better(hlo::Computation& region, DType dtype, hlo::ComparisonDirection better) {
   const auto add_entry = [&](const TensorType& value) {
     const hlo::Value v = region.add_parameter(value);
@@ -37,8 +36,8 @@ void fill_better(hlo::Computation& region, DType dtype, hlo::ComparisonDirection
     tie = b.binary(hlo::Opcode::or_, tie, b.binary(hlo::Opcode::and_, a_nan, z_nan));
   }
   const hlo::Value lower = b.minimum(a.index, z.index);
-  region.set_results({b.select(first, a.value, z.value),
-                      b.select(tie, lower, b.select(first, a.index, z.index))});
+  region.set_results(
+      {b.select(first, a.value, z.value), b.select(tie, lower, b.select(first, a.index, z.index))});
 }
 
 int64_t checked_axis(const Tensor& axis, const Shape& shape) {
@@ -50,14 +49,14 @@ int64_t checked_axis(const Tensor& axis, const Shape& shape) {
 }  // namespace
 
 Output extremum_index_op(std::string_view op, const Input& x, const ArgOptions& options) {
-  const NameScope scope(options.name.empty() ? op : options.name);
+  const CompositionScope scope(x, options.name, op);
   const Output value = resolve(op, x);
   const Tensor axis(static_cast<int32_t>(options.axis));
-  const Output dimension = constant(Input(axis, x.where()), {.name = "dimension"});
+  const Output dimension = constant(axis, {.name = "dimension"});
   return Graph::current()
       .add_node(op, {value, dimension},
                 {{"T", value.dtype()}, {"Tidx", DType::s32}, {"output_type", options.output_type}},
-                x.where(), scope.name())
+                x.where(), scope.result().name)
       ->output();
 }
 

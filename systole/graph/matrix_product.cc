@@ -53,7 +53,8 @@ std::vector<TensorType> infer_matrix_product(const InferContext& c, bool transpo
                                              bool transpose_y) {
   const TensorType& x = c.input(0);
   const TensorType& y = c.input(1);
-  if (x.dtype != y.dtype) throw invalid_argument("dtypes, got {} and {}, expected equal ones", x, y);
+  if (x.dtype != y.dtype)
+    throw invalid_argument("dtypes, got {} and {}, expected equal ones", x, y);
   check_dtype("dtype", x.dtype, DTypeClass::number);
   check_operands(x.shape, y.shape, transpose_x, transpose_y);
   const Operand left = operand(x.shape, !transpose_x);
@@ -70,7 +71,8 @@ hlo::Value lower_matrix_product(LowerContext& c, bool transpose_x, bool transpos
   hlo::DotAttrs attrs;
   try {
     check_operands(x.shape(), y.shape(), transpose_x, transpose_y);
-    const Shape batch = broadcast_shapes(operand(x.shape(), true).batch, operand(y.shape(), true).batch);
+    const Shape batch =
+        broadcast_shapes(operand(x.shape(), true).batch, operand(y.shape(), true).batch);
     // One matrix for all batches: the batch axes are further rows of x, and nothing is copied.
     if (y.shape().rank() > 2) {
       x = broadcast_batch(c.b, x, batch);

@@ -13,7 +13,8 @@ std::vector<TensorType> infer_matrix_product(const InferContext& c, bool transpo
                                              bool transpose_y);
 hlo::Value lower_matrix_product(LowerContext& c, bool transpose_x, bool transpose_y);
 
-// The gradients of product(x, y, transpose_x, transpose_y) by x and y, before broadcasting is undone.
+// The gradients of product(x, y, transpose_x, transpose_y) by x and y, before broadcasting is
+// undone.
 using MatrixProduct = Output (*)(Output x, Output y, bool transpose_x, bool transpose_y);
 std::vector<Output> matrix_product_gradients(GradientContext& c, bool transpose_x, bool transpose_y,
                                              MatrixProduct product);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "systole/graph/where_scope.h"
+
 namespace systole {
 
 DType common_dtype(InputRefs inputs) {
@@ -15,16 +17,17 @@ DType common_dtype(InputRefs inputs) {
   return result;
 }
 
+Error at_line(const Error& error, SourceLocation where) {
+  if (const SourceLocation outer = WhereScope::current(); outer.known()) where = outer;
+  return where.known() ? error.with_context("at " + where.to_string()) : error;
+}
+
 Output resolve(std::string_view op, const Input& input, DType like) {
-  Output output;
   try {
-    output = input.resolve(like);
+    return input.resolve(like);
   } catch (const Error& error) {
-    const Error named(error.code(), fmt::format("{}: {}", op, error.message()));
-    if (!input.where().known()) throw named;
-    throw named.with_context("at " + input.where().to_string());
+    throw at_line(Error(error.code(), fmt::format("{}: {}", op, error.message())), input.where());
   }
-  return output;
 }
 
 std::vector<Output> resolve(std::string_view op, InputRefs inputs, DType like) {

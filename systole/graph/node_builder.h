@@ -22,6 +22,10 @@ DType common_dtype(InputRefs inputs);
 std::vector<Output> resolve(std::string_view op, InputRefs inputs, DType like);
 Output resolve(std::string_view op, const Input& input, DType like = DType::invalid);
 
+// `error` with the user's line behind it (`where`, or that of the WhereScope in force), for errors
+// of functions that add no node themselves.
+Error at_line(const Error& error, SourceLocation where);
+
 // Adds a node of `op` for inputs that share the dtype "T", literals among them taking it. The
 // node's line is the first input's.
 Output add_op(std::string_view op, InputRefs inputs, std::string_view name = {},

@@ -1,5 +1,8 @@
 #include "systole/graph/random_state.h"
 
+#include "systole/graph/composition.h"
+#include "systole/graph/math_ops.h"
+
 namespace systole {
 namespace {
 
@@ -49,6 +52,30 @@ AttrMap random_attrs(std::optional<int64_t> op_seed) {
 bool is_random(const Node& node) { return node.attrs().contains("_stream"); }
 
 int64_t random_stream(const Node& node) { return node.attr<int64_t>("_stream"); }
+
+Output add_random(std::string_view op, const ShapeInput& shape, DType dtype,
+                  std::optional<int64_t> seed, std::string_view name) {
+  const Output sizes = resolve(op, shape);
+  AttrMap attrs = random_attrs(seed);
+  attrs.emplace("dtype", dtype);
+  attrs.emplace("T", sizes.dtype());
+  return Graph::current().add_node(op, {sizes}, std::move(attrs), shape.input().where(), name)->output();
+}
+
+bool is_literal(const Input& input, double value) {
+  return input.weak() && input.host_value().as_double(0) == value;
+}
+
+Output random_with_moments(std::string_view op, const ShapeInput& shape, const Moments& moments) {
+  const bool scales = !is_literal(moments.stddev, 1);
+  const bool moves = !is_literal(moments.mean, 0);
+  if (!scales && !moves) return add_random(op, shape, moments.dtype, moments.seed, moments.name);
+  const CompositionScope scope(shape.input(), moments.name, op);
+  Output value = add_random(op, shape, moments.dtype, moments.seed, op);
+  if (scales) value = multiply(value, moments.stddev, moves ? NameOptions() : scope.result());
+  if (moves) value = add(value, moments.mean, scope.result());
+  return value;
+}
 
 hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const Node& node,
                         std::span<const hlo::Value> iterations) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "systole/graph/graph.h"
+#include "systole/graph/shape_input.h"
 #include "systole/hlo/builder.h"
 
 namespace systole {
@@ -17,6 +18,22 @@ AttrMap random_attrs(std::optional<int64_t> op_seed);
 bool is_random(const Node& node);
 // The same for a node and its copies in gradient functions, which must draw the same numbers.
 int64_t random_stream(const Node& node);
+
+// Adds a random node of `shape` and `dtype` alone.
+Output add_random(std::string_view op, const ShapeInput& shape, DType dtype, std::optional<int64_t> seed,
+                  std::string_view name);
+// The same of a distribution with mean 0 and variance 1, then stretched and moved.
+struct Moments {
+  const Input& mean;
+  const Input& stddev;
+  DType dtype;
+  std::optional<int64_t> seed;
+  const std::string& name;
+};
+Output random_with_moments(std::string_view op, const ShapeInput& shape, const Moments& moments);
+
+// True for the literal `value`.
+bool is_literal(const Input& input, double value);
 
 // u64[3], the Philox state (key, 0, times run) of a random node. `parameter` is the program's
 // random state u64[1 + n], in which the node is number `index`. The key is a hash of the node's

@@ -5,8 +5,8 @@
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/broadcast.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/constant_value.h"
-#include "systole/graph/node_builder.h"
 
 namespace systole {
 namespace {
@@ -34,15 +34,15 @@ Shape reduced_shape(const Shape& shape, const Dims& axes, bool keepdims) {
 }  // namespace
 
 Output reduction_op(std::string_view op, const Input& x, const ReduceOptions& options) {
-  const NameScope scope(options.name.empty() ? op : options.name);
+  const CompositionScope scope(x, options.name, op);
   const Output value = resolve(op, x);
   const Dims axes = options.axis.list(value.shape().rank());
   const std::vector<int32_t> elements(axes.begin(), axes.end());
   const Tensor tensor = Tensor::of<int32_t>({static_cast<int64_t>(elements.size())}, elements);
-  const Output indices = constant(Input(tensor, x.where()), {.name = "reduction_indices"});
+  const Output indices = constant(tensor, {.name = "reduction_indices"});
   AttrMap attrs{{"T", value.dtype()}, {"Tidx", DType::s32}, {"keep_dims", options.keepdims}};
   return Graph::current()
-      .add_node(op, {value, indices}, std::move(attrs), x.where(), scope.name())
+      .add_node(op, {value, indices}, std::move(attrs), x.where(), scope.result().name)
       ->output();
 }
 
@@ -85,8 +85,8 @@ Output expand_reduced(GradientContext& c, Output value) {
 std::vector<Output> extremum_gradient(GradientContext& c) {
   const Output x = c.input(0);
   const Output tie = equal(x, expand_reduced(c, c.output()));
-  const Output count = reduce_sum(cast(tie, x.dtype()), {.axis = reduction_axes(c),
-                                                         .keepdims = c.attr<bool>("keep_dims")});
+  const Output count = reduce_sum(
+      cast(tie, x.dtype()), {.axis = reduction_axes(c), .keepdims = c.attr<bool>("keep_dims")});
   return {where_v2(tie, expand_reduced(c, c.grad() / count), 0), Output()};
 }
 

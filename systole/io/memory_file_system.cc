@@ -46,7 +46,7 @@ class MemoryFileSystem::Reader final : public RandomAccessFile {
     const std::lock_guard lock(owner_.mutex_);
     owner_.count(path_);
     const std::string& bytes = node_->bytes;
-    if (offset >= bytes.size()) return 0;
+    if (size == 0 || offset >= bytes.size()) return 0;  // `out` may be null
     const size_t count = std::min<size_t>(size, bytes.size() - offset);
     std::memcpy(out, bytes.data() + offset, count);
     return count;

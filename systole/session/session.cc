@@ -35,7 +35,7 @@ struct Session::Impl {
       : graph(config.graph != nullptr ? *config.graph : Graph::current()),
         target(resolve_target(target_name, config.backend)),
         state(config.entropy ? *config.entropy : draw_entropy()),
-        cache(graph, *target.client, runtime::CompileOptions{.optimize = config.optimize}, state) {}
+        cache(graph, *target.client, {.optimize = config.optimize, .num_threads = config.num_threads}, state) {}
 
   FetchKey resolve(const Fetch& fetch) const;
   void execute(std::span<const FetchKey> fetches, const FeedValues& feeds, std::span<Tensor> fetched);

@@ -25,6 +25,8 @@ struct SessionConfig {
   std::optional<uint64_t> entropy;
   // Programs are optimised; false compiles them as they were lowered, for checking results.
   bool optimize = true;
+  // Threads that a program may use; 0: one for each core.
+  int num_threads = 0;
 };
 
 // What can be fetched: a tensor, an operation (runs, gives no value), a variable (its value) or either by name.

@@ -12,8 +12,7 @@ const OpDef op_argmax{
     .name = "ArgMax",
     .doc = "The index of the largest element along an axis, the lowest of those that tie.",
     .infer = infer_extremum_index,
-    .lower =
-        [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::gt); },
+    .lower = [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::gt); },
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -12,8 +12,7 @@ const OpDef op_argmin{
     .name = "ArgMin",
     .doc = "The index of the smallest element along an axis, the lowest of those that tie.",
     .infer = infer_extremum_index,
-    .lower =
-        [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::lt); },
+    .lower = [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::lt); },
     .blocks_gradient = true,
 };
 }  // namespace ops

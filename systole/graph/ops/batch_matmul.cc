@@ -14,11 +14,23 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {lower_matrix_product(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"))};
 }
 
+// One matrix y for all batches of x: its gradient sums over the batches in the product.
+Output gradient_of_matrix(GradientContext& c) {
+  std::string batch;
+  for (int i = 0; i < c.input(0).shape().rank() - 2; ++i) batch += static_cast<char>('A' + i);
+  const std::string x = batch + (c.attr<bool>("adj_x") ? "kn" : "nk");
+  const std::string y = c.attr<bool>("adj_y") ? "mk" : "km";
+  return einsum(x + "," + batch + "nm->" + y, {c.input(0), c.grad()});
+}
+
 std::vector<Output> gradient(GradientContext& c) {
-  const std::vector<Output> full = matrix_product_gradients(
-      c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"),
-      [](Output x, Output y, bool adj_x, bool adj_y) { return batch_matmul(x, y, {adj_x, adj_y}); });
-  return broadcast_gradients(c, full[0], full[1]);
+  const std::vector<Output> full =
+      matrix_product_gradients(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"),
+                               [](Output x, Output y, bool adj_x, bool adj_y) {
+                                 return batch_matmul(x, y, {adj_x, adj_y});
+                               });
+  const bool one_matrix = c.input(1).shape().rank() == 2 && c.input(0).shape().rank() < 28;
+  return broadcast_gradients(c, full[0], one_matrix ? gradient_of_matrix(c) : full[1]);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "systole/graph/array_ops.h"
-#include "systole/graph/dtype_class.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
 
@@ -20,7 +20,8 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {c.input(0)};
 }
 
-// Element i of the result is x[i - distance], or x[i + distance] when reversed; zeros come in at the edge.
+// Element i of the result is x[i - distance], or x[i + distance] when reversed; zeros come in at
+// the edge.
 hlo::Value shifted(hlo::Builder& b, hlo::Value x, int64_t axis, int64_t distance, bool reverse) {
   Dims in(static_cast<size_t>(x.shape().rank()), 0);
   Dims out = in;
@@ -46,7 +47,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 
 Output add_cumsum(const Output& x, const Output& axis, bool exclusive, bool reverse,
                   SourceLocation where = {}, std::string_view name = {}) {
-  AttrMap attrs{{"T", x.dtype()}, {"Tidx", axis.dtype()}, {"exclusive", exclusive}, {"reverse", reverse}};
+  AttrMap attrs{
+      {"T", x.dtype()}, {"Tidx", axis.dtype()}, {"exclusive", exclusive}, {"reverse", reverse}};
   return Graph::current().add_node("Cumsum", {x, axis}, std::move(attrs), where, name)->output();
 }
 
@@ -58,11 +60,11 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output cumsum(const Input& x, const CumsumOptions& options) {
-  const NameScope scope(options.name.empty() ? "Cumsum" : options.name);
+  const CompositionScope scope(x, options.name, "Cumsum");
   const Output value = resolve("Cumsum", x);
   const Tensor axis(static_cast<int32_t>(options.axis));
-  return add_cumsum(value, constant(Input(axis, x.where()), {.name = "axis"}), options.exclusive,
-                    options.reverse, x.where(), scope.name());
+  return add_cumsum(value, constant(axis, {.name = "axis"}), options.exclusive, options.reverse,
+                    x.where(), scope.result().name);
 }
 
 namespace ops {

@@ -1,22 +1,25 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
-#include "systole/graph/array_ops.h"
 #include "systole/graph/broadcast.h"
-#include "systole/graph/dtype_class.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/einsum_equation.h"
 #include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
 #include "systole/graph/reduction.h"
-#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
 
-bool has(const Dims& labels, int64_t label) { return std::ranges::find(labels, label) != labels.end(); }
+bool has(const Dims& labels, int64_t label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
 bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
-int64_t index_of(const Dims& labels, int64_t label) { return std::ranges::find(labels, label) - labels.begin(); }
+int64_t index_of(const Dims& labels, int64_t label) {
+  return std::ranges::find(labels, label) - labels.begin();
+}
 
 // -- The op: one or two operands.
 
@@ -25,7 +28,8 @@ EinsumEquation equation_of(const AttrMap& attrs, size_t num_operands) {
 }
 
 // The size of each label. Errors: INVALID_ARGUMENT for sizes that do not agree.
-std::map<int64_t, int64_t> label_sizes(std::span<const Dims> labels, std::span<const Shape> shapes) {
+std::map<int64_t, int64_t> label_sizes(std::span<const Dims> labels,
+                                       std::span<const Shape> shapes) {
   std::map<int64_t, int64_t> sizes;
   for (size_t i = 0; i < labels.size(); ++i) {
     for (size_t axis = 0; axis < labels[i].size(); ++axis) {
@@ -112,7 +116,8 @@ void sum_own_axes(hlo::Builder& b, Operand& x, const Dims& other, const Dims& re
   x = {lower_reduce(b, x.value, hlo::Opcode::add, axes), std::move(labels)};
 }
 
-// The product; its axes are those of both operands in the result's order, then x's own, then y's own.
+// The product; its axes are those of both operands in the result's order, then x's own, then y's
+// own.
 Operand multiply_operands(hlo::Builder& b, const Operand& x, const Operand& y, const Dims& result) {
   hlo::DotAttrs attrs;
   Dims labels;
@@ -150,7 +155,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const Dims result = result_labels(equation, shapes);
   for (Operand& operand : operands) drop_expanding_axes(c.b, operand, sizes);
   for (size_t i = 0; i < operands.size(); ++i) {
-    sum_own_axes(c.b, operands[i], operands[operands.size() - 1 - i].labels, result);
+    sum_own_axes(c.b, operands[i], operands.size() == 2 ? operands[1 - i].labels : Dims(), result);
   }
   Operand product = operands[0];
   if (operands.size() == 2) product = multiply_operands(c.b, operands[0], operands[1], result);
@@ -160,16 +165,18 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {in_order ? product.value : c.b.transpose(product.value, permutation)};
 }
 
-Output add_einsum(const EinsumEquation& equation, std::vector<Output> operands, SourceLocation where = {},
+Output add_einsum(const EinsumEquation& equation, std::vector<Output> operands,
                   std::string_view name = {}) {
   AttrMap attrs{{"equation", equation.to_string()},
                 {"N", static_cast<int64_t>(operands.size())},
                 {"T", operands[0].dtype()}};
-  return Graph::current().add_node("Einsum", std::move(operands), std::move(attrs), where, name)->output();
+  return Graph::current()
+      .add_node("Einsum", std::move(operands), std::move(attrs), {}, name)
+      ->output();
 }
 
-// einsum() sums what one operand alone has before the op, so that every label of an operand is in the other one or in
-// the result: the gradient is an einsum too.
+// einsum() sums what one operand alone has before the op, so that every label of an operand is in
+// the other one or in the result: the gradient is an einsum too.
 std::vector<Output> gradient(GradientContext& c) {
   const EinsumEquation equation = equation_of(c.node.attrs(), c.node.inputs().size());
   std::vector<Output> gradients;
@@ -194,8 +201,40 @@ struct Term {
   Output value;
 };
 
-Term sum_unless(const Term& x, const std::string& kept) {
-  const int leading = ellipsis_rank(x.labels, x.value.shape().rank()) - (has(x.labels, '.') ? 1 : 0);
+EinsumEquation parsed_at(std::string_view equation, size_t num_operands, SourceLocation where) {
+  try {
+    return parse_einsum(equation, num_operands);
+  } catch (const Error& error) {
+    throw at_line(error, where);
+  }
+}
+
+std::vector<Term> checked_terms(const EinsumEquation& equation, std::string_view text,
+                                const std::vector<Output>& values) {
+  std::vector<Term> terms;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string& labels = equation.operands[i];
+    try {
+      einsum_labels(labels, values[i].shape().rank());
+    } catch (const Error& error) {
+      throw at_line(invalid_argument("einsum: equation '{}', {}", text, error.message()), {});
+    }
+    if (has(labels, '.') && !has(equation.result, '.')) {
+      throw at_line(
+          invalid_argument(
+              "einsum: equation '{}', got no '...' in the result, expected it as in an operand",
+              text),
+          {});
+    }
+    terms.push_back({labels, values[i]});
+  }
+  return terms;
+}
+
+// x summed over the labels that are not in `kept`.
+Term sum_own_labels(const Term& x, const std::string& kept) {
+  const int leading =
+      ellipsis_rank(x.labels, x.value.shape().rank()) - (has(x.labels, '.') ? 1 : 0);
   Dims axes;
   std::string labels;
   for (size_t i = 0; i < x.labels.size(); ++i) {
@@ -208,53 +247,41 @@ Term sum_unless(const Term& x, const std::string& kept) {
   return axes.empty() ? x : Term{labels, reduce_sum(x.value, {.axis = axes})};
 }
 
-std::vector<Term> checked_terms(const EinsumEquation& equation, std::string_view text, std::vector<Output> values) {
-  std::vector<Term> terms;
-  for (size_t i = 0; i < values.size(); ++i) {
-    try {
-      einsum_labels(equation.operands[i], values[i].shape().rank());
-    } catch (const Error& error) {
-      throw invalid_argument("einsum: equation '{}', {}, {}", text, error.message(), values[i].node()->describe());
-    }
-    if (has(equation.operands[i], '.') && !has(equation.result, '.')) {
-      throw invalid_argument("einsum: equation '{}', got a result without '...', expected it as an operand has it",
-                             text);
-    }
-    terms.push_back({equation.operands[i], values[i]});
+// One or two terms as one value with the labels `result`.
+Output contract(const std::vector<Term>& terms, const std::string& result,
+                const std::string& name = "") {
+  EinsumEquation equation{{}, result};
+  std::vector<Output> operands;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const Term term =
+        sum_own_labels(terms[i], terms.size() == 1 ? result : result + terms[1 - i].labels);
+    equation.operands.push_back(term.labels);
+    operands.push_back(term.value);
   }
-  return terms;
+  return add_einsum(equation, std::move(operands), name);
 }
 
 }  // namespace
 
 Output einsum(std::string_view equation, const InputList& inputs, const NameOptions& options) {
-  const SourceLocation where = inputs.inputs().empty() ? SourceLocation() : inputs.inputs()[0].where();
-  const EinsumEquation parsed = parse_einsum(equation, inputs.inputs().size());
-  const WhereScope where_scope(where);
-  const NameScope scope(options.name.empty() ? "einsum" : options.name);
+  const SourceLocation where =
+      inputs.inputs().empty() ? SourceLocation() : inputs.inputs()[0].where();
+  const CompositionScope scope(where, options.name, "einsum");
+  const EinsumEquation parsed = parsed_at(equation, inputs.inputs().size(), where);
   std::vector<Term> terms = checked_terms(parsed, equation, inputs.resolve());
-  while (true) {
+  while (terms.size() > 2) {
     // What the operands behind the first two, and the result, still need.
     std::string later = parsed.result;
     for (size_t i = 2; i < terms.size(); ++i) later += terms[i].labels;
-    if (terms.size() == 1) {
-      const Term sum = sum_unless(terms[0], later);
-      if (sum.labels == parsed.result) return identity(sum.value, {.name = scope.name()});
-      return add_einsum({{sum.labels}, parsed.result}, {sum.value}, where, scope.name());
+    std::string product;
+    for (const char label : terms[0].labels + terms[1].labels) {
+      if (!has(later, label) || has(product, label)) continue;
+      product.insert(label == '.' ? 0 : product.size(), 1, label);
     }
-    const Term x = sum_unless(terms[0], later + terms[1].labels);
-    const Term y = sum_unless(terms[1], later + terms[0].labels);
-    const bool last = terms.size() == 2;
-    std::string product = last ? parsed.result : "";
-    for (const char label : last ? "" : x.labels + y.labels) {
-      if (has(later, label) && !has(product, label)) product.insert(label == '.' ? 0 : product.size(), 1, label);
-    }
-    const Output value = add_einsum({{x.labels, y.labels}, product}, {x.value, y.value}, where,
-                                    last ? scope.name() : std::string());
-    if (last) return value;
+    terms[1] = {product, contract({terms[0], terms[1]}, product)};
     terms.erase(terms.begin());
-    terms[0] = {product, value};
   }
+  return contract(terms, parsed.result, scope.result().name);
 }
 
 namespace ops {

@@ -27,7 +27,7 @@ std::vector<Output> gradient(GradientContext& c) {
 
 Output log_softmax(Input logits, const SoftmaxOptions& options) {
   const WhereScope line(logits.where());
-  const Output x = axis_to_end(resolve("LogSoftmax", logits), options.axis);
+  const Input x = axis_to_end(resolve("LogSoftmax", logits), options.axis);
   return axis_from_end(add_op("LogSoftmax", {x}, options.name), options.axis);
 }
 

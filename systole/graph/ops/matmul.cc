@@ -1,6 +1,7 @@
 #include "systole/graph/math_ops.h"
 #include "systole/graph/matrix_product.h"
 #include "systole/graph/node_builder.h"
+#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
@@ -30,7 +31,8 @@ std::vector<Output> gradient(GradientContext& c) {
 Output matmul(const Input& a, const Input& b, const MatMulOptions& options) {
   const std::vector<Output> operands = resolve("MatMul", {a, b}, common_dtype({a, b}));
   if (operands[0].shape().rank() > 2 || operands[1].shape().rank() > 2) {
-    return batch_matmul(Input(operands[0], a.where()), operands[1],
+    const WhereScope scope(a.where());
+    return batch_matmul(operands[0], operands[1],
                         {options.transpose_a, options.transpose_b, options.name});
   }
   return Graph::current()

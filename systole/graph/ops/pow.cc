@@ -14,8 +14,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return lower_binary(c, hlo::Opcode::power);
 }
 
-// The exponent y - 1 is replaced where y is 0, so that 0^-1 does not meet the factor 0; log(x) where x <= 0, where the
-// derivative by y is not real.
+// The exponent y - 1 is replaced where y is 0, so that 0^-1 does not meet the factor 0; log(x)
+// where x <= 0, where the derivative by y is not real.
 std::vector<Output> gradient(GradientContext& c) {
   const Output x = c.input(0);
   const Output y = c.input(1);

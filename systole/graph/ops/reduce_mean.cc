@@ -42,8 +42,8 @@ Output num_reduced(GradientContext& c, const Dims& axes) {
 }
 
 std::vector<Output> gradient(GradientContext& c) {
-  const Output share = cast(c.grad(), accumulation_dtype(c.grad().dtype())) /
-                       num_reduced(c, reduction_axes(c));
+  const Output share =
+      cast(c.grad(), accumulation_dtype(c.grad().dtype())) / num_reduced(c, reduction_axes(c));
   return {expand_reduced(c, cast(share, c.grad().dtype())), Output()};
 }
 

@@ -3,7 +3,8 @@
 namespace systole {
 namespace {
 
-// The product of the other elements: of those that are not 0 where this one alone is 0; 0 where another is 0.
+// The product of the other elements: of those that are not 0 where this one alone is 0; 0 where
+// another is 0.
 std::vector<Output> gradient(GradientContext& c) {
   const Output x = c.input(0);
   const ReduceOptions reduced{.axis = reduction_axes(c), .keepdims = c.attr<bool>("keep_dims")};

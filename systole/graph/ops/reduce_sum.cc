@@ -3,9 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
-  return {expand_reduced(c, c.grad()), Output()};
-}
+std::vector<Output> gradient(GradientContext& c) { return {expand_reduced(c, c.grad()), Output()}; }
 
 }  // namespace
 

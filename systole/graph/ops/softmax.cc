@@ -28,7 +28,7 @@ std::vector<Output> gradient(GradientContext& c) {
 
 Output softmax(Input logits, const SoftmaxOptions& options) {
   const WhereScope line(logits.where());
-  const Output x = axis_to_end(resolve("Softmax", logits), options.axis);
+  const Input x = axis_to_end(resolve("Softmax", logits), options.axis);
   return axis_from_end(add_op("Softmax", {x}, options.name), options.axis);
 }
 

@@ -52,8 +52,9 @@ Output softmax_cross_entropy_with_logits_v2(const CrossEntropyOptions& options) 
   constexpr std::string_view kOp = "SoftmaxCrossEntropyWithLogits";
   const WhereScope line(options.logits.where());
   const Output logits = resolve(kOp, options.logits);
-  const Output labels = resolve(kOp, options.labels, logits.dtype());
-  return add_op(kOp, {axis_to_end(logits, options.axis), axis_to_end(labels, options.axis)}, options.name);
+  const Input rows = axis_to_end(logits, options.axis);
+  const Input label_rows = axis_to_end(resolve(kOp, options.labels, logits.dtype()), options.axis);
+  return add_op(kOp, {rows, label_rows}, options.name);
 }
 
 Output softmax_cross_entropy_with_logits(const CrossEntropyOptions& options) {

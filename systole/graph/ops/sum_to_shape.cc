@@ -46,7 +46,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape shape{std::span<const int64_t>(sizes)};
   check(x.shape(), shape);
   if (x.shape() == shape) return {x};
-  return {c.b.reshape(lower_reduce(c.b, x, hlo::Opcode::add, summed_axes(x.shape(), shape)), shape)};
+  return {
+      c.b.reshape(lower_reduce(c.b, x, hlo::Opcode::add, summed_axes(x.shape(), shape)), shape)};
 }
 
 std::vector<Output> gradient(GradientContext& c) {

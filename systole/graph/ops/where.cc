@@ -1,15 +1,19 @@
 #include "systole/graph/array_ops.h"
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
 
 // A vector that chooses among the rows of x and y.
-bool chooses_rows(const Shape& condition, const Shape& x) { return condition.rank() == 1 && x.rank() > 1; }
+bool chooses_rows(const Shape& condition, const Shape& x) {
+  return condition.rank() == 1 && x.rank() > 1;
+}
 
 void check_condition(const Shape& condition, const Shape& x) {
-  const bool rows = chooses_rows(condition, x) && Shape({condition[0]}).compatible_with(Shape({x[0]}));
+  const bool rows =
+      chooses_rows(condition, x) && Shape({condition[0]}).compatible_with(Shape({x[0]}));
   if (condition.rank() == 0 || rows || condition.compatible_with(x)) return;
   throw invalid_argument("shape of condition, got {}, expected {}, [] or [{}]", condition, x,
                          x.rank() == 0 ? 1 : x[0]);
@@ -31,8 +35,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const hlo::Value x = c.input(1);
   hlo::Value condition = c.input(0);
   check_condition(condition.shape(), x.shape());
-  condition = chooses_rows(condition.shape(), x.shape()) ? c.b.broadcast_in_dim(condition, x.shape(), {0})
-                                                         : c.b.broadcast(condition, x.shape());
+  condition = chooses_rows(condition.shape(), x.shape())
+                  ? c.b.broadcast_in_dim(condition, x.shape(), {0})
+                  : c.b.broadcast(condition, x.shape());
   return {c.b.select(condition, x, c.input(2))};
 }
 
@@ -44,7 +49,8 @@ std::vector<Output> gradient(GradientContext& c) {
   return {Output(), select(c.grad(), zeros), select(zeros, c.grad())};
 }
 
-// Whether x and y, which are no literals, have one shape for sure, and the condition one that Select takes.
+// Whether x and y, which are no literals, have one shape for sure, and the condition one that
+// Select takes.
 bool is_select(const Shape& condition, const Shape& x, const Shape& y) {
   if (x != y) return false;
   return condition.rank() == 0 || condition == x ||
@@ -58,7 +64,8 @@ Output where(const Input& condition, const Input& x, const Input& y, const NameO
   const std::vector<Output> values{resolve("Select", condition), resolve("Select", x, dtype),
                                    resolve("Select", y, dtype)};
   if (!is_select(values[0].shape(), values[1].shape(), values[2].shape())) {
-    return where_v2(Input(values[0], condition.where()), values[1], values[2], options);
+    const WhereScope scope(condition.where());
+    return where_v2(values[0], values[1], values[2], options);
   }
   return Graph::current()
       .add_node("Select", values, {{"T", dtype}}, condition.where(), options.name)

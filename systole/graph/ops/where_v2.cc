@@ -10,7 +10,8 @@ std::vector<TensorType> infer(const InferContext& c) {
   check_dtype("dtype of condition", c.input(0).dtype, DTypeClass::boolean);
   check_dtype("dtype", x.dtype, DTypeClass::any);
   if (x.dtype != y.dtype) {
-    throw invalid_argument("dtypes of x and y, got {} and {}, expected equal ones", x.dtype, y.dtype);
+    throw invalid_argument("dtypes of x and y, got {} and {}, expected equal ones", x.dtype,
+                           y.dtype);
   }
   return {{x.dtype, broadcast_shapes(c.input(0).shape, broadcast_shapes(x.shape, y.shape))}};
 }
@@ -30,11 +31,13 @@ std::vector<Output> gradient(GradientContext& c) {
 
 }  // namespace
 
-Output where_v2(const Input& condition, const Input& x, const Input& y, const NameOptions& options) {
+Output where_v2(const Input& condition, const Input& x, const Input& y,
+                const NameOptions& options) {
   const DType dtype = common_dtype({x, y});
   return Graph::current()
       .add_node("SelectV2",
-                {resolve("SelectV2", condition), resolve("SelectV2", x, dtype), resolve("SelectV2", y, dtype)},
+                {resolve("SelectV2", condition), resolve("SelectV2", x, dtype),
+                 resolve("SelectV2", y, dtype)},
                 {{"T", dtype}}, condition.where(), options.name)
       ->output();
 }

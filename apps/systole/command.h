@@ -1,0 +1,19 @@
+// A command of the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace systole::app {
+
+// One file a command: `add` declares its options and what it does when it is chosen (a CLI11 callback).
+struct Command {
+  const char* name;
+  const char* summary;
+  void (*add)(CLI::App& app);
+};
+
+extern const Command devices_command;
+extern const Command flops_command;
+extern const Command version_command;
+
+}  // namespace systole::app

@@ -1,0 +1,75 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "apps/systole/command.h"
+#include "systole/profile/machine.h"
+#include "systole/runtime/registry.h"
+
+namespace systole::app {
+namespace {
+
+void print_machine() {
+  fmt::print("machine\n  CPU    {}\n  cores  {}\n  ISA    {}\n", profile::cpu_model(), profile::num_cores(),
+             fmt::join(profile::cpu_extensions(), ", "));
+}
+
+void print_backends() {
+  fmt::print("\nbackends\n");
+  for (const std::string& name : runtime::backend_names()) {
+    for (const runtime::Device& device : runtime::client(name).devices()) {
+      const std::string memory =
+          device.memory_bytes == 0 ? "" : fmt::format(", {:.1f} GiB", static_cast<double>(device.memory_bytes) / (1 << 30));
+      fmt::print("  {:<12} {}{}\n", device.name, device.kind, memory);
+    }
+  }
+  fmt::print("  {:<12} the virtual TPU: session target 'local', 8 cores of which a plain graph uses one\n", "local");
+}
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+  return value == nullptr ? "" : value;
+}
+
+void print_plugin(std::string_view name, std::string_view path) {
+  const bool there = std::filesystem::exists(path);
+  fmt::print("  {:<12} {} ({})\n", name, path, there ? "found; this version cannot drive plugins yet" : "no such file");
+}
+
+// Where JAX and PyTorch/XLA look for PJRT plugins: "name:path,name:path", and libtpu's own variable.
+void print_plugins() {
+  fmt::print("\nPJRT plugins\n");
+  const std::string_view libtpu = environment("TPU_LIBRARY_PATH");
+  std::string_view rest = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
+  if (libtpu.empty() && rest.empty()) {
+    fmt::print("  none named by TPU_LIBRARY_PATH or PJRT_NAMES_AND_LIBRARY_PATHS\n");
+  }
+  if (!libtpu.empty()) print_plugin("tpu", libtpu);
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    const auto colon = entry.find(':');
+    if (colon != std::string_view::npos) print_plugin(entry.substr(0, colon), entry.substr(colon + 1));
+  }
+}
+
+}  // namespace
+
+const Command devices_command{
+    .name = "devices",
+    .summary = "Shows what programs can run on: this machine, backends, plugins",
+    .add =
+        [](CLI::App& app) {
+          app.callback([] {
+            print_machine();
+            print_backends();
+            print_plugins();
+          });
+        },
+};
+
+}  // namespace systole::app

@@ -1,0 +1,46 @@
+// The command line: `systole help` lists the commands.
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "apps/systole/command.h"
+
+namespace systole::app {
+namespace {
+
+constexpr const Command* kCommands[] = {&devices_command, &flops_command, &version_command};
+
+// `systole help`, `systole help flops`.
+void add_help(CLI::App& root) {
+  CLI::App* help = root.add_subcommand("help", "Explains a command, or lists them all");
+  auto name = std::make_shared<std::string>();
+  help->add_option("command", *name, "The command to explain");
+  help->callback([&root, name] {
+    const CLI::App* shown = name->empty() ? &root : root.get_subcommand_no_throw(*name);
+    if (shown == nullptr) throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
+    std::fputs(shown->help().c_str(), stdout);
+  });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Systole trains neural networks the way the TPU stack does, natively in C++.", "systole");
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  for (const Command* command : kCommands) command->add(*app.add_subcommand(command->name, command->summary));
+  add_help(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "systole: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace systole::app
+
+int main(int argc, char** argv) { return systole::app::run(argc, argv); }

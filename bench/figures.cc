@@ -1,0 +1,139 @@
+#include "bench/figures.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace bench {
+namespace {
+
+std::vector<Figure>& figures() {
+  static std::vector<Figure> list;
+  return list;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Keeps the seconds an iteration of every repetition, by benchmark name.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      const std::string& name = run.run_name.function_name;
+      if (run.error_occurred) {
+        fmt::print(stderr, "{}: {}\n", name, run.error_message);
+      } else if (run.run_type == Run::RT_Iteration) {
+        seconds_[name].push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
+      }
+    }
+    fmt::print(stderr, ".");
+  }
+  void Finalize() override { fmt::print(stderr, "\n"); }
+
+  std::optional<double> seconds(const std::string& name) const {
+    const auto it = seconds_.find(name);
+    return it == seconds_.end() ? std::nullopt : std::optional(median(it->second));
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> seconds_;
+};
+
+double value_of(const Figure& figure, double seconds) {
+  if (figure.work > 0) return figure.work / seconds;
+  return seconds * (figure.unit == "ms" ? 1e3 : 1e6);
+}
+
+struct Row {
+  std::string name, unit, peer;
+  double value = 0;
+  std::optional<double> limit, share_of_limit, peer_value, peer_ratio;
+};
+
+std::optional<Row> row_of(const Figure& figure, const Collector& results) {
+  const auto ours = results.seconds(figure.name);
+  if (!ours) return std::nullopt;
+  Row row{.name = figure.name, .unit = figure.unit, .peer = figure.peer, .value = value_of(figure, *ours)};
+  if (const auto limit = results.seconds(figure.name + "/limit")) {
+    row.limit = value_of(figure, *limit);
+    row.share_of_limit = *limit / *ours;
+  }
+  if (const auto peer = results.seconds(figure.name + "/" + figure.peer)) {
+    row.peer_value = value_of(figure, *peer);
+    row.peer_ratio = *peer / *ours;
+  }
+  return row;
+}
+
+std::string cell(const std::optional<double>& value, const char* suffix = "", double scale = 1) {
+  return value ? fmt::format("{:.4g}{}", *value * scale, suffix) : "-";
+}
+
+void print_table(const std::vector<Row>& rows) {
+  fmt::print("{:<26}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit", "share", "peer",
+             "ratio");
+  for (const Row& r : rows) {
+    fmt::print("{:<26}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit, cell(r.limit),
+               cell(r.share_of_limit, " %", 100), cell(r.peer_value), cell(r.peer_ratio, " x"));
+  }
+}
+
+nlohmann::json to_json(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
+
+void write_json(const std::vector<Row>& rows, const std::string& path) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Row& r : rows) {
+    list.push_back({{"name", r.name},
+                    {"value", r.value},
+                    {"unit", r.unit},
+                    {"limit", to_json(r.limit)},
+                    {"share_of_limit", to_json(r.share_of_limit)},
+                    {"peer", r.peer_value ? nlohmann::json(r.peer) : nlohmann::json()},
+                    {"peer_value", to_json(r.peer_value)},
+                    {"peer_ratio", to_json(r.peer_ratio)}});
+  }
+  std::ofstream(path) << list.dump(2) << "\n";
+}
+
+void register_body(const std::string& name, const Body& body, bool manual_time = false) {
+  if (!body) return;
+  auto* benchmark = benchmark::RegisterBenchmark(name.c_str(), body);
+  manual_time ? benchmark->UseManualTime() : benchmark->UseRealTime();
+}
+
+}  // namespace
+
+#ifndef SYSTOLE_HAVE_TORCH
+Body libtorch(const std::string&) { return nullptr; }
+#endif
+
+void add(Figure figure) {
+  register_body(figure.name, figure.ours, figure.manual_time);
+  register_body(figure.name + "/limit", figure.limit);
+  register_body(figure.name + "/" + figure.peer, figure.peer_body);
+  figures().push_back(std::move(figure));
+}
+
+int run(int argc, char** argv, const std::string& json_path) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  Collector results;
+  benchmark::RunSpecifiedBenchmarks(&results);
+  std::vector<Row> rows;
+  for (const Figure& figure : figures()) {
+    if (auto row = row_of(figure, results)) rows.push_back(std::move(*row));
+  }
+  print_table(rows);
+  if (!json_path.empty()) write_json(rows, json_path);
+  return rows.empty() ? 1 : 0;
+}
+
+}  // namespace bench

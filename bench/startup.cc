@@ -1,0 +1,42 @@
+// What a person waits for: the command line's start, and the first compilation of a process.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "bench/figures.h"
+
+namespace bench {
+namespace {
+
+std::filesystem::path own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+
+void start_version(benchmark::State& state) {
+  const std::string command = (own_folder() / "systole").string() + " version >/dev/null";
+  for (auto _ : state) {
+    if (std::system(command.c_str()) != 0) return state.SkipWithError("systole version failed: run `make build`");
+  }
+}
+
+// The child measures itself: starting it is not part of the figure.
+void compile_iris_cold(benchmark::State& state) {
+  const std::string command = (own_folder() / "systole_bench").string() + " --compile-iris-cold";
+  for (auto _ : state) {
+    std::FILE* child = popen(command.c_str(), "r");
+    double seconds = 0;
+    if (child == nullptr || std::fscanf(child, "%lf", &seconds) != 1) state.SkipWithError("the child failed");
+    if (child != nullptr) pclose(child);
+    state.SetIterationTime(seconds);
+  }
+}
+
+}  // namespace
+
+void add_startup_figures() {
+  add({.name = "startup.version", .unit = "ms", .ours = start_version});
+  add({.name = "iris.compile", .unit = "ms", .ours = compile_iris_cold, .manual_time = true});
+}
+
+}  // namespace bench

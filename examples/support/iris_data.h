@@ -1,0 +1,24 @@
+// The iris data set for the examples: 150 flowers, 4 measurements, 3 species. Source: R. A. Fisher, 1936.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "systole/base/tensor.h"
+
+namespace examples {
+
+struct IrisData {
+  systole::Tensor train_x, test_x;   // f32[n,5]: a 1 for the bias, then the measurements in cm
+  systole::Tensor train_y, test_y;   // f32[n,3]: one-hot species
+  std::vector<std::string> species;  // names of the classes
+};
+
+// examples/data/iris.csv of the source tree.
+std::string default_iris_path();
+
+// Reads a CSV with a header, four measurements and a species name a row, and splits the rows at random: a third to
+// test with. Errors: those of CsvReader.
+IrisData load_iris(const std::string& path, uint64_t random_state);
+
+}  // namespace examples

@@ -1,0 +1,117 @@
+#include "systole/backends/cpu/analysis/element_access.h"
+
+#include <algorithm>
+
+namespace systole::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Value;
+
+namespace {
+
+// Little-endian parts of a wider element, or the wider element that a part is in.
+std::vector<ElementSource> bitcast_sources(IndexSpace& space, const Instruction& x, const IndexRef& index) {
+  const Shape& from = x.operand(0).shape();
+  if (from == x.shape()) return {{x.operand(0), index}};
+  std::vector<Affine> at = index->at(space);
+  if (from.rank() < x.shape().rank()) {
+    at.pop_back();
+    return {{x.operand(0), make_index(from, std::move(at))}};
+  }
+  std::vector<ElementSource> parts;
+  at.emplace_back();
+  for (int64_t k = 0; k < from[from.rank() - 1]; ++k) {
+    at.back() = k;
+    parts.push_back({x.operand(0), make_index(from, at)});
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool computes_elements(const Instruction& x) {
+  return has_operand_index(x) || x.is(Opcode::iota) || x.is(Opcode::constant) || x.is(Opcode::bitcast_convert);
+}
+
+std::vector<ElementSource> element_sources(IndexSpace& space, const Instruction& x, const IndexRef& index) {
+  if (x.is(Opcode::bitcast_convert)) return bitcast_sources(space, x, index);
+  if (x.is(Opcode::iota) || x.is(Opcode::constant)) return {};
+  const int count = x.traits().has(hlo::kElementwise) ? x.num_operands() : 1;
+  std::vector<ElementSource> sources;
+  for (int i = 0; i < count; ++i) sources.push_back({x.operand(i), operand_index(space, x, i, index)});
+  return sources;
+}
+
+std::vector<Value> Step::roots() const {
+  if (is_fusion()) {
+    const auto results = instruction_->region().results();
+    return {results.begin(), results.end()};
+  }
+  std::vector<Value> results;
+  for (int i = 0; i < instruction_->num_results(); ++i) {
+    results.push_back(const_cast<Instruction*>(instruction_)->result(i));
+  }
+  return results;
+}
+
+std::optional<Value> Step::leaf(Value value) const {
+  if (!is_fusion()) {
+    if (value.def == instruction_) return std::nullopt;
+    return value;
+  }
+  if (&value.def->parent() != &instruction_->region()) return value;
+  if (!value.def->is(Opcode::parameter)) return std::nullopt;
+  return instruction_->operand(value.def->attrs<hlo::ParameterAttrs>().index);
+}
+
+void ElementAccess::visit(Value value, const IndexRef& index) {
+  if (!seen_.insert({value.def, value.index, index.get()}).second) return;
+  kept_.push_back(index);
+  if (const auto leaf = step_.leaf(value)) {
+    reads_.push_back({*leaf, index->offset()});
+    need(index->offset());
+    return;
+  }
+  const Instruction& x = *value.def;
+  cost_ += x.traits().has(hlo::kTranscendental) || x.is(Opcode::divide) ? 16 : 1;
+  if (x.is(Opcode::iota)) {
+    need(index->at(*this)[static_cast<size_t>(x.attrs<hlo::IotaAttrs>().iota_dimension)]);
+    return;
+  }
+  if (x.is(Opcode::constant)) {
+    need(index->offset());
+    return;
+  }
+  if (!computes_elements(x)) return;
+  for (const ElementSource& source : element_sources(*this, x, index)) visit(source.value, source.index);
+}
+
+bool can_update_in_place(const Instruction& instruction, int operand, int result) {
+  const Value read = instruction.operand(operand);
+  const TensorType& written = instruction.results()[static_cast<size_t>(result)];
+  if (read.shape().num_elements() != written.shape.num_elements() ||
+      size_of(read.dtype()) != size_of(written.dtype)) {
+    return false;
+  }
+  if (instruction.is(Opcode::dynamic_update_slice)) return operand == 0;
+  if (instruction.is(Opcode::scatter) || instruction.is(Opcode::sort)) return operand == result;
+  const Step step(instruction);
+  const std::vector<Value> roots = step.roots();
+  ElementAccess access(step);
+  std::vector<Affine> at;
+  for (const int64_t size : written.shape) at.push_back(Affine::variable(access.add_variable(size)));
+  const IndexRef index = make_index(written.shape, at);
+  for (const Value& root : roots) {
+    if (!computes_elements(*root.def)) return false;
+    if (root.shape().num_elements() != written.shape.num_elements()) return false;
+    access.visit(root, root.shape() == written.shape
+                           ? index
+                           : std::make_shared<const Index>(root.shape(), index->offset()));
+  }
+  return std::ranges::all_of(access.reads(), [&](const ElementAccess::Read& r) {
+    return r.leaf != read || r.offset == index->offset();
+  });
+}
+
+}  // namespace systole::cpu

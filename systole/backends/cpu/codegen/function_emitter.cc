@@ -1,0 +1,267 @@
+#include "systole/backends/cpu/codegen/function_emitter.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "systole/base/error.h"
+
+namespace systole::cpu {
+
+llvm::Type* memory_type(llvm::LLVMContext& c, DType dtype) {
+  switch (dtype) {
+    case DType::f16: return llvm::Type::getHalfTy(c);
+    case DType::f32: return llvm::Type::getFloatTy(c);
+    case DType::f64: return llvm::Type::getDoubleTy(c);
+    case DType::c64:
+    case DType::c128: return register_type(c, dtype);
+    default: return llvm::Type::getIntNTy(c, static_cast<unsigned>(size_of(dtype)) * 8);
+  }
+}
+
+llvm::Type* register_type(llvm::LLVMContext& c, DType dtype) {
+  switch (dtype) {
+    case DType::pred: return llvm::Type::getInt1Ty(c);
+    case DType::f16:
+    case DType::bf16: return llvm::Type::getFloatTy(c);
+    case DType::c64:
+    case DType::c128: {
+      llvm::Type* part = memory_type(c, real_dtype(dtype));
+      return llvm::StructType::get(c, {part, part});
+    }
+    default: return memory_type(c, dtype);
+  }
+}
+
+FunctionEmitter::FunctionEmitter(ProgramEmitter& program, llvm::Function* function)
+    : program(program), function(function), b(program.context()) {
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  entry_ = llvm::BasicBlock::Create(program.context(), "entry", function);
+  b.SetInsertPoint(llvm::BasicBlock::Create(program.context(), "start", function));
+}
+
+FunctionEmitter::FunctionEmitter(ProgramEmitter& program, const std::string& name)
+    : FunctionEmitter(program, [&] {
+        auto* pointer = llvm::PointerType::get(program.context(), 0);
+        auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(program.context()),
+                                             {pointer, pointer, pointer, pointer}, false);
+        return llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, program.module);
+      }()) {
+  for (unsigned i = 0; i < 4; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
+  set_pointers(function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3));
+}
+
+std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& program, const std::string& name) {
+  auto& c = program.context();
+  auto* pointer = llvm::PointerType::get(c, 0);
+  auto* i64 = llvm::Type::getInt64Ty(c);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, i64, i64}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, program.module);
+  std::unique_ptr<FunctionEmitter> body(new FunctionEmitter(program, function));
+  llvm::IRBuilder<> at(body->entry_);
+  llvm::Value* frame = function->getArg(0);
+  llvm::Value* pointers[4];
+  for (int i = 0; i < 4; ++i) pointers[i] = body->load_pointer(at, frame, i);
+  body->set_pointers(pointers[0], pointers[1], pointers[2], pointers[3]);
+  body->frame_ = frame;
+  body->begin_ = function->getArg(1);
+  body->end_ = function->getArg(2);
+  return body;
+}
+
+void FunctionEmitter::set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp,
+                                   llvm::Value* context) {
+  arguments_ = arguments;
+  results_ = results;
+  temp_ = temp;
+  context_ = context;
+}
+
+void FunctionEmitter::finish() {
+  b.CreateRetVoid();
+  llvm::IRBuilder<>(entry_).CreateBr(&*std::next(function->begin()));
+}
+
+llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index) {
+  auto* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, static_cast<uint64_t>(index));
+  auto* load = at.CreateLoad(at.getPtrTy(), slot);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(program.context(), {}));
+  return load;
+}
+
+llvm::Value* FunctionEmitter::address(const Slice& slice) {
+  llvm::Value*& known = addresses_[{slice.memory, slice.index, slice.offset}];
+  if (known != nullptr) return known;
+  llvm::IRBuilder<> at(entry_);
+  switch (slice.memory) {
+    case Memory::argument: return known = load_pointer(at, arguments_, slice.index);
+    case Memory::result: return known = load_pointer(at, results_, slice.index);
+    case Memory::temp:
+      return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_, static_cast<uint64_t>(slice.offset));
+    default: return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
+  }
+}
+
+llvm::AllocaInst* FunctionEmitter::local(llvm::Type* type, int64_t count) {
+  llvm::IRBuilder<> at(entry_, entry_->begin());
+  // A single element is not an array, so that it can become a register.
+  if (count != 1) type = llvm::ArrayType::get(type, static_cast<uint64_t>(count));
+  auto* result = at.CreateAlloca(type);
+  result->setAlignment(llvm::Align(64));
+  return result;
+}
+
+llvm::Value* FunctionEmitter::frame() {
+  if (frame_ != nullptr) return frame_;
+  auto* table = local(b.getPtrTy(), 4);
+  llvm::IRBuilder<> at(entry_);
+  llvm::Value* pointers[] = {arguments_, results_, temp_, context_};
+  for (unsigned i = 0; i < 4; ++i) {
+    at.CreateStore(pointers[i], at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, i));
+  }
+  return frame_ = table;
+}
+
+// -- Elements
+
+void FunctionEmitter::begin_step(const std::vector<Slice>& written) {
+  written_ = written;
+  scopes_.clear();
+  llvm::MDBuilder md(program.context());
+  auto* domain = md.createAnonymousAliasScopeDomain();
+  for (size_t i = 0; i < written.size(); ++i) scopes_.push_back(md.createAnonymousAliasScope(domain));
+}
+
+void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is_store) {
+  std::vector<llvm::Metadata*> inside;
+  std::vector<llvm::Metadata*> outside;
+  for (size_t i = 0; i < written_.size(); ++i) {
+    (written_[i].overlaps(slice) ? inside : outside).push_back(scopes_[i]);
+  }
+  if (is_store && !inside.empty()) {
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope, llvm::MDNode::get(program.context(), inside));
+  }
+  if (!outside.empty()) {
+    access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(program.context(), outside));
+  }
+}
+
+llvm::Value* FunctionEmitter::from_memory(DType dtype, llvm::Value* x) {
+  switch (dtype) {
+    case DType::pred: return b.CreateICmpNE(x, b.getInt8(0));
+    case DType::f16: return b.CreateFPExt(x, b.getFloatTy());
+    case DType::bf16:
+      return b.CreateBitCast(b.CreateShl(b.CreateZExt(x, b.getInt32Ty()), 16), b.getFloatTy());
+    default: return x;
+  }
+}
+
+llvm::Value* FunctionEmitter::to_memory(DType dtype, llvm::Value* x) {
+  switch (dtype) {
+    case DType::pred: return b.CreateZExt(x, b.getInt8Ty());
+    case DType::f16: return b.CreateFPTrunc(x, b.getHalfTy());
+    case DType::bf16:
+      return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(x, b.getInt32Ty()), 16), b.getInt16Ty());
+    default: return x;
+  }
+}
+
+llvm::Value* FunctionEmitter::constant(const Tensor& value, int64_t index) {
+  const auto at = static_cast<size_t>(index);
+  return visit_dtype(value.dtype(), [&]<class T>() -> llvm::Value* {
+    const T x = value.data<T>()[at];
+    auto* type = register_type(program.context(), value.dtype());
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+      auto* part = llvm::cast<llvm::StructType>(type)->getElementType(0);
+      return llvm::ConstantStruct::get(llvm::cast<llvm::StructType>(type),
+                                       {llvm::ConstantFP::get(part, x.real()), llvm::ConstantFP::get(part, x.imag())});
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return llvm::ConstantFP::get(type, x);
+    } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+      return llvm::ConstantFP::get(type, static_cast<float>(x));
+    } else {
+      return llvm::ConstantInt::get(type, static_cast<uint64_t>(static_cast<int64_t>(x)), true);
+    }
+  });
+}
+
+llvm::Value* FunctionEmitter::load(hlo::Value value, llvm::Value* offset) {
+  const hlo::Instruction* def = value.def;
+  if (def->is(hlo::Opcode::constant) && value.shape().num_elements() == 1) {
+    return constant(def->attrs<hlo::ConstantAttrs>().value, 0);
+  }
+  const Slice& from = slice(value);
+  llvm::Type* type = memory_type(program.context(), value.dtype());
+  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(from), offset);
+  auto* x = b.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<uint64_t>(std::min(size_of(value.dtype()), 8))));
+  tag(x, from, false);
+  return from_memory(value.dtype(), x);
+}
+
+void FunctionEmitter::store(const Slice& to, DType dtype, llvm::Value* offset, llvm::Value* element) {
+  llvm::Type* type = memory_type(program.context(), dtype);
+  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(to), offset);
+  auto* store = b.CreateAlignedStore(to_memory(dtype, element), pointer,
+                                     llvm::Align(static_cast<uint64_t>(std::min(size_of(dtype), 8))));
+  tag(store, to, true);
+}
+
+llvm::Value* FunctionEmitter::load_from(llvm::Value* pointer, DType dtype, llvm::Value* offset) {
+  llvm::Type* type = memory_type(program.context(), dtype);
+  return from_memory(dtype, b.CreateLoad(type, b.CreateInBoundsGEP(type, pointer, offset)));
+}
+
+void FunctionEmitter::store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset, llvm::Value* element) {
+  llvm::Type* type = memory_type(program.context(), dtype);
+  b.CreateStore(to_memory(dtype, element), b.CreateInBoundsGEP(type, pointer, offset));
+}
+
+// -- Control
+
+void FunctionEmitter::loop(llvm::Value* begin, llvm::Value* end, const LoopBody& body) {
+  auto* before = b.GetInsertBlock();
+  auto* inside = llvm::BasicBlock::Create(program.context(), "loop", function);
+  auto* after = llvm::BasicBlock::Create(program.context(), "after", function);
+  b.CreateBr(inside);
+  b.SetInsertPoint(inside);
+  auto* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(begin, before);
+  body(i);
+  llvm::Value* next = b.CreateAdd(i, i64(1), "", true, true);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpSLT(next, end), inside, after);
+  b.SetInsertPoint(after);
+}
+
+void FunctionEmitter::if_then(llvm::Value* condition, const std::function<void()>& then) {
+  auto* inside = llvm::BasicBlock::Create(program.context(), "then", function);
+  auto* after = llvm::BasicBlock::Create(program.context(), "endif", function);
+  b.CreateCondBr(condition, inside, after);
+  b.SetInsertPoint(inside);
+  then();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+void FunctionEmitter::copy(const Move& move) {
+  if (move.from == move.to || move.from.bytes == 0) return;
+  const auto align = [](const Slice& s) { return llvm::MaybeAlign(s.memory == Memory::temp ? 64 : 1); };
+  b.CreateMemCpy(address(move.to), align(move.to), address(move.from), align(move.from),
+                 static_cast<uint64_t>(move.from.bytes));
+}
+
+llvm::FunctionCallee FunctionEmitter::runtime_function(const std::string& name, llvm::FunctionType* type) {
+  return program.module.getOrInsertFunction(name, type);
+}
+
+void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers) {
+  auto* table = local(b.getPtrTy(), static_cast<int64_t>(buffers.size()));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    b.CreateStore(buffers[i], b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, i));
+  }
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty()}, false);
+  const auto number = static_cast<int64_t>(program.kernels.size());
+  program.kernels.push_back(std::move(kernel));
+  b.CreateCall(runtime_function("systole_cpu_run_kernel", type),
+               {context_, i64(number), table, i64(static_cast<int64_t>(buffers.size()))});
+}
+
+}  // namespace systole::cpu

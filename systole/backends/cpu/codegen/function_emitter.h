@@ -1,0 +1,104 @@
+// Emits the code of one compiled function: where values lie in memory and how elements are read and written, and loops.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "systole/backends/cpu/analysis/buffer_assignment.h"
+#include "systole/backends/cpu/kernels/run_context.h"
+
+namespace systole::cpu {
+
+struct HostTarget;  // jit.h
+
+// The program being emitted: what its functions share.
+struct ProgramEmitter {
+  llvm::Module& module;
+  const BufferAssignment& buffers;
+  const HostTarget& target;
+  bool optimize = true;
+  int num_threads = 1;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+
+  llvm::LLVMContext& context() const { return module.getContext(); }
+};
+
+// Elements lie in memory as in a Tensor. In registers pred is i1, s4 and u4 are an extended i8, f16 and bf16 are floats
+// that hold a value of the narrow type, complex types are pairs {re, im}.
+llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);
+llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
+
+class FunctionEmitter {
+ public:
+  // A new function (arguments, results, temp, context, then `extra`) -> void. Ends with `finish`.
+  FunctionEmitter(ProgramEmitter& program, const std::string& name);
+  // The body of a parallel loop: function (frame, begin, end) -> void.
+  static std::unique_ptr<FunctionEmitter> loop_body(ProgramEmitter& program, const std::string& name);
+  void finish();
+
+  ProgramEmitter& program;
+  llvm::Function* function;
+  llvm::IRBuilder<> b;
+
+  llvm::Value* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  llvm::Value* begin() const { return begin_; }  // of a loop body
+  llvm::Value* end() const { return end_; }
+  llvm::Value* context() const { return context_; }
+
+  const Slice& slice(hlo::Value value) const { return program.buffers.slice(value); }
+  // A pointer to the first byte; the same one for the whole function.
+  llvm::Value* address(const Slice& slice);
+  // Constants with one element, and splats, are known.
+  llvm::Value* load(hlo::Value value, llvm::Value* offset);
+  void store(const Slice& slice, DType dtype, llvm::Value* offset, llvm::Value* element);
+  // From and to any address.
+  llvm::Value* load_from(llvm::Value* pointer, DType dtype, llvm::Value* offset);
+  void store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset, llvm::Value* element);
+  llvm::Value* constant(const Tensor& value, int64_t index);
+
+  // Memory on the stack, for the whole function.
+  llvm::AllocaInst* local(llvm::Type* type, int64_t count = 1);
+
+  // Until the next call, what is read from other slices than `written` is known to be untouched by stores to those.
+  void begin_step(const std::vector<Slice>& written);
+
+  // body(i) for i in [begin, end) in order. REQUIRES: begin < end.
+  using LoopBody = std::function<void(llvm::Value*)>;
+  void loop(llvm::Value* begin, llvm::Value* end, const LoopBody& body);
+  void loop(int64_t end, const LoopBody& body) { loop(i64(0), i64(end), body); }
+  void if_then(llvm::Value* condition, const std::function<void()>& then);
+
+  void copy(const Move& move);
+  // A call of the kernel with these memory addresses.
+  void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
+  llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
+  // The four pointers of this function, for a loop body's frame.
+  llvm::Value* frame();
+
+ private:
+  FunctionEmitter(ProgramEmitter& program, llvm::Function* function);
+  void set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp, llvm::Value* context);
+  llvm::Value* load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index);
+  void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
+  llvm::Value* from_memory(DType dtype, llvm::Value* x);
+  llvm::Value* to_memory(DType dtype, llvm::Value* x);
+
+  llvm::Value* arguments_ = nullptr;
+  llvm::Value* results_ = nullptr;
+  llvm::Value* temp_ = nullptr;
+  llvm::Value* context_ = nullptr;
+  llvm::Value* begin_ = nullptr;
+  llvm::Value* end_ = nullptr;
+  llvm::Value* frame_ = nullptr;
+  llvm::BasicBlock* entry_;  // allocas and addresses; branches to the rest
+  std::map<std::tuple<Memory, int, int64_t>, llvm::Value*> addresses_;
+  std::vector<Slice> written_;
+  std::vector<llvm::MDNode*> scopes_;  // one for each written slice
+};
+
+}  // namespace systole::cpu

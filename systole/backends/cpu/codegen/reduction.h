@@ -1,0 +1,34 @@
+// The loop nest of everything that combines many elements into one: reductions, windows, products.
+#pragma once
+
+#include "systole/backends/cpu/codegen/loop_nest.h"
+
+namespace systole::cpu {
+
+// For every value of the `kept` variables, accumulators start as `initial`, `combine` takes an element of each value of the
+// `reduced` variables into them, `finish` stores them. The order among the reduced variables is free where `regroup` says so;
+// kept and reduced variables are each given outermost first. The number of threads never changes a result.
+struct Reduction {
+  const Step& step;
+  std::vector<Slice> written;
+  std::vector<int64_t> sizes;  // of the variables, from 0
+  std::vector<Var> kept;
+  std::vector<Var> reduced;
+  std::vector<DType> accumulators;
+  std::vector<Affine> needed;  // all forms that the functions below use
+  double cost = 1;             // of one combine, in simple operations
+
+  using Values = std::vector<llvm::Value*>;
+  std::function<Values(Elements&)> initial;
+  std::function<Values(Elements&, const Values& so_far)> combine;
+  std::function<void(Elements&, const Values& result)> finish;
+};
+
+void emit_reduction(FunctionEmitter& f, const Reduction& reduction);
+
+// What a reducer region does to accumulators: `arguments` are the new elements. One operation is done in registers, with
+// leave to regroup; anything else is called.
+Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region, const Reduction::Values& so_far,
+                                const Reduction::Values& arguments);
+
+}  // namespace systole::cpu

@@ -1,0 +1,73 @@
+#include "systole/backends/cpu/kernels/onednn.h"
+
+#include <omp.h>
+
+#include "systole/base/error.h"
+
+namespace systole::cpu {
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return dnnl::memory::data_type::f32;
+    case DType::bf16: return dnnl::memory::data_type::bf16;
+    case DType::s8: return dnnl::memory::data_type::s8;
+    case DType::u8: return dnnl::memory::data_type::u8;
+    case DType::s32: return dnnl::memory::data_type::s32;
+    default: return std::nullopt;
+  }
+}
+
+void set_onednn_threads(int count) { omp_set_num_threads(count); }
+
+std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_unimplemented) return std::nullopt;
+    throw internal_error("oneDNN: {}", error.message);
+  }
+}
+
+struct OnednnCall::Frame {
+  dnnl::stream stream{onednn_engine()};
+  std::vector<dnnl::memory> memories;
+  std::unordered_map<int, dnnl::memory> arguments;
+};
+
+OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads)
+    : primitive_(std::move(primitive)), operands_(std::move(operands)), num_threads_(num_threads) {
+  idle_ = make_frame().release();
+}
+
+OnednnCall::~OnednnCall() { delete idle_.load(); }
+
+std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
+  auto frame = std::make_unique<Frame>();
+  for (const Operand& operand : operands_) {
+    dnnl::memory memory(operand.layout, onednn_engine(), DNNL_MEMORY_NONE);
+    frame->memories.push_back(memory);
+    frame->arguments.emplace(operand.argument, memory);
+  }
+  return frame;
+}
+
+void OnednnCall::run(std::span<void* const> pointers) const {
+  std::unique_ptr<Frame> frame(idle_.exchange(nullptr));
+  if (frame == nullptr) frame = make_frame();
+  set_onednn_threads(num_threads_);
+  try {
+    for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
+    primitive_.execute(frame->stream, frame->arguments);
+  } catch (const dnnl::error& error) {
+    throw internal_error("oneDNN: {}", error.message);
+  }
+  Frame* none = nullptr;
+  if (idle_.compare_exchange_strong(none, frame.get())) frame.release();
+}
+
+}  // namespace systole::cpu

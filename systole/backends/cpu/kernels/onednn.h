@@ -1,0 +1,47 @@
+// What the oneDNN kernels share.
+#pragma once
+
+#include <atomic>
+#include <dnnl.hpp>
+#include <functional>
+#include <unordered_map>
+
+#include "systole/base/dtype.h"
+#include "systole/base/shape.h"
+
+namespace systole::cpu {
+
+const dnnl::engine& onednn_engine();
+// nullopt when oneDNN has no such type.
+std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
+// oneDNN runs on OpenMP: the number of threads is the calling thread's.
+void set_onednn_threads(int count);
+// What `make` returns; its errors become systole::Error INTERNAL, that there is no implementation nullopt.
+std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
+
+// A primitive with the memory objects that it is called with. A call points them at the caller's memory; a second call
+// at the same time makes objects of its own.
+class OnednnCall {
+ public:
+  struct Operand {
+    int argument;  // DNNL_ARG_SRC...
+    dnnl::memory::desc layout;
+  };
+  OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads);
+  ~OnednnCall();
+  OnednnCall(const OnednnCall&) = delete;
+
+  // Pointers in the order of the operands.
+  void run(std::span<void* const> pointers) const;
+
+ private:
+  struct Frame;
+  std::unique_ptr<Frame> make_frame() const;
+
+  dnnl::primitive primitive_;
+  std::vector<Operand> operands_;
+  int num_threads_;
+  mutable std::atomic<Frame*> idle_ = nullptr;
+};
+
+}  // namespace systole::cpu

@@ -1,0 +1,44 @@
+// What compiled code and the C++ functions it calls have in common. Compiled code reads RunContext by its layout.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "systole/base/thread_pool.h"
+
+namespace systole::cpu {
+
+struct RunContext;
+
+// A step of a program that is C++ rather than compiled code: a oneDNN primitive, a sort. Made while compiling, with
+// everything it needs but the memory. Several threads may run one kernel at once.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
+};
+
+// One run of a program.
+struct RunContext {
+  const void* const* constants = nullptr;
+  const std::unique_ptr<Kernel>* kernels = nullptr;
+  ThreadPool* pool = nullptr;  // null: one thread
+  std::exception_ptr error;    // the first that a kernel threw
+};
+
+// The whole program: arguments and results by number, the arena.
+using MainFunction = void (*)(void* const* arguments, void* const* results, void* temp, RunContext* context);
+
+// A function that compiled code calls, by the name under which it does.
+struct RuntimeSymbol {
+  std::string name;
+  void* address;
+};
+// All of them, SLEEF's included.
+std::span<const RuntimeSymbol> runtime_symbols();
+
+}  // namespace systole::cpu

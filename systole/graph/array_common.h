@@ -1,0 +1,34 @@
+// What the array ops share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/op_def.h"
+
+namespace systole {
+
+// An integer input that must be known while building. Errors: INVALID_ARGUMENT `<what>, got s32[?], expected integers
+// known while building`.
+std::vector<int64_t> known_ints(const InferContext& c, int input, std::string_view what);
+// A constant vector (or scalar) of s32, or s64 where a value needs it.
+Output ints_constant(const std::vector<int64_t>& values);
+Output int_constant(int64_t value);
+// The same of a node that was inferred already.
+std::vector<int64_t> known_ints(Output value);
+
+Shape without_axis(const Shape& shape, int axis);
+Shape with_axis(const Shape& shape, int axis, int64_t size);
+
+// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT `axis, got 3, expected in [-2, 2)`.
+int checked_axis(int64_t axis, int rank);
+
+// pad() by paddings that are a tensor, s32[rank,2], known when the program is compiled.
+Output pad_tensor(Output x, Output paddings, double value, const std::string& name = "");
+
+// Adds gradient rows into zeros of `params_shape`: the inverse of gather. Internal op GatherGrad.
+Output gather_grad(Output gradient, Output indices, Output params_shape, int64_t axis);
+
+}  // namespace systole

@@ -1,0 +1,41 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const Shape& x = c.input(0).shape;
+  const int axis = checked_axis(known_ints(c, 1, "axis").at(0), x.rank() + 1);
+  return {{c.input(0).dtype, with_axis(x, axis, 1)}};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const Shape& x = c.input(0).shape();
+  const int axis = checked_axis(c.constant_ints(1).at(0), x.rank() + 1);
+  return {c.b.reshape(c.input(0), with_axis(x, axis, 1))};
+}
+
+std::vector<Output> gradient(GradientContext& c) { return {reshape(c.grad(), shape(c.input(0))), {}}; }
+
+}  // namespace
+
+Output expand_dims(Input input, int64_t axis, const NameOptions& options) {
+  const Output value = resolve("ExpandDims", input);
+  return Graph::current()
+      .add_node("ExpandDims", {value, int_constant(axis)}, {{"T", value.dtype()}}, input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_expand_dims;
+const OpDef op_expand_dims{
+    .name = "ExpandDims",
+    .doc = "A new axis of size 1.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,62 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+enum : int { kParams, kIndices, kAxis };
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const Shape& params = c.input(kParams).shape;
+  const TensorType& indices = c.input(kIndices);
+  if (!is_integer(indices.dtype)) throw invalid_argument("indices, got {}, expected integers", indices);
+  const int axis = checked_axis(known_ints(c, kAxis, "axis").at(0), params.rank());
+  Dims dims(params.begin(), params.begin() + axis);
+  dims.insert(dims.end(), indices.shape.begin(), indices.shape.end());
+  dims.insert(dims.end(), params.begin() + axis + 1, params.end());
+  return {{c.input(kParams).dtype, Shape(std::move(dims))}};
+}
+
+// HLO's gather clamps the start of each slice to the operand.
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const Shape& params = c.input(kParams).shape();
+  const Shape& indices = c.input(kIndices).shape();
+  const int axis = checked_axis(c.constant_ints(kAxis).at(0), params.rank());
+  hlo::GatherAttrs attrs;
+  for (int i = 0; i < params.rank() - 1; ++i) attrs.offset_dims.push_back(i < axis ? i : i + indices.rank());
+  attrs.collapsed_slice_dims = {axis};
+  attrs.start_index_map = {axis};
+  attrs.index_vector_dim = indices.rank();
+  attrs.slice_sizes = params.dims();
+  attrs.slice_sizes[static_cast<size_t>(axis)] = 1;
+  return {c.b.op(hlo::Opcode::gather, {c.input(kParams), c.input(kIndices)}, attrs)->result()};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  const int64_t axis = known_ints(c.input(kAxis)).at(0);
+  return {gather_grad(c.grad(), c.input(kIndices), shape(c.input(kParams)), axis), {}, {}};
+}
+
+}  // namespace
+
+Output gather(Input params, Input indices, const GatherOptions& options) {
+  const Output x = resolve("GatherV2", params);
+  const Output ids = resolve("GatherV2", indices);
+  return Graph::current()
+      .add_node("GatherV2", {x, ids, int_constant(options.axis)}, {{"Tparams", x.dtype()}, {"Tindices", ids.dtype()}},
+                params.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_gather;
+const OpDef op_gather{
+    .name = "GatherV2",
+    .doc = "Slices along an axis, by number.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

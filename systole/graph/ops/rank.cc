@@ -1,0 +1,26 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext&) { return {{DType::s32, {}}}; }
+
+std::vector<hlo::Value> lower(LowerContext& c) { return {c.b.scalar(DType::s32, c.input(0).shape().rank())}; }
+
+}  // namespace
+
+Output rank(Input input, const NameOptions& options) { return add_op("Rank", {input}, options.name); }
+
+namespace ops {
+extern const OpDef op_rank;
+const OpDef op_rank{
+    .name = "Rank",
+    .doc = "The number of axes.",
+    .infer = infer,
+    .lower = lower,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

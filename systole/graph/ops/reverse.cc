@@ -1,0 +1,41 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/axes.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  normalize_axes(known_ints(c, 1, "axis"), c.input(0).shape.rank());
+  return {c.input(0)};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {c.b.reverse(c.input(0), normalize_axes(c.constant_ints(1), c.input(0).shape().rank()))};
+}
+
+std::vector<Output> gradient(GradientContext& c) { return {reverse(c.grad(), known_ints(c.input(1))), {}}; }
+
+}  // namespace
+
+Output reverse(Input tensor, const Axes& axis, const NameOptions& options) {
+  const Output value = resolve("ReverseV2", tensor);
+  const Dims axes = axis.list(value.shape().rank());
+  return Graph::current()
+      .add_node("ReverseV2", {value, ints_constant({axes.begin(), axes.end()})}, {{"T", value.dtype()}},
+                tensor.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_reverse;
+const OpDef op_reverse{
+    .name = "ReverseV2",
+    .doc = "The opposite order along axes.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

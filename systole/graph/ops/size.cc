@@ -1,0 +1,30 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) { return {{c.attr<DType>("out_type"), {}}}; }
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {c.b.scalar(c.attr<DType>("out_type"), static_cast<double>(c.input(0).shape().num_elements()))};
+}
+
+}  // namespace
+
+Output size(Input input, const SizeOptions& options) {
+  return add_op("Size", {input}, options.name, {{"out_type", options.out_type}});
+}
+
+namespace ops {
+extern const OpDef op_size;
+const OpDef op_size{
+    .name = "Size",
+    .doc = "The number of elements.",
+    .infer = infer,
+    .lower = lower,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,71 @@
+#include "systole/graph/array_common.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/graph/strided_slice_spec.h"
+
+namespace systole {
+namespace {
+
+enum : int { kInput, kBegin, kEnd, kStrides };
+
+SliceMasks masks_of(const AttrMap& attrs) {
+  const auto mask = [&](const char* name) { return std::get<int64_t>(attrs.find(name)->second); };
+  return {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
+          mask("shrink_axis_mask")};
+}
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const SliceSpec spec = slice_spec(c.input(kInput).shape, known_ints(c, kBegin, "begin"), known_ints(c, kEnd, "end"),
+                                    known_ints(c, kStrides, "strides"), masks_of(c.attrs));
+  return {{c.input(kInput).dtype, spec.result}};
+}
+
+SliceSpec spec_of(LowerContext& c, const Shape& input) {
+  return slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd), c.constant_ints(kStrides),
+                    masks_of(c.node.attrs()));
+}
+
+// A negative stride walks the reversed axis.
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const SliceSpec spec = spec_of(c, c.input(kInput).shape());
+  hlo::Value x = c.input(kInput);
+  if (!spec.reversed.empty()) x = c.b.reverse(x, spec.reversed);
+  return {c.b.reshape(c.b.slice(x, spec.start, spec.limit, spec.stride), spec.result)};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  Node* const node = Graph::current().add_node(
+      "StridedSliceGrad", {shape(c.input(kInput)), c.input(kBegin), c.input(kEnd), c.input(kStrides), c.grad()},
+      c.node.attrs());
+  return {node->output(), {}, {}, {}};
+}
+
+}  // namespace
+
+Output strided_slice(Input input, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
+                     const StridedSliceOptions& options) {
+  const Output x = resolve("StridedSlice", input);
+  const std::vector<int64_t> strides = options.strides.empty() ? std::vector<int64_t>(begin.size(), 1) : options.strides;
+  return Graph::current()
+      .add_node("StridedSlice", {x, ints_constant(begin), ints_constant(end), ints_constant(strides)},
+                {{"T", x.dtype()},
+                 {"begin_mask", options.begin_mask},
+                 {"end_mask", options.end_mask},
+                 {"ellipsis_mask", options.ellipsis_mask},
+                 {"new_axis_mask", options.new_axis_mask},
+                 {"shrink_axis_mask", options.shrink_axis_mask}},
+                input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_strided_slice;
+const OpDef op_strided_slice{
+    .name = "StridedSlice",
+    .doc = "Elements at regular distances along each axis.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

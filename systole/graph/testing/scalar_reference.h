@@ -1,0 +1,25 @@
+// Plain loops over scalars in double: what the rows of op tables compare with.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/tensor.h"
+
+namespace systole::graph_testing {
+
+// f of the elements at each place, tensors broadcast against each other; converted to `dtype`.
+Tensor map_elements(std::span<const Tensor> tensors, DType dtype,
+                    const std::function<double(std::span<const double>)>& f);
+
+// f of the elements that fall together when the axes (in [0, rank)) are removed, in row-major
+// order.
+Tensor map_groups(const Tensor& x, const std::vector<int64_t>& axes, bool keepdims, DType dtype,
+                  const std::function<double(std::span<const double>)>& f);
+
+// The sum of products that an equation like "ij,jk->ik" says: explicit labels, sizes of 1 expand.
+Tensor sum_of_products(std::string_view equation, std::span<const Tensor> tensors);
+
+}  // namespace systole::graph_testing

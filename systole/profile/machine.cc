@@ -1,0 +1,184 @@
+#include "systole/profile/machine.h"
+
+#include <immintrin.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "systole/base/tensor.h"
+
+namespace systole::profile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Enough independent chains to cover the latency of a multiply-add on two ports.
+constexpr int kChains = 16;
+constexpr int64_t kRounds = 1 << 16;
+
+// Keeps the compiler from knowing or dropping a value.
+template <class T>
+void opaque(T& value) {
+  asm volatile("" : "+v"(value));
+}
+
+__attribute__((target("avx512f"))) void fma_f32_avx512() {
+  __m512 sum[kChains];
+  __m512 x = _mm512_set1_ps(0.999F);
+  for (__m512& s : sum) s = _mm512_set1_ps(1);
+  opaque(x);
+  for (int64_t i = 0; i < kRounds; ++i) {
+    for (__m512& s : sum) s = _mm512_fmadd_ps(s, x, x);
+  }
+  for (__m512& s : sum) opaque(s);
+}
+
+__attribute__((target("avx512f"))) void fma_f64_avx512() {
+  __m512d sum[kChains];
+  __m512d x = _mm512_set1_pd(0.999);
+  for (__m512d& s : sum) s = _mm512_set1_pd(1);
+  opaque(x);
+  for (int64_t i = 0; i < kRounds; ++i) {
+    for (__m512d& s : sum) s = _mm512_fmadd_pd(s, x, x);
+  }
+  for (__m512d& s : sum) opaque(s);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) void fma_bf16_avx512() {
+  __m512 sum[kChains];
+  auto x = (__m512bh)_mm512_set1_epi32(0x3f7f3f7f);
+  for (__m512& s : sum) s = _mm512_setzero_ps();
+  for (int64_t i = 0; i < kRounds; ++i) {
+    for (__m512& s : sum) s = _mm512_dpbf16_ps(s, x, x);
+  }
+  for (__m512& s : sum) opaque(s);
+}
+
+__attribute__((target("avx2,fma"))) void fma_f32_avx2() {
+  __m256 sum[kChains - 4];
+  __m256 x = _mm256_set1_ps(0.999F);
+  for (__m256& s : sum) s = _mm256_set1_ps(1);
+  opaque(x);
+  for (int64_t i = 0; i < kRounds; ++i) {
+    for (__m256& s : sum) s = _mm256_fmadd_ps(s, x, x);
+  }
+  for (__m256& s : sum) opaque(s);
+}
+
+__attribute__((target("avx2,fma"))) void fma_f64_avx2() {
+  __m256d sum[kChains - 4];
+  __m256d x = _mm256_set1_pd(0.999);
+  for (__m256d& s : sum) s = _mm256_set1_pd(1);
+  opaque(x);
+  for (int64_t i = 0; i < kRounds; ++i) {
+    for (__m256d& s : sum) s = _mm256_fmadd_pd(s, x, x);
+  }
+  for (__m256d& s : sum) opaque(s);
+}
+
+struct PeakLoop {
+  void (*run)() = nullptr;
+  double flops = 0;  // of one call
+};
+
+PeakLoop peak_loop(DType dtype) {
+  const bool wide = __builtin_cpu_supports("avx512f") != 0;
+  const bool narrow = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  const auto flops = [](int chains, int lanes) { return 2.0 * kRounds * chains * lanes; };
+  switch (dtype) {
+    case DType::f32:
+      if (wide) return {fma_f32_avx512, flops(kChains, 16)};
+      return narrow ? PeakLoop{fma_f32_avx2, flops(kChains - 4, 8)} : PeakLoop{};
+    case DType::f64:
+      if (wide) return {fma_f64_avx512, flops(kChains, 8)};
+      return narrow ? PeakLoop{fma_f64_avx2, flops(kChains - 4, 4)} : PeakLoop{};
+    case DType::bf16:
+      return __builtin_cpu_supports("avx512bf16") != 0 ? PeakLoop{fma_bf16_avx512, flops(kChains, 32)} : PeakLoop{};
+    default: return {};
+  }
+}
+
+// Seconds until all of `threads` calls of body(thread) have ended.
+double time_together(int threads, const std::function<void(int)>& body) {
+  const auto start = Clock::now();
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(body, t);
+  body(0);
+  for (std::thread& thread : others) thread.join();
+  return seconds_since(start);
+}
+
+}  // namespace
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown CPU";
+}
+
+std::vector<std::string> cpu_extensions() {
+  std::vector<std::string> names;
+  const auto add = [&](bool present, const char* name) {
+    if (present) names.emplace_back(name);
+  };
+  add(__builtin_cpu_supports("avx2") != 0, "avx2");
+  add(__builtin_cpu_supports("fma") != 0, "fma");
+  add(__builtin_cpu_supports("avx512f") != 0, "avx512f");
+  add(__builtin_cpu_supports("avx512vnni") != 0, "avx512_vnni");
+  add(__builtin_cpu_supports("avx512bf16") != 0, "avx512_bf16");
+  return names;
+}
+
+int num_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(CPU_COUNT(&set), 1) : 1;
+}
+
+std::optional<double> measure_peak_flops(DType dtype, int threads) {
+  const PeakLoop loop = peak_loop(dtype);
+  if (loop.run == nullptr) return std::nullopt;
+  constexpr int kCalls = 32;  // long against the start of a thread
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const double seconds = time_together(threads, [&](int) {
+      for (int i = 0; i < kCalls; ++i) loop.run();
+    });
+    best = std::max(best, loop.flops * kCalls * threads / seconds);
+  }
+  return best;
+}
+
+double measure_triad_bandwidth(int64_t bytes, int threads) {
+  const auto n = static_cast<int64_t>(bytes / static_cast<int64_t>(sizeof(float)));
+  Tensor a = Tensor::full(DType::f32, {n}, 0);
+  const Tensor b = Tensor::full(DType::f32, {n}, 1);
+  const Tensor c = Tensor::full(DType::f32, {n}, 2);
+  float* const out = a.data<float>().data();
+  const float* const x = b.data<float>().data();
+  const float* const y = c.data<float>().data();
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const double seconds = time_together(threads, [&](int t) {
+      const int64_t end = n * (t + 1) / threads;
+      for (int64_t i = n * t / threads; i < end; ++i) out[i] = x[i] + 3.0F * y[i];
+      asm volatile("" ::: "memory");
+    });
+    best = std::max(best, 3.0 * static_cast<double>(bytes) / seconds);
+  }
+  return best;
+}
+
+}  // namespace systole::profile

@@ -1,0 +1,174 @@
+// Sessions on every backend: values, state, caching, threads.
+#include "systole/session/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "systole/base/log.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/gradients.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/random_ops.h"
+#include "systole/graph/tpu_ops.h"
+#include "systole/runtime/registry.h"
+
+namespace systole {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor floats(std::initializer_list<float> values) {
+  return Tensor::of<float>({static_cast<int64_t>(values.size())}, values);
+}
+
+std::vector<float> values_of(const Tensor& tensor) {
+  const auto data = tensor.data<float>();
+  return {data.begin(), data.end()};
+}
+
+class SessionTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  SessionConfig config() { return {.graph = &graph_, .backend = GetParam(), .entropy = 7}; }
+
+  Graph graph_;
+  GraphScope scope_{graph_};
+};
+
+TEST_P(SessionTest, RunsTensorsOperationsAndVariablesTogether) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  const Variable v(2.0F, {.name = "v"});
+  const Output y = multiply(x, v);
+  const Operation bump = v.assign_add(1.0F);
+  Session session("", config());
+  session.run(global_variables_initializer());
+  const std::vector<Tensor> got = session.run({y, bump, v}, {{x, floats({1, 2, 3})}});
+  EXPECT_THAT(values_of(got[0]), ElementsAre(2, 4, 6));
+  EXPECT_FALSE(got[1].valid());
+  EXPECT_EQ(got[2].item<float>(), 2);
+  EXPECT_EQ(session.run(v).item<float>(), 3);
+}
+
+TEST_P(SessionTest, FetchesByName) {
+  const Output x = add(placeholder(DType::f32, {}, "x"), 1.0F, {.name = "y"});
+  Session session("", config());
+  EXPECT_EQ(session.run("y:0", {{graph_.tensor("x:0"), Tensor(2.0F)}}).item<float>(), 3);
+  EXPECT_FALSE(session.run("y", {{graph_.tensor("x:0"), Tensor(2.0F)}}).valid());
+}
+
+TEST_P(SessionTest, FeedsAnyTensor) {
+  const Output a = constant(1.0F);
+  const Output b = add(a, 1.0F);
+  const Output c = multiply(b, 10.0F);
+  Session session("", config());
+  EXPECT_EQ(session.run(c).item<float>(), 20);
+  EXPECT_EQ(session.run(c, {{b, Tensor(5.0F)}}).item<float>(), 50);
+  EXPECT_EQ(session.run(b, {{b, Tensor(5.0F)}}).item<float>(), 5);
+}
+
+TEST_P(SessionTest, CompilesOnceAShapeAndSaysWhyAgain) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  const Output y = reduce_sum(x);
+  Session session("", config());
+  const LogCapture log;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(session.run(y, {{x, floats({1, 2})}}).item<float>(), 3);
+  EXPECT_EQ(session.stats().programs, 1);
+  EXPECT_EQ(session.run(y, {{x, floats({1, 2, 3})}}).item<float>(), 6);
+  EXPECT_EQ(session.stats().programs, 2);
+  EXPECT_EQ(session.stats().runs, 4);
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("again because x:0 is f32[3], was f32[2]")));
+}
+
+TEST_P(SessionTest, CallableTakesShapesAsTheyCome) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  Session session("", config());
+  auto doubled = session.make_callable({multiply(x, 2.0F)}, {x});
+  EXPECT_THAT(values_of(doubled({floats({1, 2})})[0]), ElementsAre(2, 4));
+  EXPECT_THAT(values_of(doubled({floats({1, 2, 3})})[0]), ElementsAre(2, 4, 6));
+  const Tensor kept = doubled({floats({4})})[0];
+  EXPECT_THAT(values_of(doubled({floats({5})})[0]), ElementsAre(10));
+  EXPECT_THAT(values_of(kept), ElementsAre(8));
+}
+
+TEST_P(SessionTest, SessionsHaveVariablesOfTheirOwn) {
+  const Variable v(1.0F);
+  const Operation init = global_variables_initializer();
+  const Output bump = v.assign_add(1.0F);
+  Session a("", config());
+  Session b("", config());
+  a.run(init);
+  b.run(init);
+  EXPECT_EQ(a.run(bump).item<float>(), 2);
+  EXPECT_EQ(a.run(bump).item<float>(), 3);
+  EXPECT_EQ(b.run(bump).item<float>(), 2);
+}
+
+TEST_P(SessionTest, SavesAndRestoresVariables) {
+  const Variable v(floats({1, 2}), {.name = "v"});
+  Session session("", config());
+  EXPECT_FALSE(session.is_initialized(v));
+  session.set_variable(v, floats({5, 6}));
+  EXPECT_TRUE(session.is_initialized(v));
+  EXPECT_THAT(values_of(session.variable_value(v)), ElementsAre(5, 6));
+  EXPECT_THAT(values_of(session.run(v)), ElementsAre(5, 6));
+}
+
+TEST_P(SessionTest, RandomOpsCountTheirOwnRuns) {
+  set_random_seed(1);
+  const Output a = random_uniform({4});
+  const Output b = random_uniform({4});
+  Session first("", config());
+  const Tensor a0 = first.run(a);
+  const Tensor a1 = first.run(a);
+  const Tensor b0 = first.run(b);
+  EXPECT_FALSE(a0.identical(a1));
+  EXPECT_FALSE(a0.identical(b0));
+  Session second("", config());
+  EXPECT_TRUE(second.run(b).identical(b0));
+  EXPECT_TRUE(second.run(a).identical(a0));
+  EXPECT_TRUE(second.run(a).identical(a1));
+}
+
+TEST_P(SessionTest, RunsFromSeveralThreads) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  const Variable total(0.0F);
+  const Output sum = reduce_sum(multiply(x, x));
+  const Operation add_one = total.assign_add(1.0F);
+  Session session("", config());
+  session.run(global_variables_initializer());
+  const auto work = [&](float value) {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(session.run(sum, {{x, floats({value, value})}}).item<float>(), 2 * value * value);
+      session.run(add_one);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back(work, static_cast<float>(t));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(session.run(total).item<float>(), 200);
+}
+
+TEST_P(SessionTest, TpuTargetHasATopologyAndSaysWhatItLeavesIdle) {
+  const Output topology = tpu::initialize_system();
+  const Operation shutdown = tpu::shutdown_system();
+  const Output y = add(constant(1.0F), 1.0F);
+  const LogCapture log;
+  Session session("local", config());
+  const tpu::Topology t = tpu::Topology::parse(session.run(topology));
+  EXPECT_EQ(t.num_hosts, 1);
+  EXPECT_EQ(t.num_cores(), 8);
+  EXPECT_THAT(t.mesh_shape, ElementsAre(2, 2, 2));
+  EXPECT_EQ(session.run(y).item<float>(), 2);
+  EXPECT_EQ(session.run(y).item<float>(), 2);
+  session.run(shutdown);
+  EXPECT_THAT(log.messages(), ElementsAre(HasSubstr("a plain graph runs on 1 of 8 cores")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, SessionTest, ::testing::ValuesIn(runtime::backend_names()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,64 @@
+// The command line: every command and its help.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/end_to_end/program.h"
+
+namespace systole::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(CommandLine, Version) {
+  const ProgramResult result = run_program("systole version");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.output, StartsWith("systole "));
+}
+
+TEST(CommandLine, HelpForEveryCommand) {
+  const ProgramResult all = run_program("systole help");
+  EXPECT_EQ(all.status, 0);
+  for (const std::string command : {"devices", "flops", "version"}) {
+    EXPECT_THAT(all.output, HasSubstr(command));
+    const ProgramResult one = run_program("systole help " + command);
+    EXPECT_EQ(one.status, 0) << one.output;
+    EXPECT_THAT(one.output, HasSubstr("Usage"));
+  }
+}
+
+TEST(CommandLine, Devices) {
+  const ProgramResult result = run_program("systole devices");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cores"), HasSubstr("cpu:0"), HasSubstr("PJRT plugins")));
+}
+
+TEST(CommandLine, DevicesShowsPluginsOfTheEnvironment) {
+  setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "cuda:/nowhere/plugin.so", 1);
+  const ProgramResult result = run_program("systole devices");
+  unsetenv("PJRT_NAMES_AND_LIBRARY_PATHS");
+  EXPECT_THAT(result.output, HasSubstr("/nowhere/plugin.so (no such file)"));
+}
+
+TEST(CommandLine, Flops) {
+  const ProgramResult result = run_program("systole flops --size 64 --count 3 --cores 1");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("3 products of [64,64] f32 on 1 core:"), HasSubstr("TFLOP/s")));
+}
+
+TEST(CommandLine, BadInput) {
+  EXPECT_NE(run_program("systole").status, 0);
+  const ProgramResult unknown = run_program("systole fly");
+  EXPECT_NE(unknown.status, 0);
+  EXPECT_THAT(unknown.output, HasSubstr("fly"));
+  const ProgramResult dtype = run_program("systole flops --dtype float99");
+  EXPECT_EQ(dtype.status, 1);
+  EXPECT_THAT(dtype.output, HasSubstr("INVALID_ARGUMENT: dtype: unknown name, got 'float99'"));
+  EXPECT_NE(run_program("systole flops --size 0").status, 0);
+}
+
+}  // namespace
+}  // namespace systole::testing

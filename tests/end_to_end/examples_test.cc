@@ -1,0 +1,63 @@
+// The examples do what the README says they do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/end_to_end/program.h"
+
+namespace systole::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The number behind the last occurrence of `key`.
+double last_number(const std::string& text, const std::string& key) {
+  const auto at = text.rfind(key);
+  return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + key.size(), nullptr);
+}
+
+TEST(Examples, LinearRegressionFindsTheLine) {
+  const ProgramResult result = run_program("linear_regression");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NEAR(last_number(result.output, "w = "), 2, 0.01) << result.output;
+  EXPECT_NEAR(last_number(result.output, "b = "), 1, 0.01) << result.output;
+}
+
+TEST(Examples, IrisReachesItsAccuracy) {
+  const ProgramResult result = run_program("iris_session --report");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("Epoch = 1, train accuracy = "));
+  EXPECT_GE(last_number(result.output, "Epoch = 100, train accuracy = "), 96) << result.output;
+  EXPECT_GE(last_number(result.output, "test accuracy = "), 96) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("truth \\ guess"));
+}
+
+TEST(Examples, IrisGivesTheSameResultEveryTime) {
+  const ProgramResult first = run_program("iris_session --epochs 20");
+  const ProgramResult second = run_program("iris_session --epochs 20");
+  EXPECT_EQ(first.output, second.output);
+}
+
+TEST(Examples, IrisOnAVirtualTpu) {
+  const ProgramResult result = run_program("iris_session --tpu local --epochs 3");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("num_tpu_devices_per_task: 8"));
+  EXPECT_THAT(result.output, HasSubstr("runs on 1 of 8 cores"));
+  EXPECT_THAT(result.output, HasSubstr("Epoch = 3, "));
+}
+
+TEST(Examples, IrisNamesWhatIsWrong) {
+  const ProgramResult no_file = run_program("iris_session --data nowhere.csv");
+  EXPECT_EQ(no_file.status, 1);
+  EXPECT_THAT(no_file.output, HasSubstr("nowhere.csv"));
+  const ProgramResult no_tpu = run_program("iris_session --tpu my_tpu");
+  EXPECT_EQ(no_tpu.status, 1);
+  EXPECT_THAT(no_tpu.output, HasSubstr("TPUClusterResolver: tpu, got 'my_tpu'"));
+  const ProgramResult no_worker = run_program("iris_session --tpu grpc://127.0.0.1:8470");
+  EXPECT_EQ(no_worker.status, 1);
+  EXPECT_THAT(no_worker.output, HasSubstr("UNAVAILABLE"));
+}
+
+}  // namespace
+}  // namespace systole::testing
