@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [NO_SANITIZE])
+#               [GENERATED <file>...] [PCH <header>...] [NO_SANITIZE])
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
@@ -7,7 +7,8 @@
 #   systole_<name>_testing            static library of what is below a folder testing/: helpers of this layer's tests;
 #                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
-# the tests only. GENERATED adds sources made at configure time. Tests of a layer with NO_SANITIZE are left out of
+# the tests only. GENERATED adds sources made at configure time. PCH names headers that nearly all of a large layer's
+# sources include: precompiled with the common ones, they halve the time of its many small files. Tests of a layer with NO_SANITIZE are left out of
 # the sanitizer builds. New files are picked up by the next build: there is no list to keep.
 # A folder with no sources yet is a header-only layer, one with no tests has no test target.
 
@@ -73,7 +74,7 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "NO_SANITIZE" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED" ${ARGN})
+  cmake_parse_arguments(arg "NO_SANITIZE" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -93,7 +94,12 @@ function(systole_layer name)
   if(sources)
     add_library(systole_${name} STATIC ${sources})
     set(visibility PUBLIC)
-    systole_configure_target(systole_${name})
+    target_link_libraries(systole_${name} PRIVATE $<BUILD_INTERFACE:systole_flags>)
+    if(arg_PCH)
+      target_precompile_headers(systole_${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h" ${arg_PCH})
+    else()
+      target_precompile_headers(systole_${name} REUSE_FROM systole_pch)
+    endif()
   else()
     add_library(systole_${name} INTERFACE)
     set(visibility INTERFACE)

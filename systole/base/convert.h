@@ -39,7 +39,8 @@ To saturate(Float value) {
   using Range = IntegerRange<To>;
   // highest + 1 is a power of two, which every floating type holds exactly; highest itself may not
   // be.
-  constexpr Float kEnd = static_cast<Float>(Range::highest / 2 + 1) * 2;
+  constexpr auto kHalfEnd = Range::highest / 2 + 1;
+  constexpr Float kEnd = static_cast<Float>(kHalfEnd) * 2;
   if (std::isnan(value)) return To(0);
   if (value >= kEnd) return To(Range::highest);
   if (value <= static_cast<Float>(Range::lowest)) return To(Range::lowest);

@@ -51,6 +51,7 @@ TEST(LogTest, GoesToStderr) {
 TEST(LogTest, FromManyThreads) {
   const LogCapture capture;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
       for (int j = 0; j < 100; ++j) log_info("x");

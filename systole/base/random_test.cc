@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <set>
-#include <vector>
 
 namespace systole {
 namespace {
@@ -41,8 +41,8 @@ TEST(RandomStreamTest, WordsAreThoseOfPhilox) {
 
 TEST(RandomStreamTest, SeekGoesAnywhere) {
   RandomStream stream(42);
-  std::vector<uint32_t> words;
-  for (int i = 0; i < 20; ++i) words.push_back(stream.next_u32());
+  std::array<uint32_t, 20> words{};
+  for (uint32_t& word : words) word = stream.next_u32();
   EXPECT_EQ(stream.position(), 20U);
   for (uint64_t i = 20; i-- > 0;) {
     stream.seek(i);

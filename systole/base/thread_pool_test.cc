@@ -93,6 +93,7 @@ int64_t nested_sum(ThreadPool& pool, int depth) {
 TEST(ThreadPoolTest, CallsNestAndRunSideBySide) {
   ThreadPool pool(3);
   std::vector<std::thread> callers;
+  callers.reserve(4);
   std::atomic<int> right{0};
   for (int i = 0; i < 4; ++i) {
     callers.emplace_back([&] {

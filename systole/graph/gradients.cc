@@ -100,7 +100,9 @@ class Backpropagation {
     }
     const NameScope scope(node.name() + "_grad");
     const WhereScope where(node.where(), /*overrides=*/true);
-    GradientContext context{node, incoming};
+    std::vector<bool> wanted;
+    for (const Output& input : node.inputs()) wanted.push_back(leads_back(input));
+    GradientContext context{node, incoming, wanted};
     const std::vector<Output> outgoing = node.op().gradient(context);
     if (static_cast<int>(outgoing.size()) != node.num_inputs()) {
       throw internal_error("gradients: {}, got {} gradients, expected {}, {}", node.op_name(),

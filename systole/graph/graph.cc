@@ -190,11 +190,7 @@ Output Graph::add_argument(TensorType type, std::string_view name, SourceLocatio
     throw internal_error("add_argument: '{}', got {} captures before it, expected none", name,
                          captures_.size());
   }
-  Node* node = add_node("_Arg", {},
-                        {{"T", type.dtype},
-                         {"shape", type.shape},
-                         {"index", static_cast<int64_t>(arguments_.size())}},
-                        where, name);
+  Node* node = add_node("_Arg", {}, {{"T", type.dtype}, {"shape", type.shape}}, where, name);
   arguments_.push_back(node->output());
   return arguments_.back();
 }
@@ -216,6 +212,16 @@ Output Graph::capture(Output value) {
   captures_ = std::move(captures);
   captures_.push_back(outside);
   return argument;
+}
+
+void Graph::share_captures(Graph& a, Graph& b) {
+  for (const Output& captured : std::vector<Output>(b.captures_)) a.capture(captured);
+  const size_t declared = b.arguments_.size() - b.captures_.size();
+  std::vector<Output> arguments;
+  for (const Output& captured : a.captures_) arguments.push_back(b.capture(captured));
+  b.arguments_.resize(declared);
+  b.arguments_.insert(b.arguments_.end(), arguments.begin(), arguments.end());
+  b.captures_ = a.captures_;
 }
 
 void Graph::set_results(std::vector<Output> results) {

@@ -233,9 +233,10 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // `value` of this graph itself; for a value of an enclosing graph an argument that stands for it.
   Output capture(Output value);
   std::span<const Output> arguments() const { return arguments_; }  // declared, then captured
-  std::span<const Output> captures() const {
-    return captures_;
-  }  // the outer values of the last arguments
+  // The outer values of the last arguments.
+  std::span<const Output> captures() const { return captures_; }
+  // Makes two functions of one graph capture the same values in the same order.
+  static void share_captures(Graph& a, Graph& b);
   void set_results(std::vector<Output> results);
   std::span<const Output> results() const { return results_; }
 

@@ -55,7 +55,10 @@ struct GradientContext {
   Node& node;
   // dL/d(output i); invalid where that output does not matter. `grad(i)` is zeros there.
   std::span<const Output> output_gradients;
+  // For each input whether its gradient is of any use; one that is not may be invalid.
+  const std::vector<bool>& inputs_wanted;
 
+  bool wanted(int i) const { return inputs_wanted[static_cast<size_t>(i)]; }
   Output input(int i) const { return node.input(i); }
   Output output(int i = 0) const { return node.output(i); }
   Output grad(int i = 0) const;

@@ -5,7 +5,8 @@
 namespace systole {
 namespace {
 
-// Per floating dtype: the word whose high bits fill the mantissa, how far they are shifted, and the bits of 1.0.
+// Per floating dtype: the word whose high bits fill the mantissa, how far they are shifted, and the
+// bits of 1.0.
 struct MantissaRow {
   DType dtype;
   DType word;
@@ -54,9 +55,9 @@ DType computing_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : D
 
 hlo::Value random_bits(LowerContext& c, DType dtype, const Shape& shape) {
   const hlo::Value state = c.lowering.random_state(c.node);
-  hlo::Instruction* draw = c.b.op(hlo::Opcode::rng_bit_generator, {state},
-                                  hlo::RngBitGeneratorAttrs{hlo::RngAlgorithm::philox},
-                                  {state.type(), {dtype, shape}});
+  hlo::Instruction* draw =
+      c.b.op(hlo::Opcode::rng_bit_generator, {state},
+             hlo::RngBitGeneratorAttrs{hlo::RngAlgorithm::philox}, {state.type(), {dtype, shape}});
   return draw->result(1);
 }
 

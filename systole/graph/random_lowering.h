@@ -5,7 +5,8 @@
 
 namespace systole {
 
-// The shape, input 0, of a random op. Inference adds the dtype attribute. Errors: a dtype that is no `floating` one.
+// The shape, input 0, of a random op. Inference adds the dtype attribute. Errors: a dtype that is
+// no `floating` one.
 std::vector<TensorType> infer_random(const InferContext& c);
 
 // Random bits of the node: u32, u64... of `shape`. One node may draw once only.

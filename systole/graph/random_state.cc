@@ -59,7 +59,9 @@ Output add_random(std::string_view op, const ShapeInput& shape, DType dtype,
   AttrMap attrs = random_attrs(seed);
   attrs.emplace("dtype", dtype);
   attrs.emplace("T", sizes.dtype());
-  return Graph::current().add_node(op, {sizes}, std::move(attrs), shape.input().where(), name)->output();
+  return Graph::current()
+      .add_node(op, {sizes}, std::move(attrs), shape.input().where(), name)
+      ->output();
 }
 
 bool is_literal(const Input& input, double value) {

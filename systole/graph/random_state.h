@@ -20,8 +20,8 @@ bool is_random(const Node& node);
 int64_t random_stream(const Node& node);
 
 // Adds a random node of `shape` and `dtype` alone.
-Output add_random(std::string_view op, const ShapeInput& shape, DType dtype, std::optional<int64_t> seed,
-                  std::string_view name);
+Output add_random(std::string_view op, const ShapeInput& shape, DType dtype,
+                  std::optional<int64_t> seed, std::string_view name);
 // The same of a distribution with mean 0 and variance 1, then stretched and moved.
 struct Moments {
   const Input& mean;

@@ -20,6 +20,7 @@ struct Frame {
   hlo::Builder* b;
   std::string prefix;  // of node names: "while/"
   std::unordered_map<Output, hlo::Value> values;
+  Node* node = nullptr;  // that is being lowered
 };
 
 class Specializer final : public Lowering {
@@ -104,7 +105,9 @@ class Specializer final : public Lowering {
     return results;
   }
 
-  bool needed(const Output& output) const override { return frame_->plan->needed.contains(output); }
+  bool needed(int output) const override {
+    return frame_->plan->needed.contains(frame_->node->output(output));
+  }
 
   void begin_region(hlo::Value iteration) override {
     pending_checks_.emplace_back();
@@ -202,6 +205,7 @@ class Specializer final : public Lowering {
 
   void lower_node(Node& node) {
     if (all_needed_fed(node)) return;
+    frame_->node = &node;
     const hlo::Metadata outer = frame_->b->metadata();
     frame_->b->set_metadata({frame_->prefix + node.name(), node.where()});
     try {

@@ -64,8 +64,8 @@ class Lowering {
   // value.
   virtual std::vector<hlo::Value> lower_function(const Graph& function, hlo::Builder& b,
                                                  std::span<const hlo::Value> arguments) = 0;
-  // True when something in this program uses the output of the node that is being lowered.
-  virtual bool needed(const Output& output) const = 0;
+  // True when something in this program uses this output of the node that is being lowered.
+  virtual bool needed(int output) const = 0;
 
   // A check made in a region: its value exists only there, so the region must return it.
   struct RegionCheck {

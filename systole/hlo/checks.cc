@@ -100,8 +100,9 @@ void check_shape(Opcode opcode, std::string_view what, const Shape& got, const S
 std::vector<DType> check_inputs_and_initial_values(const InferContext& context) {
   const int num_inputs = context.num_operands() / 2;
   if (context.num_operands() % 2 != 0) {
-    throw invalid_argument("{}: number of operands, got {}, expected inputs, as many initial values",
-                           context.opcode, context.num_operands());
+    throw invalid_argument(
+        "{}: number of operands, got {}, expected inputs, as many initial values", context.opcode,
+        context.num_operands());
   }
   std::vector<DType> dtypes;
   for (int i = 0; i < num_inputs; ++i) {

@@ -12,7 +12,8 @@
 
 namespace systole::hlo {
 
-// Wide enough for a sum of products of two 64-bit attributes, which may come from a hostile program text.
+// Wide enough for a sum of products of two 64-bit attributes, which may come from a hostile program
+// text.
 __extension__ using Wide = __int128;
 
 // "[1, 2]"
@@ -33,16 +34,16 @@ void check_integer(Opcode opcode, std::string_view what, const TensorType& type)
 void check_scalar(Opcode opcode, std::string_view what, const TensorType& type);
 void check_shape(Opcode opcode, std::string_view what, const Shape& got, const Shape& expected);
 
-// reduce and reduce_window: inputs of one shape, and as many scalars of their element types behind them. Returns the
-// element types.
+// reduce and reduce_window: inputs of one shape, and as many scalars of their element types behind
+// them. Returns the element types.
 std::vector<DType> check_inputs_and_initial_values(const InferContext& context);
 
-// The element type of a product of operands of `dtype`: theirs, or what was declared (XLA calls it the preferred one:
-// products of bf16 may be kept as f32, of s8 as s32).
+// The element type of a product of operands of `dtype`: theirs, or what was declared (XLA calls it
+// the preferred one: products of bf16 may be kept as f32, of s8 as s32).
 DType declared_product_dtype(const InferContext& context, DType dtype);
 
-// A region that combines two tuples of scalars of `dtypes` into one: (E0.., E0..) -> (E0..), where each of `dtypes`
-// is promotable to its Ei. Returns the Ei.
+// A region that combines two tuples of scalars of `dtypes` into one: (E0.., E0..) -> (E0..), where
+// each of `dtypes` is promotable to its Ei. Returns the Ei.
 std::vector<DType> check_reducer(const InferContext& context, int region,
                                  std::span<const DType> dtypes);
 // A region (E0, E0, E1, E1...) -> pred with exactly these dtypes.

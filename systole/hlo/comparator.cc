@@ -24,12 +24,18 @@ std::vector<int64_t> total_order_keys(const Tensor& elements) {
 
 bool holds_for(ComparisonDirection direction, std::partial_ordering order) {
   switch (direction) {
-    case ComparisonDirection::eq: return order == 0;
-    case ComparisonDirection::ne: return order != 0;
-    case ComparisonDirection::ge: return order >= 0;
-    case ComparisonDirection::gt: return order > 0;
-    case ComparisonDirection::le: return order <= 0;
-    default: return order < 0;
+    case ComparisonDirection::eq:
+      return order == 0;
+    case ComparisonDirection::ne:
+      return order != 0;
+    case ComparisonDirection::ge:
+      return order >= 0;
+    case ComparisonDirection::gt:
+      return order > 0;
+    case ComparisonDirection::le:
+      return order <= 0;
+    default:
+      return order < 0;
   }
 }
 
@@ -61,7 +67,8 @@ ComparisonKeys::ComparisonKeys(const Tensor& elements, ComparisonType type) {
     const Tensor wide = elements.cast(DType::s64);
     std::vector<int64_t> keys(wide.data<int64_t>().begin(), wide.data<int64_t>().end());
     if (elements.dtype() == DType::u64) {
-      for (int64_t& key : keys) key ^= kLowest;  // the upper half of u64 wrapped to negative numbers
+      for (int64_t& key : keys)
+        key ^= kLowest;  // the upper half of u64 wrapped to negative numbers
     }
     keys_ = std::move(keys);
   }

@@ -1,5 +1,5 @@
-// Regions that only compare: what sort and select_and_scatter mostly have. Running one as a program costs
-// microseconds a comparison; here it is one comparison of keys.
+// Regions that only compare: what sort and select_and_scatter mostly have. Running one as a program
+// costs microseconds a comparison; here it is one comparison of keys.
 #pragma once
 
 #include <optional>

@@ -19,12 +19,18 @@ struct Bytes {
 template <class F>
 void visit_element_size(int size, F&& f) {
   switch (size) {
-    case 1: return f.template operator()<Bytes<1>>();
-    case 2: return f.template operator()<Bytes<2>>();
-    case 4: return f.template operator()<Bytes<4>>();
-    case 8: return f.template operator()<Bytes<8>>();
-    case 16: return f.template operator()<Bytes<16>>();
-    default: throw internal_error("index: element size, got {} bytes, expected a numeric dtype", size);
+    case 1:
+      return f.template operator()<Bytes<1>>();
+    case 2:
+      return f.template operator()<Bytes<2>>();
+    case 4:
+      return f.template operator()<Bytes<4>>();
+    case 8:
+      return f.template operator()<Bytes<8>>();
+    case 16:
+      return f.template operator()<Bytes<16>>();
+    default:
+      throw internal_error("index: element size, got {} bytes, expected a numeric dtype", size);
   }
 }
 

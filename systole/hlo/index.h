@@ -1,4 +1,5 @@
-// Walks over multi-indices and strided copies: what data movement, windows and products are made of.
+// Walks over multi-indices and strided copies: what data movement, windows and products are made
+// of.
 #pragma once
 
 #include <array>
@@ -10,8 +11,9 @@
 
 namespace systole::hlo {
 
-// How a walk over multi-indices moves through a row-major tensor: the element at index [0, ..., 0] and the step of
-// each axis of the walk, in elements. A step of 0 repeats, a negative one goes backwards.
+// How a walk over multi-indices moves through a row-major tensor: the element at index [0, ..., 0]
+// and the step of each axis of the walk, in elements. A step of 0 repeats, a negative one goes
+// backwards.
 struct StridedView {
   int64_t offset = 0;
   Dims strides;
@@ -20,9 +22,9 @@ struct StridedView {
 // Every element in order.
 StridedView view_of(const Shape& shape);
 
-// Walks `extents` in row-major order, one row along the last axis at a time: body(offsets, steps, count), where
-// offsets[k] is the row's first element in view k and steps[k] the distance to the next. A walk of rank 0 is one row
-// of one element.
+// Walks `extents` in row-major order, one row along the last axis at a time: body(offsets, steps,
+// count), where offsets[k] is the row's first element in view k and steps[k] the distance to the
+// next. A walk of rank 0 is one row of one element.
 template <size_t N, class Body>
 void for_each_row(std::span<const int64_t> extents, const std::array<StridedView, N>& views,
                   Body&& body) {
@@ -71,7 +73,8 @@ void for_each_index(std::span<const int64_t> extents, Body&& body) {
   }
 }
 
-// to[to_view(i)] = from[from_view(i)] for every multi-index i below `extents`. The tensors have one element size.
+// to[to_view(i)] = from[from_view(i)] for every multi-index i below `extents`. The tensors have one
+// element size.
 void copy_strided(Tensor& to, const StridedView& to_view, const Tensor& from,
                   const StridedView& from_view, std::span<const int64_t> extents);
 
@@ -83,7 +86,8 @@ Tensor reversed(const Tensor& operand, std::span<const int64_t> axes);
 // Every element becomes the scalar `value` of the same dtype.
 void fill(Tensor& tensor, const Tensor& value);
 
-// The elements of an integer tensor; what is beyond 2^63 - 1 becomes that, so that clamping an index stays right.
+// The elements of an integer tensor; what is beyond 2^63 - 1 becomes that, so that clamping an
+// index stays right.
 std::vector<int64_t> index_values(const Tensor& indices);
 
 }  // namespace systole::hlo

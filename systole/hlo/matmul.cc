@@ -8,7 +8,8 @@
 namespace systole::hlo {
 namespace {
 
-// Row by row of b, so that the inner loop runs over neighbours; four rows at a time, to load and store c less often.
+// Row by row of b, so that the inner loop runs over neighbours; four rows at a time, to load and
+// store c less often.
 template <class T>
 void multiply_rows(const T* a, const T* b, T* c, int64_t k, int64_t n) {
   int64_t i = 0;
@@ -48,11 +49,20 @@ DType accumulation_dtype(DType dtype, DType result) {
 Tensor matmul(const Tensor& a, const Tensor& b) {
   Tensor c = Tensor::zeros(a.dtype(), {a.dim(0), b.dim(1)});
   switch (a.dtype()) {
-    case DType::f32: multiply<float>(a, b, c); break;
-    case DType::f64: multiply<double>(a, b, c); break;
-    case DType::c128: multiply<std::complex<double>>(a, b, c); break;
-    case DType::s64: multiply<uint64_t>(a, b, c); break;  // without sign, so that overflow wraps
-    default: throw internal_error("matmul: dtype, got {}, expected f32, f64, c128 or s64", a.dtype());
+    case DType::f32:
+      multiply<float>(a, b, c);
+      break;
+    case DType::f64:
+      multiply<double>(a, b, c);
+      break;
+    case DType::c128:
+      multiply<std::complex<double>>(a, b, c);
+      break;
+    case DType::s64:
+      multiply<uint64_t>(a, b, c);
+      break;  // without sign, so that overflow wraps
+    default:
+      throw internal_error("matmul: dtype, got {}, expected f32, f64, c128 or s64", a.dtype());
   }
   return c;
 }

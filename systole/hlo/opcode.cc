@@ -1,5 +1,7 @@
 #include "systole/hlo/opcode.h"
 
+#include <fmt/format.h>
+
 namespace systole::hlo {
 
 std::optional<Opcode> opcode_from_name(std::string_view name) {
@@ -10,3 +12,9 @@ std::optional<Opcode> opcode_from_name(std::string_view name) {
 }
 
 }  // namespace systole::hlo
+
+// Defined here because fmt/core.h, all that opcode.h includes, declares the base's format() only.
+fmt::format_context::iterator fmt::formatter<systole::hlo::Opcode>::format(
+    systole::hlo::Opcode opcode, fmt::format_context& context) const {
+  return fmt::formatter<std::string_view>::format(systole::hlo::to_string(opcode), context);
+}

@@ -60,10 +60,9 @@ std::optional<Opcode> opcode_from_name(std::string_view name);
 
 }  // namespace systole::hlo
 
+// Takes the format specification of a string.
 template <>
 struct fmt::formatter<systole::hlo::Opcode> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(systole::hlo::Opcode opcode, Context& context) const {
-    return fmt::formatter<std::string_view>::format(systole::hlo::to_string(opcode), context);
-  }
+  fmt::format_context::iterator format(systole::hlo::Opcode opcode,
+                                       fmt::format_context& context) const;
 };

@@ -124,7 +124,8 @@ std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evalu
 }  // namespace
 
 template <class A>
-A (*combiner_of(const Computation& region))(A, A) {
+A (*combiner_of(const Computation& region))
+(A, A) {
   const std::optional<Opcode> opcode = match_reducer(region);
   if (!opcode) return nullptr;
   for (const Row<A>& row : rows<A>()) {

@@ -1,5 +1,5 @@
-// How reductions and scatters combine elements. A region may be any program, and running it costs microseconds an
-// element; the ones that nearly every program uses are functions here.
+// How reductions and scatters combine elements. A region may be any program, and running it costs
+// microseconds an element; the ones that nearly every program uses are functions here.
 #pragma once
 
 #include <complex>
@@ -34,18 +34,21 @@ consteval auto accumulator() {
 }
 }  // namespace reducer_detail
 
-// What sums of T are kept in until the end. The specification rounds to T after every step in an order that is the
-// implementation's choice; one rounding at the end is nearer to the sum and so the better reference.
+// What sums of T are kept in until the end. The specification rounds to T after every step in an
+// order that is the implementation's choice; one rounding at the end is nearer to the sum and so
+// the better reference.
 template <class T>
 using Accumulator = decltype(reducer_detail::accumulator<T>());
 
-// The function of a region that is one add, multiply, maximum, minimum, and, or, xor of its two parameters and that
-// is defined for A, an Accumulator; nullptr for any other region.
+// The function of a region that is one add, multiply, maximum, minimum, and, or, xor of its two
+// parameters and that is defined for A, an Accumulator; nullptr for any other region.
 template <class A>
-A (*combiner_of(const Computation& region))(A, A);
+A (*combiner_of(const Computation& region))
+(A, A);
 
-// accumulator[to(i)] = body(accumulator[to(i)], inputs[from(i)]) for every multi-index i below `extents` in row-major
-// order, where accumulators begin as `initial_values` everywhere and then are the results. Inputs have one shape.
+// accumulator[to(i)] = body(accumulator[to(i)], inputs[from(i)]) for every multi-index i below
+// `extents` in row-major order, where accumulators begin as `initial_values` everywhere and then
+// are the results. Inputs have one shape.
 std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluator& evaluator,
                                    std::span<const Tensor> inputs,
                                    std::span<const Tensor> initial_values,

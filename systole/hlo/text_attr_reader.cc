@@ -11,9 +11,12 @@ namespace systole::hlo::text {
 namespace {
 
 template <class T>
-concept NamedEnum = requires { EnumNames<T>::kind; };
+concept NamedEnum = requires {
+  EnumNames<T>::kind;
+};
 
-// Each function makes one kind of field out of an attribute value, or says what it expected instead.
+// Each function makes one kind of field out of an attribute value, or says what it expected
+// instead.
 class ValueReader {
  public:
   ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
@@ -59,8 +62,8 @@ class ValueReader {
     const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
     const auto found = std::ranges::find(EnumNames<E>::names, value.text);
     if (found == EnumNames<E>::names.end()) {
-      throw lexer_.error_at(value.offset, fmt::format("{}, got '{}', expected one such as {}", what_,
-                                                      value.text, EnumNames<E>::names[0]));
+      throw lexer_.error_at(value.offset, fmt::format("{}, got '{}', expected one such as {}",
+                                                      what_, value.text, EnumNames<E>::names[0]));
     }
     field = static_cast<E>(found - EnumNames<E>::names.begin());
     lexer_.expect('>', what_);
@@ -195,9 +198,9 @@ class AttrReader {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
         if (foreign || entry.name == "precision_config" || used_.contains(entry.name)) continue;
-        throw lexer_.error_at(entry.attribute.offset,
-                              fmt::format("{}: attributes, got '{}', expected none of that name",
-                                          op_, entry.name));
+        throw lexer_.error_at(
+            entry.attribute.offset,
+            fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));
       }
     }
   }
@@ -213,7 +216,8 @@ class AttrReader {
 
   const Attribute& find_required(std::string_view name) {
     if (const Attribute* attribute = find(name)) return *attribute;
-    throw lexer_.error_at(offset_, fmt::format("{}: attributes, got no '{}', expected one", op_, name));
+    throw lexer_.error_at(offset_,
+                          fmt::format("{}: attributes, got no '{}', expected one", op_, name));
   }
 
   template <class T>
@@ -227,8 +231,7 @@ class AttrReader {
     const Attribute& attribute = find_required(name);
     const std::string what = fmt::format("{}: {}", op_, name);
     const std::string expected = fmt::format("#{}<...>", attribute_name);
-    const auto& dialect =
-        ValueReader(lexer_, what, attribute).get<DialectAttribute>(expected);
+    const auto& dialect = ValueReader(lexer_, what, attribute).get<DialectAttribute>(expected);
     if (dialect.name != attribute_name) {
       lexer_.seek(attribute.offset);
       throw lexer_.unexpected(what, expected);
@@ -262,7 +265,8 @@ int64_t read_integer_or(const Lexer& lexer, const Dictionary& dictionary, std::s
   const Attribute* attribute = dictionary.find(name);
   if (attribute == nullptr) return missing;
   if (const auto* value = std::get_if<int64_t>(&attribute->value)) return *value;
-  throw lexer.error_at(attribute->offset, fmt::format("{}, got another kind, expected an integer", name));
+  throw lexer.error_at(attribute->offset,
+                       fmt::format("{}, got another kind, expected an integer", name));
 }
 
 }  // namespace systole::hlo::text

@@ -36,8 +36,8 @@ class Reader {
       const size_t begin = lexer_.position();
       NamedAttribute entry{read_name(), {.offset = begin, .value = Unit()}};
       if (dictionary.find(entry.name) != nullptr) {
-        throw lexer_.error_at(begin, fmt::format("attributes, got '{}' again, expected it once",
-                                                 entry.name));
+        throw lexer_.error_at(
+            begin, fmt::format("attributes, got '{}' again, expected it once", entry.name));
       }
       if (lexer_.accept('=')) entry.attribute = read();
       dictionary.entries.push_back(std::move(entry));
@@ -64,7 +64,7 @@ class Reader {
       attribute.value = unquote(lexer_.take().text);
       skip_type();
     } else if (token.is(TokenKind::symbol)) {
-      attribute.value = Symbol{unquote(lexer_.take().text.substr(1))};
+      attribute.value = Symbol{read_symbol()};
     } else if (token.is(TokenKind::hash)) {
       attribute.value = read_dialect_attribute();
     } else if (token.is('[')) {
@@ -98,6 +98,16 @@ class Reader {
     }
   }
 
+  // @f, or @f::@g with the last name alone.
+  std::string read_symbol() {
+    Token token = lexer_.take();
+    while (lexer_.accept(':')) {
+      lexer_.expect(':', "symbol");
+      token = lexer_.expect(TokenKind::symbol, "symbol", "a name such as @f");
+    }
+    return unquote(token.text.substr(1));
+  }
+
   // An integer, or Other for a negative floating-point number.
   decltype(Attribute::value) read_number() {
     const size_t begin = lexer_.position();
@@ -118,8 +128,9 @@ class Reader {
     const auto result =
         std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
     if (result.ec != std::errc()) {
-      throw lexer_.error_at(begin, fmt::format("attribute, got '{}', expected an integer of 64 bits",
-                                               text.substr(0, 40)));
+      throw lexer_.error_at(
+          begin,
+          fmt::format("attribute, got '{}', expected an integer of 64 bits", text.substr(0, 40)));
     }
     return value;
   }

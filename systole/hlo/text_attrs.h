@@ -1,6 +1,6 @@
-// The text form of the attributes of every opcode, written once: the printer and the parser are the two kinds of
-// visitor that go through it. To give an opcode attributes: a struct in attrs.h, `describe` for it here, and a row in
-// text_attrs.cc.
+// The text form of the attributes of every opcode, written once: the printer and the parser are the
+// two kinds of visitor that go through it. To give an opcode attributes: a struct in attrs.h,
+// `describe` for it here, and a row in text_attrs.cc.
 //
 // A visitor has
 //   required(name, field)   Errors (reading): INVALID_ARGUMENT when it is not there
@@ -100,7 +100,8 @@ void describe(V& v, PadAttrs& a) {
   v.required("interior_padding", a.interior_padding);
 }
 
-// Empty lists in structures are left out: plugins that do not know batching dimensions read the rest.
+// Empty lists in structures are left out: plugins that do not know batching dimensions read the
+// rest.
 template <class V>
 void describe(V& v, GatherAttrs& a) {
   v.structure("dimension_numbers", "stablehlo.gather", [&a](auto& s) {
@@ -128,7 +129,8 @@ void describe(V& v, ScatterAttrs& a) {
   v.optional("unique_indices", a.unique_indices, false);
 }
 
-// Lists left out are filled by complete() below. Dilations of ones are not printed: select_and_scatter has none.
+// Lists left out are filled by complete() below. Dilations of ones are not printed:
+// select_and_scatter has none.
 template <class V>
 void describe(V& v, WindowAttrs& a) {
   v.required("window_dimensions", a.window_dimensions);

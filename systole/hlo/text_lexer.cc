@@ -8,9 +8,7 @@ namespace {
 // The C library's versions depend on the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool begins_identifier(char c) { return is_letter(c) || c == '_'; }
 bool continues_identifier(char c) {
   return begins_identifier(c) || is_digit(c) || c == '$' || c == '.';
@@ -23,12 +21,18 @@ int hex_value(char c) {
 
 TokenKind prefixed_kind(char c) {
   switch (c) {
-    case '%': return TokenKind::value;
-    case '^': return TokenKind::block;
-    case '#': return TokenKind::hash;
-    case '!': return TokenKind::bang;
-    case '@': return TokenKind::symbol;
-    default: return TokenKind::punctuation;
+    case '%':
+      return TokenKind::value;
+    case '^':
+      return TokenKind::block;
+    case '#':
+      return TokenKind::hash;
+    case '!':
+      return TokenKind::bang;
+    case '@':
+      return TokenKind::symbol;
+    default:
+      return TokenKind::punctuation;
   }
 }
 
@@ -84,8 +88,8 @@ void Lexer::skip_balanced(char open, char close) {
   int depth = 0;
   do {
     if (token_.is(TokenKind::end)) {
-      throw error_at(begin, fmt::format("'{}', got the end of the text, expected a '{}' for it",
-                                        open, close));
+      throw error_at(
+          begin, fmt::format("'{}', got the end of the text, expected a '{}' for it", open, close));
     }
     if (token_.is(open)) ++depth;
     if (token_.is(close)) --depth;
@@ -173,7 +177,8 @@ Token Lexer::lex_string(size_t offset, size_t begin, TokenKind kind) const {
 Token Lexer::lex_prefixed(size_t offset) const {
   const TokenKind kind = prefixed_kind(text_[offset]);
   size_t end = offset + 1;
-  if (kind == TokenKind::symbol && text_.substr(end, 1) == "\"") return lex_string(offset, end, kind);
+  if (kind == TokenKind::symbol && text_.substr(end, 1) == "\"")
+    return lex_string(offset, end, kind);
   // A minus may stand in the names of values and blocks, but #stablehlo.conv's "->" is an arrow.
   const auto is_minus = [&](size_t i) {
     return text_[i] == '-' && (kind == TokenKind::value || kind == TokenKind::block);

@@ -39,8 +39,9 @@ struct Token {
   }
 };
 
-// A cursor over the tokens of a text, which the caller keeps alive. It can be moved back, so that what stands behind
-// a part may be read before it. Errors: INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <token>, expected <what>`.
+// A cursor over the tokens of a text, which the caller keeps alive. It can be moved back, so that
+// what stands behind a part may be read before it. Errors: INVALID_ARGUMENT
+// `<file>:<line>:<column>: <what>, got <token>, expected <what>`.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view file);
@@ -82,7 +83,8 @@ class Lexer {
   Token token_;
 };
 
-// The bytes that a string token (or what follows a symbol's @) stands for: "a\22b\n" -> a"b and a line's end.
+// The bytes that a string token (or what follows a symbol's @) stands for: "a\22b\n" -> a"b and a
+// line's end.
 std::string unquote(std::string_view quoted);
 // The other way round.
 std::string quote(std::string_view bytes);

@@ -14,9 +14,10 @@ std::string type_text(const TensorType& type);
 // Reads tensor<...>. Errors: UNIMPLEMENTED for dynamic shapes; INVALID_ARGUMENT.
 TensorType read_type(Lexer& lexer);
 
-// dense<...> : tensor<...>. Equal elements are written once. More than `max_elements` become a string of hexadecimal
-// digits, little-endian, which reads back bit for bit as the decimal form does, too. But i1 never does: MLIR has packed
-// eight of them into a byte of that string in some versions and not in others.
+// dense<...> : tensor<...>. Equal elements are written once. More than `max_elements` become a
+// string of hexadecimal digits, little-endian, which reads back bit for bit as the decimal form
+// does, too. But i1 never does: MLIR has packed eight of them into a byte of that string in some
+// versions and not in others.
 std::string literal_text(const Tensor& value, int64_t max_elements);
 
 // Reads dense<...> : tensor<...> in each of its forms.

@@ -15,7 +15,8 @@ namespace {
 
 using convert_detail::is_complex_type;
 
-// A constant that fills more memory than this is refused: a few bytes of text could ask for any amount.
+// A constant that fills more memory than this is refused: a few bytes of text could ask for any
+// amount.
 constexpr int64_t kMaxConstantBytes = int64_t{1} << 32;
 // Lists are read by recursion.
 constexpr size_t kMaxRank = 64;
@@ -38,7 +39,8 @@ DType read_dtype(Lexer& lexer) {
   std::string name(token.text);
   if (lexer.accept_word("complex")) {
     lexer.expect('<', "complex type");
-    name = fmt::format("complex<{}>", lexer.expect(TokenKind::identifier, "complex type", "f32").text);
+    name =
+        fmt::format("complex<{}>", lexer.expect(TokenKind::identifier, "complex type", "f32").text);
     if (const auto dtype = dtype_from_mlir(name)) {
       lexer.expect('>', "complex type");
       return *dtype;
@@ -47,8 +49,10 @@ DType read_dtype(Lexer& lexer) {
     lexer.take();
     return *dtype;
   }
-  throw lexer.error_at(token.offset, fmt::format("element type, got '{}', expected one such as f32, "
-                                                 "i64, ui8, i1", name));
+  throw lexer.error_at(token.offset,
+                       fmt::format("element type, got '{}', expected one such as f32, "
+                                   "i64, ui8, i1",
+                                   name));
 }
 
 // The bits of one real element, from its token and sign.
@@ -97,8 +101,10 @@ class ElementReader {
     const auto result =
         std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
     if (result.ec != std::errc() || result.ptr != digits.data() + digits.size()) {
-      throw lexer_.error_at(token.offset, fmt::format("integer, got '{}', expected one of at most 64 "
-                                                      "bits", token.text.substr(0, 40)));
+      throw lexer_.error_at(token.offset,
+                            fmt::format("integer, got '{}', expected one of at most 64 "
+                                        "bits",
+                                        token.text.substr(0, 40)));
     }
     return value;
   }
@@ -108,11 +114,11 @@ class ElementReader {
     constexpr DType kDType = dtype_of<T>();
     const size_t begin = lexer_.position();
     const bool negative = lexer_.accept('-');
-    const uint64_t value =
-        magnitude(lexer_.expect(TokenKind::integer, "element", "an integer"));
+    const uint64_t value = magnitude(lexer_.expect(TokenKind::integer, "element", "an integer"));
     const DTypeInfo& info = dtype_info(kDType);
     const uint64_t all_ones = ~uint64_t{0} >> (64 - info.bits);
-    // As MLIR reads it: a signless type takes what its bits hold as either number, an unsigned one no sign.
+    // As MLIR reads it: a signless type takes what its bits hold as either number, an unsigned one
+    // no sign.
     const uint64_t largest_negative = info.is_signed ? all_ones / 2 + 1 : 0;
     if (value > (negative ? largest_negative : all_ones)) {
       throw lexer_.error_at(begin, fmt::format("element, got {}{}, expected a value of type {}",
@@ -129,8 +135,9 @@ class ElementReader {
     const bool hex = token.is(TokenKind::integer) && token.text.starts_with("0x");
     if (hex && !negative) {
       if (token.text.size() != 2 + 2 * sizeof(T)) {
-        throw lexer_.error_at(begin, fmt::format("element, got '{}', expected {} hexadecimal digits",
-                                                 token.text, 2 * sizeof(T)));
+        throw lexer_.error_at(
+            begin, fmt::format("element, got '{}', expected {} hexadecimal digits", token.text,
+                               2 * sizeof(T)));
       }
       const uint64_t bits = magnitude(token);
       T value;
@@ -172,9 +179,10 @@ class ListReader {
       read(axis + 1);
     }
     if (count != value_.dim(axis)) {
-      throw lexer_.error_at(begin, fmt::format("dense elements, got {} in a list, expected {} for {}",
-                                               count > value_.dim(axis) ? "more" : std::to_string(count),
-                                               value_.dim(axis), type_text(value_.type())));
+      throw lexer_.error_at(begin,
+                            fmt::format("dense elements, got {} in a list, expected {} for {}",
+                                        count > value_.dim(axis) ? "more" : std::to_string(count),
+                                        value_.dim(axis), type_text(value_.type())));
     }
     lexer_.expect(']', "dense elements");
   }
@@ -220,9 +228,10 @@ void read_hex(Lexer& lexer, Tensor& value) {
   const auto size = static_cast<size_t>(size_of(value.dtype()));
   const auto all = static_cast<size_t>(value.byte_size());
   if (digits.size() != 2 * all && digits.size() != 2 * size) {
-    throw lexer.error_at(token.offset, fmt::format("dense elements, got {} hexadecimal digits, "
-                                                   "expected {} for {}", digits.size(), 2 * all,
-                                                   type_text(value.type())));
+    throw lexer.error_at(token.offset,
+                         fmt::format("dense elements, got {} hexadecimal digits, "
+                                     "expected {} for {}",
+                                     digits.size(), 2 * all, type_text(value.type())));
   }
   auto* bytes = static_cast<uint8_t*>(value.raw());
   for (size_t i = 0; i < all; ++i) {
@@ -230,8 +239,9 @@ void read_hex(Lexer& lexer, Tensor& value) {
     const int high = hex_digit(digits[at]);
     const int low = hex_digit(digits[at + 1]);
     if (high < 0 || low < 0) {
-      throw lexer.error_at(token.offset + 3 + at, "dense elements, got another character, expected "
-                                                  "a hexadecimal digit");
+      throw lexer.error_at(token.offset + 3 + at,
+                           "dense elements, got another character, expected "
+                           "a hexadecimal digit");
     }
     bytes[i] = static_cast<uint8_t>(high * 16 + low);
   }
@@ -280,8 +290,8 @@ TensorType read_type(Lexer& lexer) {
     if (!__builtin_mul_overflow(type.shape.num_elements(), element_bytes, &bytes)) return type;
   } catch (const Error&) {  // reported below, with its place
   }
-  throw lexer.error_at(begin, fmt::format("tensor type, got {}, expected below 2^63 bytes",
-                                          type_text(type)));
+  throw lexer.error_at(
+      begin, fmt::format("tensor type, got {}, expected below 2^63 bytes", type_text(type)));
 }
 
 Tensor read_literal(Lexer& lexer) {

@@ -111,9 +111,9 @@ class Parser {
     scopes_.close();
     const std::vector<TensorType> returned = result_types(function);
     if (returned != results) {
-      throw lexer_.error_at(symbol.offset,
-                            fmt::format("@{}: types of results, got {} from return, expected {}",
-                                        name, to_string(returned), to_string(results)));
+      throw lexer_.error_at(
+          symbol.offset, fmt::format("@{}: types of results, got {} from return, expected {}", name,
+                                     to_string(returned), to_string(results)));
     }
     check_aliases(function, symbol);
   }
@@ -175,7 +175,8 @@ class Parser {
       if (lexer_.peek().is('}')) throw lexer_.unexpected(computation.name(), "a return before");
       parse_op(computation);
     }
-    if (!lexer_.peek().is('}')) throw lexer_.unexpected(computation.name(), "'}' behind the return");
+    if (!lexer_.peek().is('}'))
+      throw lexer_.unexpected(computation.name(), "'}' behind the return");
   }
 
   // %0:2 = "stablehlo.sort"(%a, %b) ({...}) {...} : (...) -> (...)
@@ -197,7 +198,8 @@ class Parser {
       dictionaries.push_back(read_dictionary(lexer_));
       lexer_.expect('>', "op");
     }
-    // Regions are read last: what stands behind them says of which types the instruction that owns them is.
+    // Regions are read last: what stands behind them says of which types the instruction that owns
+    // them is.
     std::optional<size_t> regions;
     if (lexer_.peek().is('(')) {
       regions = lexer_.position();
@@ -211,7 +213,8 @@ class Parser {
     Attrs attrs = read_attrs(lexer_, *opcode, name.offset, dictionaries);
     if (!operands.empty()) complete_window(attrs, operands[0].shape().rank());
     if (traits(*opcode).has(kTerminator)) {
-      if (!results.empty()) throw lexer_.error_at(name.offset, "return, got results, expected none");
+      if (!results.empty())
+        throw lexer_.error_at(name.offset, "return, got results, expected none");
       computation.set_results(operands);
       computation.terminator()->set_metadata(metadata);
     } else {
@@ -234,8 +237,8 @@ class Parser {
         const auto parsed =
             std::from_chars(count.text.data(), count.text.data() + count.text.size(), name.count);
         if (parsed.ec != std::errc() || name.count < 1) {
-          throw lexer_.error_at(count.offset, fmt::format("number of results, got {}, expected >= 1",
-                                                          count.text));
+          throw lexer_.error_at(
+              count.offset, fmt::format("number of results, got {}, expected >= 1", count.text));
         }
       }
       names.push_back(name);
@@ -260,7 +263,8 @@ class Parser {
     const std::vector<Value>* values = scopes_.find(name.text);
     if (values == nullptr) {
       throw lexer_.error_at(name.offset, fmt::format("operand, got {}, expected a name that is "
-                                                     "defined before", name.text));
+                                                     "defined before",
+                                                     name.text));
     }
     size_t index = 0;
     if (lexer_.peek().is(TokenKind::hash)) {
@@ -268,8 +272,9 @@ class Parser {
       const auto parsed = std::from_chars(number.data(), number.data() + number.size(), index);
       const bool whole = parsed.ec == std::errc() && parsed.ptr == number.data() + number.size();
       if (!whole || index >= values->size()) {
-        throw lexer_.error_at(name.offset, fmt::format("operand, got {}#{}, expected one of {} values",
-                                                       name.text, number, values->size()));
+        throw lexer_.error_at(
+            name.offset, fmt::format("operand, got {}#{}, expected one of {} values", name.text,
+                                     number, values->size()));
       }
     }
     return (*values)[index];
@@ -285,9 +290,9 @@ class Parser {
       types.push_back(read_type(lexer_));
     }
     if (types != types_of(operands)) {
-      throw lexer_.error_at(operands_begin, fmt::format("operand types, got {}, expected {}",
-                                                        to_string(types),
-                                                        to_string(types_of(operands))));
+      throw lexer_.error_at(operands_begin,
+                            fmt::format("operand types, got {}, expected {}", to_string(types),
+                                        to_string(types_of(operands))));
     }
     if (!lexer_.peek().is(TokenKind::arrow)) throw lexer_.unexpected("op", "'->'");
     return parse_function_results();
@@ -324,7 +329,8 @@ class Parser {
     lexer_.expect(':', "block");
   }
 
-  // loc("node"("file.cc":41:0)): the name is kept; a file's name would have to outlive every program.
+  // loc("node"("file.cc":41:0)): the name is kept; a file's name would have to outlive every
+  // program.
   Metadata parse_location() {
     Metadata metadata;
     if (!lexer_.accept_word("loc")) return metadata;
@@ -357,9 +363,9 @@ class Parser {
     }
     const auto declared = instruction.results();
     if (!std::ranges::equal(inferred, declared)) {
-      throw lexer_.error_at(name.offset, fmt::format("{}: result types, got {}, expected {}",
-                                                     instruction.opcode(), to_string(declared),
-                                                     to_string(inferred)));
+      throw lexer_.error_at(
+          name.offset, fmt::format("{}: result types, got {}, expected {}", instruction.opcode(),
+                                   to_string(declared), to_string(inferred)));
     }
     if (instruction.is(Opcode::call)) calls_.emplace_back(&instruction, name);
   }
@@ -396,8 +402,9 @@ class Parser {
     }
     // A result without a name is unused; but MLIR wants names for all or none.
     if (next == instruction.num_results() || names.empty()) return;
-    throw lexer_.error_at(op.offset, fmt::format("names of results, got another number, expected {}",
-                                                 instruction.num_results()));
+    throw lexer_.error_at(op.offset,
+                          fmt::format("names of results, got another number, expected {}",
+                                      instruction.num_results()));
   }
 
   Lexer lexer_;

@@ -65,14 +65,14 @@ class AttrWriter {
     required(name, Tensor::of<int64_t>(shape, flat));
   }
   void convolution(std::string_view name, const ConvolutionAttrs& a) {
-    entries.push_back(fmt::format(
-        "{} = #stablehlo.conv<[{}]x[{}]->[{}]>", name,
-        axis_order('b', a.input_batch_dimension, 'f', a.input_feature_dimension,
-                   a.input_spatial_dimensions),
-        axis_order('i', a.kernel_input_feature_dimension, 'o', a.kernel_output_feature_dimension,
-                   a.kernel_spatial_dimensions),
-        axis_order('b', a.output_batch_dimension, 'f', a.output_feature_dimension,
-                   a.output_spatial_dimensions)));
+    entries.push_back(
+        fmt::format("{} = #stablehlo.conv<[{}]x[{}]->[{}]>", name,
+                    axis_order('b', a.input_batch_dimension, 'f', a.input_feature_dimension,
+                               a.input_spatial_dimensions),
+                    axis_order('i', a.kernel_input_feature_dimension, 'o',
+                               a.kernel_output_feature_dimension, a.kernel_spatial_dimensions),
+                    axis_order('b', a.output_batch_dimension, 'f', a.output_feature_dimension,
+                               a.output_spatial_dimensions)));
   }
 
   std::vector<std::string> entries;
@@ -95,7 +95,7 @@ class AttrWriter {
     return literal_text(field, max_literal_elements_);
   }
   template <class E>
-    requires std::is_enum_v<E>
+  requires std::is_enum_v<E>
   static std::string value(E field) {
     return fmt::format("#stablehlo<{} {}>", EnumNames<E>::kind,
                        EnumNames<E>::names[static_cast<size_t>(field)]);
@@ -135,8 +135,9 @@ const Computation& function_around(const Computation& computation) {
   return *root;
 }
 
-// The name of each value of a function, nested regions included: %arg0 for parameters, %0 for others, %0#1 for one of
-// several results. No name is given twice in a function, so regions need no scopes to be read.
+// The name of each value of a function, nested regions included: %arg0 for parameters, %0 for
+// others, %0#1 for one of several results. No name is given twice in a function, so regions need no
+// scopes to be read.
 class Names {
  public:
   explicit Names(const Computation& inside) { name(function_around(inside)); }
@@ -144,7 +145,8 @@ class Names {
   const std::string& of(const Instruction* instruction) const { return names_.at(instruction); }
   std::string of(Value value) const {
     const auto found = names_.find(value.def);
-    if (found == names_.end()) return "%<outside>";  // a broken module is printed, too, to be looked at
+    if (found == names_.end())
+      return "%<outside>";  // a broken module is printed, too, to be looked at
     if (value.def->num_results() == 1) return found->second;
     return fmt::format("{}#{}", found->second, value.index);
   }
@@ -219,7 +221,8 @@ class Printer {
     append("\"{}.{}\"({})", dialect_of(instruction), instruction.opcode(), join(operands));
     print_regions(instruction, indent);
     print_attributes(instruction);
-    append(" : {} -> {}", type_list(types, true), type_list(texts_of(instruction.results()), false));
+    append(" : {} -> {}", type_list(types, true),
+           type_list(texts_of(instruction.results()), false));
     print_location(instruction);
     out_ += '\n';
   }

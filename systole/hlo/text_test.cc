@@ -219,7 +219,7 @@ TEST(Text, TruncationIsAnError) {
 TEST(Text, GarbledTextIsReadOrRefused) {
   RandomStream random(7);
   constexpr std::string_view kBytes = "<>(){}[]:,=-#%@^!\"\\0123456789xabf. \n\t\xff";
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::string text(kProgram);
     for (uint64_t i = 1 + random.next_below(3); i > 0; --i) {
       text[random.next_below(text.size())] = kBytes[random.next_below(kBytes.size())];
@@ -240,7 +240,8 @@ TEST(Text, EveryDTypeSurvivesARoundTrip) {
       // Any bits, within those that the element type has.
       RandomStream random(static_cast<uint64_t>(i));
       auto* bytes = static_cast<uint8_t*>(value.raw());
-      for (int64_t k = 0; k < value.byte_size(); ++k) bytes[k] = static_cast<uint8_t>(random.next_u32());
+      for (int64_t k = 0; k < value.byte_size(); ++k)
+        bytes[k] = static_cast<uint8_t>(random.next_u32());
       if (dtype == DType::pred) value = value.cast(DType::u8).cast(DType::pred);
       if (dtype_info(dtype).bits == 4) value = value.cast(DType::s8).cast(dtype);
       main.set_results({Builder(main).constant(value)});
@@ -254,8 +255,9 @@ TEST(Text, EveryDTypeSurvivesARoundTrip) {
 
 TEST(Text, ExtremeFloatsSurviveARoundTrip) {
   using Limits = std::numeric_limits<float>;
-  const std::vector<float> values = {Limits::max(), Limits::min(), Limits::denorm_min(), -0.0F,
-                                     1.0F / 3, 16777217.0F, 1e-45F, 3.4e38F, 8388609.5F};
+  const std::vector<float> values = {Limits::max(), Limits::min(), Limits::denorm_min(),
+                                     -0.0F,         1.0F / 3,      16777217.0F,
+                                     1e-45F,        3.4e38F,       8388609.5F};
   Module module;
   Computation& main = module.add_function("main");
   main.set_results({Builder(main).constant(Tensor::of<float>({9}, values))});
@@ -276,7 +278,8 @@ TEST(Text, LocationsCarryNames) {
   Computation& main = module.add_function("main");
   Builder builder(main);
   builder.set_metadata({.name = "dense/\"MatMul\"\\", .where = {}});
-  main.set_results({builder.add(main.add_parameter({DType::f32, {2}}), main.parameter(0))});
+  const Value x = main.add_parameter({DType::f32, {2}});
+  main.set_results({builder.add(x, x)});
   const std::string text = print(module, {.locations = true});
   EXPECT_NE(text.find("loc(\"dense/\\22MatMul\\22\\\\\")"), std::string::npos) << text;
   const std::unique_ptr<Module> again = parse(text);
@@ -295,7 +298,8 @@ TEST(Text, LocationsCarryNames) {
 TEST(Text, OneInstructionIsPrintedWithTheNamesOfItsFunction) {
   const std::unique_ptr<Module> module = parse(kProgram);
   const Instruction& iota = *module->entry().instructions()[7];
-  EXPECT_EQ(print(iota), "%2 = \"stablehlo.iota\"() {iota_dimension = 1 : i64} : () -> tensor<2x3xi32>");
+  EXPECT_EQ(print(iota),
+            "%2 = \"stablehlo.iota\"() {iota_dimension = 1 : i64} : () -> tensor<2x3xi32>");
   const Computation& region = module->entry().results()[1].def->region();
   EXPECT_EQ(print(region).substr(0, 38), "^bb0(%arg23: tensor<4xf32>, %arg24: te");
 }
@@ -362,7 +366,7 @@ const BadText kBad[] = {
     {"operand_types", "%0 = \"stablehlo.abs\"(%a) : (tensor<3xf32>) -> tensor<3xf32>",
      "2:21: operand types, got (f32[3]), expected (f32[2])"},
     {"result_types", "%0 = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<3xf32>",
-     "2:6: abs: result types, got (f32[3]), expected (f32[2])"},
+     "2:6: abs: declared result types, got (f32[3]), expected (f32[2])"},
     {"inference", "%0 = \"stablehlo.popcnt\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:6: popcnt: element type, got f32"},
     {"too_few_operands", "%0 = \"stablehlo.add\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
@@ -371,7 +375,7 @@ const BadText kBad[] = {
      "2:6: transpose: attributes, got no 'permutation', expected one"},
     {"unknown_attribute",
      "%0 = \"stablehlo.abs\"(%a) {speed = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>",
-     "2:27: abs: attributes, got 'speed', expected none of that name"},
+     "2:35: abs: attributes, got 'speed', expected none of that name"},
     {"attribute_twice",
      "%0 = \"stablehlo.reverse\"(%a) {dimensions = array<i64>, dimensions = array<i64>} : "
      "(tensor<2xf32>) -> tensor<2xf32>",
@@ -386,55 +390,57 @@ const BadText kBad[] = {
     {"enum_kind",
      "%0 = \"stablehlo.compare\"(%a, %a) {comparison_direction = #stablehlo<precision HIGH>} : "
      "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>",
-     "2:58: compare: comparison_direction, got '#stablehlo', expected #stablehlo<comparison_direction"},
+     "2:58: compare: comparison_direction, got '#stablehlo', expected "
+     "#stablehlo<comparison_direction"},
     {"structure_name",
      "%0 = \"stablehlo.dot_general\"(%a, %a) {dot_dimension_numbers = #stablehlo.gather<>} : "
      "(tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>",
-     "2:64: dot_general: dot_dimension_numbers, got '#stablehlo.gather', expected #stablehlo.dot"},
+     "2:63: dot_general: dot_dimension_numbers, got '#stablehlo.gather', expected #stablehlo.dot"},
     {"structure_field",
      "%0 = \"stablehlo.dot_general\"(%a, %a) {dot_dimension_numbers = #stablehlo.dot<lhs = [0]>} : "
      "(tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>",
-     "2:79: dot_general: dot_dimension_numbers: attributes, got 'lhs'"},
+     "2:84: dot_general: dot_dimension_numbers: attributes, got 'lhs'"},
     {"conv_letters",
      "%0 = \"stablehlo.convolution\"(%a, %a) {dimension_numbers = #stablehlo.conv<[b, 1, f]x[0, i, "
      "o]->[b, 0, f]>, feature_group_count = 1, batch_group_count = 1} : (tensor<2xf32>, "
      "tensor<2xf32>) -> tensor<2xf32>",
-     "2:76: convolution: dimension_numbers, got no '0', expected b, f and 0, 1..."},
+     "2:75: convolution: dimension_numbers, got no '0', expected b, f and 0, 1..."},
     {"dynamic", "%0 = \"stablehlo.abs\"(%a) : (tensor<?xf32>) -> tensor<?xf32>",
-     "2:35: tensor type, got a dynamic size"},
+     "2:36: tensor type, got a dynamic size"},
     {"element_type", "%0 = \"stablehlo.abs\"(%a) : (tensor<2xf33>) -> tensor<2xf33>",
-     "2:37: element type, got 'f33', expected one such as f32"},
+     "2:38: element type, got 'f33', expected one such as f32"},
     {"huge_type", "%0 = \"stablehlo.abs\"(%a) : (tensor<9223372036854775807x2xf32>) -> tensor<f32>",
-     "2:34: tensor type, got tensor<9223372036854775807x2xf32>, expected below 2^63 bytes"},
+     "2:35: tensor type, got tensor<9223372036854775807x2xf32>, expected below 2^63 bytes"},
     {"huge_size", "%0 = \"stablehlo.abs\"(%a) : (tensor<9223372036854775808xf32>) -> tensor<f32>",
-     "2:35: tensor type, got '9223372036854775808', expected a size below 2^63"},
+     "2:36: tensor type, got '9223372036854775808', expected a size below 2^63"},
     {"huge_constant", kConstant + "dense<0> : tensor<4294967297xi8>} : () -> tensor<f32>",
-     "2:48: constant, got 4294967297 bytes, expected at most 4294967296"},
+     "2:49: constant, got 4294967297 bytes, expected at most 4294967296"},
     {"too_few_elements", constant("dense<[1.0]> : tensor<2xf32>"),
-     "2:43: dense elements, got 1 in a list, expected 2 for tensor<2xf32>"},
+     "2:44: dense elements, got 1 in a list, expected 2 for tensor<2xf32>"},
     {"too_many_elements", constant("dense<[1.0, 2.0, 3.0]> : tensor<2xf32>"),
-     "2:43: dense elements, got more in a list, expected 2 for tensor<2xf32>"},
+     "2:44: dense elements, got more in a list, expected 2 for tensor<2xf32>"},
     {"no_list", constant("dense<[[1.0], 2.0]> : tensor<2x1xf32>"),
-     "2:51: dense elements, got '2.0', expected '['"},
-    {"no_elements", constant("dense<> : tensor<2xf32>"), "2:43: dense elements, got '>'"},
-    {"hex_digits", constant("dense<\"0x0G000000\"> : tensor<2xf32>"), "dense elements"},
+     "2:52: dense elements, got '2.0', expected '['"},
+    {"no_elements", constant("dense<> : tensor<2xf32>"), "2:44: dense elements, got '>'"},
+    {"hex_digits", constant("dense<\"0x0G000000\"> : tensor<2xf32>"),
+     "2:47: dense elements, got another character, expected a hexadecimal digit"},
     {"hex_count", constant("dense<\"0x000000\"> : tensor<2xf32>"),
-     "2:43: dense elements, got 6 hexadecimal digits, expected 16"},
+     "2:44: dense elements, got 6 hexadecimal digits, expected 16"},
     {"hex_float_width", constant("dense<0x7FC0> : tensor<2xf32>"),
-     "2:43: element, got '0x7FC0', expected 8 hexadecimal digits"},
+     "2:44: element, got '0x7FC0', expected 8 hexadecimal digits"},
     {"integer_range", constant("dense<[256, 0]> : tensor<2xi8>"),
-     "2:44: element, got 256, expected a value of type i8"},
+     "2:45: element, got 256, expected a value of type i8"},
     {"negative_range", constant("dense<-129> : tensor<2xi8>"),
-     "2:43: element, got -129, expected a value of type i8"},
+     "2:44: element, got -129, expected a value of type i8"},
     {"negative_unsigned", constant("dense<-1> : tensor<2xui8>"),
-     "2:43: element, got -1, expected a value of type ui8"},
+     "2:44: element, got -1, expected a value of type ui8"},
     {"integer_width", constant("dense<18446744073709551616> : tensor<2xi64>"),
-     "2:43: integer, got '18446744073709551616'"},
-    {"pred_element", constant("dense<2> : tensor<2xi1>"), "2:43: element, got '2', expected true"},
+     "2:44: integer, got '18446744073709551616'"},
+    {"pred_element", constant("dense<2> : tensor<2xi1>"), "2:44: element, got '2', expected true"},
     {"float_element", constant("dense<x> : tensor<2xf32>"),
-     "2:43: element, got 'x', expected a floating-point number"},
+     "2:44: element, got 'x', expected a floating-point number"},
     {"complex_element", constant("dense<(1.0)> : tensor<2xcomplex<f32>>"),
-     "2:47: complex element, got ')', expected ','"},
+     "2:48: complex element, got ')', expected ','"},
     {"open_string", "%0 = \"stablehlo.abs", "2:6: string, got no end"},
     {"bad_byte", "%0 = `", "2:6: character, got byte 0x60, expected a token"},
     {"empty_name", "% = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
@@ -448,23 +454,26 @@ const BadText kBad[] = {
      "\"func.return\"(%a) : (tensor<2xf32>) -> ()\n%0 = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> "
      "tensor<2xf32>",
      "3:1: main, got '%0', expected '}' behind the return"},
-    {"return_types", "\"func.return\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> ()\n}\n"
-                     "func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {",
+    {"return_types",
+     "\"func.return\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> ()\n}\n"
+     "func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {",
      "1:11: @main: types of results, got (f32[2], f32[2]) from return, expected (f32[2])"},
     {"unknown_callee", "%0 = \"func.call\"(%a) {callee = @g} : (tensor<2xf32>) -> tensor<2xf32>",
      "2:6: call: callee, got @g, expected a function"},
     {"callee_types",
-     "%0 = \"func.call\"(%a) {callee = @g} : (tensor<2xf32>) -> tensor<2xf32>\n\"func.return\"(%a) : "
+     "%0 = \"func.call\"(%a) {callee = @g} : (tensor<2xf32>) -> tensor<2xf32>\n\"func.return\"(%a) "
+     ": "
      "(tensor<2xf32>) -> ()\n}\nfunc.func @g() -> tensor<2xf32> {\n" +
-         constant("dense<0.0> : tensor<2xf32>") + "\n\"func.return\"(%0) : (tensor<2xf32>) -> ()\n}\n"
+         constant("dense<0.0> : tensor<2xf32>") +
+         "\n\"func.return\"(%0) : (tensor<2xf32>) -> ()\n}\n"
          "func.func @h(%a: tensor<2xf32>) -> tensor<2xf32> {",
      "2:6: call: operand types, got (f32[2]), expected ()"},
     {"function_twice",
      "\"func.return\"(%a) : (tensor<2xf32>) -> ()\n}\nfunc.func @main(%a: tensor<2xf32>) -> "
      "tensor<2xf32> {",
      "4:11: function, got @main again, expected a new name"},
-    {"alias",
-     "\"func.return\"(%a) : (tensor<2xf32>) -> ()\n}\n} ", "4:1: module, got '}', expected 'func.func'"},
+    {"alias", "\"func.return\"(%a) : (tensor<2xf32>) -> ()\n}\n} ",
+     "4:1: module, got '}', expected 'func.func'"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Text, TextError, ::testing::ValuesIn(kBad),
@@ -478,7 +487,7 @@ TEST(Text, AliasesAreChecked) {
   EXPECT_EQ(parse(text("0 : i32"))->aliases, (std::vector<Module::Alias>{{0, 0}}));
   EXPECT_NE(error_of(text("1 : i32")).find("1:11: tf.aliasing_output, got 1"), std::string::npos);
   EXPECT_NE(error_of(text("-1 : i32")).find("1:33: tf.aliasing_output"), std::string::npos);
-  EXPECT_NE(error_of(text("true")).find("1:34: tf.aliasing_output"), std::string::npos);
+  EXPECT_NE(error_of(text("true")).find("1:55: tf.aliasing_output"), std::string::npos);
 }
 
 TEST(Text, NestingIsBounded) {
@@ -494,8 +503,9 @@ TEST(Text, NestingIsBounded) {
   std::string close;
   for (int i = 0; i < 70; ++i) {
     deep += "\"stablehlo.if\"(%p) ({";
-    close += "\"stablehlo.return\"() : () -> ()}, {\"stablehlo.return\"() : () -> ()}) : "
-             "(tensor<i1>) -> ()\n";
+    close +=
+        "\"stablehlo.return\"() : () -> ()}, {\"stablehlo.return\"() : () -> ()}) : "
+        "(tensor<i1>) -> ()\n";
   }
   const std::string error = error_of("func.func @main(%p: tensor<i1>) {\n" + deep + close +
                                      "\"func.return\"() : () -> ()\n}");

@@ -114,6 +114,7 @@ TEST(MemoryFileSystemTest, ReadsFailToo) {
 TEST(MemoryFileSystemTest, FromManyThreads) {
   MemoryFileSystem fs;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&fs, i] {
       for (int j = 0; j < 50; ++j) {

@@ -40,9 +40,9 @@ std::string written(const Tensor& tensor) {
 }
 
 // A string with the zeros in it.
-template <size_t n>
-std::string bytes(const char (&text)[n]) {
-  return {text, n - 1};
+template <size_t Size>
+std::string bytes(const char (&text)[Size]) {
+  return {text, Size - 1};
 }
 
 // The data below are what numpy.save writes.

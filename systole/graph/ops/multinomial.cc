@@ -25,8 +25,8 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{output_dtype, {logits.shape[0], n}}};
 }
 
-// -log(-log(u)): with u from 32 bits kept as a float, -log1p(-u) has all its precision where it is small, which decides
-// the largest values.
+// -log(-log(u)): with u from 32 bits kept as a float, -log1p(-u) has all its precision where it is
+// small, which decides the largest values.
 hlo::Value gumbel(LowerContext& c, const TensorType& type) {
   hlo::Builder& b = c.b;
   const bool wide = type.dtype == DType::f64;
@@ -38,7 +38,8 @@ hlo::Value gumbel(LowerContext& c, const TensorType& type) {
   return b.negate(b.unary(hlo::Opcode::log, exponential));
 }
 
-// The first class of the largest logit + noise. Source: Maddison et al., "A* sampling", NIPS 2014, section 2.
+// The first class of the largest logit + noise. Source: Maddison et al., "A* sampling", NIPS 2014,
+// section 2.
 std::vector<hlo::Value> lower(LowerContext& c) {
   hlo::Builder& b = c.b;
   const DType dtype = computing_dtype(c.input(0).dtype());
@@ -47,7 +48,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape shape = {logits.shape()[0], n, logits.shape()[1]};
   const hlo::Value noisy =
       b.add(b.broadcast_in_dim(logits, shape, {0, 2}), gumbel(c, {dtype, shape}));
-  const hlo::Value largest = b.broadcast_in_dim(b.reduce(noisy, hlo::Opcode::maximum, {2}), shape, {0, 1});
+  const hlo::Value largest =
+      b.broadcast_in_dim(b.reduce(noisy, hlo::Opcode::maximum, {2}), shape, {0, 1});
   const hlo::Value is_largest = b.compare(noisy, largest, hlo::ComparisonDirection::eq);
   const TensorType index_type{c.attr<DType>("output_dtype"), shape};
   const hlo::Value last = b.splat(index_type, static_cast<double>(shape[2] - 1));

@@ -9,8 +9,8 @@
 namespace systole {
 namespace {
 
-// Uniform in (0, 1] with 24 or 53 random bits, from words of 32 or 64: the logarithm is finite and its tail the longest
-// that the format has.
+// Uniform in (0, 1] with 24 or 53 random bits, from words of 32 or 64: the logarithm is finite and
+// its tail the longest that the format has.
 hlo::Value uniform_above_zero(hlo::Builder& b, hlo::Value words, DType dtype) {
   const int bits = dtype == DType::f64 ? 53 : 24;
   const auto drop = static_cast<double>(dtype_info(words.dtype()).bits - bits);
@@ -20,15 +20,17 @@ hlo::Value uniform_above_zero(hlo::Builder& b, hlo::Value words, DType dtype) {
   return affine(b, b.convert(kept, dtype), ulp, ulp);
 }
 
-// Two uniform numbers give two normal ones. Source: Box and Muller, "A note on the generation of random normal
-// deviates", 1958.
+// Two uniform numbers give two normal ones. Source: Box and Muller, "A note on the generation of
+// random normal deviates", 1958.
 hlo::Value standard_normal(LowerContext& c, DType dtype, int64_t count) {
   hlo::Builder& b = c.b;
   const int64_t half = (count + 1) / 2;
   const DType word = dtype == DType::f64 ? DType::u64 : DType::u32;
   const hlo::Value words = random_bits(c, word, {2, half});
   const hlo::Value uniform = uniform_above_zero(b, words, dtype);
-  const auto row = [&](int64_t i) { return b.reshape(b.slice(uniform, {i, 0}, {i + 1, half}), {half}); };
+  const auto row = [&](int64_t i) {
+    return b.reshape(b.slice(uniform, {i, 0}, {i + 1, half}), {half});
+  };
   const hlo::Value squared = affine(b, b.unary(hlo::Opcode::log, row(0)), -2, 0);
   const hlo::Value radius = b.unary(hlo::Opcode::sqrt, squared);
   const hlo::Value angle = affine(b, row(1), 2 * std::numbers::pi, 0);
@@ -47,8 +49,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }  // namespace
 
 Output random_normal(const ShapeInput& shape, const RandomNormalOptions& options) {
-  return random_with_moments("RandomStandardNormal", shape,
-                             {options.mean, options.stddev, options.dtype, options.seed, options.name});
+  return random_with_moments(
+      "RandomStandardNormal", shape,
+      {options.mean, options.stddev, options.dtype, options.seed, options.name});
 }
 
 namespace ops {

@@ -19,7 +19,8 @@ Output uniform_floats(const ShapeInput& shape, const RandomUniformOptions& optio
   const CompositionScope scope(shape.input(), options.name, "random_uniform");
   const Output low = options.minval.resolve(options.dtype);
   const Output high = maxval.resolve(options.dtype);
-  const Output unit = add_random("RandomUniform", shape, options.dtype, options.seed, "RandomUniform");
+  const Output unit =
+      add_random("RandomUniform", shape, options.dtype, options.seed, "RandomUniform");
   const Output value = add(multiply(unit, subtract(high, low)), low);
   // Rounding may give the upper bound itself.
   return where(less(value, high), value, low, scope.result());
@@ -44,7 +45,8 @@ Output uniform_integers(const ShapeInput& shape, const RandomUniformOptions& opt
 }  // namespace
 
 Output random_uniform(const ShapeInput& shape, const RandomUniformOptions& options) {
-  return is_integer(options.dtype) ? uniform_integers(shape, options) : uniform_floats(shape, options);
+  return is_integer(options.dtype) ? uniform_integers(shape, options)
+                                   : uniform_floats(shape, options);
 }
 
 namespace ops {

@@ -23,7 +23,8 @@ hlo::Value scaled(hlo::Builder& b, hlo::Value bits, hlo::Value range) {
   const auto shift = [&](hlo::Value v) {
     return b.binary(hlo::Opcode::shift_right_logical, v, b.splat_like(v, 32));
   };
-  const hlo::Value low_mask = b.broadcast(b.constant(Tensor::scalar(uint64_t{0xffffffffU})), bits.shape());
+  const hlo::Value low_mask =
+      b.broadcast(b.constant(Tensor::scalar(uint64_t{0xffffffffU})), bits.shape());
   const hlo::Value low = b.multiply(b.binary(hlo::Opcode::and_, bits, low_mask), range);
   return shift(b.add(b.multiply(shift(bits), range), shift(low)));
 }

@@ -8,12 +8,13 @@
 namespace systole {
 namespace {
 
-// The inverse error function near 0, as x * p(-log(1 - x^2) - centre): |x| < 0.9966 in f32, 0.999 in f64; here |x| is at
-// most erf(sqrt(2)) = 0.9545. Source: Giles, "Approximating the erfinv function", GPU Computing Gems 2, 2011.
+// The inverse error function near 0, as x * p(-log(1 - x^2) - centre): |x| < 0.9966 in f32, 0.999
+// in f64; here |x| is at most erf(sqrt(2)) = 0.9545. Source: Giles, "Approximating the erfinv
+// function", GPU Computing Gems 2, 2011.
 constexpr double kCentreF32 = 2.5;
 constexpr double kPolynomialF32[] = {
-    2.81022636e-08,  3.43273939e-07, -3.5233877e-06,  -4.39150654e-06, 0.00021858087,
-    -0.00125372503, -0.00417768164, 0.246640727,     1.50140941,
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+    -0.00125372503, -0.00417768164, 0.246640727,    1.50140941,
 };
 constexpr double kCentreF64 = 3.125;
 constexpr double kPolynomialF64[] = {
@@ -29,8 +30,8 @@ constexpr double kPolynomialF64[] = {
 
 hlo::Value inverse_erf(hlo::Builder& b, hlo::Value x) {
   const bool wide = x.dtype() == DType::f64;
-  const std::span<const double> polynomial = wide ? std::span<const double>(kPolynomialF64)
-                                                  : std::span<const double>(kPolynomialF32);
+  const std::span<const double> polynomial =
+      wide ? std::span<const double>(kPolynomialF64) : std::span<const double>(kPolynomialF32);
   const hlo::Value minus_square = b.negate(b.multiply(x, x));
   const hlo::Value w = affine(b, b.unary(hlo::Opcode::log_plus_one, minus_square), -1,
                               wide ? -kCentreF64 : -kCentreF32);
@@ -61,8 +62,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }  // namespace
 
 Output truncated_normal(const ShapeInput& shape, const TruncatedNormalOptions& options) {
-  return random_with_moments("TruncatedNormal", shape,
-                             {options.mean, options.stddev, options.dtype, options.seed, options.name});
+  return random_with_moments(
+      "TruncatedNormal", shape,
+      {options.mean, options.stddev, options.dtype, options.seed, options.name});
 }
 
 namespace ops {

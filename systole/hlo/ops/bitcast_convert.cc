@@ -10,8 +10,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& result = context.declared_type();
   if (is_complex(operand.dtype) != is_complex(result.dtype)) {  // C2
-    throw invalid_argument("bitcast_convert: element types, got {} to {}, expected both complex or none",
-                           operand.dtype, result.dtype);
+    throw invalid_argument(
+        "bitcast_convert: element types, got {} to {}, expected both complex or none",
+        operand.dtype, result.dtype);
   }
   const int from_bits = dtype_info(operand.dtype).bits;
   const int to_bits = dtype_info(result.dtype).bits;
@@ -22,8 +23,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   Dims expected = wide.shape.dims();
   if (ratio > 1) expected.push_back(ratio);
   if (narrow.shape.dims() != expected) {
-    throw invalid_argument("bitcast_convert: types, got {} to {}, expected shape {} for {}", operand,
-                           result, to_string(expected), narrow.dtype);
+    throw invalid_argument("bitcast_convert: types, got {} to {}, expected shape {} for {}",
+                           operand, result, to_string(expected), narrow.dtype);
   }
   return {result};
 }
@@ -59,8 +60,8 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
   // Elements of less than a byte take a whole one in memory.
-  const bool whole_bytes = operand.byte_size() == result.byte_size() &&
-                           dtype_info(operand.dtype()).bits >= 8;
+  const bool whole_bytes =
+      operand.byte_size() == result.byte_size() && dtype_info(operand.dtype()).bits >= 8;
   if (whole_bytes) {
     std::memcpy(result.raw(), operand.raw(), static_cast<size_t>(result.byte_size()));
   } else {

@@ -54,11 +54,11 @@ void check_groups(const ConvolutionAttrs& attrs, const Shape& lhs, const Shape& 
   const int64_t features = lhs[static_cast<int>(attrs.input_feature_dimension)];
   const int64_t outputs = rhs[static_cast<int>(attrs.kernel_output_feature_dimension)];
   const int64_t inputs = rhs[static_cast<int>(attrs.kernel_input_feature_dimension)];
-  check_divides("batch", batch, "batch_group_count", batch_groups);                     // C10
-  check_divides("input features", features, "feature_group_count", feature_groups);     // C11
-  check_divides("output features", outputs, "batch_group_count", batch_groups);         // C15
-  check_divides("output features", outputs, "feature_group_count", feature_groups);     // C16
-  if (inputs != features / feature_groups) {                                            // C14
+  check_divides("batch", batch, "batch_group_count", batch_groups);                  // C10
+  check_divides("input features", features, "feature_group_count", feature_groups);  // C11
+  check_divides("output features", outputs, "batch_group_count", batch_groups);      // C15
+  check_divides("output features", outputs, "feature_group_count", feature_groups);  // C16
+  if (inputs != features / feature_groups) {                                         // C14
     throw invalid_argument("convolution: kernel input features, got {}, expected {} of {} groups",
                            inputs, features / feature_groups, feature_groups);
   }
@@ -114,8 +114,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{declared_product_dtype(context, lhs.dtype), Shape(std::move(dims))}};
 }
 
-// The operands and the result with their axes in one order, in the dtype that sums are kept in: images are
-// [batch, spatial..., feature] with padding and holes filled in, kernels [spatial..., input feature, output feature].
+// The operands and the result with their axes in one order, in the dtype that sums are kept in:
+// images are [batch, spatial..., feature] with padding and holes filled in, kernels [spatial...,
+// input feature, output feature].
 struct Canonical {
   Tensor images;
   Tensor kernel;
@@ -128,8 +129,9 @@ struct Canonical {
 Canonical canonicalize(const ConvolutionAttrs& attrs, std::span<const Tensor> operands,
                        const TensorType& type) {
   const DType wide = accumulation_dtype(operands[0].dtype(), type.dtype);
-  const Dims image_axes = concat(concat({attrs.input_batch_dimension}, attrs.input_spatial_dimensions),
-                                 {attrs.input_feature_dimension});
+  const Dims image_axes =
+      concat(concat({attrs.input_batch_dimension}, attrs.input_spatial_dimensions),
+             {attrs.input_feature_dimension});
   const Dims kernel_axes =
       concat(attrs.kernel_spatial_dimensions,
              {attrs.kernel_input_feature_dimension, attrs.kernel_output_feature_dimension});
@@ -153,7 +155,8 @@ Canonical canonicalize(const ConvolutionAttrs& attrs, std::span<const Tensor> op
   return c;
 }
 
-// What one output position sees, as a row for each of an image's output positions: [positions, window].
+// What one output position sees, as a row for each of an image's output positions: [positions,
+// window].
 Tensor patches(const Canonical& c, int64_t image, int64_t first_feature) {
   Dims counts = c.result.dims();
   counts.front() = 1;
@@ -187,8 +190,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
   const int64_t all_features = c.result[c.result.rank() - 1];
   const int64_t features = all_features / groups;
   const int64_t positions = c.result.num_elements() / (batch * all_features);
-  const Tensor kernel =
-      c.kernel.reshape({c.kernel.num_elements() / all_features, all_features});
+  const Tensor kernel = c.kernel.reshape({c.kernel.num_elements() / all_features, all_features});
   Tensor result(instruction.dtype(), c.result);
   for (int64_t group = 0; group < groups; ++group) {
     const Tensor group_kernel = columns(kernel, group * features, features);
@@ -197,9 +199,8 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     for (int64_t image = 0; image < batch; ++image) {
       const Tensor product = matmul(patches(c, first_image + image, first_feature), group_kernel)
                                  .cast(instruction.dtype());
-      const StridedView to{
-          .offset = image * positions * all_features + group * features,
-          .strides = {all_features, 1}};
+      const StridedView to{.offset = image * positions * all_features + group * features,
+                           .strides = {all_features, 1}};
       copy_strided(result, to, product, view_of(product.shape()), product.shape().dims());
     }
   }

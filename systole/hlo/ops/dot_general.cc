@@ -23,9 +23,9 @@ void check_operand_axes(const InferContext& context, int operand, std::string_vi
   const int rank = context.operand(operand).shape.rank();
   const auto name = [side](std::string_view what) { return fmt::format("{}_{}", side, what); };
   check_unique(opcode, name("batching and contracting dimensions"),
-               concat(batching, contracting));                             // C3, C4
-  check_axes(opcode, name("batching_dimensions"), batching, rank);         // C5, C7
-  check_axes(opcode, name("contracting_dimensions"), contracting, rank);   // C6, C8
+               concat(batching, contracting));                            // C3, C4
+  check_axes(opcode, name("batching_dimensions"), batching, rank);        // C5, C7
+  check_axes(opcode, name("contracting_dimensions"), contracting, rank);  // C6, C8
 }
 
 Dims sizes_of(const Shape& shape, const Dims& axes) {
@@ -38,8 +38,8 @@ Dims free_axes(const Shape& shape, const Dims& batching, const Dims& contracting
   return other_axes(shape.rank(), concat(batching, contracting));
 }
 
-// The element type of the result may be declared (what XLA calls the preferred one): products of bf16 are then kept
-// as f32, of s8 as s32. Without a declaration it is the operands'.
+// The element type of the result may be declared (what XLA calls the preferred one): products of
+// bf16 are then kept as f32, of s8 as s32. Without a declaration it is the operands'.
 std::vector<TensorType> infer(const InferContext& context) {
   const DotAttrs& attrs = context.get<DotAttrs>();
   const TensorType& lhs = context.operand(0);
@@ -55,15 +55,15 @@ std::vector<TensorType> infer(const InferContext& context) {
   check_equal_sizes(context, "batching", attrs.lhs_batching_dimensions,
                     attrs.rhs_batching_dimensions);  // C9
   check_equal_sizes(context, "contracting", attrs.lhs_contracting_dimensions,
-                    attrs.rhs_contracting_dimensions);      // C10
+                    attrs.rhs_contracting_dimensions);       // C10
   check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C13
   const Dims lhs_free =
       free_axes(lhs.shape, attrs.lhs_batching_dimensions, attrs.lhs_contracting_dimensions);
   const Dims rhs_free =
       free_axes(rhs.shape, attrs.rhs_batching_dimensions, attrs.rhs_contracting_dimensions);
-  const Dims dims = concat(concat(sizes_of(lhs.shape, attrs.lhs_batching_dimensions),
-                                  sizes_of(lhs.shape, lhs_free)),
-                           sizes_of(rhs.shape, rhs_free));  // C12
+  const Dims dims = concat(
+      concat(sizes_of(lhs.shape, attrs.lhs_batching_dimensions), sizes_of(lhs.shape, lhs_free)),
+      sizes_of(rhs.shape, rhs_free));  // C12
   return {{declared_product_dtype(context, lhs.dtype), Shape(dims)}};
 }
 
@@ -73,8 +73,8 @@ int64_t product(const Dims& sizes) { return Shape(sizes).num_elements(); }
 Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& c) {
   const Shape& shape = operand.shape();
   return permuted(operand, concat(concat(a, b), c))
-      .reshape({product(sizes_of(shape, a)), product(sizes_of(shape, b)),
-                product(sizes_of(shape, c))});
+      .reshape(
+          {product(sizes_of(shape, a)), product(sizes_of(shape, b)), product(sizes_of(shape, c))});
 }
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,

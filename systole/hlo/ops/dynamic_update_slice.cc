@@ -6,20 +6,19 @@ namespace {
 std::vector<TensorType> infer(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& update = context.operand(1);
-  check_dtype(context.opcode, "update", update.dtype, operand.dtype);                    // C2
+  check_dtype(context.opcode, "update", update.dtype, operand.dtype);  // C2
   check_count(context.opcode, "shape of update", update.shape.dims().size(),
-              operand.shape.rank());                                                     // C3
-  check_start_indices(context, 2);                                                       // C4, C5
+              operand.shape.rank());  // C3
+  check_start_indices(context, 2);    // C4, C5
   check_slice_sizes(context.opcode, "shape of update", update.shape.dims(), operand.shape);  // C6
-  return {operand};                                                                      // C1
+  return {operand};                                                                          // C1
 }
 
 std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
                              const Evaluator&) {
   const Tensor& update = operands[1];
   Tensor result = operands[0].clone();
-  const StridedView to =
-      view_at_start(result.shape(), operands.subspan(2), update.shape().dims());
+  const StridedView to = view_at_start(result.shape(), operands.subspan(2), update.shape().dims());
   copy_strided(result, to, update, view_of(update.shape()), update.shape().dims());
   return {result};
 }

@@ -52,8 +52,8 @@ void check_index_axes(const InferContext& context, const GatherAttrs& attrs) {
 
 void check_sizes(const InferContext& context, const GatherAttrs& attrs) {
   const Shape& operand = context.operand(0).shape;
-  check_count(context.opcode, "slice_sizes", attrs.slice_sizes.size(), operand.rank());    // C20
-  check_slice_sizes(context.opcode, "slice_sizes", attrs.slice_sizes, operand);            // C21
+  check_count(context.opcode, "slice_sizes", attrs.slice_sizes.size(), operand.rank());  // C20
+  check_slice_sizes(context.opcode, "slice_sizes", attrs.slice_sizes, operand);          // C21
   for (const int64_t axis : concat(attrs.collapsed_slice_dims, attrs.operand_batching_dims)) {
     const int64_t size = attrs.slice_sizes[static_cast<size_t>(axis)];  // C9, C12
     if (size > 1) {
@@ -110,10 +110,10 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     to.strides.push_back(result_strides[static_cast<size_t>(attrs.offset_dims[i])]);
   }
   const Dims batch_dims = other_axes(result.rank(), attrs.offset_dims);
-  const std::vector<Dims> starts = slice_starts(
-      operands[1], operand.rank(),
-      {attrs.operand_batching_dims, attrs.start_indices_batching_dims, attrs.start_index_map,
-       attrs.index_vector_dim});
+  const std::vector<Dims> starts =
+      slice_starts(operands[1], operand.rank(),
+                   {attrs.operand_batching_dims, attrs.start_indices_batching_dims,
+                    attrs.start_index_map, attrs.index_vector_dim});
   size_t next = 0;
   for_each_index(batch_shape(operands[1].shape(), attrs.index_vector_dim), [&](const Dims& batch) {
     const Dims& start = starts[next++];

@@ -8,9 +8,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   const TensorType& value = context.operand(1);
   const auto& [low, high, interior] = context.get<PadAttrs>();
   const int rank = operand.shape.rank();
-  check_scalar(context.opcode, "padding_value", value);                        // I2
-  check_dtype(context.opcode, "padding_value", value.dtype, operand.dtype);    // C1
-  check_count(context.opcode, "edge_padding_low", low.size(), rank);           // C2
+  check_scalar(context.opcode, "padding_value", value);                      // I2
+  check_dtype(context.opcode, "padding_value", value.dtype, operand.dtype);  // C1
+  check_count(context.opcode, "edge_padding_low", low.size(), rank);         // C2
   check_count(context.opcode, "edge_padding_high", high.size(), rank);
   check_count(context.opcode, "interior_padding", interior.size(), rank);
   check_at_least(context.opcode, "interior_padding", interior, 0);  // C3

@@ -8,7 +8,7 @@ std::vector<TensorType> infer(const InferContext& context) {
   const std::vector<DType> dtypes = check_inputs_and_initial_values(context);  // C1, C2, C3
   const Shape& shape = context.operand(0).shape;
   const WindowAttrs& attrs = context.get<WindowAttrs>();
-  check_window(context.opcode, attrs, shape.rank());                                  // C4 - C7, C12
+  check_window(context.opcode, attrs, shape.rank());  // C4 - C7, C12
   check_count(context.opcode, "base_dilations", attrs.base_dilations.size(), shape.rank());  // C8
   check_at_least(context.opcode, "base_dilations", attrs.base_dilations, 1);                 // C9
   check_count(context.opcode, "window_dilations", attrs.window_dilations.size(),

@@ -7,9 +7,9 @@ namespace {
 std::vector<TensorType> infer(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const Dims& dimensions = context.get<DimensionsAttrs>().dimensions;
-  check_unique(context.opcode, "dimensions", dimensions);                        // C2
-  check_axes(context.opcode, "dimensions", dimensions, operand.shape.rank());    // C3
-  return {operand};                                                              // C1
+  check_unique(context.opcode, "dimensions", dimensions);                      // C2
+  check_axes(context.opcode, "dimensions", dimensions, operand.shape.rank());  // C3
+  return {operand};                                                            // C1
 }
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,

@@ -56,8 +56,8 @@ void set_bits(Tensor& output, int64_t index, uint64_t bits) {
   set_element_bits(output, index, bits);
 }
 
-// How XLA lays the two words of a Threefry block of up to 32 bits out: along the first axis of even size, or the
-// longest one, result 2j takes the first word of block j and result 2j + 1 the second.
+// How XLA lays the two words of a Threefry block of up to 32 bits out: along the first axis of even
+// size, or the longest one, result 2j takes the first word of block j and result 2j + 1 the second.
 struct ThreefryLayout {
   explicit ThreefryLayout(const Shape& shape) {
     if (shape.rank() == 0) return;
@@ -104,10 +104,12 @@ void threefry(std::span<uint64_t> state, Tensor& output) {
   state[1] += static_cast<uint64_t>(layout.num_blocks(count));
 }
 
-// State: key, counter (low half first) for u64[3]; for u64[2] the key is the counter's high half, too.
+// State: key, counter (low half first) for u64[3]; for u64[2] the key is the counter's high half,
+// too.
 void philox(std::span<uint64_t> state, Tensor& output) {
   const std::array<uint32_t, 2> key = {low(state[0]), high(state[0])};
-  const Counter first = state.size() == 3 ? Counter{state[1], state[2]} : Counter{state[1], state[0]};
+  const Counter first =
+      state.size() == 3 ? Counter{state[1], state[2]} : Counter{state[1], state[0]};
   const bool wide = dtype_info(output.dtype()).bits == 64;
   const int64_t per_block = wide ? 2 : 4;
   std::array<uint32_t, 4> words{};

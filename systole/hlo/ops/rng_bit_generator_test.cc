@@ -1,5 +1,5 @@
-// Bit for bit what XLA's expansion gives. Vectors: the specification's example, StableHLO's testdata
-// (rng_bit_generator_uint32_4, rng_bit_generator_uint64_2) and Random123's known answers.
+// Bit for bit what XLA's expansion gives. Vectors: the specification's example, StableHLO's
+// testdata (rng_bit_generator_uint32_4, rng_bit_generator_uint64_2) and Random123's known answers.
 #include "systole/base/random.h"
 #include "systole/hlo/testing/op_case.h"
 #include "systole/hlo/testing/run_op.h"
@@ -12,44 +12,77 @@ std::string algorithm(const std::string& name) {
 }
 
 const ValueCase kValues[] = {
-    {"threefry_example", "rng_bit_generator", {"dense<[1, 2]> : tensor<2xui64>"},
+    {"threefry_example",
+     "rng_bit_generator",
+     {"dense<[1, 2]> : tensor<2xui64>"},
      algorithm("THREE_FRY"),
      {"dense<[1, 6]> : tensor<2xui64>",
       "dense<[[9236835810183407956, 16087790271692313299], [18212823393184779219, "
       "2658481902456610144]]> : tensor<2x2xui64>"}},
-    {"threefry_scalar", "rng_bit_generator", {"dense<3> : tensor<2xui64>"}, algorithm("THREE_FRY"),
+    {"threefry_scalar",
+     "rng_bit_generator",
+     {"dense<3> : tensor<2xui64>"},
+     algorithm("THREE_FRY"),
      {"dense<[3, 4]> : tensor<2xui64>", "dense<3349939604322698703> : tensor<ui64>"}},
-    {"threefry_known_answer", "rng_bit_generator", {"dense<0> : tensor<2xui64>"},
+    {"threefry_known_answer",
+     "rng_bit_generator",
+     {"dense<0> : tensor<2xui64>"},
      algorithm("THREE_FRY"),
      {"dense<[0, 1]> : tensor<2xui64>", "dense<[0x6b200159, 0x99ba4efe]> : tensor<2xui32>"}},
-    {"threefry_one_word", "rng_bit_generator", {"dense<0> : tensor<2xui64>"},
-     algorithm("THREE_FRY"), {"dense<[0, 1]> : tensor<2xui64>", "dense<0x6b200159> : tensor<ui32>"}},
-    {"threefry_nothing", "rng_bit_generator", {"dense<[5, 6]> : tensor<2xui64>"},
-     algorithm("THREE_FRY"), {"dense<[5, 6]> : tensor<2xui64>", "dense<> : tensor<3x0xui32>"}},
-    {"philox_known_answer", "rng_bit_generator", {"dense<0> : tensor<3xui64>"}, algorithm("PHILOX"),
+    {"threefry_one_word",
+     "rng_bit_generator",
+     {"dense<0> : tensor<2xui64>"},
+     algorithm("THREE_FRY"),
+     {"dense<[0, 1]> : tensor<2xui64>", "dense<0x6b200159> : tensor<ui32>"}},
+    {"threefry_nothing",
+     "rng_bit_generator",
+     {"dense<[5, 6]> : tensor<2xui64>"},
+     algorithm("THREE_FRY"),
+     {"dense<[5, 6]> : tensor<2xui64>", "dense<> : tensor<3x0xui32>"}},
+    {"philox_known_answer",
+     "rng_bit_generator",
+     {"dense<0> : tensor<3xui64>"},
+     algorithm("PHILOX"),
      {"dense<[0, 1, 0]> : tensor<3xui64>",
       "dense<[0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]> : tensor<4xui32>"}},
-    {"philox_wide", "rng_bit_generator", {"dense<0> : tensor<3xui64>"}, algorithm("PHILOX"),
+    {"philox_wide",
+     "rng_bit_generator",
+     {"dense<0> : tensor<3xui64>"},
+     algorithm("PHILOX"),
      {"dense<[0, 1, 0]> : tensor<3xui64>",
       "dense<[[0xe169c58d6627e8d5], [0x9b00dbd8bc57ac4c]]> : tensor<2x1xui64>"}},
-    {"philox_float_bits", "rng_bit_generator", {"dense<0> : tensor<3xui64>"}, algorithm("PHILOX"),
+    {"philox_float_bits",
+     "rng_bit_generator",
+     {"dense<0> : tensor<3xui64>"},
+     algorithm("PHILOX"),
      {"dense<[0, 1, 0]> : tensor<3xui64>", "dense<[0x6627e8d5, 0xe169c58d]> : tensor<2xf32>"}},
-    {"philox_narrow", "rng_bit_generator", {"dense<0> : tensor<3xui64>"}, algorithm("PHILOX"),
+    {"philox_narrow",
+     "rng_bit_generator",
+     {"dense<0> : tensor<3xui64>"},
+     algorithm("PHILOX"),
      {"dense<[0, 1, 0]> : tensor<3xui64>", "dense<[0xd5, 0x8d, 0x4c]> : tensor<3xi8>"}},
-    {"philox_nibbles", "rng_bit_generator", {"dense<0> : tensor<3xui64>"}, algorithm("PHILOX"),
+    {"philox_nibbles",
+     "rng_bit_generator",
+     {"dense<0> : tensor<3xui64>"},
+     algorithm("PHILOX"),
      {"dense<[0, 1, 0]> : tensor<3xui64>", "dense<[5, -3, -4, -8]> : tensor<4xi4>"}},
-    {"default_is_philox", "rng_bit_generator", {"dense<0> : tensor<2xui64>"}, algorithm("DEFAULT"),
+    {"default_is_philox",
+     "rng_bit_generator",
+     {"dense<0> : tensor<2xui64>"},
+     algorithm("DEFAULT"),
      {"dense<[0, 1]> : tensor<2xui64>", "dense<[0x6627e8d5, 0xe169c58d]> : tensor<2xui32>"}},
     // Random123: key a4093822 299f31d0, counter 243f6a88 85a308d3 13198a2e 03707344.
-    {"philox_key_and_counter", "rng_bit_generator",
+    {"philox_key_and_counter",
+     "rng_bit_generator",
      {"dense<[0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e]> : tensor<3xui64>"},
      algorithm("PHILOX"),
      {"dense<[0x299f31d0a4093822, 0x85a308d3243f6a89, 0x0370734413198a2e]> : tensor<3xui64>",
       "dense<[0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]> : tensor<4xui32>"}},
 };
 
-ErrorCase error(const std::string& name, const std::string& state, const std::string& algorithm_name,
-                const std::vector<std::string>& results, const std::string& message) {
+ErrorCase error(const std::string& name, const std::string& state,
+                const std::string& algorithm_name, const std::vector<std::string>& results,
+                const std::string& message) {
   return {name, "rng_bit_generator", {state}, algorithm(algorithm_name), results, message};
 }
 
@@ -62,8 +95,9 @@ const ErrorCase kErrors[] = {
           "rng_bit_generator: shape of initial_state, got [4], expected [2] or [3]"),
     error("i2_dtype", "tensor<2xi64>", "PHILOX", {"tensor<2xi64>", "tensor<f32>"},
           "rng_bit_generator: element type of initial_state, got s64, expected u64"),
-    error("output_dtype", "tensor<2xui64>", "PHILOX", {"tensor<2xui64>", "tensor<i1>"},
-          "rng_bit_generator: element type of output, got pred, expected integer or floating-point"),
+    error(
+        "output_dtype", "tensor<2xui64>", "PHILOX", {"tensor<2xui64>", "tensor<i1>"},
+        "rng_bit_generator: element type of output, got pred, expected integer or floating-point"),
     error("one_result", "tensor<2xui64>", "PHILOX", {"tensor<2xui64>"},
           "rng_bit_generator: declared result types, got 1, expected 2"),
 };

@@ -23,7 +23,8 @@ void check_input_axes(const InferContext& context, const ScatterAttrs& attrs) {
              rank);  // C21
 }
 
-void check_index_axes(const InferContext& context, const ScatterAttrs& attrs, const Shape& indices) {
+void check_index_axes(const InferContext& context, const ScatterAttrs& attrs,
+                      const Shape& indices) {
   const Opcode opcode = context.opcode;
   const Shape& input = context.operand(0).shape;
   const Dims& batching = attrs.scatter_indices_batching_dims;
@@ -56,7 +57,8 @@ Dims window_axes(const ScatterAttrs& attrs, int rank) {
   return other_axes(rank, concat(attrs.inserted_window_dims, attrs.input_batching_dims));
 }
 
-// C4: each axis of the updates is an axis of the indices, or of a window that is not larger than the input.
+// C4: each axis of the updates is an axis of the indices, or of a window that is not larger than
+// the input.
 void check_update_shape(const InferContext& context, const ScatterAttrs& attrs,
                         const Shape& indices, const Shape& update) {
   const Shape& input = context.operand(0).shape;
@@ -95,16 +97,16 @@ std::vector<TensorType> infer(const InferContext& context) {
     check_shape(context.opcode, fmt::format("input {}", i), input.shape,
                 context.operand(0).shape);  // C1
     check_shape(context.opcode, fmt::format("update {}", i), update.shape,
-                context.operand(num_inputs + 1).shape);                                       // C3
-    check_dtype(context.opcode, fmt::format("update {}", i), update.dtype, input.dtype);      // C6
+                context.operand(num_inputs + 1).shape);                                   // C3
+    check_dtype(context.opcode, fmt::format("update {}", i), update.dtype, input.dtype);  // C6
     dtypes.push_back(input.dtype);
   }
   check_input_axes(context, attrs);
   check_index_axes(context, attrs, indices.shape);
   check_update_shape(context, attrs, indices.shape, context.operand(num_inputs + 1).shape);
   std::vector<TensorType> results;
-  for (const DType dtype : check_reducer(context, 0, dtypes)) {   // C23
-    results.push_back({dtype, context.operand(0).shape});         // C24, C25
+  for (const DType dtype : check_reducer(context, 0, dtypes)) {  // C23
+    results.push_back({dtype, context.operand(0).shape});        // C24, C25
   }
   return results;
 }
@@ -113,8 +115,8 @@ bool keeps_update(const Computation& region) {
   return region.num_parameters() == 2 && region.results()[0] == region.parameter(1);
 }
 
-// Puts a walk over windows of the updates into the results. Rounds to the element type after each step: any order
-// of steps is right, and each one leaves a value of that type.
+// Puts a walk over windows of the updates into the results. Rounds to the element type after each
+// step: any order of steps is right, and each one leaves a value of that type.
 class Combiner {
  public:
   Combiner(const Instruction& scatter, const Evaluator& evaluator, std::vector<Tensor>& results,
@@ -143,7 +145,8 @@ class Combiner {
         for (int64_t i = 0; i < n; ++i) {
           T& target = out[at[0] + i * steps[0]];
           const T update = in[at[1] + i * steps[1]];
-          target = convert_element<T>(function(convert_element<A>(target), convert_element<A>(update)));
+          target =
+              convert_element<T>(function(convert_element<A>(target), convert_element<A>(update)));
         }
       });
       return true;
@@ -174,9 +177,9 @@ class Combiner {
 
 // Where the windows of the updates go.
 struct Placement {
-  Dims window_axes;    // of the input
+  Dims window_axes;  // of the input
   Dims window_extents;
-  Dims scatter_axes;   // of the update
+  Dims scatter_axes;         // of the update
   std::vector<Dims> starts;  // by scatter index
 };
 
@@ -194,8 +197,8 @@ Placement place(const ScatterAttrs& attrs, const Shape& input, const Tensor& ind
   return p;
 }
 
-// The part of the window at `start` that lies inside `input`; what is outside is dropped, element by element.
-// False when nothing is left.
+// The part of the window at `start` that lies inside `input`; what is outside is dropped, element
+// by element. False when nothing is left.
 bool clip(const Placement& p, const Dims& start, const Shape& input, StridedView& to,
           StridedView& from, Dims& extents) {
   extents = p.window_extents;
@@ -208,8 +211,7 @@ bool clip(const Placement& p, const Dims& start, const Shape& input, StridedView
   for (size_t i = 0; i < p.window_axes.size(); ++i) {
     const auto axis = static_cast<size_t>(p.window_axes[i]);
     const Wide first = std::max<Wide>(0, -Wide{start[axis]});
-    const Wide last =
-        std::min<Wide>(extents[i], Wide{input[static_cast<int>(axis)]} - start[axis]);
+    const Wide last = std::min<Wide>(extents[i], Wide{input[static_cast<int>(axis)]} - start[axis]);
     if (first >= last) return false;
     extents[i] = static_cast<int64_t>(last - first);
     to.offset += static_cast<int64_t>(start[axis] + first) * strides[axis];

@@ -25,12 +25,13 @@ std::vector<TensorType> infer(const InferContext& context) {
     windows.push_back(num_windows(context.opcode, operand.shape[static_cast<int>(d)], axes[d]));
   }
   check_shape(context.opcode, "source", source.shape, Shape(std::move(windows)));
-  check_predicate(context, 0, {&operand.dtype, 1});                                       // C9
-  const DType dtype = check_reducer(context, 1, {&operand.dtype, 1})[0];                  // C10
-  return {{dtype, operand.shape}};                                                        // C11, C12
+  check_predicate(context, 0, {&operand.dtype, 1});                       // C9
+  const DType dtype = check_reducer(context, 1, {&operand.dtype, 1})[0];  // C10
+  return {{dtype, operand.shape}};                                        // C11, C12
 }
 
-// The operand's elements in the window at `source_index`, as row-major offsets in order; padding is left out.
+// The operand's elements in the window at `source_index`, as row-major offsets in order; padding is
+// left out.
 std::vector<int64_t> window_elements(const Shape& operand, std::span<const WindowAxis> axes,
                                      const Dims& source_index) {
   StridedView view = view_of(operand);

@@ -15,7 +15,7 @@ std::vector<TensorType> infer(const InferContext& context) {
   std::vector<DType> dtypes;
   for (int i = 0; i < context.num_operands(); ++i) {
     check_shape(context.opcode, fmt::format("input {}", i), context.operand(i).shape, shape);  // C3
-    results.push_back(context.operand(i));  // C2
+    results.push_back(context.operand(i));                                                     // C2
     dtypes.push_back(context.operand(i).dtype);
   }
   normalize_axis("sort", context.get<SortAttrs>().dimension, shape.rank());  // C4
@@ -52,8 +52,8 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator& evaluator) {
   const Computation& region = instruction.region();
-  const int axis = normalize_axis("sort", instruction.attrs<SortAttrs>().dimension,
-                                  instruction.shape().rank());
+  const int axis =
+      normalize_axis("sort", instruction.attrs<SortAttrs>().dimension, instruction.shape().rank());
   if (const std::optional<Comparator> comparator = match_comparator(region)) {
     const ComparisonKeys keys(operands[static_cast<size_t>(comparator->pair)],
                               comparator->compare.compare_type);

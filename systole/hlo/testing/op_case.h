@@ -9,7 +9,8 @@
 
 namespace systole::hlo::testing {
 
-// %0, %1... = the operands, in order; the value of "stablehlo.<op>"(operands) <body> must be `results`, bit for bit.
+// %0, %1... = the operands, in order; the value of "stablehlo.<op>"(operands) <body> must be
+// `results`, bit for bit.
 struct ValueCase {
   std::string name;
   std::string op;                     // "pad"

@@ -34,8 +34,8 @@ std::string program(const std::string& op, const std::vector<std::string>& opera
   }
   const std::string count = results.size() > 1 ? ":" + std::to_string(results.size()) : "";
   return "func.func @main(" + parameters + ") -> " + types_of(results) + " {\n%r" + count +
-         " = \"stablehlo." + op + "\"(" + names + ") " + body + " : " + types_of(operands) + " -> " +
-         types_of(results) + "\n\"func.return\"(" + returned + ") : " + types_of(results) +
+         " = \"stablehlo." + op + "\"(" + names + ") " + body + " : " + types_of(operands) +
+         " -> " + types_of(results) + "\n\"func.return\"(" + returned + ") : " + types_of(results) +
          " -> ()\n}\n";
 }
 
@@ -43,9 +43,9 @@ std::vector<Tensor> tensors(const std::vector<std::string>& literals) {
   std::vector<Tensor> values;
   for (const std::string& literal : literals) {
     const std::string type = type_of(literal);
-    const std::unique_ptr<Module> module =
-        parse("func.func @main() -> " + type + " {%0 = \"stablehlo.constant\"() {value = " +
-              literal + "} : () -> " + type + " \"func.return\"(%0) : (" + type + ") -> ()}");
+    const std::unique_ptr<Module> module = parse(
+        "func.func @main() -> " + type + " {%0 = \"stablehlo.constant\"() {value = " + literal +
+        "} : () -> " + type + " \"func.return\"(%0) : (" + type + ") -> ()}");
     values.push_back(Evaluator().run(module->entry(), {})[0]);
   }
   return values;

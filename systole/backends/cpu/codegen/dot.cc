@@ -2,6 +2,7 @@
 
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
 
 namespace systole::cpu {

@@ -16,7 +16,7 @@ void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
   const std::vector<Var> variables = add_variables(access, loop.shape.dims());
   loop.visit(access, make_index(loop.shape, coordinates(variables)));
   const std::vector<Loop> loops = merge_loops(access, variables, access.needed());
-  const double work = 0.1 * static_cast<double>(elements) * (access.cost() + static_cast<double>(access.reads().size()) + 1);
+  const double work = !loop.parallel ? 0 : 0.1 * static_cast<double>(elements) * (access.cost() + static_cast<double>(access.reads().size()) + 1);
   emit_parallel(f, loops.empty() ? 1 : loops.front().size, work,
                 [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
                   Elements e(g, loop.step);

@@ -49,22 +49,34 @@ FunctionEmitter::FunctionEmitter(ProgramEmitter& program, const std::string& nam
   set_pointers(function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3));
 }
 
-std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& program, const std::string& name) {
+std::unique_ptr<FunctionEmitter> FunctionEmitter::with_frame(ProgramEmitter& program, const std::string& name,
+                                                             std::vector<llvm::Type*> parameters) {
   auto& c = program.context();
-  auto* pointer = llvm::PointerType::get(c, 0);
-  auto* i64 = llvm::Type::getInt64Ty(c);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, i64, i64}, false);
+  parameters.insert(parameters.begin(), llvm::PointerType::get(c, 0));
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, program.module);
-  std::unique_ptr<FunctionEmitter> body(new FunctionEmitter(program, function));
-  llvm::IRBuilder<> at(body->entry_);
+  std::unique_ptr<FunctionEmitter> result(new FunctionEmitter(program, function));
+  llvm::IRBuilder<> at(result->entry_);
   llvm::Value* frame = function->getArg(0);
   llvm::Value* pointers[4];
-  for (int i = 0; i < 4; ++i) pointers[i] = body->load_pointer(at, frame, i);
-  body->set_pointers(pointers[0], pointers[1], pointers[2], pointers[3]);
-  body->frame_ = frame;
-  body->begin_ = function->getArg(1);
-  body->end_ = function->getArg(2);
+  for (int i = 0; i < 4; ++i) pointers[i] = result->load_pointer(at, frame, i);
+  result->set_pointers(pointers[0], pointers[1], pointers[2], pointers[3]);
+  result->frame_ = frame;
+  return result;
+}
+
+std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& program, const std::string& name) {
+  auto* i64 = llvm::Type::getInt64Ty(program.context());
+  auto body = with_frame(program, name, {i64, i64});
+  body->begin_ = body->function->getArg(1);
+  body->end_ = body->function->getArg(2);
   return body;
+}
+
+std::unique_ptr<FunctionEmitter> FunctionEmitter::callback(ProgramEmitter& program, const std::string& name) {
+  auto result = with_frame(program, name, {llvm::PointerType::get(program.context(), 0)});
+  result->data_ = result->function->getArg(1);
+  return result;
 }
 
 void FunctionEmitter::set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp,

@@ -39,6 +39,8 @@ class FunctionEmitter {
   FunctionEmitter(ProgramEmitter& program, const std::string& name);
   // The body of a parallel loop: function (frame, begin, end) -> void.
   static std::unique_ptr<FunctionEmitter> loop_body(ProgramEmitter& program, const std::string& name);
+  // A function that C++ calls with one pointer: (frame, data) -> void.
+  static std::unique_ptr<FunctionEmitter> callback(ProgramEmitter& program, const std::string& name);
   void finish();
 
   ProgramEmitter& program;
@@ -48,6 +50,7 @@ class FunctionEmitter {
   llvm::Value* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* begin() const { return begin_; }  // of a loop body
   llvm::Value* end() const { return end_; }
+  llvm::Value* data() const { return data_; }  // of a callback
   llvm::Value* context() const { return context_; }
 
   const Slice& slice(hlo::Value value) const { return program.buffers.slice(value); }
@@ -82,6 +85,9 @@ class FunctionEmitter {
 
  private:
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);
+  // A function whose first parameter is a frame.
+  static std::unique_ptr<FunctionEmitter> with_frame(ProgramEmitter& program, const std::string& name,
+                                                     std::vector<llvm::Type*> parameters);
   void set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp, llvm::Value* context);
   llvm::Value* load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index);
   void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
@@ -94,6 +100,7 @@ class FunctionEmitter {
   llvm::Value* context_ = nullptr;
   llvm::Value* begin_ = nullptr;
   llvm::Value* end_ = nullptr;
+  llvm::Value* data_ = nullptr;
   llvm::Value* frame_ = nullptr;
   llvm::BasicBlock* entry_;  // allocas and addresses; branches to the rest
   std::map<std::tuple<Memory, int, int64_t>, llvm::Value*> addresses_;

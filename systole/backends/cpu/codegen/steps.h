@@ -1,7 +1,7 @@
 // The code of every step of a program: the lowering table and its entries.
 #pragma once
 
-#include "systole/backends/cpu/codegen/function_emitter.h"
+#include "systole/backends/cpu/codegen/elements.h"
 
 namespace systole::cpu {
 
@@ -40,6 +40,7 @@ struct ElementLoop {
   const Step& step;
   Shape shape;
   std::vector<Slice> written;
+  bool parallel = true;  // iterations of the first dimension may run at the same time
   std::function<void(ElementAccess&, const IndexRef&)> visit;
   std::function<void(Elements&, const IndexRef&)> store;
 };

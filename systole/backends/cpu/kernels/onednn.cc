@@ -34,8 +34,16 @@ std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& 
 }
 
 struct OnednnCall::Frame {
+  // A copy from or to a layout that the primitive prefers.
+  struct Copy {
+    dnnl::memory from;
+    dnnl::memory to;
+    dnnl::reorder reorder;
+  };
   dnnl::stream stream{onednn_engine()};
   std::vector<dnnl::memory> memories;
+  std::vector<Copy> before;
+  std::vector<Copy> after;
   std::unordered_map<int, dnnl::memory> arguments;
 };
 
@@ -51,7 +59,17 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   for (const Operand& operand : operands_) {
     dnnl::memory memory(operand.layout, onednn_engine(), DNNL_MEMORY_NONE);
     frame->memories.push_back(memory);
-    frame->arguments.emplace(operand.argument, memory);
+    if (!operand.copied()) {
+      frame->arguments.emplace(operand.argument, memory);
+      continue;
+    }
+    const dnnl::memory wanted(operand.wanted, onednn_engine());
+    frame->arguments.emplace(operand.argument, wanted);
+    if (operand.is_output) {
+      frame->after.push_back({wanted, memory, dnnl::reorder(wanted, memory)});
+    } else {
+      frame->before.push_back({memory, wanted, dnnl::reorder(memory, wanted)});
+    }
   }
   return frame;
 }
@@ -62,7 +80,9 @@ void OnednnCall::run(std::span<void* const> pointers) const {
   set_onednn_threads(num_threads_);
   try {
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
+    for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
     primitive_.execute(frame->stream, frame->arguments);
+    for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
   } catch (const dnnl::error& error) {
     throw internal_error("oneDNN: {}", error.message);
   }

@@ -19,13 +19,17 @@ void set_onednn_threads(int count);
 // What `make` returns; its errors become systole::Error INTERNAL, that there is no implementation nullopt.
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
-// A primitive with the memory objects that it is called with. A call points them at the caller's memory; a second call
-// at the same time makes objects of its own.
+// A primitive with the memory objects that it is called with, and the copies between our layouts and those that it
+// prefers. A call points the objects at the caller's memory; a second call at the same time makes objects of its own.
 class OnednnCall {
  public:
   struct Operand {
-    int argument;  // DNNL_ARG_SRC...
-    dnnl::memory::desc layout;
+    int argument;                   // DNNL_ARG_SRC...
+    dnnl::memory::desc layout;      // of the caller's memory
+    dnnl::memory::desc wanted = {}; // the primitive's, where it is another
+    bool is_output = false;
+
+    bool copied() const { return wanted.data.ndims != 0 && !(wanted == layout); }
   };
   OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads);
   ~OnednnCall();

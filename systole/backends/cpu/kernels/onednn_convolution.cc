@@ -1,6 +1,9 @@
-#include "systole/backends/cpu/onednn_convolution.h"
+#include "systole/backends/cpu/kernels/onednn_convolution.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "systole/backends/cpu/kernels/onednn.h"
 
 namespace systole::cpu {
 namespace {
@@ -20,6 +23,18 @@ struct Layer {
   Sizes pad_low;
   Sizes pad_high;
 };
+
+// The axes of a row-major array in another order, as a memory descriptor.
+Desc desc_of(const TensorType& type, const Dims& axes) {
+  const Dims strides = type.shape.strides();
+  Sizes sizes;
+  Sizes steps;
+  for (const int64_t axis : axes) {
+    sizes.push_back(type.shape[static_cast<int>(axis)]);
+    steps.push_back(strides[static_cast<size_t>(axis)]);
+  }
+  return {sizes, onednn_type(type.dtype).value(), steps};
+}
 
 Dims with_spatial(int64_t first, int64_t second, const Dims& spatial) {
   Dims axes{first, second};
@@ -72,16 +87,12 @@ struct Types {
 
 Layer forward_layer(const hlo::ConvolutionAttrs& a, const Types& t) {
   Layer layer;
-  layer.source = onednn_desc(t.lhs.dtype, t.lhs.shape,
-                             with_spatial(a.input_batch_dimension, a.input_feature_dimension, a.input_spatial_dimensions));
+  layer.source = desc_of(t.lhs, with_spatial(a.input_batch_dimension, a.input_feature_dimension, a.input_spatial_dimensions));
   layer.weights = split_groups(
-      onednn_desc(t.rhs.dtype, t.rhs.shape,
-                  with_spatial(a.kernel_output_feature_dimension, a.kernel_input_feature_dimension,
+      desc_of(t.rhs, with_spatial(a.kernel_output_feature_dimension, a.kernel_input_feature_dimension,
                                a.kernel_spatial_dimensions)),
       0, a.feature_group_count);
-  layer.destination = onednn_desc(
-      t.result.dtype, t.result.shape,
-      with_spatial(a.output_batch_dimension, a.output_feature_dimension, a.output_spatial_dimensions));
+  layer.destination = desc_of(t.result, with_spatial(a.output_batch_dimension, a.output_feature_dimension, a.output_spatial_dimensions));
   layer.strides.assign(a.window_strides.begin(), a.window_strides.end());
   layer.dilations = minus_one(a.rhs_dilation);
   for (const auto& [low, high] : a.padding) layer.pad_low.push_back(low);
@@ -94,17 +105,12 @@ Layer forward_layer(const hlo::ConvolutionAttrs& a, const Types& t) {
 // lhs is the gradient by the layer's result, rhs the layer's filter, the result the gradient by its input.
 Layer input_gradient_layer(const hlo::ConvolutionAttrs& a, const Types& t) {
   Layer layer;
-  layer.destination = onednn_desc(
-      t.lhs.dtype, t.lhs.shape,
-      with_spatial(a.input_batch_dimension, a.input_feature_dimension, a.input_spatial_dimensions));
+  layer.destination = desc_of(t.lhs, with_spatial(a.input_batch_dimension, a.input_feature_dimension, a.input_spatial_dimensions));
   // The filter's axes in HLO's view: kernel_input_feature is the layer's [o / groups], kernel_output_feature its c.
-  layer.weights = onednn_desc(t.rhs.dtype, t.rhs.shape,
-                              with_spatial(a.kernel_input_feature_dimension, a.kernel_output_feature_dimension,
+  layer.weights = desc_of(t.rhs, with_spatial(a.kernel_input_feature_dimension, a.kernel_output_feature_dimension,
                                            a.kernel_spatial_dimensions));
   layer.weights = split_groups(layer.weights, 1, a.feature_group_count);
-  layer.source = onednn_desc(
-      t.result.dtype, t.result.shape,
-      with_spatial(a.output_batch_dimension, a.output_feature_dimension, a.output_spatial_dimensions));
+  layer.source = desc_of(t.result, with_spatial(a.output_batch_dimension, a.output_feature_dimension, a.output_spatial_dimensions));
   layer.strides.assign(a.lhs_dilation.begin(), a.lhs_dilation.end());
   layer.dilations = minus_one(a.rhs_dilation);
   const Sizes window = spatial_sizes(t.rhs.shape, a.kernel_spatial_dimensions);
@@ -120,14 +126,11 @@ Layer input_gradient_layer(const hlo::ConvolutionAttrs& a, const Types& t) {
 // its filter.
 Layer filter_gradient_layer(const hlo::ConvolutionAttrs& a, const Types& t) {
   Layer layer;
-  layer.source = onednn_desc(t.lhs.dtype, t.lhs.shape,
-                             with_spatial(a.input_feature_dimension, a.input_batch_dimension, a.input_spatial_dimensions));
-  layer.destination = onednn_desc(t.rhs.dtype, t.rhs.shape,
-                                  with_spatial(a.kernel_input_feature_dimension, a.kernel_output_feature_dimension,
+  layer.source = desc_of(t.lhs, with_spatial(a.input_feature_dimension, a.input_batch_dimension, a.input_spatial_dimensions));
+  layer.destination = desc_of(t.rhs, with_spatial(a.kernel_input_feature_dimension, a.kernel_output_feature_dimension,
                                                a.kernel_spatial_dimensions));
   layer.weights = split_groups(
-      onednn_desc(t.result.dtype, t.result.shape,
-                  with_spatial(a.output_feature_dimension, a.output_batch_dimension, a.output_spatial_dimensions)),
+      desc_of(t.result, with_spatial(a.output_feature_dimension, a.output_batch_dimension, a.output_spatial_dimensions)),
       0, a.batch_group_count);
   layer.strides.assign(a.rhs_dilation.begin(), a.rhs_dilation.end());
   layer.dilations = minus_one(a.window_strides);
@@ -155,84 +158,107 @@ dnnl::convolution_forward::primitive_desc forward_description(const Layer& l) {
           onednn_engine()};
 }
 
-using Operands = std::vector<OnednnPrimitive::Operand>;
+class ConvolutionKernel : public Kernel {
+ public:
+  ConvolutionKernel(dnnl::primitive primitive, std::vector<OnednnCall::Operand> operands, int num_threads)
+      : call_(std::move(primitive), std::move(operands), num_threads) {}
+  void run(std::span<void* const> buffers, RunContext&) const override { call_.run(buffers); }
 
-std::unique_ptr<OnednnPrimitive> make_forward(const Layer& l, int threads) {
+ private:
+  OnednnCall call_;
+};
+
+// A primitive and its operands in the order input, kernel, result.
+struct Made {
+  dnnl::primitive primitive;
+  std::vector<OnednnCall::Operand> operands;
+};
+
+Made make_forward(const Layer& l) {
   const auto d = forward_description(l);
-  return std::make_unique<OnednnPrimitive>(dnnl::convolution_forward(d),
-                                           Operands{{DNNL_ARG_SRC, l.source, d.src_desc()},
-                                                    {DNNL_ARG_WEIGHTS, l.weights, d.weights_desc()},
-                                                    {DNNL_ARG_DST, l.destination, d.dst_desc(), true}},
-                                           threads);
+  return {dnnl::convolution_forward(d),
+          {{DNNL_ARG_SRC, l.source, d.src_desc()},
+           {DNNL_ARG_WEIGHTS, l.weights, d.weights_desc()},
+           {DNNL_ARG_DST, l.destination, d.dst_desc(), /*is_output=*/true}}};
 }
 
-std::unique_ptr<OnednnPrimitive> make_input_gradient(const Layer& l, int threads) {
+Made make_input_gradient(const Layer& l) {
   const dnnl::convolution_backward_data::primitive_desc d(
       {algorithm::convolution_direct, preferred(l.source), any_layout(l.weights), preferred(l.destination), l.strides,
        l.dilations, l.pad_low, l.pad_high},
       onednn_engine(), forward_description(l));
-  return std::make_unique<OnednnPrimitive>(dnnl::convolution_backward_data(d),
-                                           Operands{{DNNL_ARG_DIFF_DST, l.destination, d.diff_dst_desc()},
-                                                    {DNNL_ARG_WEIGHTS, l.weights, d.weights_desc()},
-                                                    {DNNL_ARG_DIFF_SRC, l.source, d.diff_src_desc(), true}},
-                                           threads);
+  return {dnnl::convolution_backward_data(d),
+          {{DNNL_ARG_DIFF_DST, l.destination, d.diff_dst_desc()},
+           {DNNL_ARG_WEIGHTS, l.weights, d.weights_desc()},
+           {DNNL_ARG_DIFF_SRC, l.source, d.diff_src_desc(), /*is_output=*/true}}};
 }
 
-std::unique_ptr<OnednnPrimitive> make_filter_gradient(const Layer& l, int threads) {
+Made make_filter_gradient(const Layer& l) {
   const dnnl::convolution_backward_weights::primitive_desc d(
       {algorithm::convolution_direct, preferred(l.source), any_layout(l.weights), preferred(l.destination), l.strides,
        l.dilations, l.pad_low, l.pad_high},
       onednn_engine(), forward_description(l));
-  return std::make_unique<OnednnPrimitive>(dnnl::convolution_backward_weights(d),
-                                           Operands{{DNNL_ARG_SRC, l.source, d.src_desc()},
-                                                    {DNNL_ARG_DIFF_DST, l.destination, d.diff_dst_desc()},
-                                                    {DNNL_ARG_DIFF_WEIGHTS, l.weights, d.diff_weights_desc(), true}},
-                                           threads);
+  return {dnnl::convolution_backward_weights(d),
+          {{DNNL_ARG_SRC, l.source, d.src_desc()},
+           {DNNL_ARG_DIFF_DST, l.destination, d.diff_dst_desc()},
+           {DNNL_ARG_DIFF_WEIGHTS, l.weights, d.diff_weights_desc(), /*is_output=*/true}}};
 }
 
 bool fits(const Layer& layer) {
-  const auto non_negative = [](const Sizes& sizes) {
-    return std::ranges::all_of(sizes, [](int64_t s) { return s >= 0; });
-  };
+  const auto non_negative = [](const Sizes& sizes) { return std::ranges::all_of(sizes, [](int64_t s) { return s >= 0; }); };
   return non_negative(layer.pad_low) && non_negative(layer.pad_high);
+}
+
+bool supported(const Types& t) {
+  const DType dtype = t.lhs.dtype;
+  return (dtype == DType::f32 || dtype == DType::bf16) && t.rhs.dtype == dtype &&
+         (t.result.dtype == dtype || t.result.dtype == DType::f32) && t.lhs.shape.num_elements() > 0 &&
+         t.rhs.shape.num_elements() > 0 && t.result.shape.num_elements() > 0;
+}
+
+int64_t window_count(const Shape& shape, const Dims& axes) {
+  int64_t count = 1;
+  for (const int64_t axis : axes) count *= shape[static_cast<int>(axis)];
+  return count;
+}
+
+// What a convolution is to oneDNN.
+struct Form {
+  Layer layer;
+  Made (*make)(const Layer&);
+};
+
+// nullopt when none of the three forms.
+std::optional<Form> recognise(const hlo::ConvolutionAttrs& a, const Types& t) {
+  const size_t spatial = a.window_strides.size();
+  if (spatial < 1 || spatial > 3) return std::nullopt;
+  const auto reversed = static_cast<size_t>(std::ranges::count(a.window_reversal, true));
+  if (reversed == spatial && all_equal(a.window_strides, 1) && a.batch_group_count == 1) {
+    return Form{input_gradient_layer(a, t), make_input_gradient};
+  }
+  if (reversed != 0 || !all_equal(a.lhs_dilation, 1)) return std::nullopt;
+  const bool large_kernel = window_count(t.rhs.shape, a.kernel_spatial_dimensions) >
+                            window_count(t.result.shape, a.output_spatial_dimensions);
+  if ((large_kernel || a.batch_group_count > 1) && a.feature_group_count == 1) {
+    return Form{filter_gradient_layer(a, t), make_filter_gradient};
+  }
+  if (a.batch_group_count != 1) return std::nullopt;
+  return Form{forward_layer(a, t), make_forward};
 }
 
 }  // namespace
 
-std::unique_ptr<OnednnPrimitive> make_onednn_convolution(const hlo::ConvolutionAttrs& attrs, const TensorType& lhs,
-                                                         const TensorType& rhs, const TensorType& result,
-                                                         int threads) {
-  const Types types{lhs, rhs, result};
-  const size_t spatial = attrs.window_strides.size();
-  const bool known_dtype = lhs.dtype == rhs.dtype && (lhs.dtype == DType::f32 || lhs.dtype == DType::bf16) &&
-                           (result.dtype == lhs.dtype || result.dtype == DType::f32);
-  if (!known_dtype || spatial < 1 || spatial > 3 || result.shape.num_elements() == 0 ||
-      lhs.shape.num_elements() == 0 || rhs.shape.num_elements() == 0) {
-    return nullptr;
-  }
-  const auto reversed = std::ranges::count(attrs.window_reversal, true);
-  int64_t kernel = 1;
-  int64_t out = 1;
-  for (const int64_t axis : attrs.kernel_spatial_dimensions) kernel *= rhs.shape[static_cast<int>(axis)];
-  for (const int64_t axis : attrs.output_spatial_dimensions) out *= result.shape[static_cast<int>(axis)];
-
-  const OnednnThreads scope(threads);
+std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution, int num_threads) {
+  const Types types{convolution.operand(0).type(), convolution.operand(1).type(), convolution.type()};
+  if (!supported(types)) return nullptr;
+  const auto form = recognise(convolution.attrs<hlo::ConvolutionAttrs>(), types);
+  if (!form || !fits(form->layer)) return nullptr;
+  set_onednn_threads(num_threads);
   try {
-    if (reversed == static_cast<int64_t>(spatial) && all_equal(attrs.window_strides, 1) &&
-        attrs.batch_group_count == 1) {
-      const Layer layer = input_gradient_layer(attrs, types);
-      return fits(layer) ? make_input_gradient(layer, threads) : nullptr;
-    }
-    if (reversed != 0 || !all_equal(attrs.lhs_dilation, 1)) return nullptr;
-    if (kernel > out && attrs.feature_group_count == 1) {
-      const Layer layer = filter_gradient_layer(attrs, types);
-      return fits(layer) ? make_filter_gradient(layer, threads) : nullptr;
-    }
-    if (attrs.batch_group_count != 1) return nullptr;
-    const Layer layer = forward_layer(attrs, types);
-    return fits(layer) ? make_forward(layer, threads) : nullptr;
+    Made made = form->make(form->layer);
+    return std::make_unique<ConvolutionKernel>(std::move(made.primitive), std::move(made.operands), num_threads);
   } catch (const dnnl::error&) {
-    return nullptr;  // no implementation
+    return nullptr;  // no implementation of this size or padding
   }
 }
 

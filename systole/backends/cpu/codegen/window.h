@@ -1,0 +1,18 @@
+// What the code of windows shares.
+#pragma once
+
+#include "systole/backends/cpu/analysis/window_access.h"
+#include "systole/backends/cpu/codegen/elements.h"
+
+namespace systole::cpu {
+
+// An i1; null when there is no bound.
+llvm::Value* emit_inside(Elements& e, std::span<const Bound> bounds);
+void need_bounds(ElementAccess& access, std::span<const Bound> bounds);
+
+// The accumulator of a dot or convolution, a step of one, and its start.
+DType product_accumulator(const hlo::Instruction& x);
+llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x, llvm::Value* y);
+llvm::Value* zero_of(FunctionEmitter& f, DType dtype);
+
+}  // namespace systole::cpu

@@ -1,0 +1,65 @@
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+
+#include "systole/backends/cpu/cpu_backend.h"
+#include "systole/backends/cpu/cpu_executable.h"
+#include "systole/backends/cpu/host_buffer.h"
+#include "systole/base/error.h"
+
+namespace systole::cpu {
+namespace {
+
+class CpuClient : public runtime::Client {
+ public:
+  CpuClient() : jit_(Jit::create()) {
+    const HostTarget& target = jit_->target();
+    device_.name = "cpu:0";
+    device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
+                               ThreadPool::global().num_threads());
+    device_.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  }
+
+  std::string_view platform() const override { return "cpu"; }
+  std::span<const runtime::Device> devices() const override { return {&device_, 1}; }
+
+  std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
+                                               const runtime::CompileOptions& options) override {
+    if (options.num_replicas != 1) {
+      throw unimplemented("cpu cannot run replicas, got {}, expected 1", options.num_replicas);
+    }
+    if (options.num_threads < 0) throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
+    ThreadPool* threads = pool(options.num_threads);
+    const int count = threads == nullptr ? 1 : threads->num_threads();
+    return std::make_unique<CpuExecutable>(compile_program(module, options, count, *jit_), threads);
+  }
+
+  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
+    if (device_id != 0) throw invalid_argument("cpu: device, got {}, expected 0", device_id);
+    return std::make_unique<HostBuffer>(tensor.clone());
+  }
+
+ private:
+  // Null for one thread.
+  ThreadPool* pool(int num_threads) {
+    if (num_threads == 1) return nullptr;
+    ThreadPool& global = ThreadPool::global();
+    if (num_threads == 0 || num_threads == global.num_threads()) return global.num_threads() == 1 ? nullptr : &global;
+    const std::lock_guard lock(mutex_);
+    auto& pool = pools_[num_threads];
+    if (pool == nullptr) pool = std::make_unique<ThreadPool>(num_threads);
+    return pool.get();
+  }
+
+  std::unique_ptr<Jit> jit_;
+  runtime::Device device_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<ThreadPool>> pools_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Client> make_client() { return std::make_unique<CpuClient>(); }
+
+}  // namespace systole::cpu

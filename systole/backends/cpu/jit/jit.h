@@ -1,0 +1,44 @@
+// From LLVM's intermediate code to machine code in this process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "systole/backends/cpu/kernels/run_context.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace systole::cpu {
+
+// The machine that code is made for: the one we run on.
+struct HostTarget {
+  std::string cpu;       // LLVM's name of it
+  std::string features;  // "+avx512f,..."
+  int vector_bits = 128;
+  bool has_fma = false;
+};
+
+// Machine code, and the memory it lies in. Freed with it; no call may be running then.
+class CompiledCode {
+ public:
+  virtual ~CompiledCode() = default;
+  virtual MainFunction main() const = 0;
+  virtual int64_t code_bytes() const = 0;
+};
+
+// LLVM in this process. Thread-safe.
+class Jit {
+ public:
+  virtual ~Jit() = default;
+  static std::unique_ptr<Jit> create();
+
+  virtual const HostTarget& target() const = 0;
+  // Fills a module (whose functions have one external name, "main"), optimises it and makes code of it.
+  // Errors: INTERNAL with LLVM's message; whatever `fill` throws.
+  virtual std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill, bool optimize) = 0;
+};
+
+}  // namespace systole::cpu

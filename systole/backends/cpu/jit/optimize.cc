@@ -1,0 +1,49 @@
+#include "systole/backends/cpu/jit/optimize.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <cstdlib>
+
+#include "systole/backends/cpu/jit/jit.h"
+
+namespace systole::cpu {
+
+void set_function_attributes(llvm::Module& module, const HostTarget& target) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    if (target.vector_bits == 512) function.addFnAttr("prefer-vector-width", "512");
+  }
+}
+
+void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  // No call of ours is one of the C library's: nothing is to be made of their names.
+  functions.registerPass([&] {
+    llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+    library.disableAllFunctions();
+    return llvm::TargetLibraryAnalysis(library);
+  });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  auto passes = optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+                         : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
+  passes.run(module, modules);
+}
+
+}  // namespace systole::cpu

@@ -1,0 +1,154 @@
+#include "systole/graph/control_flow.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "systole/graph/op_def.h"
+#include "systole/graph/random_state.h"
+#include "systole/graph/where_scope.h"
+
+namespace systole {
+
+std::vector<Output> add_if(Output pred, std::shared_ptr<Graph> then_branch,
+                           std::shared_ptr<Graph> else_branch, SourceLocation where,
+                           std::string_view name) {
+  Graph::share_captures(*then_branch, *else_branch);
+  std::vector<Output> inputs = {pred};
+  const auto captures = then_branch->captures();
+  inputs.insert(inputs.end(), captures.begin(), captures.end());
+  Node* node = Graph::current().add_node("If", std::move(inputs),
+                                         {{"then_branch", FunctionRef(std::move(then_branch))},
+                                          {"else_branch", FunctionRef(std::move(else_branch))}},
+                                         where, name);
+  std::vector<Output> results;
+  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
+  return results;
+}
+
+namespace {
+
+std::vector<Output> declare_arguments(Graph& function, const std::vector<Output>& initial,
+                                      SourceLocation where) {
+  std::vector<Output> arguments;
+  for (const Output& value : initial) {
+    arguments.push_back(function.add_argument(value.type(), "arg", where));
+  }
+  return arguments;
+}
+
+void check_body_results(const std::vector<Output>& arguments, const std::vector<Output>& results) {
+  if (results.size() != arguments.size()) {
+    throw invalid_argument("while_loop: number of results of the body, got {}, expected {}",
+                           results.size(), arguments.size());
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].valid()) {
+      throw invalid_argument("while_loop: result {} of the body, got none, expected a tensor", i);
+    }
+    const TensorType& got = results[i].type();
+    const TensorType& wanted = arguments[i].type();
+    if (got.dtype != wanted.dtype || !got.shape.compatible_with(wanted.shape)) {
+      throw invalid_argument("while_loop: result {} of the body, got {}, expected {}", i, got,
+                             wanted);
+    }
+  }
+}
+
+}  // namespace
+
+// As TensorFlow's While has it, captured values are loop variables that the body returns as they
+// are.
+Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view name) {
+  Graph& graph = Graph::current();
+  const auto cond = Graph::make_function(graph);
+  const auto body = Graph::make_function(graph);
+  const std::vector<Output> cond_arguments = declare_arguments(*cond, spec.initial, where);
+  const std::vector<Output> body_arguments = declare_arguments(*body, spec.initial, where);
+  {
+    const GraphScope scope(*cond);
+    const Output result = spec.cond(cond_arguments);
+    if (!result.valid() || result.type() != TensorType{DType::pred, {}}) {
+      throw invalid_argument("while_loop: result of the condition, got {}, expected pred[]",
+                             result.valid() ? result.type().to_string() : "none");
+    }
+    cond->set_results({result});
+  }
+  std::vector<Output> results;
+  {
+    const GraphScope scope(*body);
+    results = spec.body(body_arguments);
+    check_body_results(body_arguments, results);
+    body->set_results(results);
+  }
+  Graph::share_captures(*cond, *body);
+  results.assign(body->results().begin(), body->results().end());
+  const auto passed_on = body->arguments().subspan(body_arguments.size());
+  results.insert(results.end(), passed_on.begin(), passed_on.end());
+  body->set_results(std::move(results));
+
+  std::vector<Output> inputs = spec.initial;
+  inputs.insert(inputs.end(), body->captures().begin(), body->captures().end());
+  return graph.add_node("While", std::move(inputs),
+                        {{"cond", FunctionRef(cond)},
+                         {"body", FunctionRef(body)},
+                         {"_maximum_iterations", spec.maximum_iterations},
+                         {"_iteration_var", spec.iteration_var}},
+                        where, name);
+}
+
+Output FunctionCopy::operator()(Output value) {
+  if (const auto it = copies_.find(value); it != copies_.end()) return it->second;
+  std::vector<Node*> cone;
+  std::unordered_set<Node*> seen = {value.node()};
+  std::vector<Node*> pending = {value.node()};
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    cone.push_back(node);
+    for (const Output& input : node->inputs()) {
+      if (!copies_.contains(input) && seen.insert(input.node()).second) {
+        pending.push_back(input.node());
+      }
+    }
+  }
+  std::ranges::sort(cone, {}, &Node::id);
+  for (Node* node : cone) copy_node(*node);
+  return copies_.at(value);
+}
+
+Output FunctionCopy::copied_argument(int i) const {
+  const auto it = copies_.find(function_.arguments()[static_cast<size_t>(i)]);
+  return it == copies_.end() ? Output() : it->second;
+}
+
+void FunctionCopy::copy_node(Node& node) {
+  if (node.op_name() == "_Arg") {
+    const auto position = std::ranges::find(function_.arguments(), node.output());
+    const Output given = argument_(static_cast<int>(position - function_.arguments().begin()));
+    copies_[node.output()] = Graph::current().capture(given);
+    return;
+  }
+  if (node.op_name() == "ReadVariableOp" && !node.attr<bool>("_snapshot")) {
+    throw unimplemented(
+        "gradients: read_value of '{}' in a function, got {}, expected the variable itself or a "
+        "value read before",
+        node.input(0).node()->name(), node.describe());
+  }
+  const WhereScope where(node.where(), /*overrides=*/true);
+  std::vector<Output> inputs;
+  for (const Output& input : node.inputs()) inputs.push_back(copies_.at(input));
+  Node* copy =
+      Graph::current().add_node(node.op_name(), std::move(inputs), node.attrs(), {}, node.name());
+  for (int i = 0; i < node.num_outputs(); ++i) copies_[node.output(i)] = copy->output(i);
+}
+
+bool draws_random_numbers(const Graph& function) {
+  return std::ranges::any_of(function.nodes(), [](const auto& node) {
+    return is_random(*node) || std::ranges::any_of(node->attrs(), [](const auto& attr) {
+             const auto* inner = std::get_if<FunctionRef>(&attr.second);
+             return inner != nullptr && draws_random_numbers(**inner);
+           });
+  });
+}
+
+}  // namespace systole

@@ -1,0 +1,53 @@
+// What the ops with functions, If and While, share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/graph/control_flow_ops.h"
+
+namespace systole {
+
+// Adds an If of two functions without declared arguments.
+std::vector<Output> add_if(Output pred, std::shared_ptr<Graph> then_branch,
+                           std::shared_ptr<Graph> else_branch, SourceLocation where,
+                           std::string_view name);
+
+struct WhileSpec {
+  std::vector<Output> initial;
+  LoopConditionFn cond;
+  LoopBodyFn body;
+  int64_t maximum_iterations = -1;  // none
+  // The loop variable that tells an iteration apart for random ops; -1: their number.
+  int64_t iteration_var = -1;
+};
+// Adds a While; returns its node, whose first outputs are the last values of the loop variables.
+Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view name);
+
+// Copies of a function's values in the current graph, made on demand.
+class FunctionCopy {
+ public:
+  // `argument` gives what stands for argument i of the function.
+  FunctionCopy(const Graph& function, std::function<Output(int)> argument)
+      : function_(function), argument_(std::move(argument)) {}
+
+  // The copy of a value of the function. Errors: UNIMPLEMENTED when it needs a variable read in the
+  // function, which may have another value by now.
+  Output operator()(Output value);
+  // The copy of argument i when one was needed; else an invalid Output.
+  Output copied_argument(int i) const;
+
+ private:
+  void copy_node(Node& node);
+
+  const Graph& function_;
+  std::function<Output(int)> argument_;
+  std::unordered_map<Output, Output> copies_;
+};
+
+// True when running the function draws random numbers.
+bool draws_random_numbers(const Graph& function);
+
+}  // namespace systole

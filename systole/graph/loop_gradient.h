@@ -1,0 +1,20 @@
+// The gradient of While, in user ops.
+#pragma once
+
+#include <vector>
+
+#include "systole/graph/op_def.h"
+
+namespace systole {
+
+// A loop over the iterations from the last to the first. Each runs the body again from the
+// variables that the forward loop kept, and carries back the gradients of the variables that
+// change; for the values that stay it adds up theirs.
+std::vector<Output> loop_gradient(GradientContext& c);
+
+// Entry `index` of a stack of values, [n, ...]: [...]. Differentiable.
+Output read_history(Output history, Output index);
+// Zeros of the shape `like`, with `value` at entry `index`.
+Output write_history(Output like, Output value, Output index);
+
+}  // namespace systole

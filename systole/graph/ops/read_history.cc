@@ -1,0 +1,40 @@
+#include "systole/graph/loop_gradient.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const Dims& dims = c.input(0).shape.dims();
+  return {{c.input(0).dtype, Shape(Dims(dims.begin() + 1, dims.end()))}};
+}
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  Dims sizes = c.input(0).shape().dims();
+  sizes[0] = 1;
+  std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(1).dtype(), 0));
+  starts[0] = c.input(1);
+  const hlo::Value entry = c.b.dynamic_slice(c.input(0), starts, sizes);
+  return {c.b.reshape(entry, Shape(Dims(sizes.begin() + 1, sizes.end())))};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  return {write_history(c.input(0), c.grad(), c.input(1)), Output()};
+}
+
+}  // namespace
+
+Output read_history(Output history, Output index) {
+  return Graph::current().add_node("_ReadHistory", {history, index})->output();
+}
+
+namespace ops {
+extern const OpDef op_read_history;
+const OpDef op_read_history{
+    .name = "_ReadHistory",
+    .doc = "An entry of a stack of values.",
+    .infer = infer,
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,35 @@
+#include "systole/graph/loop_gradient.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower(LowerContext& c) {
+  Dims sizes = c.input(0).shape().dims();
+  sizes[0] = 1;
+  std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(2).dtype(), 0));
+  starts[0] = c.input(2);
+  const hlo::Value zeros = c.b.splat_like(c.input(0), 0);
+  return {c.b.dynamic_update_slice(zeros, c.b.reshape(c.input(1), Shape(sizes)), starts)};
+}
+
+std::vector<Output> gradient(GradientContext& c) {
+  return {Output(), read_history(c.grad(), c.input(2)), Output()};
+}
+
+}  // namespace
+
+Output write_history(Output like, Output value, Output index) {
+  return Graph::current().add_node("_WriteHistory", {like, value, index})->output();
+}
+
+namespace ops {
+extern const OpDef op_write_history;
+const OpDef op_write_history{
+    .name = "_WriteHistory",
+    .doc = "Zeros, but for one entry of a stack of values.",
+    .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
+    .lower = lower,
+    .gradient = gradient,
+};
+}  // namespace ops
+}  // namespace systole
