@@ -26,8 +26,12 @@ Output repeated_product(const FlopsOptions& options, DType dtype) {
     return cast(random_uniform(shape, {.minval = -bound, .maxval = bound, .seed = 1}), dtype);
   };
   const Output y = uniform();
-  const auto body = [&](const std::vector<Output>& v) { return std::vector<Output>{tensordot(v[0], y, 1)}; };
-  return reduce_sum(cast(repeat(options.count, body, {uniform()})[0], DType::f32));
+  const auto more = [&](const std::vector<Output>& v) { return v[0] < static_cast<int>(options.count); };
+  const auto body = [&](const std::vector<Output>& v) {
+    return std::vector<Output>{v[0] + 1, tensordot(v[1], y, 1)};
+  };
+  const std::vector<Output> last = while_loop(more, body, {0, uniform()});
+  return reduce_sum(cast(last[1], DType::f32));
 }
 
 double seconds_of_run(Session& session, const Output& fetch) {

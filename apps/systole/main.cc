@@ -17,8 +17,12 @@ void add_help(CLI::App& root) {
   auto name = std::make_shared<std::string>();
   help->add_option("command", *name, "The command to explain");
   help->callback([&root, name] {
-    const CLI::App* shown = name->empty() ? &root : root.get_subcommand_no_throw(*name);
-    if (shown == nullptr) throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
+    const CLI::App* shown = &root;
+    if (!name->empty()) {
+      const auto found = root.get_subcommands([&](const CLI::App* command) { return command->get_name() == *name; });
+      if (found.empty()) throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
+      shown = found.front();
+    }
     std::fputs(shown->help().c_str(), stdout);
   });
 }

@@ -21,22 +21,25 @@ std::vector<int64_t> to_ints(const Tensor& tensor) {
 std::vector<int64_t> known_ints(const InferContext& c, int input, std::string_view what) {
   const std::optional<Tensor> value = c.constant_input(input);
   if (!value || !is_integer(value->dtype())) {
-    throw invalid_argument("{}, got {}, expected integers known while building", what, c.input(input));
+    throw invalid_argument("{}, got {}, expected integers known while building", what,
+                           c.input(input));
   }
   return to_ints(*value);
 }
 
 std::vector<int64_t> known_ints(Output value) { return to_ints(constant_value(value).value()); }
 
-Output ints_constant(const std::vector<int64_t>& values) {
+Output ints_constant(const std::vector<int64_t>& values, std::string_view name) {
   const Tensor wide = Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values);
   const bool fits = std::ranges::all_of(values, [](int64_t v) {
     return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max();
   });
-  return constant(fits ? wide.cast(DType::s32) : wide);
+  return constant(fits ? wide.cast(DType::s32) : wide, {.name = std::string(name)});
 }
 
-Output int_constant(int64_t value) { return constant(Tensor(static_cast<int32_t>(value))); }
+Output int_constant(int64_t value, std::string_view name) {
+  return constant(Tensor(static_cast<int32_t>(value)), {.name = std::string(name)});
+}
 
 Shape without_axis(const Shape& shape, int axis) {
   Dims dims = shape.dims();
@@ -48,6 +51,31 @@ Shape with_axis(const Shape& shape, int axis, int64_t size) {
   Dims dims = shape.dims();
   dims.insert(dims.begin() + axis, size);
   return Shape(std::move(dims));
+}
+
+hlo::Value wide_integers(hlo::Builder& b, hlo::Value x) {
+  return dtype_info(x.dtype()).bits < 32 ? b.convert(x, DType::s32) : x;
+}
+
+std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
+                            std::span<const int64_t> sizes) {
+  std::vector<hlo::Value> parts;
+  Dims start(static_cast<size_t>(x.shape().rank()), 0);
+  Dims limit = x.shape().dims();
+  int64_t& begin = start[static_cast<size_t>(axis)];
+  int64_t& end = limit[static_cast<size_t>(axis)];
+  for (const int64_t size : sizes) {
+    end = begin + size;
+    parts.push_back(b.slice(x, start, limit));
+    begin = end;
+  }
+  return parts;
+}
+
+std::vector<Output> outputs_of(Node* node) {
+  std::vector<Output> results;
+  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
+  return results;
 }
 
 int checked_axis(int64_t axis, int rank) { return static_cast<int>(normalize_axis(axis, rank)); }

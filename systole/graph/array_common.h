@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,20 +11,28 @@
 
 namespace systole {
 
-// An integer input that must be known while building. Errors: INVALID_ARGUMENT `<what>, got s32[?], expected integers
-// known while building`.
+// An integer input that must be known while building. Errors: INVALID_ARGUMENT `<what>, got s32[?],
+// expected integers known while building`.
 std::vector<int64_t> known_ints(const InferContext& c, int input, std::string_view what);
 // A constant vector (or scalar) of s32, or s64 where a value needs it.
-Output ints_constant(const std::vector<int64_t>& values);
-Output int_constant(int64_t value);
+Output ints_constant(const std::vector<int64_t>& values, std::string_view name = "Const");
+Output int_constant(int64_t value, std::string_view name = "Const");
 // The same of a node that was inferred already.
 std::vector<int64_t> known_ints(Output value);
 
 Shape without_axis(const Shape& shape, int axis);
 Shape with_axis(const Shape& shape, int axis, int64_t size);
 
-// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT `axis, got 3, expected in [-2, 2)`.
+// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT `axis, got 3, expected in [-2,
+// 2)`.
 int checked_axis(int64_t axis, int rank);
+
+// x itself, or as s32 where its dtype is narrower: it then holds every size of a tensor.
+hlo::Value wide_integers(hlo::Builder& b, hlo::Value x);
+// Parts of x along `axis`, one behind the other. REQUIRES: sizes >= 0, their sum x's size there.
+std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
+                            std::span<const int64_t> sizes);
+std::vector<Output> outputs_of(Node* node);
 
 // pad() by paddings that are a tensor, s32[rank,2], known when the program is compiled.
 Output pad_tensor(Output x, Output paddings, double value, const std::string& name = "");

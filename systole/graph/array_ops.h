@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/graph.h"
 #include "systole/graph/axes.h"
+#include "systole/graph/graph.h"
 #include "systole/graph/op_options.h"
 #include "systole/graph/shape_input.h"
 
@@ -69,7 +69,8 @@ Operation no_op(std::string_view name = "NoOp", Input::Where where = Input::Wher
 
 // -- Shapes.
 
-// The same elements in row-major order under another shape, one size of which may be -1: what the others leave.
+// The same elements in row-major order under another shape, one size of which may be -1: what the
+// others leave.
 Output reshape(Input tensor, const ShapeInput& shape, const NameOptions& options = {});
 // A new axis of size 1 before `axis`; -1 puts it last. (tf.expand_dims)
 Output expand_dims(Input input, int64_t axis, const NameOptions& options = {});
@@ -95,7 +96,8 @@ Output broadcast_to(Input input, const ShapeInput& shape, const NameOptions& opt
 // -- Order.
 
 struct TransposeOptions {
-  std::vector<int64_t> perm = {};  // result axis i is a's axis perm[i]; all axes reversed when empty
+  std::vector<int64_t> perm =
+      {};  // result axis i is a's axis perm[i]; all axes reversed when empty
   std::string name = "";
 };
 Output transpose(Input a, const TransposeOptions& options = {});
@@ -128,14 +130,17 @@ struct SplitOptions {
   int64_t axis = 0;
   std::string name = "";
 };
-// `num` equal parts. Errors: a size unknown, or not divisible. Or parts of the given sizes, one of which may be -1.
+// `num` equal parts. Errors: a known size that is not divisible; an unknown one fails when the
+// program is specialised. Or parts of the given sizes, one of which may be -1.
 std::vector<Output> split(Input value, int64_t num, const SplitOptions& options = {});
-std::vector<Output> split(Input value, const std::vector<int64_t>& sizes, const SplitOptions& options = {});
+std::vector<Output> split(Input value, const std::vector<int64_t>& sizes,
+                          const SplitOptions& options = {});
 
 // -- Cutting and padding.
 
 // `size[i]` elements from begin[i] on, along each axis; a size of -1 takes all that remain.
-Output slice(Input input, const ShapeInput& begin, const ShapeInput& size, const NameOptions& options = {});
+Output slice(Input input, const ShapeInput& begin, const ShapeInput& size,
+             const NameOptions& options = {});
 
 // Bit i of a mask speaks of the i-th entry of begin, end and strides. (tf.strided_slice)
 struct StridedSliceOptions {
@@ -147,10 +152,10 @@ struct StridedSliceOptions {
   int64_t shrink_axis_mask = 0;       // the element at begin, without the axis
   std::string name = "";
 };
-// Elements begin, begin + stride, ... short of end, along each axis; negative positions count from the end; positions
-// beyond the axis are cut to it. Python's x[1:, ::2, 0].
-Output strided_slice(Input input, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
-                     const StridedSliceOptions& options = {});
+// Elements begin, begin + stride, ... short of end, along each axis; negative positions count from
+// the end; positions beyond the axis are cut to it. Python's x[1:, ::2, 0].
+Output strided_slice(Input input, const std::vector<int64_t>& begin,
+                     const std::vector<int64_t>& end, const StridedSliceOptions& options = {});
 
 enum class PadMode { constant, reflect, symmetric };
 struct PadOptions {
@@ -158,8 +163,10 @@ struct PadOptions {
   double constant_values = 0;
   std::string name = "";
 };
-// `paddings[i]`: elements put before and behind axis i. REFLECT mirrors at the edge element, SYMMETRIC repeats it.
-Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings, const PadOptions& options = {});
+// `paddings[i]`: elements put before and behind axis i. REFLECT mirrors at the edge element,
+// SYMMETRIC repeats it.
+Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+           const PadOptions& options = {});
 
 // The tensor, multiples[i] times along axis i.
 Output tile(Input input, const std::vector<int64_t>& multiples, const NameOptions& options = {});
@@ -170,8 +177,9 @@ struct GatherOptions {
   int64_t axis = 0;
   std::string name = "";
 };
-// The slices of `params` along `axis` that `indices` (integers of any shape) names: indices' shape replaces the axis.
-// An index out of range is taken to the nearest in range, as on a TPU; TensorFlow on a CPU fails.
+// The slices of `params` along `axis` that `indices` (integers of any shape) names: indices' shape
+// replaces the axis. An index out of range is taken to the nearest in range, as on a TPU;
+// TensorFlow on a CPU fails.
 Output gather(Input params, Input indices, const GatherOptions& options = {});
 
 struct OneHotOptions {
@@ -181,8 +189,8 @@ struct OneHotOptions {
   DType dtype = DType::f32;
   std::string name = "";
 };
-// A new axis of size `depth` before `axis`, on_value where its position is the index; all off_value for an index out of
-// range.
+// A new axis of size `depth` before `axis`, on_value where its position is the index; all off_value
+// for an index out of range.
 Output one_hot(Input indices, int64_t depth, const OneHotOptions& options = {});
 
 struct TopKOptions {
@@ -194,7 +202,8 @@ struct TopK {
   Output values;
   Output indices;  // s32
 };
-// The k largest elements along the last axis, largest first; of equals the one with the lower index first.
+// The k largest elements along the last axis, largest first; of equals the one with the lower index
+// first. NaN counts as larger than all numbers.
 TopK top_k(Input input, const TopKOptions& options = {});
 
 // -- Sequences.

@@ -1,6 +1,7 @@
 #include "systole/graph/convolution.h"
 
 #include "systole/graph/dtype_class.h"
+#include "systole/graph/op_error.h"
 
 namespace systole {
 namespace {
@@ -30,17 +31,15 @@ hlo::Value convolve(LowerContext& c, hlo::Value x, hlo::Value y, hlo::Convolutio
 
 }  // namespace
 
-AttrMap convolution_attrs(std::string_view op, const Conv2DOptions& options) {
-  try {
+AttrMap convolution_attrs(std::string_view op, const Input& input, const Conv2DOptions& options) {
+  return with_op(op, input.where(), [&]() -> AttrMap {
     const DataFormat format(options.data_format);
     return {
         {"strides", four_numbers(spatial_pair("strides", options.strides, format), format)},
         {"padding", std::string(padding_name(options.padding))},
         {"dilations", four_numbers(spatial_pair("dilations", options.dilations, format), format)},
         {"data_format", options.data_format}};
-  } catch (const Error& error) {
-    throw invalid_argument("{}: {}", op, error.message());
-  }
+  });
 }
 
 Shape convolution_shape(const AttrMap& attrs, const TensorType& input, const TensorType& filter,

@@ -212,6 +212,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // "a/b", "" at the top.
   const std::string& name_scope() const { return name_scope_; }
 
+  // A number under a name, 0 at first: for library code that counts things of a graph.
+  int64_t& counter(const std::string& name) { return counters_[name]; }
+
   // Seeds: `set_random_seed` of the current graph.
   std::optional<int64_t> seed() const { return seed_; }
   void set_seed(std::optional<int64_t> seed) { seed_ = seed; }
@@ -249,6 +252,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   int64_t nodes_made_ = 0;
   std::unordered_map<std::string, Node*> by_name_;
   std::unordered_map<std::string, int> name_counts_;
+  std::unordered_map<std::string, int64_t> counters_;
   std::string name_scope_;
   std::vector<std::vector<Node*>> control_scopes_;
   std::optional<int64_t> seed_;

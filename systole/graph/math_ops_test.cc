@@ -56,7 +56,9 @@ TEST_F(MathOpsTest, IntegerDivisionByZeroFailsTheRun) {
 TEST_F(MathOpsTest, DivisionByAKnownNumberIsNotChecked) {
   const Output x = placeholder(DType::s32, {2});
   const auto num_checks = [&](const Output& y) {
-    return specialize(*graph_, {{y}}, {}, {{{x, {DType::s32, {2}}}}}).checks.size();
+    const std::vector<Output> fetches{y};
+    const std::vector<Feed> feeds{{x, {DType::s32, {2}}}};
+    return std::ssize(specialize(*graph_, fetches, {}, feeds).checks);
   };
   EXPECT_EQ(num_checks(x % 3), 0);
   EXPECT_EQ(num_checks(floordiv(x, Tensor::of<int32_t>({2}, {1, 2}))), 0);

@@ -8,7 +8,9 @@
 
 namespace systole {
 
-// pad() for the modes REFLECT and SYMMETRIC. Errors: INVALID_ARGUMENT when an image would be longer than the axis.
-Output mirror_pad(Output x, const std::vector<std::pair<int64_t, int64_t>>& paddings, const PadOptions& options);
+// pad() for the modes REFLECT and SYMMETRIC. Errors: INVALID_ARGUMENT when an image would be longer
+// than the axis.
+Output mirror_pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+                  const PadOptions& options);
 
 }  // namespace systole

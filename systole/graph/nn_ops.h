@@ -12,7 +12,8 @@
 
 namespace systole {
 
-// -- Softmax and cross entropy. Floating dtypes; maxima are subtracted first, so that nothing overflows.
+// -- Softmax and cross entropy. Floating dtypes; maxima are subtracted first, so that nothing
+// overflows.
 
 struct SoftmaxOptions {
   int64_t axis = -1;
@@ -30,13 +31,16 @@ struct CrossEntropyOptions {
   int64_t axis = -1;
   std::string name = "";
 };
-// labels, logits: [.., classes] of one floating dtype, each row of labels a distribution; result: [..].
-// -sum(labels * log_softmax(logits)). As TensorFlow's, no gradient flows into `labels`; the _v2 form has it.
+// labels, logits: [.., classes] of one floating dtype, each row of labels a distribution; result:
+// [..]. -sum(labels * log_softmax(logits)). As TensorFlow's, no gradient flows into `labels`; the
+// _v2 form has it.
 Output softmax_cross_entropy_with_logits(const CrossEntropyOptions& options);
 Output softmax_cross_entropy_with_logits_v2(const CrossEntropyOptions& options);
-// labels: [..] integers in [0, classes); logits: [.., classes]. A label out of range gives NaN, as in TensorFlow on TPU.
+// labels: [..] integers in [0, classes); logits: [.., classes]. A label out of range gives NaN, as
+// in TensorFlow on TPU.
 Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& options);
-// labels, logits: one shape; elementwise -(labels * log(sigmoid(x)) + (1 - labels) * log(1 - sigmoid(x))).
+// labels, logits: one shape; elementwise -(labels * log(sigmoid(x)) + (1 - labels) * log(1 -
+// sigmoid(x))).
 Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options);
 
 // -- Convolution and pooling.
@@ -54,11 +58,11 @@ struct Conv2DOptions {
   std::string name = "";
 };
 // input: [batch, height, width, in] (NHWC); filter: [height, width, in, out]; one floating dtype.
-// result: [batch, height', width', out]. SAME: height' = ceil(height / stride), zeros at the edges, the odd one behind;
-// VALID: ceil((height - (filter - 1) * dilation) / stride). (tf.nn.conv2d)
+// result: [batch, height', width', out]. SAME: height' = ceil(height / stride), zeros at the edges,
+// the odd one behind; VALID: ceil((height - (filter - 1) * dilation) / stride). (tf.nn.conv2d)
 Output conv2d(Input input, Input filter, const Conv2DOptions& options = {});
-// filter: [height, width, in, multiplier]; result channel i * multiplier + j is input channel i under filter j.
-// (tf.nn.depthwise_conv2d)
+// filter: [height, width, in, multiplier]; result channel i * multiplier + j is input channel i
+// under filter j. (tf.nn.depthwise_conv2d)
 Output depthwise_conv2d(Input input, Input filter, const Conv2DOptions& options = {});
 
 struct PoolOptions {
@@ -68,8 +72,9 @@ struct PoolOptions {
   std::string data_format = "NHWC";
   std::string name = "";
 };
-// The largest / the mean of each window of a [batch, height, width, channels] tensor; padding counts for neither. The
-// gradient of a maximum goes to the first of equals. (tf.nn.max_pool, tf.nn.avg_pool)
+// The largest / the mean of each window of a [batch, height, width, channels] tensor; padding
+// counts for neither. The gradient of a maximum goes to the first of equals. (tf.nn.max_pool,
+// tf.nn.avg_pool)
 Output max_pool(Input value, const PoolOptions& options = {});
 Output avg_pool(Input value, const PoolOptions& options = {});
 
@@ -90,7 +95,9 @@ struct Moments {
   Output mean;
   Output variance;  // of the population: divided by n
 };
-// Mean and variance over `axes`, computed in f32 for 16-bit inputs. (tf.nn.moments)
+// Mean and variance over `axes`, computed in f32 for 16-bit inputs. As TensorFlow's, the variance's
+// gradient is right but takes the mean as a constant: differentiating it again leaves the mean out;
+// reduce_variance has all derivatives. (tf.nn.moments)
 Moments moments(Input x, const Axes& axes, const MomentsOptions& options = {});
 
 struct BatchNormalizationOptions {
@@ -99,8 +106,10 @@ struct BatchNormalizationOptions {
   double variance_epsilon = 0.001;
   std::string name = "batchnorm";
 };
-// (x - mean) / sqrt(variance + epsilon) * scale + offset, all broadcast to x. (tf.nn.batch_normalization)
-Output batch_normalization(Input x, Input mean, Input variance, const BatchNormalizationOptions& options = {});
+// (x - mean) / sqrt(variance + epsilon) * scale + offset, all broadcast to x.
+// (tf.nn.batch_normalization)
+Output batch_normalization(Input x, Input mean, Input variance,
+                           const BatchNormalizationOptions& options = {});
 
 struct FusedBatchNormOptions {
   Output mean;      // used when not training
@@ -113,11 +122,14 @@ struct FusedBatchNormOptions {
 struct FusedBatchNorm {
   Output y;
   Output batch_mean;
-  Output batch_variance;  // when training: n / (n - 1) times the population's, as TensorFlow gives it for averaging
+  Output batch_variance;  // when training: n / (n - 1) times the population's, as TensorFlow gives
+                          // it for averaging
 };
-// x: 4-D; scale, offset: [channels]. Normalises over batch, height and width. (tf.nn.fused_batch_norm)
-// Errors: INVALID_ARGUMENT when not training and mean or variance is absent.
-FusedBatchNorm fused_batch_norm(Input x, Input scale, Input offset, const FusedBatchNormOptions& options = {});
+// x: 4-D; scale, offset: [channels]. Normalises over batch, height and width.
+// (tf.nn.fused_batch_norm) Errors: INVALID_ARGUMENT when not training and mean or variance is
+// absent.
+FusedBatchNorm fused_batch_norm(Input x, Input scale, Input offset,
+                                const FusedBatchNormOptions& options = {});
 
 struct L2NormalizeOptions {
   double epsilon = 1e-12;
@@ -133,9 +145,14 @@ struct DropoutOptions {
   std::optional<int64_t> seed = std::nullopt;
   std::string name = "dropout";
 };
-// Each element is kept with probability `keep_prob` and divided by it, else 0. A literal keep_prob of 1 gives x itself.
-// Errors: INVALID_ARGUMENT for a literal outside (0, 1]. (tf.nn.dropout of TensorFlow 1: keep_prob, not rate)
+// Each element is kept with probability `keep_prob` and divided by it, else 0. A literal keep_prob
+// of 1 gives x itself. Errors: INVALID_ARGUMENT for a literal outside (0, 1]. (tf.nn.dropout of
+// TensorFlow 1: keep_prob, not rate)
 Output dropout(Input x, Input keep_prob, const DropoutOptions& options = {});
+
+// The rows of `params` ([size, ...]) that `ids`, integers of any shape, names: their shape replaces
+// the first axis. An id out of range is taken to the nearest in range. (tf.nn.embedding_lookup)
+Output embedding_lookup(Input params, Input ids, const NameOptions& options = {});
 
 // x * weights + biases. (tf.nn.xw_plus_b)
 Output xw_plus_b(Input x, Input weights, Input biases, const NameOptions& options = {});

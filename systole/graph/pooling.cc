@@ -1,24 +1,23 @@
 #include "systole/graph/pooling.h"
 
 #include "systole/graph/dtype_class.h"
+#include "systole/graph/op_error.h"
 
 namespace systole {
 
-AttrMap pool_op_attrs(std::string_view op, const PoolOptions& options) {
-  try {
+AttrMap pool_op_attrs(std::string_view op, const Input& value, const PoolOptions& options) {
+  return with_op(op, value.where(), [&]() -> AttrMap {
     const DataFormat format(options.data_format);
     return {{"ksize", four_numbers(spatial_pair("ksize", options.ksize, format), format)},
             {"strides", four_numbers(spatial_pair("strides", options.strides, format), format)},
             {"padding", std::string(padding_name(options.padding))},
             {"data_format", options.data_format}};
-  } catch (const Error& error) {
-    throw invalid_argument("{}: {}", op, error.message());
-  }
+  });
 }
 
-std::vector<TensorType> infer_pool(const InferContext& c) {
+std::vector<TensorType> infer_pool(const InferContext& c, DTypeClass dtypes) {
   const TensorType& x = c.input(0);
-  check_dtype("value", x.dtype, DTypeClass::floating);
+  check_dtype("value", x.dtype, dtypes);
   const ImageWindow window = pool_window(c.attrs, x.shape);
   return {{x.dtype, window.output_shape(x.shape, x.shape[window.format.channels])}};
 }
@@ -33,9 +32,19 @@ hlo::Value reduce_window(hlo::Builder& b, hlo::Value x, hlo::Opcode reducer,
       ->result();
 }
 
-hlo::Value window_counts(LowerContext& c, const TensorType& input) {
-  const ImageWindow window = pool_window(c.node.attrs(), input.shape);
-  return reduce_window(c.b, c.b.splat(input, 1), hlo::Opcode::add, pool_attrs(window));
+hlo::Value divide_by_counts(hlo::Builder& b, hlo::Value x, const ImageWindow& window) {
+  const auto padded = [](const WindowAxis& axis) {
+    return axis.pads() != std::pair<int64_t, int64_t>();
+  };
+  const int64_t all = window.axis[0].window * window.axis[1].window;
+  if (!padded(window.axis[0]) && !padded(window.axis[1])) {
+    return b.divide(x, b.splat_like(x, static_cast<double>(all)));
+  }
+  Shape one_image{1, 1, 1, 1};
+  for (int i = 0; i < 2; ++i) one_image.set_dim(window.format.spatial[i], window.axis[i].input);
+  const hlo::Value ones = b.splat({x.dtype(), one_image}, 1);
+  const hlo::Value counts = reduce_window(b, ones, hlo::Opcode::add, pool_attrs(window));
+  return b.divide(x, b.broadcast(counts, x.shape()));
 }
 
 }  // namespace systole

@@ -1,11 +1,13 @@
 // What softmax and the cross entropies share: arithmetic along the last axis.
 #pragma once
 
+#include "systole/graph/nn_ops.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
 
-// The parts of a softmax over rows, all of the logits' shape: x - max(x), exp of that, and the row's sum of exps.
+// The parts of a softmax over rows, all of the logits' shape: x - max(x), exp of that, and the
+// row's sum of exps.
 struct SoftmaxParts {
   hlo::Value shifted;
   hlo::Value exponentials;
@@ -23,10 +25,15 @@ void check_logits(const TensorType& logits);
 // The shape without its last axis.
 Shape row_shape(const Shape& shape);
 
-// x with `axis` moved to the end, the others in order; x itself when it is there. Errors: INVALID_ARGUMENT for an axis
-// out of range.
+// x with `axis` moved to the end, the others in order; x itself when it is there, and when it is a
+// scalar. Errors: INVALID_ARGUMENT for an axis out of range.
 Output axis_to_end(Output x, int64_t axis);
-// Undoes axis_to_end.
-Output axis_from_end(Output x, int64_t axis);
+
+// A node of `op`, which maps rows to rows, along any axis.
+Output softmax_op(std::string_view op, const Input& logits, const SoftmaxOptions& options);
+
+// The gradient by the logits of a cross entropy of rows: that of its loss, and that of its second
+// output, softmax(logits) - labels, where that is differentiated too.
+Output cross_entropy_gradient(GradientContext& c);
 
 }  // namespace systole

@@ -194,17 +194,20 @@ class Specializer final : public Lowering {
     return *it->second;
   }
 
-  bool all_needed_fed(Node& node) const {
-    if (frame_->graph != &graph_ || node.num_outputs() == 0) return false;
+  // A node need not run when feeds stand for all that is needed of it.
+  bool replaced_by_feeds(Node& node) const {
+    if (frame_->graph != &graph_) return false;
+    bool any = false;
     for (int i = 0; i < node.num_outputs(); ++i) {
-      const Output output = node.output(i);
-      if (frame_->plan->needed.contains(output) && !frame_->values.contains(output)) return false;
+      const bool fed = frame_->values.contains(node.output(i));
+      if (!fed && frame_->plan->needed.contains(node.output(i))) return false;
+      any = any || fed;
     }
-    return true;
+    return any;
   }
 
   void lower_node(Node& node) {
-    if (all_needed_fed(node)) return;
+    if (replaced_by_feeds(node)) return;
     frame_->node = &node;
     const hlo::Metadata outer = frame_->b->metadata();
     frame_->b->set_metadata({frame_->prefix + node.name(), node.where()});
@@ -221,7 +224,10 @@ class Specializer final : public Lowering {
       store(node, node.op().lower(context));
     } catch (const Error& error) {
       if (std::exchange(error_described_, true)) throw;  // by the node of a function
-      throw error.with_context(node.describe());
+      const std::string op = fmt::format("{}: ", node.op_name());
+      throw Error(error.code(),
+                  error.message().starts_with(op) ? error.message() : op + error.message())
+          .with_context(node.describe());
     }
     frame_->b->set_metadata(outer);
   }

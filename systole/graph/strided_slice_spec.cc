@@ -19,7 +19,8 @@ class AxisSlicer {
   void take_all() { add(0, size(), 1, /*reversed=*/false); }
 
   void take(int64_t begin, int64_t end, int64_t stride, bool from_edge, bool to_edge) {
-    if (stride == 0) throw invalid_argument("strides, got 0 for axis {}, expected another number", axis_);
+    if (stride == 0)
+      throw invalid_argument("strides, got 0 for axis {}, expected another number", axis_);
     if (size() == kUnknown) return add(0, kUnknown, std::abs(stride), stride < 0);
     const bool backwards = stride < 0;
     // Positions in the direction of the stride, from the axis's first element that way.
@@ -39,8 +40,8 @@ class AxisSlicer {
     } else {
       const int64_t index = at < 0 ? at + size() : at;
       if (index < 0 || index >= size()) {
-        throw invalid_argument("position in axis {} of {}, got {}, expected in [{}, {})", axis_, input_, at, -size(),
-                               size());
+        throw invalid_argument("position in axis {} of {}, got {}, expected in [{}, {})", axis_,
+                               input_, at, -size(), size());
       }
       add(index, index + 1, 1, false);
     }
@@ -67,11 +68,13 @@ class AxisSlicer {
 
 }  // namespace
 
-SliceSpec slice_spec(const Shape& input, std::span<const int64_t> begin, std::span<const int64_t> end,
-                     std::span<const int64_t> strides, const SliceMasks& masks) {
+SliceSpec slice_spec(const Shape& input, std::span<const int64_t> begin,
+                     std::span<const int64_t> end, std::span<const int64_t> strides,
+                     const SliceMasks& masks) {
   if (begin.size() != end.size() || begin.size() != strides.size() || begin.size() > 63) {
-    throw invalid_argument("begin, end and strides, got {}, {} and {} numbers, expected as many of each", begin.size(),
-                           end.size(), strides.size());
+    throw invalid_argument(
+        "begin, end and strides, got {}, {} and {} numbers, expected as many of each", begin.size(),
+        end.size(), strides.size());
   }
   const int64_t used = (int64_t{1} << begin.size()) - 1;
   if (std::popcount(static_cast<uint64_t>(masks.ellipsis & used)) > 1) {
@@ -80,7 +83,9 @@ SliceSpec slice_spec(const Shape& input, std::span<const int64_t> begin, std::sp
   const int taken = static_cast<int>(begin.size()) -
                     std::popcount(static_cast<uint64_t>((masks.ellipsis | masks.new_axis) & used));
   int rest = input.rank() - taken;
-  if (rest < 0) throw invalid_argument("begin, got {} axes for a tensor of {}, expected at most its rank", taken, input);
+  if (rest < 0)
+    throw invalid_argument("begin, got {} axes for a tensor of {}, expected at most its rank",
+                           taken, input);
 
   SliceSpec spec;
   AxisSlicer slicer(spec, input);

@@ -17,8 +17,9 @@ struct SliceMasks {
   int64_t shrink_axis = 0;
 };
 
-// A strided slice in terms of HLO: reverse `reversed`, slice by start, limit and (positive) stride to `sliced`, and
-// reshape to `result`. Where the input's size is unknown, sizes are, and start and limit mean nothing.
+// A strided slice in terms of HLO: reverse `reversed`, slice by start, limit and (positive) stride
+// to `sliced`, and reshape to `result`. Where the input's size is unknown, sizes are, and start and
+// limit mean nothing.
 struct SliceSpec {
   Dims reversed;
   Dims start;
@@ -28,8 +29,10 @@ struct SliceSpec {
   Shape result;
 };
 
-// Errors: INVALID_ARGUMENT: more entries than axes, two ellipses, a stride of 0, a shrunk position out of range.
-SliceSpec slice_spec(const Shape& input, std::span<const int64_t> begin, std::span<const int64_t> end,
-                     std::span<const int64_t> strides, const SliceMasks& masks);
+// Errors: INVALID_ARGUMENT: more entries than axes, two ellipses, a stride of 0, a shrunk position
+// out of range.
+SliceSpec slice_spec(const Shape& input, std::span<const int64_t> begin,
+                     std::span<const int64_t> end, std::span<const int64_t> strides,
+                     const SliceMasks& masks);
 
 }  // namespace systole

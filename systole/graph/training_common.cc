@@ -2,17 +2,9 @@
 
 namespace systole {
 
-TensorType variable_type(Output handle) {
-  if (handle.dtype() != DType::resource) {
-    throw invalid_argument("input '{}', got {}, expected a variable's handle", handle.name(),
-                           handle.type());
-  }
-  return {handle.node()->attr<DType>("dtype"), handle.node()->attr<Shape>("shape")};
-}
-
 std::vector<TensorType> infer_update(const InferContext& context, int num_handles,
                                      int gradient_index) {
-  const TensorType type = variable_type(context.inputs[0]);
+  const TensorType type = variable_type(variable_node(context.inputs[0]));
   if (!is_floating(type.dtype)) {
     throw invalid_argument("variable '{}', got {}, expected a floating dtype",
                            context.inputs[0].node()->name(), type);
@@ -20,9 +12,10 @@ std::vector<TensorType> infer_update(const InferContext& context, int num_handle
   for (int i = 0; i < context.num_inputs(); ++i) {
     const Output& input = context.inputs[static_cast<size_t>(i)];
     if (i < num_handles) {
-      if (variable_type(input) != type) {
+      const TensorType slot = variable_type(variable_node(input));
+      if (slot != type) {
         throw invalid_argument("slot '{}', got {}, expected the variable's {}",
-                               input.node()->name(), variable_type(input), type);
+                               input.node()->name(), slot, type);
       }
       continue;
     }

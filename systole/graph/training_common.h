@@ -6,6 +6,7 @@
 
 #include "systole/graph/op_def.h"
 #include "systole/graph/specialize.h"
+#include "systole/graph/variable_ops.h"
 
 namespace systole {
 
@@ -14,9 +15,6 @@ namespace systole {
 // INVALID_ARGUMENT names the input.
 std::vector<TensorType> infer_update(const InferContext& context, int num_handles,
                                      int gradient_index);
-
-// The type of the variable behind a handle.
-TensorType variable_type(Output handle);
 
 // Arithmetic of one update: variables by input position, scalars broadcast to the variable's shape.
 class UpdateLowering {
@@ -41,7 +39,7 @@ class UpdateLowering {
   }
 
  private:
-  const Node& handle(int input) const { return *c_.node.input(input).node(); }
+  const Node& handle(int input) const { return variable_node(c_.node.input(input)); }
   LowerContext& c_;
 };
 

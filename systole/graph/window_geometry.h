@@ -1,4 +1,5 @@
-// Strides, padding and data formats of convolution and pooling: from attributes to sizes and HLO attributes.
+// Strides, padding and data formats of convolution and pooling: from attributes to sizes and HLO
+// attributes.
 #pragma once
 
 #include <span>
@@ -13,7 +14,8 @@
 
 namespace systole {
 
-// Where a 4-D image tensor keeps its axes. Errors: INVALID_ARGUMENT for anything but "NHWC" and "NCHW".
+// Where a 4-D image tensor keeps its axes. Errors: INVALID_ARGUMENT for anything but "NHWC" and
+// "NCHW".
 struct DataFormat {
   explicit DataFormat(std::string_view name);
   int channels;
@@ -22,7 +24,8 @@ struct DataFormat {
 };
 
 // One number, two, or four in the order of the data format -> {height, width}.
-// Errors: INVALID_ARGUMENT `<what>, got ..., expected ...`: other lengths, values below 1, a batch or channel entry not 1.
+// Errors: INVALID_ARGUMENT `<what>, got ..., expected ...`: other lengths, values below 1, a batch
+// or channel entry not 1.
 std::pair<int64_t, int64_t> spatial_pair(std::string_view what, std::span<const int64_t> values,
                                          const DataFormat& format);
 // The pair as TensorFlow's attribute of four.
@@ -39,12 +42,14 @@ struct WindowAxis {
   Padding padding;
 
   int64_t effective_window() const { return (window - 1) * dilation + 1; }
-  // kUnknown for an unknown input. Errors: INVALID_ARGUMENT when a VALID window is larger than the input.
+  // kUnknown for an unknown input. Errors: INVALID_ARGUMENT when a VALID window is larger than the
+  // input.
   int64_t output() const;
   std::pair<int64_t, int64_t> pads() const;  // low, high. REQUIRES: a known input
 };
 
-// The two spatial axes of an op with attributes strides, padding, dilations (where it has them) and data_format.
+// The two spatial axes of an op with attributes strides, padding, dilations (where it has them) and
+// data_format.
 struct ImageWindow {
   DataFormat format;
   WindowAxis axis[2];
@@ -52,7 +57,8 @@ struct ImageWindow {
   // `shape` with its spatial axes replaced by the outputs' and its channels by `channels`.
   Shape output_shape(const Shape& input, int64_t channels) const;
 };
-ImageWindow image_window(const AttrMap& attrs, const Shape& input, std::pair<int64_t, int64_t> window);
+ImageWindow image_window(const AttrMap& attrs, const Shape& input,
+                         std::pair<int64_t, int64_t> window);
 // The window of a pooling op, whose size is its attribute ksize.
 ImageWindow pool_window(const AttrMap& attrs, const Shape& input);
 hlo::WindowAttrs pool_attrs(const ImageWindow& window);

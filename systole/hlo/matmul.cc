@@ -19,7 +19,7 @@ void multiply_rows(const T* a, const T* b, T* c, int64_t k, int64_t n) {
     const T* const b2 = b1 + n;
     const T* const b3 = b2 + n;
     for (int64_t j = 0; j < n; ++j) {
-      c[j] += a[i] * b0[j] + a[i + 1] * b1[j] + a[i + 2] * b2[j] + a[i + 3] * b3[j];
+      c[j] = c[j] + a[i] * b0[j] + a[i + 1] * b1[j] + a[i + 2] * b2[j] + a[i + 3] * b3[j];
     }
   }
   for (; i < k; ++i) {
@@ -40,10 +40,9 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& c) {
 }  // namespace
 
 DType accumulation_dtype(DType dtype, DType result) {
-  if (is_complex(dtype)) return DType::c128;
+  if (is_complex(dtype)) return result == DType::c128 ? result : dtype;
   if (!is_floating(dtype)) return DType::s64;
-  const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
-  return narrow && result != DType::f64 ? DType::f32 : DType::f64;
+  return dtype == DType::f64 || result == DType::f64 ? DType::f64 : DType::f32;
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -55,6 +54,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     case DType::f64:
       multiply<double>(a, b, c);
       break;
+    case DType::c64:
+      multiply<std::complex<float>>(a, b, c);
+      break;
     case DType::c128:
       multiply<std::complex<double>>(a, b, c);
       break;
@@ -62,7 +64,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       multiply<uint64_t>(a, b, c);
       break;  // without sign, so that overflow wraps
     default:
-      throw internal_error("matmul: dtype, got {}, expected f32, f64, c128 or s64", a.dtype());
+      throw internal_error("matmul: dtype, got {}, expected f32, f64, c64, c128 or s64", a.dtype());
   }
   return c;
 }

@@ -78,7 +78,7 @@ template <class T>
 Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), const Tensor& input,
                     const Tensor& initial_value, const TensorType& type,
                     std::span<const int64_t> extents, const StridedView& from,
-                    const StridedView& to) {
+                    const StridedView& to, Rounding rounding) {
   using A = Accumulator<T>;
   Tensor result(type);
   const auto count = static_cast<size_t>(result.num_elements());
@@ -90,6 +90,7 @@ Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), c
     A* y = accumulators.get() + offsets[1];
     for (int64_t i = 0; i < n; ++i, x += steps[0], y += steps[1]) {
       *y = combine(*y, convert_element<A>(*x));
+      if (rounding == Rounding::each_step) *y = convert_element<A>(convert_element<T>(*y));
     }
   });
   const std::span<T> out = result.data<T>();
@@ -138,6 +139,8 @@ template int64_t (*combiner_of(const Computation&))(int64_t, int64_t);
 template uint64_t (*combiner_of(const Computation&))(uint64_t, uint64_t);
 template float (*combiner_of(const Computation&))(float, float);
 template double (*combiner_of(const Computation&))(double, double);
+template std::complex<float> (*combiner_of(const Computation&))(std::complex<float>,
+                                                                std::complex<float>);
 template std::complex<double> (*combiner_of(const Computation&))(std::complex<double>,
                                                                  std::complex<double>);
 
@@ -145,7 +148,7 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
                                    std::span<const Tensor> inputs,
                                    std::span<const Tensor> initial_values,
                                    std::span<const int64_t> extents, const StridedView& from,
-                                   const StridedView& to) {
+                                   const StridedView& to, Rounding rounding) {
   std::vector<Tensor> promoted;
   std::vector<Tensor> promoted_initial;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -158,7 +161,8 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
     Tensor result = visit_dtype(type.dtype, [&]<class T>() {
       const auto combine = combiner_of<Accumulator<T>>(instruction.region());
       if (combine == nullptr) return Tensor();
-      return reduce_typed<T>(combine, promoted[0], promoted_initial[0], type, extents, from, to);
+      return reduce_typed<T>(combine, promoted[0], promoted_initial[0], type, extents, from, to,
+                             rounding);
     });
     if (result.valid()) return {result};
   }

@@ -22,10 +22,8 @@ consteval auto accumulator() {
     return bool{};
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     return float{};
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return double{};
-  } else if constexpr (is_complex_type<T>) {
-    return std::complex<double>{};
+  } else if constexpr (std::is_floating_point_v<T> || is_complex_type<T>) {
+    return T{};
   } else if constexpr (std::is_signed_v<T> || std::is_same_v<T, int4>) {
     return int64_t{};
   } else {
@@ -34,11 +32,15 @@ consteval auto accumulator() {
 }
 }  // namespace reducer_detail
 
-// What sums of T are kept in until the end. The specification rounds to T after every step in an
-// order that is the implementation's choice; one rounding at the end is nearer to the sum and so
-// the better reference.
+// What elements of T are combined in: f32 for f16 and bf16, 64 bits for integers.
 template <class T>
 using Accumulator = decltype(reducer_detail::accumulator<T>());
+
+// When f16 and bf16 are rounded. The specification's reducer rounds at each step; but sums of bf16
+// then stop to grow at 256 times a term, and no device computes them so. `reduce` takes one
+// rounding at the end, nearer to the sum; windows are small, and there results are the
+// specification's.
+enum class Rounding : uint8_t { at_end, each_step };
 
 // The function of a region that is one add, multiply, maximum, minimum, and, or, xor of its two
 // parameters and that is defined for A, an Accumulator; nullptr for any other region.
@@ -53,7 +55,7 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
                                    std::span<const Tensor> inputs,
                                    std::span<const Tensor> initial_values,
                                    std::span<const int64_t> extents, const StridedView& from,
-                                   const StridedView& to);
+                                   const StridedView& to, Rounding rounding);
 
 // One element as a scalar, and back.
 Tensor element(const Tensor& tensor, int64_t offset);

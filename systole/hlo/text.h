@@ -22,7 +22,9 @@ std::string print(const Computation& computation, const PrintOptions& options = 
 std::string print(const Instruction& instruction);
 
 // Reads what `print` writes. `file` is named in errors. Errors: INVALID_ARGUMENT
-// `<file>:<line>:<column>: <what>, got <token>, expected <what>`.
+// `<file>:<line>:<column>: <what>, got <token>, expected <what>`; UNIMPLEMENTED likewise for ops
+// that are not in the opcode table and for dynamic shapes. Types are inferred and compared; what
+// only a whole module shows is verify's.
 std::unique_ptr<Module> parse(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace systole::hlo

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -15,9 +16,11 @@ namespace {
 
 using convert_detail::is_complex_type;
 
-// A constant that fills more memory than this is refused: a few bytes of text could ask for any
+// A splat that fills more memory than this is refused: a few bytes of text could ask for any
 // amount.
-constexpr int64_t kMaxConstantBytes = int64_t{1} << 32;
+constexpr int64_t kMaxSplatBytes = int64_t{1} << 30;
+// No form of an element is shorter than this part of its bytes: "0.," for eight of them.
+constexpr int64_t kMaxBytesPerCharacter = 16;
 // Lists are read by recursion.
 constexpr size_t kMaxRank = 64;
 
@@ -304,9 +307,11 @@ Tensor read_literal(Lexer& lexer) {
   const size_t type_begin = lexer.position();
   const TensorType type = read_type(lexer);
   const size_t end = lexer.position();
-  if (type.byte_size() > kMaxConstantBytes) {
+  const int64_t most =
+      std::max(kMaxSplatBytes, kMaxBytesPerCharacter * static_cast<int64_t>(type_begin - elements));
+  if (type.byte_size() > most) {
     throw lexer.error_at(type_begin, fmt::format("constant, got {} bytes, expected at most {}",
-                                                 type.byte_size(), kMaxConstantBytes));
+                                                 type.byte_size(), most));
   }
   lexer.seek(elements);
   lexer.expect('<', "dense elements");

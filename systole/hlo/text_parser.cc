@@ -26,10 +26,6 @@ struct ParsedName {
 // Values by name. A name holds from its definition to the end of the region that it stands in.
 class Scopes {
  public:
-  struct Named {
-    std::vector<Value> values;
-  };
-
   void open() { scopes_.emplace_back(); }
   void close() { scopes_.pop_back(); }
 
@@ -213,8 +209,9 @@ class Parser {
     Attrs attrs = read_attrs(lexer_, *opcode, name.offset, dictionaries);
     if (!operands.empty()) complete_window(attrs, operands[0].shape().rank());
     if (traits(*opcode).has(kTerminator)) {
-      if (!results.empty())
-        throw lexer_.error_at(name.offset, "return, got results, expected none");
+      if (!results.empty() || regions) {
+        throw lexer_.error_at(name.offset, "return, got results or regions, expected neither");
+      }
       computation.set_results(operands);
       computation.terminator()->set_metadata(metadata);
     } else {

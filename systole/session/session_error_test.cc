@@ -82,7 +82,7 @@ TEST_P(SessionErrorTest, UninitializedVariable) {
 TEST_P(SessionErrorTest, FetchOfAnotherGraph) {
   Graph other;
   const GraphScope scope(other);
-  const Output y = constant(1.0F, DType::invalid, "y");
+  const Output y = constant(1.0F, {.name = "y"});
   expect_error([&] { session_.run(y); },
                HasSubstr("INVALID_ARGUMENT: Session.run: fetch 'y'"));
   expect_error([&] { session_.run(sum_, {{x_, ones_}, {y, Tensor(1.0F)}}); },

@@ -5,10 +5,11 @@ namespace systole {
 namespace {
 
 std::vector<hlo::Value> lower(LowerContext& c) {
-  const hlo::Value x = c.input(0);
+  hlo::Builder& b = c.b;
+  const hlo::Value x = b.convert(c.input(0), accumulation_dtype(c.input(0).dtype()));
   const ImageWindow window = pool_window(c.node.attrs(), x.shape());
-  const hlo::Value sums = reduce_window(c.b, x, hlo::Opcode::add, pool_attrs(window));
-  return {c.b.divide(sums, window_counts(c, x.type()))};
+  const hlo::Value sums = reduce_window(b, x, hlo::Opcode::add, pool_attrs(window));
+  return {b.convert(divide_by_counts(b, sums, window), c.input(0).dtype())};
 }
 
 std::vector<Output> gradient(GradientContext& c) {
@@ -18,7 +19,7 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output avg_pool(Input value, const PoolOptions& options) {
-  return add_op("AvgPool", {value}, options.name, pool_op_attrs("AvgPool", options));
+  return add_op("AvgPool", {value}, options.name, pool_op_attrs("AvgPool", value, options));
 }
 
 namespace ops {
@@ -26,7 +27,7 @@ extern const OpDef op_avg_pool;
 const OpDef op_avg_pool{
     .name = "AvgPool",
     .doc = "The mean of each window.",
-    .infer = infer_pool,
+    .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::floating); },
     .lower = lower,
     .gradient = gradient,
 };

@@ -5,14 +5,14 @@ namespace {
 
 enum : int { kInputSizes, kGradient };
 
-// Each element gets the mean's share of every window that it lies in: the shares, spread out by the strides, summed
-// over a window of the same size.
+// Each element gets the mean's share of every window that it lies in: the shares, spread out by the
+// strides, summed over a window of the same size.
 std::vector<hlo::Value> lower(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value gradient = c.input(kGradient);
-  const TensorType input{gradient.dtype(), Shape(c.constant_ints(kInputSizes))};
-  const ImageWindow window = pool_window(c.node.attrs(), input.shape);
-  const hlo::Value shares = b.divide(gradient, window_counts(c, input));
+  const DType dtype = c.input(kGradient).dtype();
+  const ImageWindow window = pool_window(c.node.attrs(), Shape(c.constant_ints(kInputSizes)));
+  const hlo::Value shares =
+      divide_by_counts(b, b.convert(c.input(kGradient), accumulation_dtype(dtype)), window);
   Dims low(4, 0);
   Dims high(4, 0);
   Dims interior(4, 0);
@@ -26,12 +26,14 @@ std::vector<hlo::Value> lower(LowerContext& c) {
     sums.window_strides[at] = 1;
     sums.padding[at] = {0, 0};
   }
-  return {reduce_window(b, b.pad(shares, b.scalar(input.dtype, 0), low, high, interior), hlo::Opcode::add, sums)};
+  const hlo::Value spread = b.pad(shares, b.scalar(shares.dtype(), 0), low, high, interior);
+  return {b.convert(reduce_window(b, spread, hlo::Opcode::add, sums), dtype)};
 }
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto sizes = c.input_as_shape(kInputSizes);
-  if (!sizes) throw invalid_argument("input_sizes, got a value known only at run time, expected a shape");
+  if (!sizes)
+    throw invalid_argument("input_sizes, got a value known only at run time, expected a shape");
   return {{c.input(kGradient).dtype, *sizes}};
 }
 

@@ -1,6 +1,7 @@
 #include "systole/graph/axes.h"
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/op_error.h"
 #include "systole/graph/window_geometry.h"
 
 namespace systole {
@@ -18,8 +19,9 @@ std::vector<TensorType> infer(const InferContext& c) {
   const bool fits = value.shape.rank() >= 2 && bias.shape.rank() == 1 && bias.dtype == value.dtype;
   const Shape channels{fits ? value.shape[channel_axis(c.attrs, value.shape.rank())] : kUnknown};
   if (!fits || !bias.shape.compatible_with(channels)) {
-    throw invalid_argument("value and bias, got {} and {}, expected rank >= 2 and a vector of its channels", value,
-                           bias);
+    throw invalid_argument(
+        "value and bias, got {} and {}, expected rank >= 2 and a vector of its channels", value,
+        bias);
   }
   return {value};
 }
@@ -39,7 +41,7 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output bias_add(Input value, Input bias, const BiasAddOptions& options) {
-  static_cast<void>(DataFormat(options.data_format));
+  with_op("BiasAdd", value.where(), [&] { return DataFormat(options.data_format); });
   return add_op("BiasAdd", {value, bias}, options.name, {{"data_format", options.data_format}});
 }
 

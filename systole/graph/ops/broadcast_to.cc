@@ -1,18 +1,20 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/broadcast.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto shape = c.input_as_shape(1);
-  if (!shape) throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
+  if (!shape)
+    throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
   const Shape& x = c.input(0).shape;
   const Shape joint = broadcast_shapes(x, *shape);
   if (!joint.compatible_with(*shape)) {
-    throw invalid_argument("shape, got {} for a tensor of {}, expected one that it broadcasts to", *shape, x);
+    throw invalid_argument("shape, got {} for a tensor of {}, expected one that it broadcasts to",
+                           *shape, x);
   }
   return {{c.input(0).dtype, *shape}};
 }
@@ -21,15 +23,18 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.broadcast(c.input(0), Shape(std::span<const int64_t>(c.constant_ints(1))))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {sum_to_shape_of(c.grad(), c.input(0)), {}}; }
+std::vector<Output> gradient(GradientContext& c) {
+  return {sum_to_shape_of(c.grad(), c.input(0)), {}};
+}
 
 }  // namespace
 
 Output broadcast_to(Input input, const ShapeInput& shape, const NameOptions& options) {
+  const CompositionScope scope(input, options.name, "BroadcastTo");
   const Output value = resolve("BroadcastTo", input);
   return Graph::current()
-      .add_node("BroadcastTo", {value, resolve("BroadcastTo", shape)}, {{"T", value.dtype()}}, input.where(),
-                options.name)
+      .add_node("BroadcastTo", {value, resolve("BroadcastTo", shape)}, {{"T", value.dtype()}}, {},
+                scope.result().name)
       ->output();
 }
 

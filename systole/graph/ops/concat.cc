@@ -1,7 +1,8 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/op_error.h"
 
 namespace systole {
 namespace {
@@ -16,8 +17,8 @@ std::vector<TensorType> infer(const InferContext& c) {
     Shape rest = next.shape;
     if (rest.rank() == joined.shape.rank()) rest.set_dim(axis, joined.shape[axis]);
     if (next.dtype != joined.dtype || !rest.compatible_with(joined.shape)) {
-      throw invalid_argument("values 0 and {}, got {} and {}, expected equal but for axis {}", i, c.input(0), next,
-                             axis);
+      throw invalid_argument("values 0 and {}, got {} and {}, expected equal but for axis {}", i,
+                             c.input(0), next, axis);
     }
     const int64_t size = next.shape[axis];
     const bool unknown = size == kUnknown || joined.shape[axis] == kUnknown;
@@ -56,12 +57,21 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output concat(const InputList& values, int64_t axis, const NameOptions& options) {
+  if (values.inputs().empty()) {
+    throw at_line(invalid_argument("ConcatV2: values, got none, expected at least one"), {});
+  }
+  const CompositionScope scope(values.inputs().front(), options.name, "concat");
   std::vector<Output> inputs = values.resolve();
-  if (inputs.empty()) throw invalid_argument("ConcatV2: values, got none, expected at least one");
-  if (inputs.size() == 1) return inputs.front();
+  if (inputs.size() == 1) {
+    const int rank = inputs[0].shape().rank();
+    with_op("ConcatV2", values.inputs().front().where(), [&] { return checked_axis(axis, rank); });
+    return identity(inputs[0], scope.result());
+  }
   const AttrMap attrs{{"N", static_cast<int64_t>(inputs.size())}, {"T", inputs.front().dtype()}};
-  inputs.push_back(int_constant(axis));
-  return Graph::current().add_node("ConcatV2", inputs, attrs, values.inputs().front().where(), options.name)->output();
+  inputs.push_back(int_constant(axis, "axis"));
+  return Graph::current()
+      .add_node("ConcatV2", std::move(inputs), attrs, {}, scope.result().name)
+      ->output();
 }
 
 namespace ops {

@@ -5,7 +5,8 @@ namespace systole {
 namespace {
 
 std::vector<TensorType> infer(const InferContext& c) {
-  return {{c.input(0).dtype, convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::plain)}};
+  return {{c.input(0).dtype,
+           convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::plain)}};
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
@@ -21,7 +22,8 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output conv2d(Input input, Input filter, const Conv2DOptions& options) {
-  return add_op("Conv2D", {input, filter}, options.name, convolution_attrs("Conv2D", options));
+  return add_op("Conv2D", {input, filter}, options.name,
+                convolution_attrs("Conv2D", input, options));
 }
 
 namespace ops {

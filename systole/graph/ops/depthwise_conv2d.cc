@@ -5,7 +5,8 @@ namespace systole {
 namespace {
 
 std::vector<TensorType> infer(const InferContext& c) {
-  return {{c.input(0).dtype, convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
+  return {{c.input(0).dtype,
+           convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
@@ -21,7 +22,9 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output depthwise_conv2d(Input input, Input filter, const Conv2DOptions& options) {
-  return add_op("DepthwiseConv2dNative", {input, filter}, options.name, convolution_attrs("DepthwiseConv2dNative", options));
+  constexpr std::string_view kOp = "DepthwiseConv2dNative";
+  return add_op(kOp, {input, filter}, options.name.empty() ? "depthwise" : options.name,
+                convolution_attrs(kOp, input, options));
 }
 
 namespace ops {

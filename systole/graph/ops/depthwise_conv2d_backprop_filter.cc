@@ -7,26 +7,35 @@ enum : int { kInput, kFilterSizes, kGradient };
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto sizes = c.input_as_shape(kFilterSizes);
-  if (!sizes) throw invalid_argument("filter_sizes, got a value known only at run time, expected a shape");
+  if (!sizes)
+    throw invalid_argument("filter_sizes, got a value known only at run time, expected a shape");
   return {{c.input(kGradient).dtype, *sizes}};
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape sizes(c.constant_ints(kFilterSizes));
-  return {lower_filter_gradient(c, c.input(kInput), sizes, c.input(kGradient), ConvolutionKind::depthwise)};
+  return {lower_filter_gradient(c, c.input(kInput), sizes, c.input(kGradient),
+                                ConvolutionKind::depthwise)};
 }
 
 // Linear in both tensors: its own gradients are the input's gradient and the forward op.
 std::vector<Output> gradient(GradientContext& c) {
   const AttrMap& attrs = c.node.attrs();
-  Node* const forward = Graph::current().add_node("DepthwiseConv2dNative", {c.input(kInput), c.grad()}, attrs);
-  return {depthwise_conv2d_backprop_input(shape(c.input(kInput)), c.grad(), c.input(kGradient), attrs), {}, {forward, 0}};
+  Node* const forward =
+      Graph::current().add_node("DepthwiseConv2dNative", {c.input(kInput), c.grad()}, attrs);
+  return {
+      depthwise_conv2d_backprop_input(shape(c.input(kInput)), c.grad(), c.input(kGradient), attrs),
+      {},
+      {forward, 0}};
 }
 
 }  // namespace
 
-Output depthwise_conv2d_backprop_filter(Output input, Output filter_sizes, Output gradient, const AttrMap& attrs) {
-  return {Graph::current().add_node("DepthwiseConv2dNativeBackpropFilter", {input, filter_sizes, gradient}, attrs), 0};
+Output depthwise_conv2d_backprop_filter(Output input, Output filter_sizes, Output gradient,
+                                        const AttrMap& attrs) {
+  return {Graph::current().add_node("DepthwiseConv2dNativeBackpropFilter",
+                                    {input, filter_sizes, gradient}, attrs),
+          0};
 }
 
 namespace ops {

@@ -1,6 +1,6 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -17,14 +17,18 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.reshape(c.input(0), with_axis(x, axis, 1))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {reshape(c.grad(), shape(c.input(0))), {}}; }
+std::vector<Output> gradient(GradientContext& c) {
+  return {reshape(c.grad(), shape(c.input(0))), {}};
+}
 
 }  // namespace
 
 Output expand_dims(Input input, int64_t axis, const NameOptions& options) {
+  const CompositionScope scope(input, options.name, "ExpandDims");
   const Output value = resolve("ExpandDims", input);
   return Graph::current()
-      .add_node("ExpandDims", {value, int_constant(axis)}, {{"T", value.dtype()}}, input.where(), options.name)
+      .add_node("ExpandDims", {value, int_constant(axis, "dim")}, {{"T", value.dtype()}}, {},
+                scope.result().name)
       ->output();
 }
 

@@ -1,6 +1,6 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -10,7 +10,8 @@ enum : int { kParams, kIndices, kAxis };
 std::vector<TensorType> infer(const InferContext& c) {
   const Shape& params = c.input(kParams).shape;
   const TensorType& indices = c.input(kIndices);
-  if (!is_integer(indices.dtype)) throw invalid_argument("indices, got {}, expected integers", indices);
+  if (!is_integer(indices.dtype))
+    throw invalid_argument("indices, got {}, expected integers", indices);
   const int axis = checked_axis(known_ints(c, kAxis, "axis").at(0), params.rank());
   Dims dims(params.begin(), params.begin() + axis);
   dims.insert(dims.end(), indices.shape.begin(), indices.shape.end());
@@ -23,8 +24,13 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape& params = c.input(kParams).shape();
   const Shape& indices = c.input(kIndices).shape();
   const int axis = checked_axis(c.constant_ints(kAxis).at(0), params.rank());
+  if (params[axis] == 0 && indices.num_elements() > 0) {
+    throw invalid_argument("params, got {}, expected elements along axis {}",
+                           c.input(kParams).type(), axis);
+  }
   hlo::GatherAttrs attrs;
-  for (int i = 0; i < params.rank() - 1; ++i) attrs.offset_dims.push_back(i < axis ? i : i + indices.rank());
+  for (int i = 0; i < params.rank() - 1; ++i)
+    attrs.offset_dims.push_back(i < axis ? i : i + indices.rank());
   attrs.collapsed_slice_dims = {axis};
   attrs.start_index_map = {axis};
   attrs.index_vector_dim = indices.rank();
@@ -41,11 +47,12 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output gather(Input params, Input indices, const GatherOptions& options) {
+  const CompositionScope scope(params, options.name, "GatherV2");
   const Output x = resolve("GatherV2", params);
   const Output ids = resolve("GatherV2", indices);
   return Graph::current()
-      .add_node("GatherV2", {x, ids, int_constant(options.axis)}, {{"Tparams", x.dtype()}, {"Tindices", ids.dtype()}},
-                params.where(), options.name)
+      .add_node("GatherV2", {x, ids, int_constant(options.axis, "axis")},
+                {{"Tparams", x.dtype()}, {"Tindices", ids.dtype()}}, {}, scope.result().name)
       ->output();
 }
 

@@ -10,13 +10,13 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 std::vector<Output> gradient(GradientContext& c) {
-  return {max_pool_grad(c.input(0), c.grad(), c.node.attrs())};
+  return {max_pool_grad(c.input(0), c.output(), c.grad(), c.node.attrs())};
 }
 
 }  // namespace
 
 Output max_pool(Input value, const PoolOptions& options) {
-  return add_op("MaxPool", {value}, options.name, pool_op_attrs("MaxPool", options));
+  return add_op("MaxPool", {value}, options.name, pool_op_attrs("MaxPool", value, options));
 }
 
 namespace ops {
@@ -24,7 +24,7 @@ extern const OpDef op_max_pool;
 const OpDef op_max_pool{
     .name = "MaxPool",
     .doc = "The largest element of each window.",
-    .infer = infer_pool,
+    .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::number); },
     .lower = lower,
     .gradient = gradient,
 };

@@ -1,9 +1,10 @@
+#include "systole/graph/array_ops.h"
 #include "systole/graph/pooling.h"
 
 namespace systole {
 namespace {
 
-enum : int { kInput, kGradient };
+enum : int { kInput, kResult, kGradient };
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   const hlo::Value x = c.input(kInput);
@@ -17,14 +18,22 @@ std::vector<hlo::Value> lower(LowerContext& c) {
     hlo::fill_reducer(i.add_region(), hlo::Opcode::add, x.dtype());
   };
   return {c.b.op_with_regions(hlo::Opcode::select_and_scatter,
-                              {x, c.input(kGradient), c.b.scalar(x.dtype(), 0)}, pool_attrs(window), fill)
+                              {x, c.input(kGradient), c.b.scalar(x.dtype(), 0)}, pool_attrs(window),
+                              fill)
               ->result()};
+}
+
+// Linear in the gradient; by the input its derivative is 0 wherever it has one.
+std::vector<Output> gradient(GradientContext& c) {
+  return {zeros_like(c.input(kInput)),
+          {},
+          max_pool_grad_grad(c.input(kInput), c.input(kResult), c.grad(), c.node.attrs())};
 }
 
 }  // namespace
 
-Output max_pool_grad(Output input, Output gradient, const AttrMap& attrs) {
-  return {Graph::current().add_node("MaxPoolGrad", {input, gradient}, attrs), 0};
+Output max_pool_grad(Output input, Output result, Output gradient, const AttrMap& attrs) {
+  return {Graph::current().add_node("MaxPoolGrad", {input, result, gradient}, attrs), 0};
 }
 
 namespace ops {
@@ -34,6 +43,7 @@ const OpDef op_max_pool_grad{
     .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
     .infer = [](const InferContext& c) { return std::vector<TensorType>{c.input(kInput)}; },
     .lower = lower,
+    .gradient = gradient,
 };
 }  // namespace ops
 }  // namespace systole

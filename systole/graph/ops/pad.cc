@@ -1,29 +1,50 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
+#include "systole/graph/constant_value.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/mirror_pad.h"
-#include "systole/graph/node_builder.h"
-#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
 
 enum : int { kInput, kPaddings, kValue };
 
+using Known = std::optional<int64_t>;
+
+// What is known of the paddings before (0) or behind (1) the axes: all of a constant; of two
+// vectors side by side, as the gradient of Slice has them, what is known of the vectors.
+std::vector<Known> known_paddings(const InferContext& c, int side, int rank) {
+  std::vector<Known> result(static_cast<size_t>(rank));
+  if (const auto all = c.constant_input(kPaddings)) {
+    for (int i = 0; i < rank; ++i) {
+      result[static_cast<size_t>(i)] = static_cast<int64_t>(all->as_double(2 * i + side));
+    }
+    return result;
+  }
+  const Node& node = *resolve_capture(c.inputs[kPaddings]).node();
+  if (node.op_name() != "Pack" || node.attr<int64_t>("axis") != 1) return result;
+  const auto vector = partial_value(node.input(side));
+  return vector ? vector->elements : result;
+}
+
 std::vector<TensorType> infer(const InferContext& c) {
   const Shape& x = c.input(kInput).shape;
-  if (c.input(kPaddings).shape != Shape{x.rank(), 2}) {
-    throw invalid_argument("paddings, got {} for a tensor of {}, expected [{},2]", c.input(kPaddings), x, x.rank());
+  if (c.input(kPaddings).shape != Shape{x.rank(), 2} || !is_integer(c.input(kPaddings).dtype)) {
+    throw invalid_argument("paddings, got {} for a tensor of {}, expected integers [{},2]",
+                           c.input(kPaddings), x, x.rank());
   }
-  const auto paddings = c.constant_input(kPaddings);
+  const std::vector<Known> before = known_paddings(c, 0, x.rank());
+  const std::vector<Known> behind = known_paddings(c, 1, x.rank());
   Shape result = x;
   for (int i = 0; i < x.rank(); ++i) {
-    const bool known = paddings && x[i] != kUnknown;
-    const auto at = [&](int side) { return static_cast<int64_t>(paddings->as_double(2 * i + side)); };
-    if (paddings && (at(0) < 0 || at(1) < 0)) {
-      throw invalid_argument("paddings of axis {}, got {} and {}, expected >= 0", i, at(0), at(1));
+    const Known low = before[static_cast<size_t>(i)];
+    const Known high = behind[static_cast<size_t>(i)];
+    if (low.value_or(0) < 0 || high.value_or(0) < 0) {
+      throw invalid_argument("paddings of axis {}, got {} and {}, expected >= 0", i,
+                             low.value_or(0), high.value_or(0));
     }
-    result.set_dim(i, known ? x[i] + at(0) + at(1) : kUnknown);
+    result.set_dim(i, low && high && x[i] != kUnknown ? x[i] + *low + *high : kUnknown);
   }
   return {{c.input(kInput).dtype, result}};
 }
@@ -53,21 +74,25 @@ Output paddings_constant(const std::vector<std::pair<int64_t, int64_t>>& padding
     flat.push_back(static_cast<int32_t>(low));
     flat.push_back(static_cast<int32_t>(high));
   }
-  return constant(Tensor::of<int32_t>({static_cast<int64_t>(paddings.size()), 2}, flat));
+  return constant(Tensor::of<int32_t>({static_cast<int64_t>(paddings.size()), 2}, flat),
+                  {.name = "paddings"});
 }
 
 }  // namespace
 
-Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings, const PadOptions& options) {
-  const WhereScope line(tensor.where());
+Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+           const PadOptions& options) {
+  if (options.mode != PadMode::constant) return mirror_pad(tensor, paddings, options);
+  const CompositionScope scope(tensor, options.name, "PadV2");
   const Output x = resolve("PadV2", tensor);
-  if (options.mode != PadMode::constant) return mirror_pad(x, paddings, options);
-  return pad_tensor(x, paddings_constant(paddings), options.constant_values, options.name);
+  return pad_tensor(x, paddings_constant(paddings), options.constant_values, scope.result().name);
 }
 
 Output pad_tensor(Output x, Output paddings, double value, const std::string& name) {
-  const Output filler = constant(Tensor::full(x.dtype(), {}, value));
-  return Graph::current().add_node("PadV2", {x, paddings, filler}, {{"T", x.dtype()}}, {}, name)->output();
+  const Output filler = constant(Tensor::full(x.dtype(), {}, value), {.name = "constant_values"});
+  return Graph::current()
+      .add_node("PadV2", {x, paddings, filler}, {{"T", x.dtype()}}, {}, name)
+      ->output();
 }
 
 namespace ops {

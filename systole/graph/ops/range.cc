@@ -3,8 +3,8 @@
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
 
 namespace systole {
 namespace {
@@ -14,7 +14,8 @@ enum : int { kStart, kLimit, kDelta };
 int64_t length(const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const double step = delta.as_double(0);
   if (step == 0) throw invalid_argument("delta, got 0, expected another number");
-  return std::max<int64_t>(static_cast<int64_t>(std::ceil((limit.as_double(0) - start.as_double(0)) / step)), 0);
+  return std::max<int64_t>(
+      static_cast<int64_t>(std::ceil((limit.as_double(0) - start.as_double(0)) / step)), 0);
 }
 
 std::vector<TensorType> infer(const InferContext& c) {
@@ -23,8 +24,9 @@ std::vector<TensorType> infer(const InferContext& c) {
   const auto delta = c.constant_input(kDelta);
   for (int i = 0; i < 3; ++i) {
     if (c.input(i).shape.rank() != 0 || c.input(i).dtype != c.input(0).dtype) {
-      throw invalid_argument("start, limit and delta, got {}, {} and {}, expected scalars of one dtype",
-                             c.input(kStart), c.input(kLimit), c.input(kDelta));
+      throw invalid_argument(
+          "start, limit and delta, got {}, {} and {}, expected scalars of one dtype",
+          c.input(kStart), c.input(kLimit), c.input(kDelta));
     }
   }
   const bool known = start && limit && delta;
@@ -33,7 +35,8 @@ std::vector<TensorType> infer(const InferContext& c) {
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const int64_t n = length(c.constant_input(kStart), c.constant_input(kLimit), c.constant_input(kDelta));
+  const int64_t n =
+      length(c.constant_input(kStart), c.constant_input(kLimit), c.constant_input(kDelta));
   const TensorType type{c.input(0).dtype(), {n}};
   const hlo::Value steps = b.multiply(b.iota(type, 0), b.broadcast(c.input(kDelta), type.shape));
   return {b.add(b.broadcast(c.input(kStart), type.shape), steps)};
@@ -42,9 +45,11 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }  // namespace
 
 Output range(Input start, Input limit, Input delta, const NameOptions& options) {
-  const std::vector<Output> inputs = resolve("Range", {start, limit, delta}, common_dtype({start, limit, delta}));
+  const CompositionScope scope(start, options.name, "range");
+  const std::vector<Output> inputs =
+      resolve("Range", {start, limit, delta}, common_dtype({start, limit, delta}));
   return Graph::current()
-      .add_node("Range", inputs, {{"Tidx", inputs.front().dtype()}}, start.where(), options.name)
+      .add_node("Range", inputs, {{"Tidx", inputs.front().dtype()}}, {}, scope.result().name)
       ->output();
 }
 

@@ -7,11 +7,15 @@ namespace {
 
 std::vector<TensorType> infer(const InferContext&) { return {{DType::s32, {}}}; }
 
-std::vector<hlo::Value> lower(LowerContext& c) { return {c.b.scalar(DType::s32, c.input(0).shape().rank())}; }
+std::vector<hlo::Value> lower(LowerContext& c) {
+  return {c.b.scalar(DType::s32, c.input(0).shape().rank())};
+}
 
 }  // namespace
 
-Output rank(Input input, const NameOptions& options) { return add_op("Rank", {input}, options.name); }
+Output rank(Input input, const NameOptions& options) {
+  return add_op("Rank", {input}, options.name);
+}
 
 namespace ops {
 extern const OpDef op_rank;

@@ -2,7 +2,7 @@
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -16,8 +16,9 @@ Shape resolved(const Shape& x, const std::vector<int64_t>& sizes) {
   for (const int64_t size : dims) known *= size == kUnknown ? 1 : size;
   const int64_t total = x.num_elements();
   if (known == 0 || total % known != 0) {
-    throw invalid_argument("shape, got {} for a tensor of {}, expected sizes that divide {} elements",
-                           Shape(std::move(dims)), x, total);
+    throw invalid_argument(
+        "shape, got {} for a tensor of {}, expected sizes that divide {} elements",
+        Shape(std::move(dims)), x, total);
   }
   *unknown = total / known;
   return Shape(std::move(dims));
@@ -25,13 +26,16 @@ Shape resolved(const Shape& x, const std::vector<int64_t>& sizes) {
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto sizes = c.input_as_shape(1);
-  if (!sizes) throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
+  if (!sizes)
+    throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
   const Shape& x = c.input(0).shape;
   const auto unknown = std::ranges::count(sizes->dims(), kUnknown);
-  if (unknown > 1 && c.constant_input(1)) throw invalid_argument("shape, got {}, expected at most one -1", *sizes);
+  if (unknown > 1 && c.constant_input(1).has_value())
+    throw invalid_argument("shape, got {}, expected at most one -1", *sizes);
   const Shape shape = unknown <= 1 ? resolved(x, {sizes->begin(), sizes->end()}) : *sizes;
   if (shape.is_static() && x.is_static() && shape.num_elements() != x.num_elements()) {
-    throw invalid_argument("shape, got {} for a tensor of {}, expected {} elements", shape, x, x.num_elements());
+    throw invalid_argument("shape, got {} for a tensor of {}, expected {} elements", shape, x,
+                           x.num_elements());
   }
   return {{c.input(0).dtype, shape}};
 }
@@ -40,14 +44,18 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.reshape(c.input(0), resolved(c.input(0).shape(), c.constant_ints(1)))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {reshape(c.grad(), shape(c.input(0))), {}}; }
+std::vector<Output> gradient(GradientContext& c) {
+  return {reshape(c.grad(), shape(c.input(0))), {}};
+}
 
 }  // namespace
 
 Output reshape(Input tensor, const ShapeInput& shape, const NameOptions& options) {
+  const CompositionScope scope(tensor, options.name, "Reshape");
   const Output value = resolve("Reshape", tensor);
   return Graph::current()
-      .add_node("Reshape", {value, resolve("Reshape", shape)}, {{"T", value.dtype()}}, tensor.where(), options.name)
+      .add_node("Reshape", {value, resolve("Reshape", shape)}, {{"T", value.dtype()}}, {},
+                scope.result().name)
       ->output();
 }
 

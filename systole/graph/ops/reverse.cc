@@ -1,7 +1,7 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/axes.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -15,16 +15,19 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.reverse(c.input(0), normalize_axes(c.constant_ints(1), c.input(0).shape().rank()))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {reverse(c.grad(), known_ints(c.input(1))), {}}; }
+std::vector<Output> gradient(GradientContext& c) {
+  return {reverse(c.grad(), known_ints(c.input(1))), {}};
+}
 
 }  // namespace
 
 Output reverse(Input tensor, const Axes& axis, const NameOptions& options) {
+  const CompositionScope scope(tensor, options.name, "ReverseV2");
   const Output value = resolve("ReverseV2", tensor);
   const Dims axes = axis.list(value.shape().rank());
   return Graph::current()
-      .add_node("ReverseV2", {value, ints_constant({axes.begin(), axes.end()})}, {{"T", value.dtype()}},
-                tensor.where(), options.name)
+      .add_node("ReverseV2", {value, ints_constant({axes.begin(), axes.end()}, "axis")},
+                {{"T", value.dtype()}}, {}, scope.result().name)
       ->output();
 }
 

@@ -8,7 +8,8 @@ namespace {
 std::vector<TensorType> infer(const InferContext& c) { return {{c.attr<DType>("out_type"), {}}}; }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
-  return {c.b.scalar(c.attr<DType>("out_type"), static_cast<double>(c.input(0).shape().num_elements()))};
+  return {c.b.scalar(c.attr<DType>("out_type"),
+                     static_cast<double>(c.input(0).shape().num_elements()))};
 }
 
 }  // namespace

@@ -1,33 +1,43 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
 
 namespace systole {
 namespace {
 
 enum : int { kInput, kBegin, kSize };
 
-// An unknown begin is -1 here; a size of -1 takes what remains.
+// The size of one axis of the result. `rest` says that -1 stands for what remains, and is not a
+// size that is not known yet.
+int64_t part_size(const Shape& x, int axis, int64_t begin, int64_t size, bool rest) {
+  const bool known = x[axis] != kUnknown && begin != kUnknown;
+  if (size == kUnknown && rest && known) size = x[axis] - begin;
+  const bool fits = size == kUnknown ? !known || begin <= x[axis] : size >= 0;
+  if (!fits || (known && size != kUnknown && begin + size > x[axis])) {
+    throw invalid_argument("elements of axis {} of {}, got [{},{}), expected within [0,{})", axis,
+                           x, begin, begin + size, x[axis]);
+  }
+  return size;
+}
+
 std::vector<TensorType> infer(const InferContext& c) {
   const Shape& x = c.input(kInput).shape;
   const auto begin = c.input_as_shape(kBegin);
   const auto size = c.input_as_shape(kSize);
   const auto has_rank = [&](const auto& s) { return s && s->rank() == x.rank(); };
   if (!has_rank(begin) || !has_rank(size)) {
-    throw invalid_argument("begin and size, got {} and {} for a tensor of {}, expected {} numbers each",
-                           c.input(kBegin), c.input(kSize), x, x.rank());
+    throw invalid_argument(
+        "begin and size, got {} and {} for a tensor of {}, expected {} numbers each",
+        c.input(kBegin), c.input(kSize), x, x.rank());
   }
-  const bool remaining = c.constant_input(kSize).has_value();  // else -1 is a size not known yet
-  Shape result = *size;
+  if (c.constant_input(kBegin) && !begin->is_static()) {
+    throw invalid_argument("begin, got {}, expected numbers >= 0", *begin);
+  }
+  const bool rest = c.constant_input(kSize).has_value();
+  Shape result = x;
   for (int i = 0; i < x.rank(); ++i) {
-    const int64_t from = (*begin)[i];
-    if ((*size)[i] == kUnknown) {
-      if (remaining && from != kUnknown && x[i] != kUnknown) result.set_dim(i, x[i] - from);
-    } else if (x[i] != kUnknown && from != kUnknown && from + (*size)[i] > x[i]) {
-      throw invalid_argument("axis {} of {}, got elements [{}, {}), expected within [0, {})", i, x, from,
-                             from + (*size)[i], x[i]);
-    }
+    result.set_dim(i, part_size(x, i, (*begin)[i], (*size)[i], rest));
   }
   return {{c.input(kInput).dtype, result}};
 }
@@ -37,8 +47,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const std::vector<int64_t> begin = c.constant_ints(kBegin);
   const std::vector<int64_t> size = c.constant_ints(kSize);
   Dims limit;
-  for (size_t i = 0; i < begin.size(); ++i) {
-    limit.push_back(size[i] == kUnknown ? x[static_cast<int>(i)] : begin[i] + size[i]);
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    limit.push_back(begin[at] + part_size(x, i, begin[at], size[at], /*rest=*/true));
   }
   return {c.b.slice(c.input(kInput), Dims(begin.begin(), begin.end()), limit)};
 }
@@ -47,17 +58,20 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 std::vector<Output> gradient(GradientContext& c) {
   const Output before = c.input(kBegin);
   const Output extent = cast(shape(c.output()), before.dtype());
-  const Output after = subtract(subtract(cast(shape(c.input(kInput)), before.dtype()), before), extent);
+  const Output after =
+      subtract(subtract(cast(shape(c.input(kInput)), before.dtype()), before), extent);
   return {pad_tensor(c.grad(), stack({before, after}, {.axis = 1}), 0), {}, {}};
 }
 
 }  // namespace
 
-Output slice(Input input, const ShapeInput& begin, const ShapeInput& size, const NameOptions& options) {
+Output slice(Input input, const ShapeInput& begin, const ShapeInput& size,
+             const NameOptions& options) {
+  const CompositionScope scope(input, options.name, "Slice");
   const Output x = resolve("Slice", input);
   return Graph::current()
-      .add_node("Slice", {x, resolve("Slice", begin), resolve("Slice", size)}, {{"T", x.dtype()}}, input.where(),
-                options.name)
+      .add_node("Slice", {x, resolve("Slice", begin), resolve("Slice", size)}, {{"T", x.dtype()}},
+                {}, scope.result().name)
       ->output();
 }
 

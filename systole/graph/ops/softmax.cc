@@ -1,8 +1,6 @@
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
-#include "systole/graph/node_builder.h"
 #include "systole/graph/softmax_common.h"
-#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
@@ -27,9 +25,7 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output softmax(Input logits, const SoftmaxOptions& options) {
-  const WhereScope line(logits.where());
-  const Input x = axis_to_end(resolve("Softmax", logits), options.axis);
-  return axis_from_end(add_op("Softmax", {x}, options.name), options.axis);
+  return softmax_op("Softmax", logits, options);
 }
 
 namespace ops {

@@ -1,6 +1,7 @@
+#include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/op_error.h"
 #include "systole/graph/softmax_common.h"
 #include "systole/graph/where_scope.h"
 
@@ -15,7 +16,8 @@ std::vector<TensorType> infer(const InferContext& c) {
   check_logits(logits);
   const TensorType& labels = c.input(kLabels);
   if (labels.dtype != logits.dtype || !labels.shape.compatible_with(logits.shape)) {
-    throw invalid_argument("logits and labels, got {} and {}, expected the same size", logits, labels);
+    throw invalid_argument("logits and labels, got {} and {}, expected the same size", logits,
+                           labels);
   }
   return {{logits.dtype, row_shape(logits.shape)}, logits};
 }
@@ -25,7 +27,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   hlo::Builder& b = c.b;
   const hlo::Value labels = c.input(kLabels);
   const SoftmaxParts parts = softmax_parts(b, c.input(kLogits));
-  const hlo::Value log_probabilities = b.subtract(parts.shifted, b.unary(hlo::Opcode::log, parts.sums));
+  const hlo::Value log_probabilities =
+      b.subtract(parts.shifted, b.unary(hlo::Opcode::log, parts.sums));
   // 0 * -inf is 0 here: a class that a label rules out costs nothing.
   const hlo::Value zero = b.splat_like(labels, 0);
   const hlo::Value is_zero = b.compare(labels, zero, hlo::ComparisonDirection::eq);
@@ -35,29 +38,30 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 std::vector<Output> gradient(GradientContext& c) {
-  const Output per_row = expand_dims(c.grad(kLoss), -1);
-  Output logits_gradient = multiply(per_row, c.output(kBackprop));
-  if (c.output_gradients[kBackprop].valid()) {  // second order: through the softmax in `backprop`
-    const Output p = softmax(c.input(kLogits));
-    const Output g = c.grad(kBackprop);
-    const Output projection = reduce_sum(multiply(g, p), {.axis = -1, .keepdims = true});
-    logits_gradient = add(logits_gradient, multiply(p, subtract(g, projection)));
-  }
-  return {logits_gradient, multiply(per_row, negative(log_softmax(c.input(kLogits))))};
+  Output labels_gradient =
+      multiply(expand_dims(c.grad(kLoss), -1), negative(log_softmax(c.input(kLogits))));
+  const Output g = c.output_gradients[kBackprop];
+  if (g.valid()) labels_gradient = subtract(labels_gradient, g);
+  return {cross_entropy_gradient(c), labels_gradient};
 }
 
 }  // namespace
 
 Output softmax_cross_entropy_with_logits_v2(const CrossEntropyOptions& options) {
   constexpr std::string_view kOp = "SoftmaxCrossEntropyWithLogits";
-  const WhereScope line(options.logits.where());
-  const Output logits = resolve(kOp, options.logits);
-  const Input rows = axis_to_end(logits, options.axis);
-  const Input label_rows = axis_to_end(resolve(kOp, options.labels, logits.dtype()), options.axis);
-  return add_op(kOp, {rows, label_rows}, options.name);
+  const CompositionScope scope(options.logits, options.name, "softmax_cross_entropy_with_logits");
+  const auto rows = [&](const Input& x, DType like) -> Input {
+    const Output value = resolve(kOp, x, like);
+    return with_op(kOp, x.where(), [&] { return axis_to_end(value, options.axis); });
+  };
+  const DType dtype = common_dtype({options.logits, options.labels});
+  const Input logits = rows(options.logits, dtype);
+  const Input labels = rows(options.labels, dtype);
+  return add_op(kOp, {logits, labels}, scope.result().name);
 }
 
 Output softmax_cross_entropy_with_logits(const CrossEntropyOptions& options) {
+  const WhereScope line(options.logits.where());
   CrossEntropyOptions stopped = options;
   stopped.labels = stop_gradient(options.labels);
   return softmax_cross_entropy_with_logits_v2(stopped);

@@ -1,10 +1,10 @@
 #include <limits>
 
-#include "systole/graph/math_ops.h"
+#include "systole/graph/array_common.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/nn_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/op_error.h"
 #include "systole/graph/softmax_common.h"
-#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
@@ -26,50 +26,46 @@ std::vector<TensorType> infer(const InferContext& c) {
 std::vector<hlo::Value> lower(LowerContext& c) {
   hlo::Builder& b = c.b;
   const hlo::Value logits = c.input(kLogits);
-  const hlo::Value labels = b.convert(c.input(kLabels), DType::s64);
+  const hlo::Value labels = wide_integers(b, c.input(kLabels));
   const Shape& shape = logits.shape();
   const int last = shape.rank() - 1;
-  const hlo::Value classes = b.iota({DType::s64, shape}, last);
-  const hlo::Value hot = b.compare(classes, spread_rows(b, labels, shape), hlo::ComparisonDirection::eq);
+  const hlo::Value classes = b.iota({labels.dtype(), shape}, last);
+  const hlo::Value hot =
+      b.compare(classes, spread_rows(b, labels, shape), hlo::ComparisonDirection::eq);
   const SoftmaxParts parts = softmax_parts(b, logits);
   const hlo::Value zero = b.splat_like(logits, 0);
-  const hlo::Value log_probabilities = b.subtract(parts.shifted, b.unary(hlo::Opcode::log, parts.sums));
-  const hlo::Value loss = b.negate(reduce_rows(b, b.select(hot, log_probabilities, zero), hlo::Opcode::add));
-  const hlo::Value backprop =
-      b.subtract(b.divide(parts.exponentials, parts.sums), b.select(hot, b.splat_like(logits, 1), zero));
+  const hlo::Value log_probabilities =
+      b.subtract(parts.shifted, b.unary(hlo::Opcode::log, parts.sums));
+  const hlo::Value loss =
+      b.negate(reduce_rows(b, b.select(hot, log_probabilities, zero), hlo::Opcode::add));
+  const hlo::Value backprop = b.subtract(b.divide(parts.exponentials, parts.sums),
+                                         b.select(hot, b.splat_like(logits, 1), zero));
 
   // A label without a class has no loss: NaN shows it, where 0 would hide it.
   const hlo::Value below = b.compare(labels, b.splat_like(labels, 0), hlo::ComparisonDirection::lt);
-  const hlo::Value above =
-      b.compare(labels, b.splat_like(labels, static_cast<double>(shape[last])), hlo::ComparisonDirection::ge);
+  const hlo::Value above = b.compare(labels, b.splat_like(labels, static_cast<double>(shape[last])),
+                                     hlo::ComparisonDirection::ge);
   const hlo::Value bad = b.binary(hlo::Opcode::or_, below, above);
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return {b.select(bad, b.splat_like(loss, kNan), loss),
           b.select(spread_rows(b, bad, shape), b.splat_like(backprop, kNan), backprop)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
-  const Output per_row = expand_dims(c.grad(kLoss), -1);
-  Output result = multiply(per_row, c.output(kBackprop));
-  if (c.output_gradients[kBackprop].valid()) {  // second order: through the softmax in `backprop`
-    const Output p = softmax(c.input(kLogits));
-    const Output g = c.grad(kBackprop);
-    const Output projection = reduce_sum(multiply(g, p), {.axis = -1, .keepdims = true});
-    result = add(result, multiply(p, subtract(g, projection)));
-  }
-  return {result, {}};
-}
+std::vector<Output> gradient(GradientContext& c) { return {cross_entropy_gradient(c), {}}; }
 
 }  // namespace
 
 Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& options) {
   constexpr std::string_view kOp = "SparseSoftmaxCrossEntropyWithLogits";
-  const WhereScope line(options.logits.where());
+  const CompositionScope scope(options.logits, options.name, kOp);
   const Output logits = resolve(kOp, options.logits);
   const Output labels = resolve(kOp, options.labels);
-  return {Graph::current().add_node(kOp, {axis_to_end(logits, options.axis), labels}, {}, options.logits.where(),
-                                    options.name),
-          kLoss};
+  const Output rows =
+      with_op(kOp, options.logits.where(), [&] { return axis_to_end(logits, options.axis); });
+  return Graph::current()
+      .add_node(kOp, {rows, labels}, {{"T", logits.dtype()}, {"Tlabels", labels.dtype()}}, {},
+                scope.result().name)
+      ->output(kLoss);
 }
 
 namespace ops {

@@ -3,33 +3,31 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/axes.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/op_error.h"
 
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
-  Shape shape = c.input(0).shape;
+Shape squeezed(const Shape& x, const std::vector<int64_t>& axes) {
   Dims kept;
-  const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
-  for (int i = 0; i < shape.rank(); ++i) {
-    const bool squeezed = std::ranges::find(axes, i) != axes.end();
-    if (!squeezed) kept.push_back(shape[i]);
-    if (squeezed && shape[i] != 1 && shape[i] != kUnknown) {
-      throw invalid_argument("axis {} of {}, got size {}, expected 1", i, shape, shape[i]);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (std::ranges::find(axes, i) == axes.end()) {
+      kept.push_back(x[i]);
+    } else if (x[i] != 1 && x[i] != kUnknown) {
+      throw invalid_argument("axis {} of {}, got size {}, expected 1", i, x, x[i]);
     }
   }
-  return {{c.input(0).dtype, Shape(std::move(kept))}};
+  return Shape(std::move(kept));
+}
+
+std::vector<TensorType> infer(const InferContext& c) {
+  const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
+  return {{c.input(0).dtype, squeezed(c.input(0).shape, axes)}};
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
-  const Shape& x = c.input(0).shape();
   const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
-  Dims kept;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (std::ranges::find(axes, i) == axes.end()) kept.push_back(x[i]);
-  }
-  return {c.b.reshape(c.input(0), Shape(std::move(kept)))};
+  return {c.b.reshape(c.input(0), squeezed(c.input(0).shape(), axes))};
 }
 
 std::vector<Output> gradient(GradientContext& c) { return {reshape(c.grad(), shape(c.input(0)))}; }
@@ -45,10 +43,15 @@ Output squeeze(Input input, const SqueezeOptions& options) {
       if (x[i] == 1) axes.push_back(i);
     }
   } else {
-    const Dims given = normalize_axes(options.axis.list(x.rank()), x.rank());
+    const Dims given = with_op("Squeeze", input.where(), [&] {
+      return normalize_axes(options.axis.list(x.rank()), x.rank());
+    });
     axes.assign(given.begin(), given.end());
   }
-  return add_op("Squeeze", {input}, options.name, {{"squeeze_dims", axes}});
+  const AttrMap attrs{{"T", value.dtype()}, {"squeeze_dims", axes}};
+  return Graph::current()
+      .add_node("Squeeze", {value}, attrs, input.where(), options.name)
+      ->output();
 }
 
 namespace ops {

@@ -1,6 +1,6 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -9,7 +9,8 @@ std::vector<TensorType> infer(const InferContext& c) {
   TensorType each = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) {
     if (c.input(i).dtype != each.dtype || !c.input(i).shape.compatible_with(each.shape)) {
-      throw invalid_argument("values 0 and {}, got {} and {}, expected equal", i, c.input(0), c.input(i));
+      throw invalid_argument("values 0 and {}, got {} and {}, expected equal", i, c.input(0),
+                             c.input(i));
     }
     for (int d = 0; d < each.shape.rank(); ++d) {
       if (each.shape[d] == kUnknown) each.shape.set_dim(d, c.input(i).shape[d]);
@@ -23,7 +24,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape& shape = c.input(0).shape();
   const int axis = checked_axis(c.attr<int64_t>("axis"), shape.rank() + 1);
   std::vector<hlo::Value> slices;
-  for (const hlo::Value& value : c.inputs) slices.push_back(c.b.reshape(value, with_axis(shape, axis, 1)));
+  for (const hlo::Value& value : c.inputs)
+    slices.push_back(c.b.reshape(value, with_axis(shape, axis, 1)));
   return {c.b.concatenate(slices, axis)};
 }
 
@@ -34,12 +36,16 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output stack(const InputList& values, const StackOptions& options) {
-  const std::vector<Output> inputs = values.resolve();
-  if (inputs.empty()) throw invalid_argument("Pack: values, got none, expected at least one");
+  if (values.inputs().empty()) {
+    throw at_line(invalid_argument("Pack: values, got none, expected at least one"), {});
+  }
+  const CompositionScope scope(values.inputs().front(), options.name, "stack");
+  std::vector<Output> inputs = values.resolve();
+  const AttrMap attrs{{"N", static_cast<int64_t>(inputs.size())},
+                      {"T", inputs.front().dtype()},
+                      {"axis", options.axis}};
   return Graph::current()
-      .add_node("Pack", inputs,
-                {{"N", static_cast<int64_t>(inputs.size())}, {"T", inputs.front().dtype()}, {"axis", options.axis}},
-                values.inputs().front().where(), options.name)
+      .add_node("Pack", std::move(inputs), attrs, {}, scope.result().name)
       ->output();
 }
 

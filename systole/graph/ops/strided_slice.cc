@@ -1,6 +1,6 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/strided_slice_spec.h"
 
 namespace systole {
@@ -15,14 +15,15 @@ SliceMasks masks_of(const AttrMap& attrs) {
 }
 
 std::vector<TensorType> infer(const InferContext& c) {
-  const SliceSpec spec = slice_spec(c.input(kInput).shape, known_ints(c, kBegin, "begin"), known_ints(c, kEnd, "end"),
-                                    known_ints(c, kStrides, "strides"), masks_of(c.attrs));
+  const SliceSpec spec =
+      slice_spec(c.input(kInput).shape, known_ints(c, kBegin, "begin"), known_ints(c, kEnd, "end"),
+                 known_ints(c, kStrides, "strides"), masks_of(c.attrs));
   return {{c.input(kInput).dtype, spec.result}};
 }
 
 SliceSpec spec_of(LowerContext& c, const Shape& input) {
-  return slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd), c.constant_ints(kStrides),
-                    masks_of(c.node.attrs()));
+  return slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd),
+                    c.constant_ints(kStrides), masks_of(c.node.attrs()));
 }
 
 // A negative stride walks the reversed axis.
@@ -35,26 +36,31 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 
 std::vector<Output> gradient(GradientContext& c) {
   Node* const node = Graph::current().add_node(
-      "StridedSliceGrad", {shape(c.input(kInput)), c.input(kBegin), c.input(kEnd), c.input(kStrides), c.grad()},
+      "StridedSliceGrad",
+      {shape(c.input(kInput)), c.input(kBegin), c.input(kEnd), c.input(kStrides), c.grad()},
       c.node.attrs());
   return {node->output(), {}, {}, {}};
 }
 
 }  // namespace
 
-Output strided_slice(Input input, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
-                     const StridedSliceOptions& options) {
+Output strided_slice(Input input, const std::vector<int64_t>& begin,
+                     const std::vector<int64_t>& end, const StridedSliceOptions& options) {
+  const CompositionScope scope(input, options.name, "StridedSlice");
   const Output x = resolve("StridedSlice", input);
-  const std::vector<int64_t> strides = options.strides.empty() ? std::vector<int64_t>(begin.size(), 1) : options.strides;
+  const std::vector<int64_t> strides =
+      options.strides.empty() ? std::vector<int64_t>(begin.size(), 1) : options.strides;
   return Graph::current()
-      .add_node("StridedSlice", {x, ints_constant(begin), ints_constant(end), ints_constant(strides)},
+      .add_node("StridedSlice",
+                {x, ints_constant(begin, "begin"), ints_constant(end, "end"),
+                 ints_constant(strides, "strides")},
                 {{"T", x.dtype()},
                  {"begin_mask", options.begin_mask},
                  {"end_mask", options.end_mask},
                  {"ellipsis_mask", options.ellipsis_mask},
                  {"new_axis_mask", options.new_axis_mask},
                  {"shrink_axis_mask", options.shrink_axis_mask}},
-                input.where(), options.name)
+                {}, scope.result().name)
       ->output();
 }
 

@@ -10,7 +10,8 @@ enum : int { kShape, kBegin, kEnd, kStrides, kGradient };
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto shape = c.input_as_shape(kShape);
-  if (!shape) throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(kShape));
+  if (!shape)
+    throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(kShape));
   return {{c.input(kGradient).dtype, *shape}};
 }
 
@@ -20,8 +21,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const auto mask = [&](const char* name) { return c.attr<int64_t>(name); };
   const SliceSpec spec =
       slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd), c.constant_ints(kStrides),
-                 {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
-                  mask("shrink_axis_mask")});
+                 {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"),
+                  mask("new_axis_mask"), mask("shrink_axis_mask")});
   const hlo::Value gradient = c.b.reshape(c.input(kGradient), spec.sliced);
   Dims high;
   Dims interior;
@@ -40,7 +41,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 // Linear in the gradient: its own is the slice of it.
 std::vector<Output> gradient(GradientContext& c) {
   Node* const node = Graph::current().add_node(
-      "StridedSlice", {c.grad(), c.input(kBegin), c.input(kEnd), c.input(kStrides)}, c.node.attrs());
+      "StridedSlice", {c.grad(), c.input(kBegin), c.input(kEnd), c.input(kStrides)},
+      c.node.attrs());
   return {{}, {}, {}, {}, node->output()};
 }
 

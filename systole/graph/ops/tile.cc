@@ -4,8 +4,8 @@
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
 
 namespace systole {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 std::vector<TensorType> infer(const InferContext& c) {
   const Shape& x = c.input(0).shape;
   const std::vector<int64_t> multiples = known_ints(c, 1, "multiples");
-  if (static_cast<int>(multiples.size()) != x.rank() || std::ranges::any_of(multiples, [](auto m) { return m < 0; })) {
+  if (static_cast<int>(multiples.size()) != x.rank() ||
+      std::ranges::any_of(multiples, [](auto m) { return m < 0; })) {
     throw invalid_argument("multiples, got [{}] for a tensor of {}, expected {} numbers >= 0",
                            fmt::join(multiples, ", "), x, x.rank());
   }
@@ -58,9 +59,11 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 Output tile(Input input, const std::vector<int64_t>& multiples, const NameOptions& options) {
+  const CompositionScope scope(input, options.name, "Tile");
   const Output x = resolve("Tile", input);
   return Graph::current()
-      .add_node("Tile", {x, ints_constant(multiples)}, {{"T", x.dtype()}}, input.where(), options.name)
+      .add_node("Tile", {x, ints_constant(multiples, "multiples")}, {{"T", x.dtype()}}, {},
+                scope.result().name)
       ->output();
 }
 

@@ -1,11 +1,11 @@
 #include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
-#include "systole/graph/where_scope.h"
+#include "systole/graph/composition.h"
 
 namespace systole {
 namespace {
@@ -16,8 +16,9 @@ std::vector<int64_t> checked_permutation(std::vector<int64_t> perm, const Shape&
   bool valid = static_cast<int>(perm.size()) == x.rank();
   for (size_t i = 0; valid && i < sorted.size(); ++i) valid = sorted[i] == static_cast<int64_t>(i);
   if (!valid) {
-    throw invalid_argument("perm, got [{}] for a tensor of {}, expected a permutation of its {} axes",
-                           fmt::join(perm, ", "), x, x.rank());
+    throw invalid_argument(
+        "perm, got [{}] for a tensor of {}, expected a permutation of its {} axes",
+        fmt::join(perm, ", "), x, x.rank());
   }
   return perm;
 }
@@ -39,32 +40,38 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 std::vector<Output> gradient(GradientContext& c) {
   const std::vector<int64_t> perm = known_ints(c.input(1));
   std::vector<int64_t> back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   return {transpose(c.grad(), {.perm = back}), {}};
 }
 
 }  // namespace
 
 Output transpose(Input a, const TransposeOptions& options) {
+  const CompositionScope scope(a, options.name, "transpose");
   const Output value = resolve("Transpose", a);
   std::vector<int64_t> perm = options.perm;
   if (perm.empty()) {
     for (int axis = value.shape().rank(); axis-- > 0;) perm.push_back(axis);
   }
   return Graph::current()
-      .add_node("Transpose", {value, ints_constant(perm)}, {{"T", value.dtype()}}, a.where(), options.name)
+      .add_node("Transpose", {value, ints_constant(perm, "perm")}, {{"T", value.dtype()}}, {},
+                scope.result().name)
       ->output();
 }
 
 Output matrix_transpose(Input a, const NameOptions& options) {
+  const CompositionScope scope(a, options.name, "matrix_transpose");
   const Output value = resolve("matrix_transpose", a);
   const int rank = value.shape().rank();
-  if (rank < 2) throw invalid_argument("matrix_transpose: a, got {}, expected rank >= 2", value.type());
+  if (rank < 2) {
+    throw at_line(invalid_argument("matrix_transpose: a, got {}, expected rank >= 2", value.type()),
+                  a.where());
+  }
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  const WhereScope line(a.where());
-  return transpose(value, {.perm = perm, .name = options.name});
+  return transpose(value, {.perm = perm, .name = scope.result().name});
 }
 
 namespace ops {

@@ -1,36 +1,39 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/composition.h"
+#include "systole/graph/op_error.h"
 
 namespace systole {
 namespace {
 
+int checked(const Shape& x, int64_t axis, int64_t num) {
+  const int at = checked_axis(axis, x.rank());
+  if (num < 0) {
+    throw invalid_argument("size of axis {} of {}, got an unknown one, expected num to give it", at,
+                           x);
+  }
+  if (x[at] != kUnknown && x[at] != num) {
+    throw invalid_argument("num, got {}, expected {} as axis {} of {} has", num, x[at], at, x);
+  }
+  return at;
+}
+
 std::vector<TensorType> infer(const InferContext& c) {
   const Shape& x = c.input(0).shape;
-  const int axis = checked_axis(c.attr<int64_t>("axis"), x.rank());
   const int64_t num = c.attr<int64_t>("num");
-  if (num < 0) throw invalid_argument("num of axis {} of {}, got an unknown size, expected .num to give it", axis, x);
-  if (x[axis] != kUnknown && x[axis] != num) {
-    throw invalid_argument("num, got {}, expected {} as axis {} of {} has", num, x[axis], axis, x);
-  }
-  return std::vector<TensorType>(static_cast<size_t>(num), {c.input(0).dtype, without_axis(x, axis)});
+  const int axis = checked(x, c.attr<int64_t>("axis"), num);
+  return std::vector<TensorType>(static_cast<size_t>(num),
+                                 {c.input(0).dtype, without_axis(x, axis)});
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   const Shape& x = c.input(0).shape();
-  const int axis = checked_axis(c.attr<int64_t>("axis"), x.rank());
-  if (x[axis] != c.attr<int64_t>("num")) {
-    throw invalid_argument("Unpack: axis {} of {}, got size {}, expected {}", axis, x, x[axis], c.attr<int64_t>("num"));
-  }
-  std::vector<hlo::Value> results;
-  for (int64_t i = 0; i < x[axis]; ++i) {
-    Dims start(static_cast<size_t>(x.rank()), 0);
-    Dims limit = x.dims();
-    start[static_cast<size_t>(axis)] = i;
-    limit[static_cast<size_t>(axis)] = i + 1;
-    results.push_back(c.b.reshape(c.b.slice(c.input(0), start, limit), without_axis(x, axis)));
-  }
-  return results;
+  const int64_t num = c.attr<int64_t>("num");
+  const int axis = checked(x, c.attr<int64_t>("axis"), num);
+  const std::vector<int64_t> ones(static_cast<size_t>(num), 1);
+  std::vector<hlo::Value> slices = cut(c.b, c.input(0), axis, ones);
+  for (hlo::Value& slice : slices) slice = c.b.reshape(slice, without_axis(x, axis));
+  return slices;
 }
 
 std::vector<Output> gradient(GradientContext& c) {
@@ -42,14 +45,14 @@ std::vector<Output> gradient(GradientContext& c) {
 }  // namespace
 
 std::vector<Output> unstack(Input value, const UnstackOptions& options) {
+  const CompositionScope scope(value, options.name, "unstack");
   const Output x = resolve("Unpack", value);
-  int64_t num = options.num;
-  if (num < 0 && x.shape().rank() > 0) num = x.shape()[checked_axis(options.axis, x.shape().rank())];
-  Node* const node = Graph::current().add_node(
-      "Unpack", {x}, {{"T", x.dtype()}, {"num", num}, {"axis", options.axis}}, value.where(), options.name);
-  std::vector<Output> results;
-  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
-  return results;
+  const int axis = with_op("Unpack", value.where(),
+                           [&] { return checked_axis(options.axis, x.shape().rank()); });
+  const int64_t num = options.num < 0 ? x.shape()[axis] : options.num;
+  return outputs_of(Graph::current().add_node(
+      "Unpack", {x}, {{"T", x.dtype()}, {"num", num}, {"axis", options.axis}}, {},
+      scope.result().name));
 }
 
 namespace ops {

@@ -44,6 +44,23 @@ Shape common_shape(std::span<const Tensor> tensors) {
 
 }  // namespace
 
+Tensor generate(const Shape& shape, DType dtype, const std::function<double(IndexSpan)>& f) {
+  Tensor result(DType::f64, shape);
+  double* out = result.data<double>().data();
+  for_each_index(shape, [&](IndexSpan index) { *out++ = f(index); });
+  return result.cast(dtype);
+}
+
+double element_or_0(const Tensor& x, IndexSpan index) {
+  int64_t offset = 0;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const int64_t i = index[static_cast<size_t>(axis)];
+    if (i < 0 || i >= x.dim(axis)) return 0;
+    offset = offset * x.dim(axis) + i;
+  }
+  return x.as_double(offset);
+}
+
 Tensor map_elements(std::span<const Tensor> tensors, DType dtype,
                     const std::function<double(std::span<const double>)>& f) {
   Tensor result(DType::f64, common_shape(tensors));

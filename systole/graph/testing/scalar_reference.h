@@ -10,6 +10,14 @@
 
 namespace systole::graph_testing {
 
+using IndexSpan = std::span<const int64_t>;
+
+// f of each index of `shape`, computed in double and converted to `dtype`.
+Tensor generate(const Shape& shape, DType dtype, const std::function<double(IndexSpan)>& f);
+
+// The element of x at `index`, or 0 where that lies outside.
+double element_or_0(const Tensor& x, IndexSpan index);
+
 // f of the elements at each place, tensors broadcast against each other; converted to `dtype`.
 Tensor map_elements(std::span<const Tensor> tensors, DType dtype,
                     const std::function<double(std::span<const double>)>& f);

@@ -167,7 +167,7 @@ Tensor patches(const Canonical& c, int64_t image, int64_t first_feature) {
   Tensor rows(c.images.dtype(), shape);
   copy_strided(rows, view_of(shape), c.images, walk.view, walk.extents);
   const int64_t positions = Shape(counts).num_elements();
-  return rows.reshape({positions, positions == 0 ? 0 : rows.num_elements() / positions});
+  return rows.reshape({positions, rows.num_elements() / positions});
 }
 
 // Columns [first, first + count) of a matrix.

@@ -79,6 +79,8 @@ Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& 
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator&) {
+  Tensor result(instruction.type());
+  if (result.num_elements() == 0) return {result};  // of any number of batches
   const DotAttrs& attrs = instruction.attrs<DotAttrs>();
   const DType wide = accumulation_dtype(operands[0].dtype(), instruction.dtype());
   const Dims lhs_free = free_axes(operands[0].shape(), attrs.lhs_batching_dimensions,
@@ -89,7 +91,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
                              attrs.lhs_contracting_dimensions);
   const Tensor rhs = arrange(operands[1].cast(wide), attrs.rhs_batching_dimensions,
                              attrs.rhs_contracting_dimensions, rhs_free);
-  Tensor result(instruction.type());
   const int64_t rows = lhs.dim(1);
   const int64_t columns = rhs.dim(2);
   for (int64_t batch = 0; batch < lhs.dim(0); ++batch) {

@@ -98,6 +98,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
   const GatherAttrs& attrs = instruction.attrs<GatherAttrs>();
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
+  if (result.num_elements() == 0) return {result};  // of any number of empty slices
   const Dims operand_strides = operand.shape().strides();
   const Dims result_strides = result.shape().strides();
   StridedView from;

@@ -96,6 +96,20 @@ const ValueCase kValues[] = {
      "start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}",
      {"dense<[[7, 1], [8, 2], [9, 3]]> : tensor<3x2xi32>"}},
 
+    {"any_number_of_empty_slices",
+     "gather",
+     {"dense<> : tensor<0xf32>", "dense<> : tensor<1152921504606846976x0xi32>"},
+     "{dimension_numbers = #stablehlo.gather<offset_dims = [1], index_vector_dim = 1>, "
+     "slice_sizes = array<i64: 0>}",
+     {"dense<> : tensor<1152921504606846976x0xf32>"}},
+    {"any_number_of_empty_windows",
+     "scatter",
+     {"dense<[1.0]> : tensor<1xf32>", "dense<> : tensor<1152921504606846976x0xi32>",
+      "dense<> : tensor<1152921504606846976x0xf32>"},
+     "(" + reducer("add", "f32") +
+         ") {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], "
+         "index_vector_dim = 1>}",
+     {"dense<[1.0]> : tensor<1xf32>"}},
     {"adds_windows_and_drops_what_is_outside",
      "scatter",
      {kCube, "dense<[[[0, 2], [1, 0], [2, 1]], [[0, 1], [1, 0], [0, 9]]]> : tensor<2x3x2xi64>",

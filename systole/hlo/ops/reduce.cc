@@ -33,7 +33,8 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     to.strides[static_cast<size_t>(axis)] = result_strides[next++];
   }
   return reduce_strided(instruction, evaluator, operands.first(num_inputs),
-                        operands.subspan(num_inputs), shape.dims(), view_of(shape), to);
+                        operands.subspan(num_inputs), shape.dims(), view_of(shape), to,
+                        Rounding::at_end);
 }
 
 }  // namespace

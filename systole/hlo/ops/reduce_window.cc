@@ -44,7 +44,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
   StridedView to = view_of(instruction.shape());
   to.strides.resize(walk.extents.size(), 0);
   return reduce_strided(instruction, evaluator, padded, operands.subspan(num_inputs), walk.extents,
-                        walk.view, to);
+                        walk.view, to, Rounding::each_step);
 }
 
 }  // namespace

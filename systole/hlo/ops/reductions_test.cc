@@ -220,6 +220,8 @@ const ValueCase kValues[] = {
          "dense<[0xFFC00000, 0xFF800000, -0.0, 0.0, 0x7FC00000]> : tensor<5xf32>"),
     sort("stable_by_region", kByRemainder, "dense<[5, 3, 4, 2, 1, 0]> : tensor<6xi32>",
          "dense<[3, 0, 4, 1, 5, 2]> : tensor<6xi32>"),
+    sort("huge_and_empty", comparator("LT", "i32"), "dense<> : tensor<1152921504606846976x0xi32>",
+         "dense<> : tensor<1152921504606846976x0xi32>"),
     sort("empty", comparator("LT", "i32"), "dense<> : tensor<0xi32>", "dense<> : tensor<0xi32>"),
 };
 

@@ -234,6 +234,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
   }
   const Shape& input = operands[0].shape();
   const Shape& update = updates[0].shape();
+  if (updates[0].num_elements() == 0) return results;  // any number of empty windows
   const Tensor& indices = operands[num_inputs];
   const Placement p = place(attrs, input, indices, update);
   const Dims input_strides = input.strides();

@@ -30,8 +30,9 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
   const int64_t stride = shape.strides()[static_cast<size_t>(axis)];
   std::vector<Tensor> results;
   for (const Tensor& input : inputs) results.emplace_back(input.type());
+  if (shape.num_elements() == 0) return results;
   Dims others = shape.dims();
-  others[static_cast<size_t>(axis)] = std::min<int64_t>(shape[axis], 1);
+  others[static_cast<size_t>(axis)] = 1;
   std::vector<int64_t> order(static_cast<size_t>(shape[axis]));
   for_each_row<1>(others, {view_of(shape)}, [&](const auto& offsets, const auto& steps, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {

@@ -20,7 +20,11 @@ namespace orc = llvm::orc;
 template <class T>
 T unwrap(llvm::Expected<T> value) {
   if (!value) throw internal_error("LLVM: {}", llvm::toString(value.takeError()));
-  return std::move(*value);
+  if constexpr (std::is_reference_v<T>) {
+    return *value;
+  } else {
+    return std::move(*value);
+  }
 }
 
 void check(llvm::Error error) {

@@ -1,6 +1,7 @@
 // Branches whose predicate is known, and loops that run once or not at all.
 #include "systole/hlo/index.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
+#include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
 #include "systole/hlo/passes/partial_evaluation.h"
 
@@ -51,12 +52,15 @@ Answer goes_on(const Instruction& loop, std::span<const Tensor> state) {
 }
 
 Replacement while_never(Instruction& op, Builder&) {
-  if (op.num_results() == 0 || goes_on(op, initial_state(op)) != Answer::no) return {};
+  // Its condition runs once in any case.
+  if (op.num_results() == 0 || !is_pure(op)) return {};
+  if (goes_on(op, initial_state(op)) != Answer::no) return {};
   return {op.operands().begin(), op.operands().end()};
 }
 
 // A loop that is known to run once is its body.
 Replacement while_once(Instruction& op, Builder&) {
+  if (op.num_results() == 0 || !is_pure(op)) return {};
   std::vector<Tensor> state = initial_state(op);
   if (goes_on(op, state) != Answer::yes) return {};
   state = partially_evaluate(op.region(1), state);

@@ -53,7 +53,7 @@ class Rewriter {
 
   void visit(Instruction& instruction) {
     if (is_dead(instruction)) {
-      erase_dead(instruction);
+      erase(instruction);
       return;
     }
     const auto rules = rules_.rules_for(instruction.opcode());
@@ -77,7 +77,8 @@ class Rewriter {
       discover_new(value);
       Computation::replace_all_uses(instruction.result(i), value);
     }
-    erase_dead(instruction);
+    // It goes even where it has effects: its replacement has them too, if they are to be.
+    erase(instruction);
   }
 
   static void check(Instruction& instruction, const Replacement& replacement, const Rule& rule) {
@@ -92,18 +93,20 @@ class Rewriter {
                          rule.name, instruction.opcode(), instruction.describe());
   }
 
-  void erase_dead(Instruction& first) {
-    std::vector<Instruction*> candidates{&first};
-    while (!candidates.empty()) {
-      Instruction* candidate = candidates.back();
-      candidates.pop_back();
-      if (!known_.contains(candidate) || !is_dead(*candidate)) continue;
-      const std::vector<Value> operands(candidate->operands().begin(), candidate->operands().end());
-      forget(*candidate);
-      candidate->parent().erase(candidate);
+  // Erases an unused instruction, and the operands that become unused and are pure.
+  void erase(Instruction& first) {
+    std::vector<Instruction*> dead{&first};
+    while (!dead.empty()) {
+      Instruction* next = dead.back();
+      dead.pop_back();
+      // An operand may be listed twice.
+      if (!known_.contains(next)) continue;
+      const std::vector<Value> operands(next->operands().begin(), next->operands().end());
+      forget(*next);
+      next->parent().erase(next);
       for (const Value& operand : operands) {
         if (!known_.contains(operand.def)) continue;
-        if (operand.def->unused()) candidates.push_back(operand.def);
+        if (is_dead(*operand.def)) dead.push_back(operand.def);
         // Some rules ask for a single user.
         if (operand.def->users().size() == 1) enqueue(*operand.def->users()[0]);
       }

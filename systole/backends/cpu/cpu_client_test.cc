@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "systole/backends/cpu/testing/compare.h"
+#include "systole/backends/cpu/testing/programs.h"
+
+namespace systole::cpu {
+namespace {
+
+using hlo::Opcode;
+using hlo::Value;
+using hlo::testing::error_of;
+
+const TensorType kRow{DType::f32, {40}};
+
+Tensor row(float first) {
+  Tensor result(kRow);
+  for (size_t i = 0; i < 40; ++i) result.data<float>()[i] = first + static_cast<float>(i);
+  return result;
+}
+
+// main over rows, with these aliases.
+template <class Fill>
+std::unique_ptr<hlo::Module> module_of(int parameters, std::vector<hlo::Module::Alias> aliases, Fill fill) {
+  auto module = std::make_unique<hlo::Module>("test");
+  hlo::Computation& main = module->add_function("main");
+  std::vector<Value> values;
+  for (int i = 0; i < parameters; ++i) values.push_back(main.add_parameter(kRow));
+  hlo::Builder b(main);
+  main.set_results(fill(b, values));
+  module->aliases = std::move(aliases);
+  return module;
+}
+
+// The arguments' buffers after a run, then the results that are not in one of them.
+std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<Tensor>& arguments, bool optimize) {
+  auto& client = testing::client();
+  const auto executable = client.compile(module, {.optimize = optimize});
+  std::vector<std::unique_ptr<runtime::Buffer>> buffers;
+  std::vector<runtime::Argument> inputs;
+  for (const Tensor& argument : arguments) {
+    buffers.push_back(client.buffer_from_host(argument));
+    inputs.push_back({.buffer = buffers.back().get()});
+  }
+  std::vector<Tensor> outputs(executable->result_types().size());
+  std::vector<runtime::Result> results;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const bool aliased = std::ranges::any_of(module.aliases, [&](const auto& a) { return a.result == static_cast<int>(k); });
+    results.push_back({.host = aliased ? nullptr : &outputs[k]});
+  }
+  executable->execute(inputs, results);
+  std::vector<Tensor> all;
+  for (const auto& buffer : buffers) all.push_back(buffer->to_host());
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (results[k].host != nullptr) all.push_back(outputs[k]);
+  }
+  return all;
+}
+
+void expect_rows(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(testing::difference(got[i], want[i], {}), "") << i;
+}
+
+Tensor sum(const Tensor& a, const Tensor& b) {
+  Tensor result(kRow);
+  for (size_t i = 0; i < 40; ++i) result.data<float>()[i] = a.data<float>()[i] + b.data<float>()[i];
+  return result;
+}
+
+class Aliasing : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Optimized, Aliasing, ::testing::Bool());
+
+TEST_P(Aliasing, UpdatesInPlace) {
+  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {sum(row(1), row(2)), row(2)});
+}
+
+TEST_P(Aliasing, KeepsTheOldValueForWhoReadsItLater) {
+  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) {
+    return std::vector{b.add(v[0], v[1]), b.reverse(v[0], {0}), v[0]};
+  });
+  Tensor reversed = row(1);
+  std::ranges::reverse(reversed.data<float>());
+  expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {sum(row(1), row(2)), row(2), reversed, row(1)});
+}
+
+TEST_P(Aliasing, ReversesItself) {
+  const auto module = module_of(1, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.reverse(v[0], {0})}; });
+  Tensor reversed = row(1);
+  std::ranges::reverse(reversed.data<float>());
+  expect_rows(run_on_buffers(*module, {row(1)}, GetParam()), {reversed});
+}
+
+TEST_P(Aliasing, ExchangesTwoBuffers) {
+  const auto module = module_of(2, {{0, 0}, {1, 1}}, [](hlo::Builder&, auto& v) { return std::vector{v[1], v[0]}; });
+  expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {row(2), row(1)});
+}
+
+TEST_P(Aliasing, LeavesAHostArgumentAlone) {
+  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  const std::vector<Tensor> arguments = {row(1), row(2)};
+  const auto results = testing::run(*module, arguments, {.optimize = GetParam()});
+  EXPECT_EQ(testing::difference(arguments[0], row(1), {}), "");
+  EXPECT_EQ(testing::difference(results[0], sum(row(1), row(2)), {}), "");
+}
+
+TEST(CpuClient, RefusesAnArgumentThatTheProgramUpdatesUnderAnother) {
+  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  const auto executable = testing::client().compile(*module);
+  const auto buffer = testing::client().buffer_from_host(row(1));
+  const std::vector<runtime::Argument> arguments = {{.buffer = buffer.get()}, {.buffer = buffer.get()}};
+  const std::vector<runtime::Result> results(1);
+  EXPECT_EQ(error_of([&] { executable->execute(arguments, results); }),
+            "INVALID_ARGUMENT: cpu: argument 1, got the memory of argument 0, which the program updates");
+}
+
+TEST(CpuClient, ReusesTheMemoryOfAHostResult) {
+  const auto module = module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
+  const auto executable = testing::client().compile(*module);
+  const Tensor x = row(1);
+  Tensor result(kRow);
+  const void* memory = result.raw();
+  const std::vector<runtime::Argument> arguments = {{.host = &x}};
+  const std::vector<runtime::Result> results = {{.host = &result}};
+  executable->execute(arguments, results);
+  EXPECT_EQ(result.raw(), memory);
+  const Tensor shared = result;
+  executable->execute(arguments, results);
+  EXPECT_NE(result.raw(), memory) << "another tensor looks at it";
+}
+
+TEST(CpuClient, RunsOneProgramFromManyThreads) {
+  const testing::TwoLayers shape{.batch = 16, .inputs = 20, .hidden = 300, .classes = 10};
+  const auto module = testing::training_step(shape);
+  const auto executable = testing::client().compile(*module);
+  RandomStream random(71);
+  const std::vector<Tensor> arguments = {testing::random_tensor(random, {DType::f32, {16, 20}}, 0, 2),
+                                         testing::random_tensor(random, {DType::f32, {16, 10}}, 0, 1),
+                                         testing::random_tensor(random, {DType::f32, {20, 300}}, -1, 1),
+                                         testing::random_tensor(random, {DType::f32, {300, 10}}, -1, 1)};
+  const auto want = testing::run(*module, arguments);
+  std::vector<std::string> differences(4);
+  std::vector<std::thread> threads;
+  for (std::string& difference : differences) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        std::vector<runtime::Argument> inputs;
+        for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
+        std::vector<Tensor> outputs(3);
+        std::vector<runtime::Result> results;
+        for (Tensor& output : outputs) results.push_back({.host = &output});
+        executable->execute(inputs, results);
+        for (size_t k = 0; k < 3; ++k) difference += testing::difference(outputs[k], want[k], {});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& difference : differences) EXPECT_EQ(difference, "");
+}
+
+TEST(CpuClient, SaysWhatItCannotDo) {
+  const auto module = module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
+  EXPECT_EQ(error_of([&] { testing::client().compile(*module, {.num_replicas = 2}); }),
+            "UNIMPLEMENTED: cpu cannot run replicas, got 2, expected 1");
+  hlo::Module complex;
+  hlo::Computation& main = complex.add_function("main");
+  const Value x = main.add_parameter({DType::c64, {2}});
+  hlo::Builder b(main);
+  b.set_metadata({.name = "x"});
+  main.set_results({b.unary(Opcode::tanh, x)});
+  EXPECT_EQ(error_of([&] { testing::client().compile(complex, {.optimize = false}); }),
+            "UNIMPLEMENTED: cpu cannot lower 'tanh' (c64[2]), from node 'x'");
+}
+
+TEST(CpuClient, RefusesAProgramLargerThanMemory) {
+  hlo::Module module;
+  hlo::Computation& main = module.add_function("main");
+  hlo::Builder b(main);
+  main.set_results({b.iota({DType::f64, {int64_t{1} << 40}}, 0)});
+  EXPECT_EQ(error_of([&] { testing::client().compile(module); }).substr(0, 18), "RESOURCE_EXHAUSTED");
+}
+
+TEST(CpuClient, CountsBytesAndOperations) {
+  const auto executable = testing::client().compile(*testing::training_step({}));
+  EXPECT_EQ(executable->stats().argument_bytes, 4 * (5 + 3 + 5 * 256 + 256 * 3));
+  EXPECT_EQ(executable->stats().result_bytes, 4 * (5 * 256 + 256 * 3 + 1));
+  EXPECT_GT(executable->stats().flops, 2.0 * 2 * (5 * 256 + 256 * 3));
+  EXPECT_GT(executable->stats().compile_seconds, 0);
+}
+
+}  // namespace
+}  // namespace systole::cpu

@@ -1,0 +1,411 @@
+#include <gmock/gmock.h>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/control_flow_ops.h"
+#include "systole/graph/gradients.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/random_ops.h"
+#include "systole/graph/testing/op_tester.h"
+#include "systole/graph/variable.h"
+
+namespace systole {
+namespace {
+
+using graph_testing::check_op;
+using graph_testing::error_of;
+using graph_testing::evaluate;
+using graph_testing::expect_close;
+using graph_testing::MiniSession;
+using graph_testing::OpCase;
+using graph_testing::random_tensor;
+using ::testing::HasSubstr;
+
+class ControlFlowTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+};
+
+Tensor vector(std::initializer_list<float> elements) {
+  return Tensor::of<float>({static_cast<int64_t>(elements.size())}, elements);
+}
+
+// -- cond
+
+TEST_F(ControlFlowTest, cond_takes_a_branch) {
+  const Output pred = placeholder(DType::pred, {}, "pred");
+  const Output x = placeholder("float", {}, "x");
+  const Output y = cond(
+      pred, [&] { return multiply(x, 2); }, [&] { return negative(x); });
+  EXPECT_EQ(evaluate(y, {{pred, Tensor(true)}, {x, Tensor(3.0F)}}).item<float>(), 6);
+  EXPECT_EQ(evaluate(y, {{pred, Tensor(false)}, {x, Tensor(3.0F)}}).item<float>(), -3);
+}
+
+TEST_F(ControlFlowTest, cond_gives_several_results) {
+  const Output pred = placeholder(DType::pred, {}, "pred");
+  const Output x = placeholder("float", {}, "x");
+  const Output n = placeholder(DType::s32, {}, "n");
+  const auto results = cond(
+      pred,
+      [&] {
+        return std::vector{x, n};
+      },
+      [&] {
+        return std::vector{exp(x), add(n, 1)};
+      });
+  const auto values = evaluate(results, {{pred, Tensor(false)}, {x, Tensor(0.0F)}, {n, Tensor(4)}});
+  EXPECT_EQ(values[0].item<float>(), 1);
+  EXPECT_EQ(values[1].item<int32_t>(), 5);
+}
+
+TEST_F(ControlFlowTest, cond_wants_branches_that_agree) {
+  const auto error = [](const Output& x, const Output& y) {
+    return error_of([&] {
+      cond(
+          true, [&] { return x; }, [&] { return y; });
+    });
+  };
+  EXPECT_THAT(
+      error(constant(1.0F), constant(1)),
+      HasSubstr(
+          "If: result 0 of the branches, got f32[] and s32[], expected one type, node 'cond'"));
+  EXPECT_THAT(error(constant(1.0F), constant(vector({1}))), HasSubstr("got f32[] and f32[1]"));
+  EXPECT_THAT(error_of([] {
+                cond(
+                    1.0F, [] { return constant(1); }, [] { return constant(2); });
+              }),
+              HasSubstr("If: pred, got f32[], expected pred[]"));
+}
+
+TEST_F(ControlFlowTest, cond_assigns_in_the_branch_taken) {
+  const Variable v(1.0F);
+  const Variable w(1.0F);
+  const Output pred = placeholder(DType::pred, {}, "pred");
+  const Output y = cond(
+      pred, [&] { return v.assign_add(10); },
+      [&] {
+        w.assign(5.0F);
+        return v.read_value();
+      });
+  const Output after = add(v.read_value(), w.read_value());
+  MiniSession session;
+  session.run(global_variables_initializer());
+  EXPECT_EQ(session.run({y, after}, {{pred, Tensor(true)}})[1].item<float>(), 12);
+  EXPECT_EQ(session.run({y, after}, {{pred, Tensor(false)}})[1].item<float>(), 16);
+  EXPECT_EQ(session.run(y, {{pred, Tensor(true)}}).item<float>(), 21);
+}
+
+TEST_F(ControlFlowTest, checks_in_a_branch_count_when_it_is_taken) {
+  const Output n = placeholder(DType::s32, {}, "n");
+  const Output y = cond(
+      not_equal(n, 0), [&] { return floordiv(10, n); }, [] { return constant(-1); });
+  MiniSession session;
+  EXPECT_EQ(session.run(y, {{n, Tensor(0)}}).item<int32_t>(), -1);
+  EXPECT_EQ(session.run(y, {{n, Tensor(3)}}).item<int32_t>(), 3);
+  const Output bad = cond(
+      equal(n, 0), [&] { return floordiv(10, n); }, [] { return constant(-1); });
+  EXPECT_EQ(session.run(bad, {{n, Tensor(3)}}).item<int32_t>(), -1);
+  EXPECT_THAT(error_of([&] { session.run(bad, {{n, Tensor(0)}}); }), HasSubstr("ivision by zero"));
+}
+
+TEST_F(ControlFlowTest, shapes_in_a_branch_may_depend_on_captured_sizes) {
+  const Output x = placeholder("float", {kUnknown, 2}, "x");
+  const Output y = cond(
+      true, [&] { return add(x, fill(shape(x), 1.0F)); }, [&] { return x; });
+  EXPECT_EQ(y.shape(), (Shape{kUnknown, 2}));
+  EXPECT_EQ(evaluate(y, {{x, Tensor::zeros(DType::f32, {3, 2})}}).shape(), (Shape{3, 2}));
+}
+
+OpCase cond_case(const char* name, bool pred) {
+  return {.name = name,
+          .build =
+              [pred](const std::vector<Output>& x) {
+                const Output p = less(reduce_sum(x[0]), pred ? 1e9 : -1e9);
+                return cond(
+                    p,
+                    [&] {
+                      return std::vector{multiply(x[0], x[1]), exp(x[1])};
+                    },
+                    [&] {
+                      return std::vector{square(x[0]), x[1]};
+                    });
+              },
+          .inputs = {random_tensor({3, 2}), random_tensor({3, 2}, -1, 1, DType::f32, 2)},
+          .second_order = true};
+}
+
+TEST(ControlFlowOps, cond_has_gradients) {
+  check_op(cond_case("true", true));
+  check_op(cond_case("false", false));
+}
+
+TEST_F(ControlFlowTest, a_gradient_through_a_read_in_a_branch_is_an_error) {
+  const Variable v(1.0F, {.name = "v"});
+  const Output x = placeholder("float", {}, "x");
+  const Output y = cond(
+      true, [&] { return multiply(x, v.read_value()); }, [&] { return x; });
+  EXPECT_THAT(error_of([&] { gradients({y}, {x}); }),
+              HasSubstr("UNIMPLEMENTED: gradients: read_value of"));
+}
+
+TEST_F(ControlFlowTest, cond_differentiates_a_captured_variable) {
+  const Variable v(3.0F);
+  const Output y = cond(
+      true, [&] { return square(v); }, [&] { return constant(0.0F); });
+  MiniSession session;
+  session.run(v.initializer());
+  EXPECT_EQ(session.run(gradients({y}, {v.value()})[0]).item<float>(), 6);
+}
+
+// -- while_loop
+
+TEST_F(ControlFlowTest, while_loop_counts) {
+  const auto results = while_loop([](auto& v) { return less(v[0], 10); },
+                                  [](auto& v) {
+                                    return std::vector{add(v[0], 1), multiply(v[1], 2)};
+                                  },
+                                  {0, 1.0F});
+  const auto values = evaluate(results);
+  EXPECT_EQ(values[0].item<int32_t>(), 10);
+  EXPECT_EQ(values[1].item<float>(), 1024);
+}
+
+TEST_F(ControlFlowTest, while_loop_may_not_run_at_all) {
+  const auto results = while_loop([](auto& v) { return less(v[0], 0); },
+                                  [](auto& v) { return std::vector{add(v[0], 1)}; }, {5});
+  EXPECT_EQ(evaluate(results)[0].item<int32_t>(), 5);
+}
+
+TEST_F(ControlFlowTest, while_loop_depends_on_values_and_captures) {
+  const Output limit = placeholder("float", {}, "limit");
+  const Output x = while_loop([&](auto& v) { return less(v[0], limit); },
+                              [](auto& v) { return std::vector{multiply(v[0], 3)}; }, {1.0F})[0];
+  EXPECT_EQ(evaluate(x, {{limit, Tensor(50.0F)}}).item<float>(), 81);
+}
+
+TEST_F(ControlFlowTest, while_loop_stops_at_maximum_iterations) {
+  const Output n = while_loop([](auto&) { return constant(true); },
+                              [](auto& v) { return std::vector{add(v[0], 1)}; }, {0},
+                              {.maximum_iterations = 7})[0];
+  EXPECT_EQ(evaluate(n).item<int32_t>(), 7);
+}
+
+TEST_F(ControlFlowTest, while_loop_swaps_its_variables) {
+  const auto results = while_loop([](auto& v) { return less(v[2], 3); },
+                                  [](auto& v) {
+                                    return std::vector{v[1], v[0], add(v[2], 1)};
+                                  },
+                                  {1.0F, 2.0F, 0});
+  const auto values = evaluate(results);
+  EXPECT_EQ(values[0].item<float>(), 2);
+  EXPECT_EQ(values[1].item<float>(), 1);
+}
+
+TEST_F(ControlFlowTest, while_loop_nests) {
+  const Output total = while_loop([](auto& v) { return less(v[0], 4); },
+                                  [](auto& outer) {
+                                    const auto inner = while_loop(
+                                        [&](auto& v) { return less(v[0], outer[0]); },
+                                        [](auto& v) {
+                                          return std::vector{add(v[0], 1), add(v[1], v[0])};
+                                        },
+                                        {0, outer[1]});
+                                    return std::vector{add(outer[0], 1), inner[1]};
+                                  },
+                                  {0, 0})[1];
+  EXPECT_EQ(evaluate(total).item<int32_t>(), 0 + 1 + 3);
+}
+
+TEST_F(ControlFlowTest, while_loop_wants_results_like_its_variables) {
+  const auto always = [](auto&) { return constant(true); };
+  EXPECT_EQ(error_of([&] {
+              while_loop(always, [](auto& v) { return std::vector{cast(v[0], DType::f32)}; }, {0});
+            }),
+            "INVALID_ARGUMENT: while_loop: result 0 of the body, got f32[], expected s32[]");
+  EXPECT_THAT(
+      error_of([&] { while_loop(always, [](auto&) { return std::vector<Output>(); }, {0}); }),
+      HasSubstr("while_loop: number of results of the body, got 0, expected 1"));
+  EXPECT_THAT(
+      error_of([] { while_loop([](auto& v) { return v[0]; }, [](auto& v) { return v; }, {0}); }),
+      HasSubstr("while_loop: result of the condition, got s32[], expected pred[]"));
+}
+
+TEST_F(ControlFlowTest, while_loop_assigns_variables) {
+  const Variable v(1.0F);
+  const Output n = while_loop([](auto& i) { return less(i[0], 5); },
+                              [&](auto& i) {
+                                v.assign(multiply(v.read_value(), 2));
+                                return std::vector{add(i[0], 1)};
+                              },
+                              {0})[0];
+  const Output after = v.read_value();
+  MiniSession session;
+  session.run(v.initializer());
+  EXPECT_EQ(session.run({n, after})[1].item<float>(), 32);
+  EXPECT_EQ(session.run(v.value()).item<float>(), 32);
+}
+
+TEST_F(ControlFlowTest, while_loop_condition_reads_what_the_body_assigns) {
+  const Variable v(1.0F);
+  const Output n = while_loop([&](auto&) { return less(v.read_value(), 100); },
+                              [&](auto& i) {
+                                v.assign(multiply(v.read_value(), 2));
+                                return std::vector{add(i[0], 1)};
+                              },
+                              {0})[0];
+  MiniSession session;
+  session.run(v.initializer());
+  EXPECT_EQ(session.run(n).item<int32_t>(), 7);
+}
+
+TEST_F(ControlFlowTest, checks_in_a_loop_fail_the_run) {
+  const Output start = placeholder(DType::s32, {}, "start");
+  const Output in_body = while_loop([](auto& v) { return greater(v[0], -3); },
+                                    [](auto& v) {
+                                      return std::vector{subtract(v[0], 1), floordiv(10, v[0])};
+                                    },
+                                    {start, 0})[1];
+  const Output in_cond =
+      while_loop([](auto& v) { return greater(floordiv(10, v[0]), 2); },
+                 [](auto& v) { return std::vector{subtract(v[0], 1)}; }, {start})[0];
+  MiniSession session;
+  EXPECT_THAT(error_of([&] {
+                session.run(in_body, {{start, Tensor(2)}});
+              }),
+              HasSubstr("ivision by zero"));
+  EXPECT_EQ(session.run(in_body, {{start, Tensor(-1)}}).item<int32_t>(), -5);
+  EXPECT_THAT(error_of([&] {
+                session.run(in_cond, {{start, Tensor(2)}});
+              }),
+              HasSubstr("ivision by zero"));
+  EXPECT_THAT(error_of([&] {
+                session.run(in_cond, {{start, Tensor(0)}});
+              }),
+              HasSubstr("ivision by zero"));
+  EXPECT_EQ(session.run(in_cond, {{start, Tensor(-5)}}).item<int32_t>(), -5);
+}
+
+// x <- tanh(x * w + b), `times` times.
+std::vector<Output> recurrence(const Output& x, const Output& w, const Output& b,
+                               const Input& times, const WhileLoopOptions& options = {}) {
+  const Output limit = times.resolve();
+  return {while_loop([&](auto& v) { return less(v[0], limit); },
+                     [&](auto& v) {
+                       return std::vector{add(v[0], 1), tanh(add(multiply(v[1], w), b))};
+                     },
+                     {0, x}, options)[1]};
+}
+
+TEST(ControlFlowOps, while_loop_has_gradients) {
+  const std::vector<Tensor> inputs = {random_tensor({2, 3}),
+                                      random_tensor({3}, -1, 1, DType::f32, 2),
+                                      random_tensor({3}, -1, 1, DType::f32, 3)};
+  const auto unrolled = [](auto& x) {
+    Output value = x[0];
+    for (int i = 0; i < 4; ++i) value = tanh(add(multiply(value, x[1]), x[2]));
+    return value;
+  };
+  check_op({.name = "counter",
+            .build = [](auto& x) { return recurrence(x[0], x[1], x[2], 4); },
+            .inputs = inputs,
+            .reference = unrolled,
+            .second_order = true,
+            .known_inputs = {1, 2}});
+  check_op({.name = "maximum_iterations",
+            .build =
+                [](auto& x) {
+                  // A condition that the compiler cannot follow.
+                  const Output four = add(cast(multiply(reduce_sum(x[0]), 0), DType::s32), 4);
+                  return recurrence(x[0], x[1], x[2], four, {.maximum_iterations = 9});
+                },
+            .inputs = inputs,
+            .reference = unrolled,
+            .known_inputs = {1, 2}});
+  check_op({.name = "as_often_as_there_are_rows",
+            .build =
+                [](auto& x) {
+                  const Output rows = reduce_sum(slice(shape(x[0]), {0}, {1}));
+                  return recurrence(x[0], x[1], x[2], rows);
+                },
+            .inputs = inputs,
+            .known_inputs = {1, 2}});
+  check_op({.name = "never_run",
+            .build = [](auto& x) { return recurrence(x[0], x[1], x[2], 0); },
+            .inputs = inputs,
+            .reference = [](auto& x) { return x[0]; },
+            .known_inputs = {1, 2}});
+}
+
+TEST(ControlFlowOps, nested_loops_and_branches_have_gradients) {
+  check_op({.name = "nested",
+            .build =
+                [](auto& x) {
+                  return while_loop([](auto& v) { return less(v[0], 3); },
+                                    [&](auto& v) {
+                                      const Output inner = recurrence(v[1], x[1], x[1], 2)[0];
+                                      const Output next = cond(
+                                          equal(v[0], 1), [&] { return multiply(inner, x[1]); },
+                                          [&] { return sin(inner); });
+                                      return std::vector{add(v[0], 1), next};
+                                    },
+                                    {0, x[0]})[1];
+                },
+            .inputs = {random_tensor({2}), random_tensor({2}, -1, 1, DType::f32, 2)},
+            .known_inputs = {0, 1}});
+}
+
+TEST(ControlFlowOps, loop_variables_that_stay_have_gradients) {
+  check_op({.name = "invariant",
+            .build =
+                [](auto& x) {
+                  const auto results =
+                      while_loop([](auto& v) { return less(v[0], 3); },
+                                 [](auto& v) {
+                                   return std::vector{add(v[0], 1), multiply(v[1], v[2]), v[2]};
+                                 },
+                                 {0, x[0], x[1]});
+                  return std::vector{results[1], results[2]};
+                },
+            .inputs = {random_tensor({2}), random_tensor({2}, -1, 1, DType::f32, 2)},
+            .second_order = true});
+}
+
+TEST_F(ControlFlowTest, a_gradient_wants_a_bound) {
+  const Output x = placeholder("float", {}, "x");
+  const Output y = while_loop([](auto& v) { return less(v[0], 100); },
+                              [](auto& v) { return std::vector{multiply(v[0], 2)}; }, {x})[0];
+  const Output dx = gradients({y}, {x})[0];
+  EXPECT_EQ(evaluate(y, {{x, Tensor(60.0F)}}).item<float>(), 120);
+  const Output nonlinear = while_loop([](auto& v) { return less(v[0], 100); },
+                                      [](auto& v) { return std::vector{square(v[0])}; }, {x})[0];
+  const Output bad = gradients({nonlinear}, {x})[0];
+  EXPECT_THAT(error_of([&] {
+                evaluate(bad, {{x, Tensor(60.0F)}});
+              }),
+              HasSubstr("while_loop: gradient of a loop whose number of iterations is not known"));
+  // Nothing of a linear body is needed but the number of iterations.
+  EXPECT_EQ(evaluate(dx, {{x, Tensor(30.0F)}}).item<float>(), 4);
+}
+
+TEST_F(ControlFlowTest, random_ops_draw_anew_in_each_iteration_and_the_same_in_the_gradient) {
+  const Output x = placeholder("float", {}, "x");
+  const auto results =
+      while_loop([](auto& v) { return less(v[0], 3); },
+                 [](auto& v) {
+                   const Output noise = random_uniform({}, {.seed = 3});
+                   return std::vector{add(v[0], 1), multiply(v[1], noise), add(v[2], noise)};
+                 },
+                 {0, x, 0.0F});
+  const Output dx = gradients({results[1]}, {x})[0];
+  MiniSession session;
+  const auto values = session.run({results[1], dx, results[2]}, {{x, Tensor(2.0F)}});
+  EXPECT_FLOAT_EQ(values[0].item<float>(), 2 * values[1].item<float>());
+  const float product = values[1].item<float>();
+  const float third = values[2].item<float>() / 3;
+  EXPECT_GT(std::abs(product - third * third * third), 1e-6);  // equal only when all draws are
+  const auto again = session.run({results[1], dx}, {{x, Tensor(2.0F)}});
+  EXPECT_NE(again[1].item<float>(), product);
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,4 +1,0 @@
-#include <numbers>
-
-#include "systole/graph/composition.h"
-#include "systole/graph/math_ops.h"

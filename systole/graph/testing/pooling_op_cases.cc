@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <limits>
+
+#include "systole/graph/gradients.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/testing/image_reference.h"
+#include "systole/graph/testing/nn_op_cases.h"
+
+namespace systole::graph_testing {
+namespace {
+
+// The largest or the mean of the elements that are no padding.
+Tensor pool_by_hand(const WindowPlan& plan, const Tensor& image, bool largest) {
+  const int64_t channels = image.dim(plan.channels_first ? 1 : 3);
+  return map_windows(plan, image.shape(), channels, image.dtype(),
+                     [&](int64_t batch, int64_t channel, const auto& for_each_place) {
+                       double sum = 0;
+                       double count = 0;
+                       double most = -std::numeric_limits<double>::infinity();
+                       for_each_place([&](int64_t, int64_t, int64_t y, int64_t x) {
+                         if (!is_inside(plan, image.shape(), y, x)) return;
+                         const double v = pixel_or_0(plan, image, batch, y, x, channel);
+                         sum += v;
+                         count += 1;
+                         most = std::max(most, v);
+                       });
+                       return largest ? most : sum / count;
+                     });
+}
+
+PoolOptions options_of(const WindowPlan& plan) {
+  return {.ksize = {plan.window[0], plan.window[1]},
+          .strides = {plan.stride[0], plan.stride[1]},
+          .padding = plan.padding,
+          .data_format = plan.data_format()};
+}
+
+OpCase pool_case(const WindowPlan& plan, bool largest) {
+  const PoolOptions options = options_of(plan);
+  return {
+      .name = (largest ? "max_pool_" : "avg_pool_") + plan.name(),
+      .build = [=](auto& x) { return largest ? max_pool(x[0], options) : avg_pool(x[0], options); },
+      .inputs = {random_tensor(plan.shape(2, 5, 4, 2), -1, 1, DType::f64)},
+      .compute = [=](const auto& x) { return std::vector{pool_by_hand(plan, x[0], largest)}; },
+      .tolerance = 1e-14,
+      .dtypes = {DType::f32, DType::bf16, DType::f16}};
+}
+
+void add_pools(std::vector<OpCase>& cases) {
+  const std::vector<WindowPlan> moves = {
+      {.window = {2, 2}, .stride = {2, 2}},
+      {.window = {3, 3}, .stride = {2, 2}},
+      {.window = {3, 2}},
+      {.window = {1, 2}, .stride = {3, 2}},  // skips elements
+      {.window = {4, 4}, .stride = {4, 4}},
+  };
+  for (const bool largest : {true, false}) {
+    for (const Padding padding : {Padding::valid, Padding::same}) {
+      for (const bool channels_first : {false, true}) {
+        for (WindowPlan plan : moves) {
+          plan.padding = padding;
+          plan.channels_first = channels_first;
+          cases.push_back(pool_case(plan, largest));
+        }
+      }
+      // The gradient's gradient flows through the window's gradient, not the selection.
+      const WindowPlan plan{.window = {2, 3}, .stride = {1, 2}, .padding = padding};
+      OpCase twice = pool_case(plan, largest);
+      twice.name += "_twice";
+      twice.inputs = {random_tensor({1, 3, 4, 2}, -1, 1, DType::f64)};
+      twice.build = [largest, options = options_of(plan)](auto& x) {
+        return square(largest ? max_pool(x[0], options) : avg_pool(x[0], options));
+      };
+      twice.compute = nullptr;
+      twice.second_order = true;
+      cases.push_back(std::move(twice));
+    }
+  }
+}
+
+void add_edges(std::vector<OpCase>& cases) {
+  for (const DType dtype : {DType::s32, DType::u8, DType::s8}) {
+    OpCase integers =
+        pool_case({.window = {2, 2}, .stride = {2, 2}, .padding = Padding::same}, true);
+    integers.name = fmt::format("max_pool_{}", dtype);
+    integers.inputs = {random_tensor({1, 5, 4, 2}, 0, 100, dtype)};
+    integers.dtypes = {};
+    integers.gradient = false;
+    cases.push_back(std::move(integers));
+  }
+  // A sum of 4096 in 16 bits would stop far below.
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    cases.push_back(
+        {.name = fmt::format("avg_pool_many_{}", dtype),
+         .build = [](auto& x) { return avg_pool(x[0], {.ksize = {64}, .strides = {64}}); },
+         .inputs = {Tensor::full(dtype, {1, 64, 64, 1}, 3)},
+         .expected = {Tensor::full(dtype, {1, 1, 1, 1}, 3)},
+         .tolerance = 0,
+         .gradient = false});
+  }
+  cases.push_back({.name = "gradient_max_pool_ties",
+                   .build = [](auto& x) { return gradients({max_pool(x[0])}, {x[0]}); },
+                   .inputs = {Tensor::of<float>({1, 2, 4, 1}, {1, 3, 0, 0, 3, 3, 0, 0})},
+                   .expected = {Tensor::of<float>({1, 2, 4, 1}, {0, 1, 1, 0, 0, 0, 0, 0})},
+                   .gradient = false});
+}
+
+}  // namespace
+
+std::vector<OpCase> pooling_op_cases() {
+  std::vector<OpCase> cases;
+  add_pools(cases);
+  add_edges(cases);
+  return cases;
+}
+
+}  // namespace systole::graph_testing

@@ -1,0 +1,36 @@
+// Text that is accepted is a valid program, and prints as text that reads back as itself.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "systole/base/error.h"
+#include "systole/hlo/text.h"
+#include "systole/hlo/verifier.h"
+
+namespace hlo = systole::hlo;
+
+namespace {
+
+// nullptr when the text is refused, as it may be.
+std::unique_ptr<hlo::Module> parse_valid(std::string_view text) {
+  try {
+    auto module = hlo::parse(text);
+    hlo::verify(*module);
+    return module;
+  } catch (const systole::Error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto module = parse_valid({reinterpret_cast<const char*>(data), size});
+  if (module == nullptr) return 0;
+  const std::string text = hlo::print(*module);
+  if (hlo::print(*hlo::parse(text)) != text) std::abort();
+  return 0;
+}
