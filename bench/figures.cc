@@ -61,7 +61,10 @@ struct Row {
 std::optional<Row> row_of(const Figure& figure, const Collector& results) {
   const auto ours = results.seconds(figure.name);
   if (!ours) return std::nullopt;
-  Row row{.name = figure.name, .unit = figure.unit, .peer = figure.peer, .value = value_of(figure, *ours)};
+  Row row{.name = figure.name,
+          .unit = figure.unit,
+          .peer = figure.peer,
+          .value = value_of(figure, *ours)};
   if (const auto limit = results.seconds(figure.name + "/limit")) {
     row.limit = value_of(figure, *limit);
     row.share_of_limit = *limit / *ours;
@@ -78,15 +81,18 @@ std::string cell(const std::optional<double>& value, const char* suffix = "", do
 }
 
 void print_table(const std::vector<Row>& rows) {
-  fmt::print("{:<26}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit", "share", "peer",
-             "ratio");
+  fmt::print("{:<26}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit",
+             "share", "peer", "ratio");
   for (const Row& r : rows) {
-    fmt::print("{:<26}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit, cell(r.limit),
-               cell(r.share_of_limit, " %", 100), cell(r.peer_value), cell(r.peer_ratio, " x"));
+    fmt::print("{:<26}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit,
+               cell(r.limit), cell(r.share_of_limit, " %", 100), cell(r.peer_value),
+               cell(r.peer_ratio, " x"));
   }
 }
 
-nlohmann::json to_json(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
+nlohmann::json to_json(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
 
 void write_json(const std::vector<Row>& rows, const std::string& path) {
   nlohmann::json list = nlohmann::json::array();

@@ -1,5 +1,5 @@
-// The figures that `make bench` prints: ours beside the machine's limit and, where it is built, the peer's, all measured
-// in the same run, in turns.
+// The figures that `make bench` prints: ours beside the machine's limit and, where it is built, the
+// peer's, all measured in the same run, in turns.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,16 +14,16 @@ namespace bench {
 // What to time: `for (auto _ : state) { one unit of work }`.
 using Body = std::function<void(benchmark::State&)>;
 
-// One row. With `work` the value is a rate, work a second, and more is better; without it the value is the time of an
-// iteration in `unit` ("us" or "ms"), and less is better.
+// One row. With `work` the value is a rate, work a second, and more is better; without it the value
+// is the time of an iteration in `unit` ("us" or "ms"), and less is better.
 struct Figure {
   std::string name;  // fixed: bench.json is read by others
   std::string unit;
   double work = 0;  // of an iteration, in units of the rate: 2e-9 * n^3 for GFLOP/s
   Body ours;
   bool manual_time = false;  // `ours` calls state.SetIterationTime
-  Body limit = nullptr;  // the same work by the fastest means that the machine has
-  std::string peer;      // "libtorch"
+  Body limit = nullptr;      // the same work by the fastest means that the machine has
+  std::string peer;          // "libtorch"
   Body peer_body = nullptr;
 };
 
@@ -38,8 +38,8 @@ void add_iris_figures();
 void add_matmul_figures();
 void add_startup_figures();
 
-// Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to `json_path`.
-// Returns the exit status.
+// Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to
+// `json_path`. Returns the exit status.
 int run(int argc, char** argv, const std::string& json_path);
 
 }  // namespace bench

@@ -11,7 +11,8 @@ IrisStep::IrisStep() {
   const st::Variable w_1(st::random_normal({5, 256}, {.stddev = 0.1}));
   const st::Variable w_2(st::random_normal({256, 3}, {.stddev = 0.1}));
   const st::Output yhat = st::matmul(st::sigmoid(st::matmul(x, w_1)), w_2);
-  const st::Output cost = st::reduce_mean(st::softmax_cross_entropy_with_logits({.labels = y, .logits = yhat}));
+  const st::Output cost =
+      st::reduce_mean(st::softmax_cross_entropy_with_logits({.labels = y, .logits = yhat}));
   updates = st::GradientDescentOptimizer(0.01).minimize(cost);
   session = std::make_unique<st::Session>("", st::SessionConfig{.graph = &graph});
   session->run(st::global_variables_initializer());
@@ -33,7 +34,8 @@ void add_iris_figures() {
            [](benchmark::State& state) {
              IrisStep step;
              for (auto _ : state) {
-               step.session->run(step.updates, {{step.x, step.example_x}, {step.y, step.example_y}});
+               step.session->run(step.updates,
+                                 {{step.x, step.example_x}, {step.y, step.example_y}});
              }
            },
        .peer = "libtorch",

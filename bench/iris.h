@@ -1,4 +1,5 @@
-// The training step of examples/iris_session.cc: batch 1, 5 x 256 x 3, sigmoid, softmax cross entropy, SGD.
+// The training step of examples/iris_session.cc: batch 1, 5 x 256 x 3, sigmoid, softmax cross
+// entropy, SGD.
 #pragma once
 
 #include <memory>

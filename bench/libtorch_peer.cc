@@ -36,8 +36,12 @@ std::map<std::string, Body> make_bodies() {
   std::map<std::string, Body> bodies = {{"iris", iris}};
   for (const int64_t n : {64, 256, 512, 1024, 2048}) {
     const std::string size = std::to_string(n);
-    bodies["matmul.f32." + size] = [n](benchmark::State& state) { matmul(state, torch::kFloat32, n); };
-    bodies["matmul.bf16." + size] = [n](benchmark::State& state) { matmul(state, torch::kBFloat16, n); };
+    bodies["matmul.f32." + size] = [n](benchmark::State& state) {
+      matmul(state, torch::kFloat32, n);
+    };
+    bodies["matmul.bf16." + size] = [n](benchmark::State& state) {
+      matmul(state, torch::kBFloat16, n);
+    };
   }
   return bodies;
 }

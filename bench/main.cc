@@ -9,7 +9,8 @@
 
 int main(int argc, char** argv) {
   std::string json_path;
-  // Repetitions in random order: what disturbs the machine disturbs all rows alike; the table shows medians.
+  // Repetitions in random order: what disturbs the machine disturbs all rows alike; the table shows
+  // medians.
   std::vector<char*> arguments = {argv[0]};
   std::string interleave = "--benchmark_enable_random_interleaving=true";
   std::string repetitions = "--benchmark_repetitions=9";

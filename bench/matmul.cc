@@ -12,7 +12,8 @@ namespace {
 
 st::Tensor matrix(st::DType dtype, int64_t n) { return st::Tensor::full(dtype, {n, n}, 0.5); }
 
-// Operands are variables, as a layer's weights are, and the product's buffer is used again by the callable.
+// Operands are variables, as a layer's weights are, and the product's buffer is used again by the
+// callable.
 void through_session(benchmark::State& state, st::DType dtype, int64_t n) {
   st::Graph graph;
   const st::GraphScope scope(graph);
@@ -35,9 +36,10 @@ void direct(benchmark::State& state, st::DType dtype, int64_t n) {
   st::Tensor b = matrix(dtype, n);
   st::Tensor c = matrix(dtype, n);
   const dnnl::matmul matmul(dnnl::matmul::primitive_desc({desc, desc, desc}, engine));
-  const std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, memory(desc, engine, a.raw())},
-                                                     {DNNL_ARG_WEIGHTS, memory(desc, engine, b.raw())},
-                                                     {DNNL_ARG_DST, memory(desc, engine, c.raw())}};
+  const std::unordered_map<int, memory> arguments = {
+      {DNNL_ARG_SRC, memory(desc, engine, a.raw())},
+      {DNNL_ARG_WEIGHTS, memory(desc, engine, b.raw())},
+      {DNNL_ARG_DST, memory(desc, engine, c.raw())}};
   for (auto _ : state) {
     matmul.execute(stream, arguments);
     stream.wait();

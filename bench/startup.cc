@@ -11,12 +11,15 @@
 namespace bench {
 namespace {
 
-std::filesystem::path own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+std::filesystem::path own_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
 
 void start_version(benchmark::State& state) {
   const std::string command = (own_folder() / "systole").string() + " version >/dev/null";
   for (auto _ : state) {
-    if (std::system(command.c_str()) != 0) return state.SkipWithError("systole version failed: run `make build`");
+    if (std::system(command.c_str()) != 0)
+      return state.SkipWithError("systole version failed: run `make build`");
   }
 }
 
@@ -26,7 +29,8 @@ void compile_iris_cold(benchmark::State& state) {
   for (auto _ : state) {
     std::FILE* child = popen(command.c_str(), "r");
     double seconds = 0;
-    if (child == nullptr || std::fscanf(child, "%lf", &seconds) != 1) state.SkipWithError("the child failed");
+    if (child == nullptr || std::fscanf(child, "%lf", &seconds) != 1)
+      state.SkipWithError("the child failed");
     if (child != nullptr) pclose(child);
     state.SetIterationTime(seconds);
   }

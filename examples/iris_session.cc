@@ -1,5 +1,5 @@
-// A small MLP with one hidden layer, trained on the iris data set one example at a time through a Session: the program
-// of "TPU without Estimator" (2018), statement for statement.
+// A small MLP with one hidden layer, trained on the iris data set one example at a time through a
+// Session: the program of "TPU without Estimator" (2018), statement for statement.
 //
 //   iris_session                 on this machine's CPU
 //   iris_session --tpu local     on a virtual TPU: the post's second form
@@ -23,7 +23,8 @@ st::Variable init_weights(const st::Shape& shape) {
   return st::Variable(weights);
 }
 
-// Forward-propagation. yhat is not softmax since softmax_cross_entropy_with_logits() does that internally.
+// Forward-propagation. yhat is not softmax since softmax_cross_entropy_with_logits() does that
+// internally.
 st::Output forwardprop(st::Output x, const st::Variable& w_1, const st::Variable& w_2) {
   auto h = st::sigmoid(st::matmul(x, w_1));
   auto yhat = st::matmul(h, w_2);
@@ -40,7 +41,8 @@ struct Flags {
 void train(const Flags& flags) {
   const auto start = std::chrono::steady_clock::now();
   st::set_random_seed(kRandomSeed);
-  const auto [train_x, test_x, train_y, test_y, species] = examples::load_iris(flags.data, kRandomSeed);
+  const auto [train_x, test_x, train_y, test_y, species] =
+      examples::load_iris(flags.data, kRandomSeed);
 
   // Layer's sizes
   const auto x_size = train_x.dim(1);  // Number of input nodes: 4 features and 1 bias
@@ -64,7 +66,8 @@ void train(const Flags& flags) {
   auto updates = st::GradientDescentOptimizer(0.01).minimize(cost);
 
   // Get the TPU's location
-  const std::string target = flags.tpu.empty() ? "" : st::TPUClusterResolver({.tpu = flags.tpu}).get_master();
+  const std::string target =
+      flags.tpu.empty() ? "" : st::TPUClusterResolver({.tpu = flags.tpu}).get_master();
 
   // Run SGD
   st::Session sess(target);
@@ -80,8 +83,10 @@ void train(const Flags& flags) {
       sess.run(updates, {{x, train_x.slice(i, i + 1)}, {y, train_y.slice(i, i + 1)}});
     }
 
-    const double train_accuracy = examples::accuracy(train_y, sess.run(predict, {{x, train_x}, {y, train_y}}));
-    const double test_accuracy = examples::accuracy(test_y, sess.run(predict, {{x, test_x}, {y, test_y}}));
+    const double train_accuracy =
+        examples::accuracy(train_y, sess.run(predict, {{x, train_x}, {y, train_y}}));
+    const double test_accuracy =
+        examples::accuracy(test_y, sess.run(predict, {{x, test_x}, {y, test_y}}));
 
     std::printf("Epoch = %d, train accuracy = %.2f%%, test accuracy = %.2f%%\n", epoch + 1,
                 100. * train_accuracy, 100. * test_accuracy);
@@ -92,10 +97,12 @@ void train(const Flags& flags) {
     const st::Tensor guesses = sess.run(predict, {{x, test_x}});
     std::printf("\n%s\n%s\n", examples::confusion_matrix(test_y, guesses, species).c_str(),
                 examples::sample_predictions(test_x, test_y, guesses, species, 7).c_str());
-    std::printf("%.2f%% of %lld held-out flowers are named rightly; %lld steps and %lld programs took %.2f s\n",
-                100. * examples::accuracy(test_y, guesses), static_cast<long long>(test_x.dim(0)),
-                static_cast<long long>(sess.stats().runs), static_cast<long long>(sess.stats().programs),
-                seconds.count());
+    std::printf(
+        "%.2f%% of %lld held-out flowers are named rightly; %lld steps and %lld programs took %.2f "
+        "s\n",
+        100. * examples::accuracy(test_y, guesses), static_cast<long long>(test_x.dim(0)),
+        static_cast<long long>(sess.stats().runs), static_cast<long long>(sess.stats().programs),
+        seconds.count());
   }
   if (!target.empty()) sess.run(st::tpu::shutdown_system());
 }
@@ -105,9 +112,13 @@ void train(const Flags& flags) {
 int main(int argc, char** argv) {
   CLI::App app("Trains a multilayer perceptron on the iris data set, one example a step.");
   Flags flags;
-  app.add_option("--data", flags.data, "CSV of 4 measurements and a species a row")->capture_default_str();
-  app.add_option("--tpu", flags.tpu, "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port");
-  app.add_option("--epochs", flags.epochs, "Passes over the training rows")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--data", flags.data, "CSV of 4 measurements and a species a row")
+      ->capture_default_str();
+  app.add_option("--tpu", flags.tpu,
+                 "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port");
+  app.add_option("--epochs", flags.epochs, "Passes over the training rows")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_flag("--report", flags.report, "Show a confusion matrix and some predictions at the end");
   CLI11_PARSE(app, argc, argv);
   try {

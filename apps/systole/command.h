@@ -5,7 +5,8 @@
 
 namespace systole::app {
 
-// One file a command: `add` declares its options and what it does when it is chosen (a CLI11 callback).
+// One file a command: `add` declares its options and what it does when it is chosen (a CLI11
+// callback).
 struct Command {
   const char* name;
   const char* summary;

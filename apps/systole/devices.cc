@@ -14,8 +14,8 @@ namespace systole::app {
 namespace {
 
 void print_machine() {
-  fmt::print("machine\n  CPU    {}\n  cores  {}\n  ISA    {}\n", profile::cpu_model(), profile::num_cores(),
-             fmt::join(profile::cpu_extensions(), ", "));
+  fmt::print("machine\n  CPU    {}\n  cores  {}\n  ISA    {}\n", profile::cpu_model(),
+             profile::num_cores(), fmt::join(profile::cpu_extensions(), ", "));
 }
 
 void print_backends() {
@@ -23,11 +23,15 @@ void print_backends() {
   for (const std::string& name : runtime::backend_names()) {
     for (const runtime::Device& device : runtime::client(name).devices()) {
       const std::string memory =
-          device.memory_bytes == 0 ? "" : fmt::format(", {:.1f} GiB", static_cast<double>(device.memory_bytes) / (1 << 30));
+          device.memory_bytes == 0
+              ? ""
+              : fmt::format(", {:.1f} GiB", static_cast<double>(device.memory_bytes) / (1 << 30));
       fmt::print("  {:<12} {}{}\n", device.name, device.kind, memory);
     }
   }
-  fmt::print("  {:<12} the virtual TPU: session target 'local', 8 cores of which a plain graph uses one\n", "local");
+  fmt::print(
+      "  {:<12} the virtual TPU: session target 'local', 8 cores of which a plain graph uses one\n",
+      "local");
 }
 
 std::string_view environment(const char* name) {
@@ -37,10 +41,12 @@ std::string_view environment(const char* name) {
 
 void print_plugin(std::string_view name, std::string_view path) {
   const bool there = std::filesystem::exists(path);
-  fmt::print("  {:<12} {} ({})\n", name, path, there ? "found; this version cannot drive plugins yet" : "no such file");
+  fmt::print("  {:<12} {} ({})\n", name, path,
+             there ? "found; this version cannot drive plugins yet" : "no such file");
 }
 
-// Where JAX and PyTorch/XLA look for PJRT plugins: "name:path,name:path", and libtpu's own variable.
+// Where JAX and PyTorch/XLA look for PJRT plugins: "name:path,name:path", and libtpu's own
+// variable.
 void print_plugins() {
   fmt::print("\nPJRT plugins\n");
   const std::string_view libtpu = environment("TPU_LIBRARY_PATH");
@@ -53,7 +59,8 @@ void print_plugins() {
     const std::string_view entry = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
     const auto colon = entry.find(':');
-    if (colon != std::string_view::npos) print_plugin(entry.substr(0, colon), entry.substr(colon + 1));
+    if (colon != std::string_view::npos)
+      print_plugin(entry.substr(0, colon), entry.substr(colon + 1));
   }
 }
 

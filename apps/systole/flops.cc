@@ -1,4 +1,5 @@
-// The matrix-product test of the Cloud TPU notebook: COUNT products of N x N matrices in one program.
+// The matrix-product test of the Cloud TPU notebook: COUNT products of N x N matrices in one
+// program.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -26,7 +27,9 @@ Output repeated_product(const FlopsOptions& options, DType dtype) {
     return cast(random_uniform(shape, {.minval = -bound, .maxval = bound, .seed = 1}), dtype);
   };
   const Output y = uniform();
-  const auto more = [&](const std::vector<Output>& v) { return v[0] < static_cast<int>(options.count); };
+  const auto more = [&](const std::vector<Output>& v) {
+    return v[0] < static_cast<int>(options.count);
+  };
   const auto body = [&](const std::vector<Output>& v) {
     return std::vector<Output>{v[0] + 1, tensordot(v[1], y, 1)};
   };
@@ -49,16 +52,18 @@ void run(const FlopsOptions& options) {
   Session session("", {.graph = &graph, .num_threads = cores});
   session.run(product);  // compiles
   double seconds = seconds_of_run(session, product);
-  for (int round = 0; round < 2; ++round) seconds = std::min(seconds, seconds_of_run(session, product));
+  for (int round = 0; round < 2; ++round)
+    seconds = std::min(seconds, seconds_of_run(session, product));
 
   const double n = static_cast<double>(options.n);
   const double achieved = 2 * n * n * n * static_cast<double>(options.count) / seconds;
-  fmt::print("{} products of [{},{}] {} on {} core{}: {:.3f} s\n", options.count, options.n, options.n, dtype, cores,
-             cores == 1 ? "" : "s", seconds);
+  fmt::print("{} products of [{},{}] {} on {} core{}: {:.3f} s\n", options.count, options.n,
+             options.n, dtype, cores, cores == 1 ? "" : "s", seconds);
   fmt::print("  achieved  {:.4f} TFLOP/s\n", achieved * 1e-12);
   if (const auto peak = profile::measure_peak_flops(dtype, cores)) {
-    fmt::print("  peak      {:.4f} TFLOP/s, measured now by multiply-adds in registers ({:.0f} %)\n", *peak * 1e-12,
-               100 * achieved / *peak);
+    fmt::print(
+        "  peak      {:.4f} TFLOP/s, measured now by multiply-adds in registers ({:.0f} %)\n",
+        *peak * 1e-12, 100 * achieved / *peak);
   }
 }
 
@@ -76,7 +81,8 @@ const Command flops_command{
           app.add_option("-c,--count", options->count, "COUNT: products in a program")
               ->capture_default_str()
               ->check(CLI::PositiveNumber);
-          app.add_option("--dtype", options->dtype, "float32, bfloat16, float16 or float64")->capture_default_str();
+          app.add_option("--dtype", options->dtype, "float32, bfloat16, float16 or float64")
+              ->capture_default_str();
           app.add_option("--cores", options->cores, "CPU cores to use; 0: all")
               ->capture_default_str()
               ->check(CLI::NonNegativeNumber);

@@ -19,8 +19,10 @@ void add_help(CLI::App& root) {
   help->callback([&root, name] {
     const CLI::App* shown = &root;
     if (!name->empty()) {
-      const auto found = root.get_subcommands([&](const CLI::App* command) { return command->get_name() == *name; });
-      if (found.empty()) throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
+      const auto found = root.get_subcommands(
+          [&](const CLI::App* command) { return command->get_name() == *name; });
+      if (found.empty())
+        throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
       shown = found.front();
     }
     std::fputs(shown->help().c_str(), stdout);
@@ -28,10 +30,12 @@ void add_help(CLI::App& root) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Systole trains neural networks the way the TPU stack does, natively in C++.", "systole");
+  CLI::App app("Systole trains neural networks the way the TPU stack does, natively in C++.",
+               "systole");
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
-  for (const Command* command : kCommands) command->add(*app.add_subcommand(command->name, command->summary));
+  for (const Command* command : kCommands)
+    command->add(*app.add_subcommand(command->name, command->summary));
   add_help(app);
   try {
     app.parse(argc, argv);

@@ -17,7 +17,8 @@ int64_t label_of(const systole::Tensor& one_hot, int64_t row) {
 double accuracy(const systole::Tensor& one_hot, const systole::Tensor& predictions) {
   const auto guesses = predictions.data<int64_t>();
   int64_t right = 0;
-  for (size_t i = 0; i < guesses.size(); ++i) right += label_of(one_hot, static_cast<int64_t>(i)) == guesses[i];
+  for (size_t i = 0; i < guesses.size(); ++i)
+    right += label_of(one_hot, static_cast<int64_t>(i)) == guesses[i];
   return static_cast<double>(right) / static_cast<double>(guesses.size());
 }
 
@@ -34,22 +35,26 @@ std::string confusion_matrix(const systole::Tensor& one_hot, const systole::Tens
   for (const std::string& name : names) text += fmt::format("{:>12}", name);
   for (size_t row = 0; row < classes; ++row) {
     text += fmt::format("\n{:>14}", names[row]);
-    for (size_t column = 0; column < classes; ++column) text += fmt::format("{:>12}", counts[row * classes + column]);
+    for (size_t column = 0; column < classes; ++column)
+      text += fmt::format("{:>12}", counts[row * classes + column]);
   }
   return text + "\n";
 }
 
 std::string sample_predictions(const systole::Tensor& x, const systole::Tensor& one_hot,
-                               const systole::Tensor& predictions, std::span<const std::string> names,
-                               int64_t every) {
+                               const systole::Tensor& predictions,
+                               std::span<const std::string> names, int64_t every) {
   std::string text;
   const int64_t width = x.dim(1);
   const auto values = x.data<float>();
   for (int64_t row = 0; row < x.dim(0); row += every) {
-    for (int64_t c = 1; c < width; ++c) text += fmt::format("{:5.1f}", values[static_cast<size_t>(row * width + c)]);
-    const std::string& guess = names[static_cast<size_t>(predictions.data<int64_t>()[static_cast<size_t>(row)])];
+    for (int64_t c = 1; c < width; ++c)
+      text += fmt::format("{:5.1f}", values[static_cast<size_t>(row * width + c)]);
+    const std::string& guess =
+        names[static_cast<size_t>(predictions.data<int64_t>()[static_cast<size_t>(row)])];
     const std::string& truth = names[static_cast<size_t>(label_of(one_hot, row))];
-    text += fmt::format("  -> {:<12} truth: {:<12}{}\n", guess, truth, guess == truth ? "" : " (wrong)");
+    text += fmt::format("  -> {:<12} truth: {:<12}{}\n", guess, truth,
+                        guess == truth ? "" : " (wrong)");
   }
   return text;
 }

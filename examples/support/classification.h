@@ -20,6 +20,7 @@ std::string confusion_matrix(const systole::Tensor& one_hot, const systole::Tens
 
 // Lines "measurements -> predicted, truth", `every`-th row of the data.
 std::string sample_predictions(const systole::Tensor& x, const systole::Tensor& one_hot,
-                               const systole::Tensor& predictions, std::span<const std::string> names, int64_t every);
+                               const systole::Tensor& predictions,
+                               std::span<const std::string> names, int64_t every);
 
 }  // namespace examples

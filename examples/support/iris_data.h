@@ -1,4 +1,5 @@
-// The iris data set for the examples: 150 flowers, 4 measurements, 3 species. Source: R. A. Fisher, 1936.
+// The iris data set for the examples: 150 flowers, 4 measurements, 3 species. Source: R. A. Fisher,
+// 1936.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ struct IrisData {
 // examples/data/iris.csv of the source tree.
 std::string default_iris_path();
 
-// Reads a CSV with a header, four measurements and a species name a row, and splits the rows at random: a third to
-// test with. Errors: those of CsvReader.
+// Reads a CSV with a header, four measurements and a species name a row, and splits the rows at
+// random: a third to test with. Errors: those of CsvReader.
 IrisData load_iris(const std::string& path, uint64_t random_state);
 
 }  // namespace examples

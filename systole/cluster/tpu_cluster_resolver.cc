@@ -18,12 +18,14 @@ TPUClusterResolver::TPUClusterResolver(const TPUClusterResolverOptions& options)
     : master_(options.tpu.empty() ? name_from_environment() : options.tpu) {
   if (master_.empty()) {
     throw not_found(
-        "TPUClusterResolver: no TPU named, expected .tpu = \"local\" or \"grpc://host:port\", or TPU_NAME in the "
+        "TPUClusterResolver: no TPU named, expected .tpu = \"local\" or \"grpc://host:port\", or "
+        "TPU_NAME in the "
         "environment");
   }
   if (master_ != "local" && !master_.starts_with("local:") && !master_.starts_with("grpc://")) {
     throw invalid_argument(
-        "TPUClusterResolver: tpu, got '{}', expected 'local', 'local:v2-8' or 'grpc://host:port' (cloud names are "
+        "TPUClusterResolver: tpu, got '{}', expected 'local', 'local:v2-8' or 'grpc://host:port' "
+        "(cloud names are "
         "not looked up: give the address)",
         master_);
   }

@@ -35,7 +35,8 @@ TEST(TPUClusterResolver, ReadsTheEnvironment) {
 }
 
 TEST(TPUClusterResolver, RefusesNamesThatNeedTheCloud) {
-  EXPECT_THAT(error_of("my_tpu"), HasSubstr("INVALID_ARGUMENT: TPUClusterResolver: tpu, got 'my_tpu'"));
+  EXPECT_THAT(error_of("my_tpu"),
+              HasSubstr("INVALID_ARGUMENT: TPUClusterResolver: tpu, got 'my_tpu'"));
 }
 
 }  // namespace

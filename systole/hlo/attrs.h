@@ -1,5 +1,5 @@
-// The attributes of instructions: one typed struct for each opcode that has any, named and laid out as the
-// StableHLO specification names them. Opcodes without a struct here have NoAttrs.
+// The attributes of instructions: one typed struct for each opcode that has any, named and laid out
+// as the StableHLO specification names them. Opcodes without a struct here have NoAttrs.
 #pragma once
 
 #include <string>
@@ -165,10 +165,10 @@ struct RngBitGeneratorAttrs {
   friend bool operator==(const RngBitGeneratorAttrs&, const RngBitGeneratorAttrs&) = default;
 };
 
-using Attrs = std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CallAttrs, IotaAttrs, CompareAttrs,
-                           ReducePrecisionAttrs, BroadcastInDimAttrs, TransposeAttrs, DimensionsAttrs,
-                           ConcatenateAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs,
-                           ScatterAttrs, WindowAttrs, SortAttrs, DotAttrs, ConvolutionAttrs,
-                           RngBitGeneratorAttrs>;
+using Attrs = std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CallAttrs, IotaAttrs,
+                           CompareAttrs, ReducePrecisionAttrs, BroadcastInDimAttrs, TransposeAttrs,
+                           DimensionsAttrs, ConcatenateAttrs, SliceAttrs, DynamicSliceAttrs,
+                           PadAttrs, GatherAttrs, ScatterAttrs, WindowAttrs, SortAttrs, DotAttrs,
+                           ConvolutionAttrs, RngBitGeneratorAttrs>;
 
 }  // namespace systole::hlo

@@ -101,8 +101,11 @@ PeakLoop peak_loop(DType dtype) {
       if (wide) return {fma_f64_avx512, flops(kChains, 8)};
       return narrow ? PeakLoop{fma_f64_avx2, flops(kChains - 4, 4)} : PeakLoop{};
     case DType::bf16:
-      return __builtin_cpu_supports("avx512bf16") != 0 ? PeakLoop{fma_bf16_avx512, flops(kChains, 32)} : PeakLoop{};
-    default: return {};
+      return __builtin_cpu_supports("avx512bf16") != 0
+                 ? PeakLoop{fma_bf16_avx512, flops(kChains, 32)}
+                 : PeakLoop{};
+    default:
+      return {};
   }
 }
 

@@ -1,4 +1,5 @@
-// What this machine can do: names of its parts, and its limits, measured by loops that do nothing else.
+// What this machine can do: names of its parts, and its limits, measured by loops that do nothing
+// else.
 #pragma once
 
 #include <optional>
@@ -16,12 +17,14 @@ std::vector<std::string> cpu_extensions();
 // CPUs that this process may run on.
 int num_cores();
 
-// Multiply-adds in registers on `threads` threads at once, in FLOP/s (a multiply-add is 2). For f32, f64 and, where
-// the CPU multiplies it, bf16; nullopt otherwise. Takes about 50 ms; the best of several rounds.
+// Multiply-adds in registers on `threads` threads at once, in FLOP/s (a multiply-add is 2). For
+// f32, f64 and, where the CPU multiplies it, bf16; nullopt otherwise. Takes about 50 ms; the best
+// of several rounds.
 std::optional<double> measure_peak_flops(DType dtype, int threads);
 
-// Bytes a second of a[i] = b[i] + s * c[i] over arrays of `bytes` each (two read, one written), the best of several
-// rounds. Source: McCalpin, "Memory bandwidth and machine balance", 1995 (STREAM triad).
+// Bytes a second of a[i] = b[i] + s * c[i] over arrays of `bytes` each (two read, one written), the
+// best of several rounds. Source: McCalpin, "Memory bandwidth and machine balance", 1995 (STREAM
+// triad).
 double measure_triad_bandwidth(int64_t bytes, int threads);
 
 }  // namespace systole::profile

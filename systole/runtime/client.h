@@ -1,4 +1,5 @@
-// The narrow device interface: everything above it reaches a CPU, a TPU or a GPU through these four classes.
+// The narrow device interface: everything above it reaches a CPU, a TPU or a GPU through these four
+// classes.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@ namespace systole::runtime {
 // One core that runs programs. A plain description, owned by its Client.
 struct Device {
   int id = 0;
-  std::string name;           // "cpu:0"
-  std::string kind;           // "AMD EPYC, avx512_bf16, 2 cores"
-  int64_t memory_bytes = 0;   // what programs may use; 0 when not limited
+  std::string name;          // "cpu:0"
+  std::string kind;          // "AMD EPYC, avx512_bf16, 2 cores"
+  int64_t memory_bytes = 0;  // what programs may use; 0 when not limited
 };
 
-// An array in device memory. Immutable but for donation: an argument that the program aliases with a result holds
-// the result after the run. Destroying it frees the memory. Safe to read from any thread between runs.
+// An array in device memory. Immutable but for donation: an argument that the program aliases with
+// a result holds the result after the run. Destroying it frees the memory. Safe to read from any
+// thread between runs.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -32,16 +34,17 @@ class Buffer {
   virtual Tensor to_host() const = 0;
 };
 
-// What a program reads: a buffer of its device, or a host tensor that the backend copies in (a CPU reads it in
-// place). Exactly one of the two is set. Borrowed for the call.
+// What a program reads: a buffer of its device, or a host tensor that the backend copies in (a CPU
+// reads it in place). Exactly one of the two is set. Borrowed for the call.
 struct Argument {
   Buffer* buffer = nullptr;
   const Tensor* host = nullptr;
 };
 
-// Where a result goes. With `device` the new buffer is stored there; with `host` the elements are (into the
-// tensor's own memory when it has the right type and nobody shares it, else into a new tensor). Neither: the
-// value is dropped, or, for a result aliased with an argument, lies in that argument's buffer.
+// Where a result goes. With `device` the new buffer is stored there; with `host` the elements are
+// (into the tensor's own memory when it has the right type and nobody shares it, else into a new
+// tensor). Neither: the value is dropped, or, for a result aliased with an argument, lies in that
+// argument's buffer.
 struct Result {
   std::unique_ptr<Buffer>* device = nullptr;
   Tensor* host = nullptr;
@@ -61,16 +64,18 @@ struct ExecutableStats {
   double compile_seconds = 0;
 };
 
-// A compiled program. `execute` may be called from several threads at once (on distinct aliased buffers).
+// A compiled program. `execute` may be called from several threads at once (on distinct aliased
+// buffers).
 class Executable {
  public:
   virtual ~Executable() = default;
   virtual std::span<const TensorType> parameter_types() const = 0;
   virtual std::span<const TensorType> result_types() const = 0;
   virtual const ExecutableStats& stats() const = 0;
-  // Runs all replicas in lockstep and returns when results are there. `arguments` and `results` are replica by
-  // replica: num_replicas x parameters, num_replicas x results. Arguments were checked by the caller against
-  // parameter_types() (a debug build checks again). Steady state allocates nothing for results that need no new memory.
+  // Runs all replicas in lockstep and returns when results are there. `arguments` and `results` are
+  // replica by replica: num_replicas x parameters, num_replicas x results. Arguments were checked
+  // by the caller against parameter_types() (a debug build checks again). Steady state allocates
+  // nothing for results that need no new memory.
   virtual void execute(std::span<const Argument> arguments, std::span<const Result> results,
                        const ExecuteOptions& options = {}) = 0;
   // The program after the backend's passes, as text; "" where a backend has none.
@@ -80,7 +85,8 @@ class Executable {
 struct CompileOptions {
   // Parameters that affect results.
   int num_replicas = 1;
-  bool bf16_products = false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default
+  bool bf16_products =
+      false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default
 
   // Parameters that affect speed.
   bool optimize = true;  // false: only what is needed to run (for differential tests)

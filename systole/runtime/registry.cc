@@ -33,7 +33,8 @@ void ensure_registered() {
 void register_backend(std::string name, ClientFactory factory) {
   const std::lock_guard lock(registry().mutex);
   const auto [it, inserted] = registry().entries.try_emplace(std::move(name));
-  if (!inserted) throw make_error(Code::already_exists, "register_backend: '{}' is there already", it->first);
+  if (!inserted)
+    throw make_error(Code::already_exists, "register_backend: '{}' is there already", it->first);
   it->second.factory = std::move(factory);
 }
 

@@ -24,7 +24,8 @@ Client& client(std::string_view name);
 // Sorted.
 std::vector<std::string> backend_names();
 
-// Defined by the build from the list of backends it has; called once, by the first of the calls above.
+// Defined by the build from the list of backends it has; called once, by the first of the calls
+// above.
 void register_backends();
 
 }  // namespace systole::runtime

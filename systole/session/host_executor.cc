@@ -10,7 +10,8 @@ const Tensor* FeedValues::find(Output key) const {
   return it == keys.end() ? nullptr : values[static_cast<size_t>(it - keys.begin())];
 }
 
-std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches, std::span<const Output> fed) {
+std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
+                                        std::span<const Output> fed) {
   const std::unordered_set<Output> stop(fed.begin(), fed.end());
   std::unordered_set<Node*> needed;
   std::vector<Node*> stack;
@@ -43,7 +44,8 @@ std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches, std::
       if (from_host && exported.insert(input).second) plan->device_feeds.push_back(input);
     }
   }
-  std::ranges::sort(plan->device_feeds, {}, [](const Output& output) { return output.node()->id(); });
+  std::ranges::sort(plan->device_feeds, {},
+                    [](const Output& output) { return output.node()->id(); });
   return plan;
 }
 
@@ -78,8 +80,9 @@ Tensor HostValues::input_value(const Node& node, Output input, const FeedValues&
       producer.op_name() == "Const" && it != producer.attrs().end()) {
     return std::get<Tensor>(it->second);
   }
-  throw unimplemented("{}: runs on the host before the device program, but input '{}' is computed by it",
-                      node.describe(), input.name());
+  throw unimplemented(
+      "{}: runs on the host before the device program, but input '{}' is computed by it",
+      node.describe(), input.name());
 }
 
 }  // namespace systole

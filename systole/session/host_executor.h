@@ -11,8 +11,8 @@
 
 namespace systole {
 
-// The host ops that a set of fetches needs, in order, and the split that follows: their results that a device program
-// reads become feeds of it.
+// The host ops that a set of fetches needs, in order, and the split that follows: their results
+// that a device program reads become feeds of it.
 struct HostPlan {
   std::vector<Node*> nodes;
   std::vector<Output> device_feeds;
@@ -25,7 +25,8 @@ std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
 // Values of the plan's nodes, by output.
 class HostValues {
  public:
-  // Errors: UNIMPLEMENTED when a host op reads what only a device computes; what the kernels throw, with the node.
+  // Errors: UNIMPLEMENTED when a host op reads what only a device computes; what the kernels throw,
+  // with the node.
   HostValues(const HostPlan& plan, const FeedValues& feeds, const HostEnvironment& environment);
   // Null when the output is none of the plan's.
   const Tensor* find(Output output) const;

@@ -47,7 +47,8 @@ std::string ProgramKey::to_string() const {
     text += fetch.node->name();
   }
   text += "]";
-  for (const Feed& feed : feeds) text += fmt::format(", feed {} = {}", feed.output.name(), feed.type);
+  for (const Feed& feed : feeds)
+    text += fmt::format(", feed {} = {}", feed.output.name(), feed.type);
   return text;
 }
 
@@ -59,11 +60,13 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
   host_plan_ = plan_host_ops(key_.fetches, fed);
   if (host_plan_ == nullptr) {
-    SpecializedProgram program = specialize(graph, outputs_of(key_.fetches), targets_of(key_.fetches), key_.feeds);
+    SpecializedProgram program =
+        specialize(graph, outputs_of(key_.fetches), targets_of(key_.fetches), key_.feeds);
     executable_ = client.compile(*program.module, options);
     bind(program, state);
   }
-  compile_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  compile_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void Program::bind(const SpecializedProgram& program, SessionState& state) {
@@ -75,8 +78,8 @@ void Program::bind(const SpecializedProgram& program, SessionState& state) {
   for (size_t i = 0; i < program.updated.size(); ++i) {
     const int result = num_fetched + static_cast<int>(i);
     const Node* handle = program.variables[static_cast<size_t>(program.updated[i])];
-    const bool in_place = std::ranges::any_of(program.module->aliases,
-                                              [&](const auto& alias) { return alias.result == result; });
+    const bool in_place = std::ranges::any_of(
+        program.module->aliases, [&](const auto& alias) { return alias.result == result; });
     updates_.push_back({&state.slot(handle), in_place});
   }
   for (const Node* node : program.random_nodes) run_counts_.push_back(&state.run_count(node));
@@ -132,7 +135,8 @@ void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
   }
   Small<std::unique_ptr<runtime::Buffer>> updated(updates_.size());
   for (size_t i = 0; i < updates_.size(); ++i) {
-    results.push_back(updates_[i].in_place ? runtime::Result{} : runtime::Result{.device = &updated[i]});
+    results.push_back(updates_[i].in_place ? runtime::Result{}
+                                           : runtime::Result{.device = &updated[i]});
   }
   Small<Tensor> flags(checks_.size());
   for (Tensor& flag : flags) results.push_back({.host = &flag});

@@ -22,8 +22,8 @@ struct VariableSlot {
   std::unique_ptr<runtime::Buffer> buffer;
 };
 
-// The state of a session that programs point into. Entries are never removed, so that their addresses stay. Looking
-// an entry up is thread-safe; its contents belong to the session's lock.
+// The state of a session that programs point into. Entries are never removed, so that their
+// addresses stay. Looking an entry up is thread-safe; its contents belong to the session's lock.
 class SessionState {
  public:
   explicit SessionState(uint64_t entropy) : entropy_(entropy) {}
@@ -74,9 +74,10 @@ class Program {
   const HostPlan* host_plan() const { return host_plan_.get(); }
   double compile_seconds() const { return compile_seconds_; }
 
-  // Runs the device part. `fetched` has one tensor a fetch and is written in place where its memory fits; those of
-  // operations are left alone. REQUIRES: the session's lock, exclusive when exclusive() says so.
-  // Errors: FAILED_PRECONDITION for an uninitialised variable; a failed check's own.
+  // Runs the device part. `fetched` has one tensor a fetch and is written in place where its memory
+  // fits; those of operations are left alone. REQUIRES: the session's lock, exclusive when
+  // exclusive() says so. Errors: FAILED_PRECONDITION for an uninitialised variable; a failed
+  // check's own.
   void run(const FeedValues& feeds, std::span<Tensor> fetched) const;
 
  private:

@@ -36,7 +36,8 @@ std::string difference(const ProgramKey& now, const ProgramKey& before) {
 
 }  // namespace
 
-const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches, const FeedValues& feeds) {
+const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches,
+                                             const FeedValues& feeds) {
   const uint64_t hash = hash_of(fetches, feeds);
   {
     const std::shared_lock lock(mutex_);
@@ -51,7 +52,8 @@ const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches, 
       if (std::ranges::equal(other->key().fetches, fetches)) sibling = other;
     }
   }
-  auto program = std::make_unique<Program>(graph_, make_key(fetches, feeds), client_, options_, state_);
+  auto program =
+      std::make_unique<Program>(graph_, make_key(fetches, feeds), client_, options_, state_);
   log_compiled(*program, sibling);
   const std::unique_lock lock(mutex_);
   compile_seconds_ += program->compile_seconds();
@@ -70,12 +72,14 @@ const Program* ProgramCache::find(uint64_t hash, std::span<const FetchKey> fetch
   return nullptr;
 }
 
-ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches, const FeedValues& feeds) const {
+ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches,
+                                  const FeedValues& feeds) const {
   ProgramKey key;
   for (const FetchKey& fetch : fetches) {
     if (&fetch.node->graph() != &graph_) {
-      throw invalid_argument("Session.run: fetch '{}' ({}) is not an element of this session's graph",
-                             fetch.node->name(), fetch.node->describe());
+      throw invalid_argument(
+          "Session.run: fetch '{}' ({}) is not an element of this session's graph",
+          fetch.node->name(), fetch.node->describe());
     }
     key.fetches.push_back(fetch);
   }
@@ -84,16 +88,20 @@ ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches, const FeedV
     const Tensor& value = *feeds.values[i];
     if (!output.valid()) throw invalid_argument("Session.run: a feed's key is an empty handle");
     if (&output.graph() != &graph_) {
-      throw invalid_argument("Session.run: feed '{}' is not an element of this session's graph", output.name());
+      throw invalid_argument("Session.run: feed '{}' is not an element of this session's graph",
+                             output.name());
     }
-    if (!value.valid()) throw invalid_argument("Session.run: feed for '{}' is an empty Tensor", output.name());
+    if (!value.valid())
+      throw invalid_argument("Session.run: feed for '{}' is an empty Tensor", output.name());
     if (value.dtype() != output.dtype()) {
-      throw invalid_argument("Session.run: dtype fed to '{}', got {}, expected {} ({})", output.name(), value.dtype(),
-                             output.dtype(), output.node()->describe());
+      throw invalid_argument("Session.run: dtype fed to '{}', got {}, expected {} ({})",
+                             output.name(), value.dtype(), output.dtype(),
+                             output.node()->describe());
     }
     if (!value.shape().compatible_with(output.shape())) {
-      throw invalid_argument("Session.run: shape fed to '{}', got {}, expected {} ({})", output.name(), value.shape(),
-                             output.shape(), output.node()->describe());
+      throw invalid_argument("Session.run: shape fed to '{}', got {}, expected {} ({})",
+                             output.name(), value.shape(), output.shape(),
+                             output.node()->describe());
     }
     if (std::ranges::count(feeds.keys, output) > 1) {
       throw invalid_argument("Session.run: '{}' is fed twice", output.name());

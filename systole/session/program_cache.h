@@ -13,21 +13,23 @@
 
 namespace systole {
 
-// Programs live as long as the cache; references to them stay valid. Thread-safe: two threads that need the same new
-// program at once compile it once.
+// Programs live as long as the cache; references to them stay valid. Thread-safe: two threads that
+// need the same new program at once compile it once.
 class ProgramCache {
  public:
   ProgramCache(const Graph& graph, runtime::Client& client, runtime::CompileOptions options,
                SessionState& state)
       : graph_(graph), client_(client), options_(options), state_(state) {}
 
-  // Errors: INVALID_ARGUMENT for fetches and feeds that are not the graph's, repeat, or do not fit; what compiling throws.
+  // Errors: INVALID_ARGUMENT for fetches and feeds that are not the graph's, repeat, or do not fit;
+  // what compiling throws.
   const Program& find_or_compile(std::span<const FetchKey> fetches, const FeedValues& feeds);
 
   SessionStats stats() const;
 
  private:
-  const Program* find(uint64_t hash, std::span<const FetchKey> fetches, const FeedValues& feeds) const;
+  const Program* find(uint64_t hash, std::span<const FetchKey> fetches,
+                      const FeedValues& feeds) const;
   ProgramKey make_key(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
   void log_compiled(const Program& program, const Program* sibling) const;
 

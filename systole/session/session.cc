@@ -22,9 +22,11 @@ uint64_t draw_entropy() {
   return (uint64_t{device()} << 32) | device();
 }
 
-void check_graph(const Graph& graph, const Node& node, std::string_view what, std::string_view name) {
+void check_graph(const Graph& graph, const Node& node, std::string_view what,
+                 std::string_view name) {
   if (&node.graph() != &graph) {
-    throw invalid_argument("Session: {} '{}' is not an element of this session's graph", what, name);
+    throw invalid_argument("Session: {} '{}' is not an element of this session's graph", what,
+                           name);
   }
 }
 
@@ -35,12 +37,15 @@ struct Session::Impl {
       : graph(config.graph != nullptr ? *config.graph : Graph::current()),
         target(resolve_target(target_name, config.backend)),
         state(config.entropy ? *config.entropy : draw_entropy()),
-        cache(graph, *target.client, {.optimize = config.optimize, .num_threads = config.num_threads}, state) {}
+        cache(graph, *target.client,
+              {.optimize = config.optimize, .num_threads = config.num_threads}, state) {}
 
   FetchKey resolve(const Fetch& fetch) const;
-  void execute(std::span<const FetchKey> fetches, const FeedValues& feeds, std::span<Tensor> fetched);
+  void execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
+               std::span<Tensor> fetched);
   void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
-  void execute_with_host(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
+  void execute_with_host(const Program& program, const FeedValues& feeds,
+                         std::span<Tensor> fetched);
   void note_idle_cores();
   void check_open() const {
     if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
@@ -76,7 +81,8 @@ void Session::Impl::note_idle_cores() {
   if (!target.environment.is_tpu || target.environment.num_cores == 1) return;
   std::call_once(idle_cores_once, [&] {
     log_warning(
-        "Session on target '{}': a plain graph runs on 1 of {} cores. To use all of them the batch must be split "
+        "Session on target '{}': a plain graph runs on 1 of {} cores. To use all of them the batch "
+        "must be split "
         "over replicas and the gradients averaged (CrossShardOptimizer)",
         target.name, target.environment.num_cores);
   });
@@ -89,7 +95,8 @@ void Session::Impl::execute(std::span<const FetchKey> fetches, const FeedValues&
   execute(program, feeds, fetched);
 }
 
-void Session::Impl::execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched) {
+void Session::Impl::execute(const Program& program, const FeedValues& feeds,
+                            std::span<Tensor> fetched) {
   runs.fetch_add(1, std::memory_order_relaxed);
   note_idle_cores();
   if (program.exclusive()) {
@@ -193,8 +200,8 @@ Tensor Session::variable_value(const Variable& variable) {
 void Session::set_variable(const Variable& variable, const Tensor& value) {
   check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
   if (value.type() != variable.type()) {
-    throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}", variable.name(), value.type(),
-                           variable.type());
+    throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}",
+                           variable.name(), value.type(), variable.type());
   }
   auto buffer = impl_->target.client->buffer_from_host(value);
   const std::unique_lock lock(impl_->run_mutex);
@@ -226,8 +233,8 @@ Session::Callable::~Callable() = default;
 std::span<const Tensor> Session::Callable::operator()(std::span<const Tensor> arguments) {
   State& s = *state_;
   if (arguments.size() != s.feed_list.size()) {
-    throw invalid_argument("Session.Callable: number of arguments, got {}, expected {}", arguments.size(),
-                           s.feed_list.size());
+    throw invalid_argument("Session.Callable: number of arguments, got {}, expected {}",
+                           arguments.size(), s.feed_list.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) s.values[i] = &arguments[i];
   const FeedValues feeds{s.feed_list, s.values};
@@ -242,7 +249,8 @@ std::span<const Tensor> Session::Callable::operator()(std::span<const Tensor> ar
   return s.results;
 }
 
-Session::Callable Session::make_callable(std::vector<Fetch> fetches, std::vector<Output> feed_list) {
+Session::Callable Session::make_callable(std::vector<Fetch> fetches,
+                                         std::vector<Output> feed_list) {
   auto state = std::make_unique<Callable::State>();
   state->session = impl_.get();
   for (const Fetch& fetch : fetches) state->fetches.push_back(impl_->resolve(fetch));

@@ -29,14 +29,17 @@ struct SessionConfig {
   int num_threads = 0;
 };
 
-// What can be fetched: a tensor, an operation (runs, gives no value), a variable (its value) or either by name.
+// What can be fetched: a tensor, an operation (runs, gives no value), a variable (its value) or
+// either by name.
 class Fetch {
  public:
-  Fetch(Output output) : output_(output) {}                      // NOLINT(google-explicit-constructor)
-  Fetch(Operation operation) : operation_(operation.node()) {}   // NOLINT(google-explicit-constructor)
-  Fetch(const Variable& variable) : output_(variable.value()) {}  // NOLINT(google-explicit-constructor)
-  Fetch(std::string_view name) : name_(name) {}                  // NOLINT(google-explicit-constructor)
-  Fetch(const char* name) : name_(name) {}                       // NOLINT(google-explicit-constructor)
+  Fetch(Output output) : output_(output) {}  // NOLINT(google-explicit-constructor)
+  Fetch(Operation operation)
+      : operation_(operation.node()) {}  // NOLINT(google-explicit-constructor)
+  Fetch(const Variable& variable)
+      : output_(variable.value()) {}             // NOLINT(google-explicit-constructor)
+  Fetch(std::string_view name) : name_(name) {}  // NOLINT(google-explicit-constructor)
+  Fetch(const char* name) : name_(name) {}       // NOLINT(google-explicit-constructor)
 
  private:
   friend class Session;
@@ -58,10 +61,11 @@ struct SessionStats {
   double compile_seconds = 0;
 };
 
-// A connection to a device, with the values of the graph's variables. Programs are specialised to the shapes they are
-// fed and cached; a line in the log says when and why one is compiled again. All methods may be called from several
-// threads at once: runs that change variables or draw random numbers take turns, all others run side by side.
-// A run that fails leaves the session usable; where a run's own checks fail, no variable has changed.
+// A connection to a device, with the values of the graph's variables. Programs are specialised to
+// the shapes they are fed and cached; a line in the log says when and why one is compiled again.
+// All methods may be called from several threads at once: runs that change variables or draw random
+// numbers take turns, all others run side by side. A run that fails leaves the session usable;
+// where a run's own checks fail, no variable has changed.
 class Session {
  public:
   // `target`: "" (this machine's CPU), "local" (a virtual TPU), "grpc://host:port" (a worker).
@@ -71,9 +75,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Runs what the fetches need and returns a host tensor for each (an invalid one for an operation).
-  // Errors: INVALID_ARGUMENT (unfed placeholder; fed shape, dtype or name that does not fit; a tensor of another graph),
-  // FAILED_PRECONDITION (uninitialised variable, closed session), and what building the program throws.
+  // Runs what the fetches need and returns a host tensor for each (an invalid one for an
+  // operation). Errors: INVALID_ARGUMENT (unfed placeholder; fed shape, dtype or name that does not
+  // fit; a tensor of another graph), FAILED_PRECONDITION (uninitialised variable, closed session),
+  // and what building the program throws.
   std::vector<Tensor> run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds = {});
   std::vector<Tensor> run(std::initializer_list<Fetch> fetches,
                           std::initializer_list<FeedItem> feeds = {}) {
@@ -85,8 +90,9 @@ class Session {
     return run(fetch, std::span(feeds.begin(), feeds.size()));
   }
 
-  // The hot path: fetches and feeds resolved once. Calling it takes one tensor for each of `feed_list`, in that order.
-  // Keeps working while the session lives. One thread calls one Callable at a time.
+  // The hot path: fetches and feeds resolved once. Calling it takes one tensor for each of
+  // `feed_list`, in that order. Keeps working while the session lives. One thread calls one
+  // Callable at a time.
   class Callable;
   Callable make_callable(std::vector<Fetch> fetches, std::vector<Output> feed_list = {});
 
@@ -97,7 +103,8 @@ class Session {
   const std::string& target() const;
   SessionStats stats() const;
 
-  // Direct access to variables, for savers: the value now. Errors: FAILED_PRECONDITION when not initialised.
+  // Direct access to variables, for savers: the value now. Errors: FAILED_PRECONDITION when not
+  // initialised.
   Tensor variable_value(const Variable& variable);
   void set_variable(const Variable& variable, const Tensor& value);
   bool is_initialized(const Variable& variable);

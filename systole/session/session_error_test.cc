@@ -28,7 +28,8 @@ std::string error_of(const std::function<void()>& action) {
 class SessionErrorTest : public ::testing::TestWithParam<std::string> {
  protected:
   // `action` fails with this text, and the session goes on working.
-  void expect_error(const std::function<void()>& action, const ::testing::Matcher<std::string>& text) {
+  void expect_error(const std::function<void()>& action,
+                    const ::testing::Matcher<std::string>& text) {
     EXPECT_THAT(error_of(action), text);
     EXPECT_EQ(session_.run(sum_, {{x_, ones_}}).item<float>(), 4);
   }
@@ -42,51 +43,72 @@ class SessionErrorTest : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SessionErrorTest, FedShape) {
-  expect_error([&] { session_.run(sum_, {{x_, Tensor::full(DType::f32, {2, 3}, 1)}}); },
-               AllOf(HasSubstr("INVALID_ARGUMENT: Session.run: shape fed to 'x:0', got [2,3], expected [?,2]"),
-                     HasSubstr("session_error_test.cc:")));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, Tensor::full(DType::f32, {2, 3}, 1)}});
+      },
+      AllOf(
+          HasSubstr("INVALID_ARGUMENT: Session.run: shape fed to 'x:0', got [2,3], expected [?,2]"),
+          HasSubstr("session_error_test.cc:")));
 }
 
 TEST_P(SessionErrorTest, FedDtype) {
-  expect_error([&] { session_.run(sum_, {{x_, Tensor::full(DType::f64, {2, 2}, 1)}}); },
-               HasSubstr("INVALID_ARGUMENT: Session.run: dtype fed to 'x:0', got f64, expected f32"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, Tensor::full(DType::f64, {2, 2}, 1)}});
+      },
+      HasSubstr("INVALID_ARGUMENT: Session.run: dtype fed to 'x:0', got f64, expected f32"));
 }
 
 TEST_P(SessionErrorTest, FedName) {
-  expect_error([&] { session_.run(sum_, {{graph_.tensor("X:0"), ones_}}); },
-               AllOf(HasSubstr("NOT_FOUND"), HasSubstr("'X:0'"), HasSubstr("x")));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{graph_.tensor("X:0"), ones_}});
+      },
+      AllOf(HasSubstr("NOT_FOUND"), HasSubstr("'X:0'"), HasSubstr("x")));
 }
 
 TEST_P(SessionErrorTest, FedTwice) {
-  expect_error([&] { session_.run(sum_, {{x_, ones_}, {x_, ones_}}); },
-               HasSubstr("INVALID_ARGUMENT: Session.run: 'x:0' is fed twice"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, ones_}, {x_, ones_}});
+      },
+      HasSubstr("INVALID_ARGUMENT: Session.run: 'x:0' is fed twice"));
 }
 
 TEST_P(SessionErrorTest, FedNothing) {
-  expect_error([&] { session_.run(sum_, {{x_, Tensor()}}); },
-               HasSubstr("INVALID_ARGUMENT: Session.run: feed for 'x:0' is an empty Tensor"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, Tensor()}});
+      },
+      HasSubstr("INVALID_ARGUMENT: Session.run: feed for 'x:0' is an empty Tensor"));
 }
 
 TEST_P(SessionErrorTest, MissingFeed) {
-  expect_error([&] { session_.run(sum_); }, AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("placeholder"),
-                                                  HasSubstr("'x'"), HasSubstr("'sum'")));
+  expect_error([&] { session_.run(sum_); },
+               AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("placeholder"), HasSubstr("'x'"),
+                     HasSubstr("'sum'")));
 }
 
 TEST_P(SessionErrorTest, UninitializedVariable) {
   const Variable v(1.0F, {.name = "v"});
   expect_error([&] { session_.run(v); },
                AllOf(HasSubstr("FAILED_PRECONDITION: Attempting to use uninitialized value v"),
-                     HasSubstr("run global_variables_initializer() first"), HasSubstr("session_error_test.cc:")));
+                     HasSubstr("run global_variables_initializer() first"),
+                     HasSubstr("session_error_test.cc:")));
 }
 
 TEST_P(SessionErrorTest, FetchOfAnotherGraph) {
   Graph other;
   const GraphScope scope(other);
   const Output y = constant(1.0F, {.name = "y"});
-  expect_error([&] { session_.run(y); },
-               HasSubstr("INVALID_ARGUMENT: Session.run: fetch 'y'"));
-  expect_error([&] { session_.run(sum_, {{x_, ones_}, {y, Tensor(1.0F)}}); },
-               HasSubstr("INVALID_ARGUMENT: Session.run: feed 'y:0' is not an element of this session's graph"));
+  expect_error([&] { session_.run(y); }, HasSubstr("INVALID_ARGUMENT: Session.run: fetch 'y'"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, ones_}, {y, Tensor(1.0F)}});
+      },
+      HasSubstr(
+          "INVALID_ARGUMENT: Session.run: feed 'y:0' is not an element of this session's graph"));
 }
 
 TEST_P(SessionErrorTest, EmptyFetch) {
@@ -99,11 +121,15 @@ TEST_P(SessionErrorTest, IntegerDivisionByZeroChangesNoVariable) {
   const Variable v(Tensor::of<int32_t>({2}, {10, 20}), {.name = "v"});
   const Output update = v.assign(floordiv(v, divisor, {.name = "quotient"}));
   session_.run(global_variables_initializer());
-  expect_error([&] { session_.run(update, {{divisor, Tensor::of<int32_t>({2}, {5, 0})}}); },
-               AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("Integer division by zero"), HasSubstr("quotient"),
-                     HasSubstr("session_error_test.cc:")));
+  expect_error(
+      [&] {
+        session_.run(update, {{divisor, Tensor::of<int32_t>({2}, {5, 0})}});
+      },
+      AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("Integer division by zero"),
+            HasSubstr("quotient"), HasSubstr("session_error_test.cc:")));
   EXPECT_EQ(session_.run(v).data<int32_t>()[0], 10);
-  EXPECT_EQ(session_.run(update, {{divisor, Tensor::of<int32_t>({2}, {5, 4})}}).data<int32_t>()[1], 5);
+  EXPECT_EQ(session_.run(update, {{divisor, Tensor::of<int32_t>({2}, {5, 4})}}).data<int32_t>()[1],
+            5);
 }
 
 TEST_P(SessionErrorTest, TpuOpsNeedATpu) {
@@ -114,14 +140,17 @@ TEST_P(SessionErrorTest, TpuOpsNeedATpu) {
 
 TEST_P(SessionErrorTest, VariableOfAnotherType) {
   const Variable v(1.0F, {.name = "v"});
-  expect_error([&] { session_.set_variable(v, ones_); },
-               HasSubstr("INVALID_ARGUMENT: Session.set_variable: value for 'v', got f32[2,2], expected f32[]"));
+  expect_error(
+      [&] { session_.set_variable(v, ones_); },
+      HasSubstr(
+          "INVALID_ARGUMENT: Session.set_variable: value for 'v', got f32[2,2], expected f32[]"));
 }
 
 TEST_P(SessionErrorTest, CallableArgumentCount) {
   auto callable = session_.make_callable({sum_}, {x_});
-  expect_error([&] { callable({}); },
-               HasSubstr("INVALID_ARGUMENT: Session.Callable: number of arguments, got 0, expected 1"));
+  expect_error(
+      [&] { callable({}); },
+      HasSubstr("INVALID_ARGUMENT: Session.Callable: number of arguments, got 0, expected 1"));
   EXPECT_EQ(callable({ones_})[0].item<float>(), 4);
 }
 
@@ -140,8 +169,10 @@ INSTANTIATE_TEST_SUITE_P(Backends, SessionErrorTest, ::testing::ValuesIn(runtime
 TEST(SessionTarget, Errors) {
   EXPECT_THAT(error_of([] { Session session("grpc://10.0.0.2:8470"); }),
               AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("grpc://10.0.0.2:8470")));
-  EXPECT_THAT(error_of([] { Session session("gpu"); }),
-              HasSubstr("INVALID_ARGUMENT: Session: target, got 'gpu', expected '' (this machine), 'local'"));
+  EXPECT_THAT(
+      error_of([] { Session session("gpu"); }),
+      HasSubstr(
+          "INVALID_ARGUMENT: Session: target, got 'gpu', expected '' (this machine), 'local'"));
   EXPECT_THAT(error_of([] { Session session("", {.backend = "abacus"}); }),
               AllOf(HasSubstr("NOT_FOUND"), HasSubstr("'abacus'"), HasSubstr("reference")));
 }

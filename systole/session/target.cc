@@ -14,7 +14,8 @@ std::optional<int> parse_accelerator_type(std::string_view type) {
   const auto dash = type.find('-');
   if (!type.starts_with('v') || dash == std::string_view::npos) return std::nullopt;
   int cores = 0;
-  const auto [end, error] = std::from_chars(type.data() + dash + 1, type.data() + type.size(), cores);
+  const auto [end, error] =
+      std::from_chars(type.data() + dash + 1, type.data() + type.size(), cores);
   if (error != std::errc() || end != type.data() + type.size() || cores < 1) return std::nullopt;
   return cores;
 }
@@ -26,10 +27,11 @@ constexpr int kCoresPerHost = 8;
 Target resolve_target(std::string_view target, std::string_view backend) {
   const std::string name(target);
   if (target.starts_with("grpc://")) {
-    throw make_error(Code::unavailable,
-                     "Session: target '{}': no worker answers, expected '' (this machine) or 'local' (a "
-                     "virtual TPU); this version has no remote workers",
-                     target);
+    throw make_error(
+        Code::unavailable,
+        "Session: target '{}': no worker answers, expected '' (this machine) or 'local' (a "
+        "virtual TPU); this version has no remote workers",
+        target);
   }
   runtime::Client* const client = &runtime::client(backend.empty() ? "cpu" : backend);
   if (target.empty()) return {name, client, {.target = name}};
@@ -39,7 +41,8 @@ Target resolve_target(std::string_view target, std::string_view backend) {
   if (target.starts_with("local:")) cores = parse_accelerator_type(target.substr(6));
   if (!cores) {
     throw invalid_argument(
-        "Session: target, got '{}', expected '' (this machine), 'local', 'local:v2-8' (a virtual TPU) or "
+        "Session: target, got '{}', expected '' (this machine), 'local', 'local:v2-8' (a virtual "
+        "TPU) or "
         "'grpc://host:port'",
         target);
   }

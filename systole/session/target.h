@@ -11,14 +11,15 @@ namespace systole {
 
 // What a target string resolved to.
 struct Target {
-  std::string name;           // as given
-  runtime::Client* client;    // lives until exit
+  std::string name;         // as given
+  runtime::Client* client;  // lives until exit
   HostEnvironment environment;
 };
 
-// "" is this machine's CPU; "local" and "local:v3-8" a virtual TPU of that many cores (of which a plain graph uses
-// one); "grpc://host:port" a worker. `backend` replaces the backend of "" and "local" when not empty.
-// Errors: INVALID_ARGUMENT for anything else; UNAVAILABLE for a worker that is not there; NOT_FOUND for a backend.
+// "" is this machine's CPU; "local" and "local:v3-8" a virtual TPU of that many cores (of which a
+// plain graph uses one); "grpc://host:port" a worker. `backend` replaces the backend of "" and
+// "local" when not empty. Errors: INVALID_ARGUMENT for anything else; UNAVAILABLE for a worker that
+// is not there; NOT_FOUND for a backend.
 Target resolve_target(std::string_view target, std::string_view backend);
 
 }  // namespace systole

@@ -8,14 +8,17 @@ AdagradOptimizer::AdagradOptimizer(Hyperparameter learning_rate, const AdagradOp
       learning_rate_(std::move(learning_rate)),
       initial_accumulator_value_(options.initial_accumulator_value) {
   if (!(initial_accumulator_value_ > 0)) {
-    throw invalid_argument("AdagradOptimizer: initial_accumulator_value, got {}, expected a positive number",
-                           initial_accumulator_value_);
+    throw invalid_argument(
+        "AdagradOptimizer: initial_accumulator_value, got {}, expected a positive number",
+        initial_accumulator_value_);
   }
 }
 
 Operation AdagradOptimizer::apply(const Output& gradient, const Variable& variable) {
-  const Variable accum = get_or_create_slot(variable, "accumulator", name(), initial_accumulator_value_);
-  return apply_adagrad(variable.handle(), accum.handle(), learning_rate_.resolve(variable.dtype()), gradient);
+  const Variable accum =
+      get_or_create_slot(variable, "accumulator", name(), initial_accumulator_value_);
+  return apply_adagrad(variable.handle(), accum.handle(), learning_rate_.resolve(variable.dtype()),
+                       gradient);
 }
 
 }  // namespace systole

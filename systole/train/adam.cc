@@ -4,7 +4,8 @@
 
 namespace systole {
 
-AdamOptimizer::AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {}
+AdamOptimizer::AdamOptimizer(const AdamOptions& options)
+    : Optimizer(options.name), options_(options) {}
 
 void AdamOptimizer::prepare(const std::vector<Variable>& variables) {
   if (beta1_power_.valid()) return;

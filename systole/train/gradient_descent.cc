@@ -8,7 +8,8 @@ GradientDescentOptimizer::GradientDescentOptimizer(Hyperparameter learning_rate,
     : Optimizer(options.name), learning_rate_(std::move(learning_rate)) {}
 
 Operation GradientDescentOptimizer::apply(const Output& gradient, const Variable& variable) {
-  return apply_gradient_descent(variable.handle(), learning_rate_.resolve(variable.dtype()), gradient);
+  return apply_gradient_descent(variable.handle(), learning_rate_.resolve(variable.dtype()),
+                                gradient);
 }
 
 }  // namespace systole

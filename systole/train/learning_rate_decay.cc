@@ -18,15 +18,16 @@ struct Progress {
   Output decay_steps;
 };
 
-Progress resolve_progress(const Input& learning_rate, const Input& global_step, const Input& decay_steps) {
+Progress resolve_progress(const Input& learning_rate, const Input& global_step,
+                          const Input& decay_steps) {
   const Output rate = learning_rate.resolve(learning_rate.weak() ? DType::f32 : DType::invalid);
   return {rate, cast(global_step, rate.dtype()), cast(decay_steps, rate.dtype())};
 }
 
 }  // namespace
 
-Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
-                         const ExponentialDecayOptions& options) {
+Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
+                         Input decay_rate, const ExponentialDecayOptions& options) {
   const NameScope scope(options.name);
   const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
   Output exponent = divide(step, steps);
@@ -34,8 +35,8 @@ Output exponential_decay(Input learning_rate, Input global_step, Input decay_ste
   return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
 }
 
-Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
-                          const InverseTimeDecayOptions& options) {
+Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
+                          Input decay_rate, const InverseTimeDecayOptions& options) {
   const NameScope scope(options.name);
   const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
   Output periods = divide(step, steps);
@@ -43,11 +44,12 @@ Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_st
   return divide(rate, add(1, multiply(decay_rate, periods)));
 }
 
-Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries, const std::vector<double>& values,
-                          const std::string& name) {
+Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,
+                          const std::vector<double>& values, const std::string& name) {
   if (values.size() != boundaries.size() + 1) {
-    throw invalid_argument("piecewise_constant: number of values, got {} for {} boundaries, expected {}",
-                           values.size(), boundaries.size(), boundaries.size() + 1);
+    throw invalid_argument(
+        "piecewise_constant: number of values, got {} for {} boundaries, expected {}",
+        values.size(), boundaries.size(), boundaries.size() + 1);
   }
   if (std::ranges::adjacent_find(boundaries, std::greater_equal<>()) != boundaries.end()) {
     throw invalid_argument("piecewise_constant: boundaries, got [{}], expected rising values",
@@ -76,7 +78,8 @@ Output polynomial_decay(Input learning_rate, Input global_step, Input decay_step
              options.end_learning_rate);
 }
 
-Output cosine_decay(Input learning_rate, Input global_step, Input decay_steps, const CosineDecayOptions& options) {
+Output cosine_decay(Input learning_rate, Input global_step, Input decay_steps,
+                    const CosineDecayOptions& options) {
   const NameScope scope(options.name);
   const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
   const Output completed = divide(minimum(step, steps), steps);

@@ -1,4 +1,5 @@
-// Learning rate schedules: scalar tensors that follow the global step. (tf.train.exponential_decay and its kin)
+// Learning rate schedules: scalar tensors that follow the global step. (tf.train.exponential_decay
+// and its kin)
 #pragma once
 
 #include <string>
@@ -8,28 +9,30 @@
 
 namespace systole {
 
-// Every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the learning rate's dtype
-// (f32 for a literal). All are computed in the program, so that K steps of one launch see K different rates.
+// Every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the
+// learning rate's dtype (f32 for a literal). All are computed in the program, so that K steps of
+// one launch see K different rates.
 
 struct ExponentialDecayOptions {
   bool staircase = false;
   std::string name = "ExponentialDecay";
 };
 // learning_rate * decay_rate ^ (global_step / decay_steps), the quotient floored with `staircase`.
-Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
-                         const ExponentialDecayOptions& options = {});
+Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
+                         Input decay_rate, const ExponentialDecayOptions& options = {});
 
 struct InverseTimeDecayOptions {
   bool staircase = false;
   std::string name = "InverseTimeDecay";
 };
 // learning_rate / (1 + decay_rate * global_step / decay_steps)
-Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps, Input decay_rate,
-                          const InverseTimeDecayOptions& options = {});
+Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
+                          Input decay_rate, const InverseTimeDecayOptions& options = {});
 
 // values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last behind.
 // Errors: INVALID_ARGUMENT unless boundaries rise and there is one value more than boundaries.
-Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries, const std::vector<double>& values,
+Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,
+                          const std::vector<double>& values,
                           const std::string& name = "PiecewiseConstant");
 
 struct PolynomialDecayOptions {
@@ -38,8 +41,8 @@ struct PolynomialDecayOptions {
   bool cycle = false;
   std::string name = "PolynomialDecay";
 };
-// (learning_rate - end) * (1 - min(step, decay_steps) / decay_steps) ^ power + end; with `cycle` decay_steps grows to
-// the next multiple beyond the step.
+// (learning_rate - end) * (1 - min(step, decay_steps) / decay_steps) ^ power + end; with `cycle`
+// decay_steps grows to the next multiple beyond the step.
 Output polynomial_decay(Input learning_rate, Input global_step, Input decay_steps,
                         const PolynomialDecayOptions& options = {});
 

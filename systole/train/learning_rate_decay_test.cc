@@ -35,13 +35,22 @@ std::vector<ScheduleCase> schedule_cases() {
       {"InverseTimeDecayStaircase",
        [](Output s) { return inverse_time_decay(0.1, s, 10, 0.5, {.staircase = true}); },
        [](double s) { return 0.1 / (1 + 0.5 * std::floor(s / 10)); }},
-      {"PiecewiseConstant", [](Output s) { return piecewise_constant(s, {5, 20}, {1.0, 0.5, 0.25}); },
-       [](double s) { return s <= 5 ? 1.0 : s <= 20 ? 0.5 : 0.25; }},
+      {"PiecewiseConstant",
+       [](Output s) {
+         return piecewise_constant(s, {5, 20}, {1.0, 0.5, 0.25});
+       },
+       [](double s) { return s <= 5    ? 1.0
+                             : s <= 20 ? 0.5
+                                       : 0.25; }},
       {"PolynomialDecay",
-       [](Output s) { return polynomial_decay(0.1, s, 10, {.end_learning_rate = 0.01, .power = 2}); },
+       [](Output s) {
+         return polynomial_decay(0.1, s, 10, {.end_learning_rate = 0.01, .power = 2});
+       },
        [](double s) { return 0.09 * std::pow(1 - std::min(s, 10.0) / 10, 2) + 0.01; }},
       {"PolynomialDecayCycle",
-       [](Output s) { return polynomial_decay(0.1, s, 10, {.end_learning_rate = 0.01, .cycle = true}); },
+       [](Output s) {
+         return polynomial_decay(0.1, s, 10, {.end_learning_rate = 0.01, .cycle = true});
+       },
        [](double s) {
          const double steps = 10 * std::max(1.0, std::ceil(s / 10));
          return 0.09 * (1 - s / steps) + 0.01;
@@ -64,8 +73,8 @@ TEST_P(ScheduleTest, FollowsItsFormula) {
   EXPECT_EQ(rate.type(), (TensorType{DType::f32, {}}));
   Session session("", {.graph = &graph});
   for (const int64_t at : {0, 1, 5, 6, 9, 10, 11, 20, 25, 100}) {
-    EXPECT_NEAR(session.run(rate, {{step, Tensor(at)}}).item<float>(), GetParam().expected(static_cast<double>(at)),
-                1e-6)
+    EXPECT_NEAR(session.run(rate, {{step, Tensor(at)}}).item<float>(),
+                GetParam().expected(static_cast<double>(at)), 1e-6)
         << "step " << at;
   }
 }
@@ -77,7 +86,8 @@ TEST(PiecewiseConstant, Errors) {
   Graph graph;
   const GraphScope scope(graph);
   const Output step = placeholder(DType::s64, {}, "step");
-  const auto error_of = [&](std::vector<int64_t> boundaries, std::vector<double> values) -> std::string {
+  const auto error_of = [&](std::vector<int64_t> boundaries,
+                            std::vector<double> values) -> std::string {
     try {
       piecewise_constant(step, boundaries, values);
     } catch (const Error& error) {
@@ -85,8 +95,10 @@ TEST(PiecewiseConstant, Errors) {
     }
     return "no error";
   };
-  EXPECT_THAT(error_of({1, 2}, {1.0}), HasSubstr("number of values, got 1 for 2 boundaries, expected 3"));
-  EXPECT_THAT(error_of({2, 2}, {1.0, 2.0, 3.0}), HasSubstr("boundaries, got [2, 2], expected rising values"));
+  EXPECT_THAT(error_of({1, 2}, {1.0}),
+              HasSubstr("number of values, got 1 for 2 boundaries, expected 3"));
+  EXPECT_THAT(error_of({2, 2}, {1.0, 2.0, 3.0}),
+              HasSubstr("boundaries, got [2, 2], expected rising values"));
 }
 
 }  // namespace

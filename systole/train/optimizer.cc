@@ -24,14 +24,17 @@ Operation Optimizer::minimize(Output loss, const MinimizeOptions& options) {
       {.global_step = options.global_step, .name = options.name});
 }
 
-std::vector<GradientAndVariable> Optimizer::compute_gradients(Output loss, const ComputeGradientsOptions& options) {
+std::vector<GradientAndVariable> Optimizer::compute_gradients(
+    Output loss, const ComputeGradientsOptions& options) {
   if (!is_floating(loss.dtype())) {
-    throw invalid_argument("{}.compute_gradients: loss '{}', got {}, expected a floating dtype", name_, loss.name(),
-                           loss.type());
+    throw invalid_argument("{}.compute_gradients: loss '{}', got {}, expected a floating dtype",
+                           name_, loss.name(), loss.type());
   }
   const GraphScope in_graph(loss.graph());
-  const std::vector<Variable> variables = options.var_list.empty() ? trainable_variables() : options.var_list;
-  if (variables.empty()) throw invalid_argument("{}.compute_gradients: No variables to optimize", name_);
+  const std::vector<Variable> variables =
+      options.var_list.empty() ? trainable_variables() : options.var_list;
+  if (variables.empty())
+    throw invalid_argument("{}.compute_gradients: No variables to optimize", name_);
   std::vector<Output> values;
   for (const Variable& variable : variables) values.push_back(variable.value());
   GradientsOptions gradients_options;
@@ -49,8 +52,8 @@ Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& gra
     if (gradient.valid()) variables.push_back(variable);
   }
   if (variables.empty()) {
-    throw invalid_argument("{}.apply_gradients: No gradients provided for any variable, got [{}]", name_,
-                           fmt::join(names_of(grads_and_vars), ", "));
+    throw invalid_argument("{}.apply_gradients: No gradients provided for any variable, got [{}]",
+                           name_, fmt::join(names_of(grads_and_vars), ", "));
   }
   const GraphScope in_graph(variables.front().handle().graph());
   prepare(variables);
@@ -83,8 +86,9 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
     // Slots are named by their variable alone, wherever the optimizer is called.
     const NameScope root("");
     const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);
-    slot = Variable(fill(variable.shape(), value),
-                    {.name = fmt::format("{}/{}", variable.name(), operation_name), .trainable = false});
+    slot = Variable(
+        fill(variable.shape(), value),
+        {.name = fmt::format("{}/{}", variable.name(), operation_name), .trainable = false});
     made_.push_back(slot);
   }
   return slot;

@@ -13,7 +13,8 @@
 
 namespace systole {
 
-// A gradient and the variable that it belongs to; the gradient is invalid where the loss does not depend on it.
+// A gradient and the variable that it belongs to; the gradient is invalid where the loss does not
+// depend on it.
 struct GradientAndVariable {
   Output gradient;
   Variable variable;
@@ -36,19 +37,20 @@ struct MinimizeOptions {
   std::string name;
 };
 
-// Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in the graph whose
-// gradients it is first given, under the variables' names ("w/Momentum"), as TensorFlow's checkpoints name them.
-// Copies share slots. Not synchronised.
+// Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in
+// the graph whose gradients it is first given, under the variables' names ("w/Momentum"), as
+// TensorFlow's checkpoints name them. Copies share slots. Not synchronised.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // compute_gradients, then apply_gradients. Errors: INVALID_ARGUMENT when no variable gets a gradient.
+  // compute_gradients, then apply_gradients. Errors: INVALID_ARGUMENT when no variable gets a
+  // gradient.
   Operation minimize(Output loss, const MinimizeOptions& options = {});
 
   // Errors: INVALID_ARGUMENT when there are no variables, or `loss` is not floating.
-  virtual std::vector<GradientAndVariable> compute_gradients(Output loss,
-                                                             const ComputeGradientsOptions& options = {});
+  virtual std::vector<GradientAndVariable> compute_gradients(
+      Output loss, const ComputeGradientsOptions& options = {});
 
   // One operation that applies all updates, and then counts `global_step`.
   // Errors: INVALID_ARGUMENT `No gradients provided for any variable` lists the variables.
@@ -93,7 +95,8 @@ struct GradientDescentOptions {
 // var -= learning_rate * gradient. (tf.train.GradientDescentOptimizer)
 class GradientDescentOptimizer : public Optimizer {
  public:
-  explicit GradientDescentOptimizer(Hyperparameter learning_rate, const GradientDescentOptions& options = {});
+  explicit GradientDescentOptimizer(Hyperparameter learning_rate,
+                                    const GradientDescentOptions& options = {});
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -109,7 +112,8 @@ struct MomentumOptions {
 // (tf.train.MomentumOptimizer) Slot "momentum".
 class MomentumOptimizer : public Optimizer {
  public:
-  MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum, const MomentumOptions& options = {});
+  MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum,
+                    const MomentumOptions& options = {});
   std::vector<std::string> slot_names() const override { return {"momentum"}; }
 
  protected:
@@ -151,7 +155,8 @@ struct AdamOptions {
 class AdamOptimizer : public Optimizer {
  public:
   explicit AdamOptimizer(const AdamOptions& options = {});
-  explicit AdamOptimizer(Hyperparameter learning_rate) : AdamOptimizer(AdamOptions{.learning_rate = learning_rate}) {}
+  explicit AdamOptimizer(Hyperparameter learning_rate)
+      : AdamOptimizer(AdamOptions{.learning_rate = learning_rate}) {}
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
 
  protected:

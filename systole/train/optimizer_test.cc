@@ -35,28 +35,41 @@ struct OptimizerCase {
 
 std::vector<OptimizerCase> optimizer_cases() {
   return {
-      {"GradientDescent", [] { return std::make_unique<GradientDescentOptimizer>(0.1); }, {},
-       [](Scalar& s, double g, int) { s.var -= 0.1 * g; }, {}},
-      {"Momentum", [] { return std::make_unique<MomentumOptimizer>(0.1, 0.9); }, {},
+      {"GradientDescent",
+       [] { return std::make_unique<GradientDescentOptimizer>(0.1); },
+       {},
+       [](Scalar& s, double g, int) { s.var -= 0.1 * g; },
+       {}},
+      {"Momentum",
+       [] { return std::make_unique<MomentumOptimizer>(0.1, 0.9); },
+       {},
        [](Scalar& s, double g, int) {
          s.a = 0.9 * s.a + g;
          s.var -= 0.1 * s.a;
        },
        {"w/Momentum"}},
       {"Nesterov",
-       [] { return std::make_unique<MomentumOptimizer>(0.1, 0.9, MomentumOptions{.use_nesterov = true}); }, {},
+       [] {
+         return std::make_unique<MomentumOptimizer>(0.1, 0.9,
+                                                    MomentumOptions{.use_nesterov = true});
+       },
+       {},
        [](Scalar& s, double g, int) {
          s.a = 0.9 * s.a + g;
          s.var -= 0.1 * (g + 0.9 * s.a);
        },
        {"w/Momentum"}},
-      {"Adagrad", [] { return std::make_unique<AdagradOptimizer>(0.1); }, {.var = 0, .a = 0.1},
+      {"Adagrad",
+       [] { return std::make_unique<AdagradOptimizer>(0.1); },
+       {.var = 0, .a = 0.1},
        [](Scalar& s, double g, int) {
          s.a += g * g;
          s.var -= 0.1 * g / std::sqrt(s.a);
        },
        {"w/Adagrad"}},
-      {"Adam", [] { return std::make_unique<AdamOptimizer>(0.1); }, {},
+      {"Adam",
+       [] { return std::make_unique<AdamOptimizer>(0.1); },
+       {},
        [](Scalar& s, double g, int step) {
          s.a += 0.1 * (g - s.a);
          s.b += 0.001 * (g * g - s.b);
@@ -65,7 +78,8 @@ std::vector<OptimizerCase> optimizer_cases() {
        },
        {"beta1_power", "beta2_power", "w/Adam", "w/Adam_1"}},
       {"RMSProp",
-       [] { return std::make_unique<RMSPropOptimizer>(0.1, RMSPropOptions{.momentum = 0.5}); }, {.var = 0, .a = 1},
+       [] { return std::make_unique<RMSPropOptimizer>(0.1, RMSPropOptions{.momentum = 0.5}); },
+       {.var = 0, .a = 1},
        [](Scalar& s, double g, int) {
          s.a += 0.1 * (g * g - s.a);
          s.b = 0.5 * s.b + 0.1 * g / std::sqrt(s.a + 1e-10);
@@ -73,7 +87,8 @@ std::vector<OptimizerCase> optimizer_cases() {
        },
        {"w/RMSProp", "w/RMSProp_1"}},
       {"RMSPropCentered",
-       [] { return std::make_unique<RMSPropOptimizer>(0.1, RMSPropOptions{.centered = true}); }, {.var = 0, .a = 1},
+       [] { return std::make_unique<RMSPropOptimizer>(0.1, RMSPropOptions{.centered = true}); },
+       {.var = 0, .a = 1},
        [](Scalar& s, double g, int) {
          s.a += 0.1 * (g * g - s.a);
          s.c += 0.1 * (g - s.c);
@@ -106,7 +121,8 @@ TEST_P(OptimizerRuleTest, FollowsTheRule) {
     const Tensor now = session.run(w);
     for (size_t i = 0; i < 3; ++i) {
       GetParam().rule(expected[i], 2 * scale[i] * expected[i].var, step);
-      EXPECT_NEAR(now.data<double>()[i], expected[i].var, 1e-9) << "step " << step << ", element " << i;
+      EXPECT_NEAR(now.data<double>()[i], expected[i].var, 1e-9)
+          << "step " << step << ", element " << i;
     }
   }
 }
@@ -114,7 +130,8 @@ TEST_P(OptimizerRuleTest, FollowsTheRule) {
 TEST_P(OptimizerRuleTest, NamesSlotsAsTensorFlowDoes) {
   Graph graph;
   const GraphScope scope(graph);
-  const NameScope model("model/");  // slots are named by their variable, not by the scope of the call
+  const NameScope model(
+      "model/");  // slots are named by their variable, not by the scope of the call
   const Variable w(1.0F, {.name = "w"});
   const auto optimizer = GetParam().make();
   optimizer->minimize(square(w));
@@ -187,8 +204,10 @@ TEST_F(OptimizerTest, Errors) {
   GradientDescentOptimizer optimizer(0.1);
   EXPECT_THAT(error_of([&] { optimizer.minimize(x); }), HasSubstr("No variables to optimize"));
   const Variable w(1.0F, {.name = "w"});
-  EXPECT_THAT(error_of([&] { optimizer.minimize(x); }),
-              HasSubstr("GradientDescent.apply_gradients: No gradients provided for any variable, got [w]"));
+  EXPECT_THAT(
+      error_of([&] { optimizer.minimize(x); }),
+      HasSubstr(
+          "GradientDescent.apply_gradients: No gradients provided for any variable, got [w]"));
   EXPECT_THAT(error_of([&] { optimizer.minimize(cast(x, DType::s32)); }),
               HasSubstr("expected a floating dtype"));
   EXPECT_THAT(error_of([&] { AdagradOptimizer(0.1, {.initial_accumulator_value = 0}); }),

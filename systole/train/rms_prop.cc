@@ -13,15 +13,16 @@ std::vector<std::string> RMSPropOptimizer::slot_names() const {
 
 Operation RMSPropOptimizer::apply(const Output& gradient, const Variable& variable) {
   const DType dtype = variable.dtype();
-  RMSPropInputs inputs{.var = variable.handle(),
-                       .mean_square = get_or_create_slot(variable, "rms", name(), 1).handle(),
-                       .momentum_slot = get_or_create_slot(variable, "momentum", name(), 0).handle(),
-                       .mean_gradient = {},
-                       .learning_rate = learning_rate_.resolve(dtype),
-                       .rho = options_.decay.resolve(dtype),
-                       .momentum = options_.momentum.resolve(dtype),
-                       .epsilon = options_.epsilon.resolve(dtype),
-                       .gradient = gradient};
+  RMSPropInputs inputs{
+      .var = variable.handle(),
+      .mean_square = get_or_create_slot(variable, "rms", name(), 1).handle(),
+      .momentum_slot = get_or_create_slot(variable, "momentum", name(), 0).handle(),
+      .mean_gradient = {},
+      .learning_rate = learning_rate_.resolve(dtype),
+      .rho = options_.decay.resolve(dtype),
+      .momentum = options_.momentum.resolve(dtype),
+      .epsilon = options_.epsilon.resolve(dtype),
+      .gradient = gradient};
   if (!options_.centered) return apply_rms_prop(inputs);
   inputs.mean_gradient = get_or_create_slot(variable, "mg", name(), 0).handle();
   return apply_centered_rms_prop(inputs);

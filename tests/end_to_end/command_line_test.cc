@@ -33,7 +33,8 @@ TEST(CommandLine, HelpForEveryCommand) {
 TEST(CommandLine, Devices) {
   const ProgramResult result = run_program("systole devices");
   EXPECT_EQ(result.status, 0) << result.output;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("cores"), HasSubstr("cpu:0"), HasSubstr("PJRT plugins")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("cores"), HasSubstr("cpu:0"), HasSubstr("PJRT plugins")));
 }
 
 TEST(CommandLine, DevicesShowsPluginsOfTheEnvironment) {
@@ -46,7 +47,8 @@ TEST(CommandLine, DevicesShowsPluginsOfTheEnvironment) {
 TEST(CommandLine, Flops) {
   const ProgramResult result = run_program("systole flops --size 64 --count 3 --cores 1");
   EXPECT_EQ(result.status, 0) << result.output;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("3 products of [64,64] f32 on 1 core:"), HasSubstr("TFLOP/s")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("3 products of [64,64] f32 on 1 core:"), HasSubstr("TFLOP/s")));
 }
 
 TEST(CommandLine, BadInput) {

@@ -15,7 +15,8 @@ ProgramResult run_program(const std::string& command_line) {
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};
   std::array<char, 4096> chunk{};
-  while (const size_t n = fread(chunk.data(), 1, chunk.size(), pipe)) result.output.append(chunk.data(), n);
+  while (const size_t n = fread(chunk.data(), 1, chunk.size(), pipe))
+    result.output.append(chunk.data(), n);
   const int status = pclose(pipe);
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;

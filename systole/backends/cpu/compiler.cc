@@ -19,8 +19,9 @@ int64_t physical_memory() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_S
 void check_memory(const hlo::Module& module, const runtime::ExecutableStats& stats) {
   const int64_t needed = stats.argument_bytes + stats.result_bytes + stats.temp_bytes;
   if (needed <= physical_memory()) return;
-  throw make_error(Code::resource_exhausted, "cpu: memory of '{}', got {} bytes, expected at most {}", module.name(),
-                   needed, physical_memory());
+  throw make_error(Code::resource_exhausted,
+                   "cpu: memory of '{}', got {} bytes, expected at most {}", module.name(), needed,
+                   physical_memory());
 }
 
 void note_signature(const hlo::Computation& main, CompiledProgram& program) {
@@ -36,7 +37,8 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
 
 }  // namespace
 
-std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module, const runtime::CompileOptions& options,
+std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
+                                                 const runtime::CompileOptions& options,
                                                  int num_threads, Jit& jit) {
   const auto start = std::chrono::steady_clock::now();
   const auto optimized = module.clone();
@@ -53,7 +55,8 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module, cons
   program->constants = buffers.constants();
   program->code = jit.compile(
       [&](llvm::Module& code) {
-        program->kernels = emit_program(code, *optimized, buffers, jit.target(), options.optimize, num_threads);
+        program->kernels =
+            emit_program(code, *optimized, buffers, jit.target(), options.optimize, num_threads);
       },
       options.optimize);
   program->stats.flops = program_flops(*optimized);

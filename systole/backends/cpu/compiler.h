@@ -25,7 +25,8 @@ struct CompiledProgram {
 };
 
 // `num_threads` >= 1. Errors: those of Client::compile.
-std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module, const runtime::CompileOptions& options,
+std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
+                                                 const runtime::CompileOptions& options,
                                                  int num_threads, Jit& jit);
 
 }  // namespace systole::cpu

@@ -9,8 +9,9 @@ using hlo::Opcode;
 using hlo::Value;
 
 // while (state[0] < limit) state = body(state), where body leaves counting to us.
-hlo::Instruction* counted_loop(hlo::Builder& b, std::vector<Value> state, double limit,
-                               const std::function<std::vector<Value>(hlo::Builder&, std::span<const Value>)>& body) {
+hlo::Instruction* counted_loop(
+    hlo::Builder& b, std::vector<Value> state, double limit,
+    const std::function<std::vector<Value>(hlo::Builder&, std::span<const Value>)>& body) {
   std::vector<TensorType> types;
   for (const Value& v : state) types.push_back(v.type());
   const auto parameters = [&](hlo::Computation& region) {
@@ -18,18 +19,20 @@ hlo::Instruction* counted_loop(hlo::Builder& b, std::vector<Value> state, double
     for (const TensorType& type : types) result.push_back(region.add_parameter(type));
     return result;
   };
-  return b.op_with_regions(Opcode::while_, std::move(state), hlo::NoAttrs{}, [&](hlo::Instruction& x) {
-    hlo::Computation& condition = x.add_region();
-    const auto seen = parameters(condition);
-    hlo::Builder c(condition);
-    condition.set_results({c.compare(seen[0], c.scalar(DType::s32, limit), hlo::ComparisonDirection::lt)});
-    hlo::Computation& region = x.add_region();
-    const auto now = parameters(region);
-    hlo::Builder inner(region);
-    std::vector<Value> next = body(inner, now);
-    next.insert(next.begin(), inner.add(now[0], inner.scalar(DType::s32, 1)));
-    region.set_results(std::move(next));
-  });
+  return b.op_with_regions(
+      Opcode::while_, std::move(state), hlo::NoAttrs{}, [&](hlo::Instruction& x) {
+        hlo::Computation& condition = x.add_region();
+        const auto seen = parameters(condition);
+        hlo::Builder c(condition);
+        condition.set_results(
+            {c.compare(seen[0], c.scalar(DType::s32, limit), hlo::ComparisonDirection::lt)});
+        hlo::Computation& region = x.add_region();
+        const auto now = parameters(region);
+        hlo::Builder inner(region);
+        std::vector<Value> next = body(inner, now);
+        next.insert(next.begin(), inner.add(now[0], inner.scalar(DType::s32, 1)));
+        region.set_results(std::move(next));
+      });
 }
 
 struct Program {
@@ -62,14 +65,16 @@ TEST(ControlFlow, LoopsExchangeAndRepeatState) {
   Program p;
   const Value x = p.main.add_parameter(kMatrix);
   const Value y = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, y, x}, 7, [](hlo::Builder& b, auto v) {
-    return std::vector{v[2], b.add(v[1], v[3]), v[2]};
-  });
+  auto* loop =
+      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, y, x}, 7, [](hlo::Builder& b, auto v) {
+        return std::vector{v[2], b.add(v[1], v[3]), v[2]};
+      });
   p.main.set_results({loop->result(1), loop->result(2), loop->result(3)});
   EXPECT_EQ(testing::check(p.module, matrices(2), {.ulps = 2}), "");
 }
 
-// A training loop's way to take batches: a slice of a stack by the counter, results written behind each other.
+// A training loop's way to take batches: a slice of a stack by the counter, results written behind
+// each other.
 TEST(ControlFlow, LoopsSliceAndUpdateStacks) {
   Program p;
   const Value x = p.main.add_parameter(kMatrix);
@@ -100,9 +105,8 @@ TEST(ControlFlow, LoopsNest) {
 TEST(ControlFlow, LoopsMayNotRun) {
   Program p;
   const Value x = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 0, [](hlo::Builder& b, auto v) {
-    return std::vector{b.negate(v[1])};
-  });
+  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 0,
+                            [](hlo::Builder& b, auto v) { return std::vector{b.negate(v[1])}; });
   p.main.set_results({loop->result(1)});
   EXPECT_EQ(testing::check(p.module, matrices(1)), "");
 }
@@ -112,12 +116,13 @@ TEST(ControlFlow, TakesBranches) {
     Program p;
     const Value condition = p.main.add_parameter({DType::pred, {}});
     const Value x = p.main.add_parameter(kMatrix);
-    auto* branch = p.b.op_with_regions(Opcode::if_, {condition}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
-      hlo::Computation& yes = i.add_region();
-      yes.set_results({hlo::Builder(yes).negate(x), x});
-      hlo::Computation& no = i.add_region();
-      no.set_results({x, hlo::Builder(no).multiply(x, x)});
-    });
+    auto* branch =
+        p.b.op_with_regions(Opcode::if_, {condition}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
+          hlo::Computation& yes = i.add_region();
+          yes.set_results({hlo::Builder(yes).negate(x), x});
+          hlo::Computation& no = i.add_region();
+          no.set_results({x, hlo::Builder(no).multiply(x, x)});
+        });
     p.main.set_results({branch->result(0), branch->result(1), x});
     EXPECT_EQ(testing::check(p.module, std::vector{Tensor(pred), matrices(1)[0]}), "");
   }
@@ -128,13 +133,14 @@ TEST(ControlFlow, TakesTheLastBranchForANumberBeyond) {
     Program p;
     const Value index = p.main.add_parameter({DType::s32, {}});
     const Value x = p.main.add_parameter(kMatrix);
-    auto* branch = p.b.op_with_regions(Opcode::case_, {index}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
-      for (int k = 0; k < 3; ++k) {
-        hlo::Computation& region = i.add_region();
-        hlo::Builder b(region);
-        region.set_results({b.add(x, b.splat_like(x, k))});
-      }
-    });
+    auto* branch =
+        p.b.op_with_regions(Opcode::case_, {index}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
+          for (int k = 0; k < 3; ++k) {
+            hlo::Computation& region = i.add_region();
+            hlo::Builder b(region);
+            region.set_results({b.add(x, b.splat_like(x, k))});
+          }
+        });
     p.main.set_results({branch->result()});
     EXPECT_EQ(testing::check(p.module, std::vector{Tensor(number), matrices(1)[0]}), "");
   }

@@ -29,7 +29,8 @@ class CpuClient : public runtime::Client {
     if (options.num_replicas != 1) {
       throw unimplemented("cpu cannot run replicas, got {}, expected 1", options.num_replicas);
     }
-    if (options.num_threads < 0) throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
+    if (options.num_threads < 0)
+      throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
     ThreadPool* threads = pool(options.num_threads);
     const int count = threads == nullptr ? 1 : threads->num_threads();
     return std::make_unique<CpuExecutable>(compile_program(module, options, count, *jit_), threads);
@@ -45,7 +46,8 @@ class CpuClient : public runtime::Client {
   ThreadPool* pool(int num_threads) {
     if (num_threads == 1) return nullptr;
     ThreadPool& global = ThreadPool::global();
-    if (num_threads == 0 || num_threads == global.num_threads()) return global.num_threads() == 1 ? nullptr : &global;
+    if (num_threads == 0 || num_threads == global.num_threads())
+      return global.num_threads() == 1 ? nullptr : &global;
     const std::lock_guard lock(mutex_);
     auto& pool = pools_[num_threads];
     if (pool == nullptr) pool = std::make_unique<ThreadPool>(num_threads);

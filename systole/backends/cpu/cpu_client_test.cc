@@ -22,7 +22,8 @@ Tensor row(float first) {
 
 // main over rows, with these aliases.
 template <class Fill>
-std::unique_ptr<hlo::Module> module_of(int parameters, std::vector<hlo::Module::Alias> aliases, Fill fill) {
+std::unique_ptr<hlo::Module> module_of(int parameters, std::vector<hlo::Module::Alias> aliases,
+                                       Fill fill) {
   auto module = std::make_unique<hlo::Module>("test");
   hlo::Computation& main = module->add_function("main");
   std::vector<Value> values;
@@ -34,7 +35,8 @@ std::unique_ptr<hlo::Module> module_of(int parameters, std::vector<hlo::Module::
 }
 
 // The arguments' buffers after a run, then the results that are not in one of them.
-std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<Tensor>& arguments, bool optimize) {
+std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<Tensor>& arguments,
+                                   bool optimize) {
   auto& client = testing::client();
   const auto executable = client.compile(module, {.optimize = optimize});
   std::vector<std::unique_ptr<runtime::Buffer>> buffers;
@@ -46,7 +48,8 @@ std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<
   std::vector<Tensor> outputs(executable->result_types().size());
   std::vector<runtime::Result> results;
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const bool aliased = std::ranges::any_of(module.aliases, [&](const auto& a) { return a.result == static_cast<int>(k); });
+    const bool aliased = std::ranges::any_of(
+        module.aliases, [&](const auto& a) { return a.result == static_cast<int>(k); });
     results.push_back({.host = aliased ? nullptr : &outputs[k]});
   }
   executable->execute(inputs, results);
@@ -60,7 +63,8 @@ std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<
 
 void expect_rows(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
   ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(testing::difference(got[i], want[i], {}), "") << i;
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(testing::difference(got[i], want[i], {}), "") << i;
 }
 
 Tensor sum(const Tensor& a, const Tensor& b) {
@@ -73,7 +77,8 @@ class Aliasing : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Optimized, Aliasing, ::testing::Bool());
 
 TEST_P(Aliasing, UpdatesInPlace) {
-  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  const auto module = module_of(
+      2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
   expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {sum(row(1), row(2)), row(2)});
 }
 
@@ -83,23 +88,28 @@ TEST_P(Aliasing, KeepsTheOldValueForWhoReadsItLater) {
   });
   Tensor reversed = row(1);
   std::ranges::reverse(reversed.data<float>());
-  expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {sum(row(1), row(2)), row(2), reversed, row(1)});
+  expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()),
+              {sum(row(1), row(2)), row(2), reversed, row(1)});
 }
 
 TEST_P(Aliasing, ReversesItself) {
-  const auto module = module_of(1, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.reverse(v[0], {0})}; });
+  const auto module = module_of(
+      1, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.reverse(v[0], {0})}; });
   Tensor reversed = row(1);
   std::ranges::reverse(reversed.data<float>());
   expect_rows(run_on_buffers(*module, {row(1)}, GetParam()), {reversed});
 }
 
 TEST_P(Aliasing, ExchangesTwoBuffers) {
-  const auto module = module_of(2, {{0, 0}, {1, 1}}, [](hlo::Builder&, auto& v) { return std::vector{v[1], v[0]}; });
+  const auto module = module_of(2, {{0, 0}, {1, 1}}, [](hlo::Builder&, auto& v) {
+    return std::vector{v[1], v[0]};
+  });
   expect_rows(run_on_buffers(*module, {row(1), row(2)}, GetParam()), {row(2), row(1)});
 }
 
 TEST_P(Aliasing, LeavesAHostArgumentAlone) {
-  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  const auto module = module_of(
+      2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
   const std::vector<Tensor> arguments = {row(1), row(2)};
   const auto results = testing::run(*module, arguments, {.optimize = GetParam()});
   EXPECT_EQ(testing::difference(arguments[0], row(1), {}), "");
@@ -107,17 +117,21 @@ TEST_P(Aliasing, LeavesAHostArgumentAlone) {
 }
 
 TEST(CpuClient, RefusesAnArgumentThatTheProgramUpdatesUnderAnother) {
-  const auto module = module_of(2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
+  const auto module = module_of(
+      2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
   const auto executable = testing::client().compile(*module);
   const auto buffer = testing::client().buffer_from_host(row(1));
-  const std::vector<runtime::Argument> arguments = {{.buffer = buffer.get()}, {.buffer = buffer.get()}};
+  const std::vector<runtime::Argument> arguments = {{.buffer = buffer.get()},
+                                                    {.buffer = buffer.get()}};
   const std::vector<runtime::Result> results(1);
-  EXPECT_EQ(error_of([&] { executable->execute(arguments, results); }),
-            "INVALID_ARGUMENT: cpu: argument 1, got the memory of argument 0, which the program updates");
+  EXPECT_EQ(
+      error_of([&] { executable->execute(arguments, results); }),
+      "INVALID_ARGUMENT: cpu: argument 1, got the memory of argument 0, which the program updates");
 }
 
 TEST(CpuClient, ReusesTheMemoryOfAHostResult) {
-  const auto module = module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
+  const auto module =
+      module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
   const auto executable = testing::client().compile(*module);
   const Tensor x = row(1);
   Tensor result(kRow);
@@ -136,10 +150,11 @@ TEST(CpuClient, RunsOneProgramFromManyThreads) {
   const auto module = testing::training_step(shape);
   const auto executable = testing::client().compile(*module);
   RandomStream random(71);
-  const std::vector<Tensor> arguments = {testing::random_tensor(random, {DType::f32, {16, 20}}, 0, 2),
-                                         testing::random_tensor(random, {DType::f32, {16, 10}}, 0, 1),
-                                         testing::random_tensor(random, {DType::f32, {20, 300}}, -1, 1),
-                                         testing::random_tensor(random, {DType::f32, {300, 10}}, -1, 1)};
+  const std::vector<Tensor> arguments = {
+      testing::random_tensor(random, {DType::f32, {16, 20}}, 0, 2),
+      testing::random_tensor(random, {DType::f32, {16, 10}}, 0, 1),
+      testing::random_tensor(random, {DType::f32, {20, 300}}, -1, 1),
+      testing::random_tensor(random, {DType::f32, {300, 10}}, -1, 1)};
   const auto want = testing::run(*module, arguments);
   std::vector<std::string> differences(4);
   std::vector<std::thread> threads;
@@ -161,7 +176,8 @@ TEST(CpuClient, RunsOneProgramFromManyThreads) {
 }
 
 TEST(CpuClient, SaysWhatItCannotDo) {
-  const auto module = module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
+  const auto module =
+      module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
   EXPECT_EQ(error_of([&] { testing::client().compile(*module, {.num_replicas = 2}); }),
             "UNIMPLEMENTED: cpu cannot run replicas, got 2, expected 1");
   hlo::Module complex;
@@ -179,7 +195,8 @@ TEST(CpuClient, RefusesAProgramLargerThanMemory) {
   hlo::Computation& main = module.add_function("main");
   hlo::Builder b(main);
   main.set_results({b.iota({DType::f64, {int64_t{1} << 40}}, 0)});
-  EXPECT_EQ(error_of([&] { testing::client().compile(module); }).substr(0, 18), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(error_of([&] { testing::client().compile(module); }).substr(0, 18),
+            "RESOURCE_EXHAUSTED");
 }
 
 TEST(CpuClient, CountsBytesAndOperations) {

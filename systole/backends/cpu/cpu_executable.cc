@@ -78,7 +78,8 @@ void* CpuExecutable::place_result(Run& run, size_t k, const Result& result) cons
 void CpuExecutable::bind_results(Run& run, std::span<const Argument> arguments,
                                  std::span<const Result> results) const {
   if (results.size() != program_->results.size()) {
-    throw invalid_argument("cpu: number of results, got {}, expected {}", results.size(), program_->results.size());
+    throw invalid_argument("cpu: number of results, got {}, expected {}", results.size(),
+                           program_->results.size());
   }
   for (size_t k = 0; k < results.size(); ++k) {
     const int parameter = aliased_parameter_[k];
@@ -91,7 +92,8 @@ void CpuExecutable::bind_results(Run& run, std::span<const Argument> arguments,
     if (arguments[p].buffer != nullptr) continue;
     // A host tensor is not ours to change: the result's memory starts as a copy of it.
     run.results[k] = place_result(run, k, results[k]);
-    std::memcpy(run.results[k], run.arguments[p], static_cast<size_t>(program_->parameters[p].byte_size()));
+    std::memcpy(run.results[k], run.arguments[p],
+                static_cast<size_t>(program_->parameters[p].byte_size()));
     run.arguments[p] = run.results[k];
   }
 }
@@ -100,8 +102,11 @@ void CpuExecutable::check_aliases(const Run& run) const {
   for (const auto& [parameter, result] : program_->aliases) {
     const auto p = static_cast<size_t>(parameter);
     for (size_t i = 0; i < run.arguments.size(); ++i) {
-      if (i == p || run.arguments[i] != run.arguments[p] || program_->parameters[i].byte_size() == 0) continue;
-      throw invalid_argument("cpu: argument {}, got the memory of argument {}, which the program updates", i, p);
+      if (i == p || run.arguments[i] != run.arguments[p] ||
+          program_->parameters[i].byte_size() == 0)
+        continue;
+      throw invalid_argument(
+          "cpu: argument {}, got the memory of argument {}, which the program updates", i, p);
     }
   }
 }
@@ -112,14 +117,16 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
   bind_arguments(*run, arguments);
   bind_results(*run, arguments, results);
   check_aliases(*run);
-  program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(), &run->context);
+  program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
+                         &run->context);
   if (run->context.error != nullptr) std::rethrow_exception(run->context.error);
   for (size_t k = 0; k < results.size(); ++k) {
     const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
     if (aliased_parameter_[k] < 0 || !wanted || run->results[k] != nullptr) continue;
     // In the argument's buffer, and wanted elsewhere, too.
     const void* from = run->arguments[static_cast<size_t>(aliased_parameter_[k])];
-    std::memcpy(place_result(*run, k, results[k]), from, static_cast<size_t>(program_->results[k].byte_size()));
+    std::memcpy(place_result(*run, k, results[k]), from,
+                static_cast<size_t>(program_->results[k].byte_size()));
   }
   Run* none = nullptr;
   if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release)) run.release();

@@ -19,7 +19,8 @@ class CpuExecutable : public runtime::Executable {
   std::span<const TensorType> result_types() const override { return program_->results; }
   const runtime::ExecutableStats& stats() const override { return program_->stats; }
   std::string optimized_program() const override { return program_->text; }
-  void execute(std::span<const runtime::Argument> arguments, std::span<const runtime::Result> results,
+  void execute(std::span<const runtime::Argument> arguments,
+               std::span<const runtime::Result> results,
                const runtime::ExecuteOptions& options) override;
 
  private:
@@ -34,7 +35,8 @@ class CpuExecutable : public runtime::Executable {
   std::unique_ptr<CompiledProgram> program_;
   ThreadPool* pool_;
   std::vector<const void*> constants_;
-  std::vector<int> aliased_parameter_;  // by result: the parameter whose buffer it is written over, or -1
+  std::vector<int>
+      aliased_parameter_;  // by result: the parameter whose buffer it is written over, or -1
   std::atomic<Run*> idle_ = nullptr;
 };
 

@@ -8,18 +8,21 @@ namespace {
 using hlo::Opcode;
 using hlo::testing::OpUnderTest;
 
-constexpr DType kDTypes[] = {DType::pred, DType::s4, DType::s16, DType::u64, DType::bf16, DType::f32, DType::f64};
+constexpr DType kDTypes[] = {DType::pred, DType::s4,  DType::s16, DType::u64,
+                             DType::bf16, DType::f32, DType::f64};
 
-// The op on random operands of these shapes, for every dtype; those named in `indices` are s32 between -2 and 5.
-void expect_agreement(OpUnderTest op, const std::vector<Shape>& shapes, const std::vector<size_t>& indices = {},
-                      const Shape& declared = {}) {
+// The op on random operands of these shapes, for every dtype; those named in `indices` are s32
+// between -2 and 5.
+void expect_agreement(OpUnderTest op, const std::vector<Shape>& shapes,
+                      const std::vector<size_t>& indices = {}, const Shape& declared = {}) {
   RandomStream random(31, static_cast<uint64_t>(op.opcode));
   for (const DType dtype : kDTypes) {
     op.operands.clear();
     for (size_t i = 0; i < shapes.size(); ++i) {
       const bool is_index = std::ranges::find(indices, i) != indices.end();
-      op.operands.push_back(is_index ? testing::random_tensor(random, {DType::s32, shapes[i]}, -2, 5)
-                                     : testing::random_tensor(random, {dtype, shapes[i]}, -8, 8));
+      op.operands.push_back(is_index
+                                ? testing::random_tensor(random, {DType::s32, shapes[i]}, -2, 5)
+                                : testing::random_tensor(random, {dtype, shapes[i]}, -8, 8));
     }
     if (declared.rank() > 0) op.declared = {{dtype, declared}};
     EXPECT_EQ(testing::check(op), "") << testing::words(op.opcode, dtype);
@@ -27,13 +30,17 @@ void expect_agreement(OpUnderTest op, const std::vector<Shape>& shapes, const st
 }
 
 TEST(DataMovement, Broadcasts) {
-  expect_agreement({.opcode = Opcode::broadcast_in_dim, .attrs = hlo::BroadcastInDimAttrs{{1, 3}}}, {{3, 1}}, {}, {2, 3, 4, 5});
-  expect_agreement({.opcode = Opcode::broadcast_in_dim, .attrs = hlo::BroadcastInDimAttrs{{2, 0}}}, {{3, 4}}, {}, {4, 2, 3});
+  expect_agreement({.opcode = Opcode::broadcast_in_dim, .attrs = hlo::BroadcastInDimAttrs{{1, 3}}},
+                   {{3, 1}}, {}, {2, 3, 4, 5});
+  expect_agreement({.opcode = Opcode::broadcast_in_dim, .attrs = hlo::BroadcastInDimAttrs{{2, 0}}},
+                   {{3, 4}}, {}, {4, 2, 3});
 }
 
 TEST(DataMovement, Transposes) {
-  expect_agreement({.opcode = Opcode::transpose, .attrs = hlo::TransposeAttrs{{2, 0, 1}}}, {{3, 17, 5}});
-  expect_agreement({.opcode = Opcode::transpose, .attrs = hlo::TransposeAttrs{{1, 0}}}, {{130, 67}});
+  expect_agreement({.opcode = Opcode::transpose, .attrs = hlo::TransposeAttrs{{2, 0, 1}}},
+                   {{3, 17, 5}});
+  expect_agreement({.opcode = Opcode::transpose, .attrs = hlo::TransposeAttrs{{1, 0}}},
+                   {{130, 67}});
 }
 
 TEST(DataMovement, Reshapes) {
@@ -41,48 +48,65 @@ TEST(DataMovement, Reshapes) {
 }
 
 TEST(DataMovement, Reverses) {
-  expect_agreement({.opcode = Opcode::reverse, .attrs = hlo::DimensionsAttrs{{0, 2}}}, {{3, 4, 17}});
+  expect_agreement({.opcode = Opcode::reverse, .attrs = hlo::DimensionsAttrs{{0, 2}}},
+                   {{3, 4, 17}});
 }
 
 TEST(DataMovement, Slices) {
-  expect_agreement({.opcode = Opcode::slice, .attrs = hlo::SliceAttrs{{1, 2}, {5, 17}, {2, 3}}}, {{6, 20}});
+  expect_agreement({.opcode = Opcode::slice, .attrs = hlo::SliceAttrs{{1, 2}, {5, 17}, {2, 3}}},
+                   {{6, 20}});
 }
 
 TEST(DataMovement, Pads) {
-  expect_agreement({.opcode = Opcode::pad, .attrs = hlo::PadAttrs{{1, 2}, {3, 0}, {0, 2}}}, {{3, 5}, {}});
-  expect_agreement({.opcode = Opcode::pad, .attrs = hlo::PadAttrs{{-1, -3}, {2, -1}, {2, 1}}}, {{3, 6}, {}});
+  expect_agreement({.opcode = Opcode::pad, .attrs = hlo::PadAttrs{{1, 2}, {3, 0}, {0, 2}}},
+                   {{3, 5}, {}});
+  expect_agreement({.opcode = Opcode::pad, .attrs = hlo::PadAttrs{{-1, -3}, {2, -1}, {2, 1}}},
+                   {{3, 6}, {}});
   expect_agreement({.opcode = Opcode::pad, .attrs = hlo::PadAttrs{{-5}, {7}, {0}}}, {{4}, {}});
 }
 
 TEST(DataMovement, Concatenates) {
-  expect_agreement({.opcode = Opcode::concatenate, .attrs = hlo::ConcatenateAttrs{1}}, {{3, 2}, {3, 0}, {3, 19}});
-  expect_agreement({.opcode = Opcode::concatenate, .attrs = hlo::ConcatenateAttrs{0}}, {{3, 2}, {1, 2}});
+  expect_agreement({.opcode = Opcode::concatenate, .attrs = hlo::ConcatenateAttrs{1}},
+                   {{3, 2}, {3, 0}, {3, 19}});
+  expect_agreement({.opcode = Opcode::concatenate, .attrs = hlo::ConcatenateAttrs{0}},
+                   {{3, 2}, {1, 2}});
 }
 
 TEST(DataMovement, CountsUp) {
   for (const DType dtype : {DType::s4, DType::u8, DType::s64, DType::f16, DType::f32, DType::f64}) {
     for (const int64_t axis : {0, 1, 2}) {
-      EXPECT_EQ(testing::check({.opcode = Opcode::iota, .attrs = hlo::IotaAttrs{axis}, .declared = {{dtype, {3, 4, 17}}}}), "");
+      EXPECT_EQ(testing::check({.opcode = Opcode::iota,
+                                .attrs = hlo::IotaAttrs{axis},
+                                .declared = {{dtype, {3, 4, 17}}}}),
+                "");
     }
   }
 }
 
 // Start indices reach beyond the operand and are moved inside.
 TEST(DataMovement, SlicesDynamically) {
-  expect_agreement({.opcode = Opcode::dynamic_slice, .attrs = hlo::DynamicSliceAttrs{{2, 3}}}, {{4, 6}, {}, {}}, {1, 2});
+  expect_agreement({.opcode = Opcode::dynamic_slice, .attrs = hlo::DynamicSliceAttrs{{2, 3}}},
+                   {{4, 6}, {}, {}}, {1, 2});
   expect_agreement({.opcode = Opcode::dynamic_update_slice}, {{4, 6}, {2, 3}, {}, {}}, {2, 3});
 }
 
 TEST(DataMovement, Gathers) {
   // Rows by number, an embedding.
   expect_agreement({.opcode = Opcode::gather,
-                    .attrs = hlo::GatherAttrs{.offset_dims = {2}, .collapsed_slice_dims = {0}, .start_index_map = {0},
-                                              .index_vector_dim = 2, .slice_sizes = {1, 17}}},
+                    .attrs = hlo::GatherAttrs{.offset_dims = {2},
+                                              .collapsed_slice_dims = {0},
+                                              .start_index_map = {0},
+                                              .index_vector_dim = 2,
+                                              .slice_sizes = {1, 17}}},
                    {{4, 17}, {2, 3, 1}}, {1});
   // Windows at two-dimensional places, with a batch.
   expect_agreement({.opcode = Opcode::gather,
-                    .attrs = hlo::GatherAttrs{.offset_dims = {1, 3}, .operand_batching_dims = {0}, .start_indices_batching_dims = {1},
-                                              .start_index_map = {2, 1}, .index_vector_dim = 2, .slice_sizes = {1, 2, 3}}},
+                    .attrs = hlo::GatherAttrs{.offset_dims = {1, 3},
+                                              .operand_batching_dims = {0},
+                                              .start_indices_batching_dims = {1},
+                                              .start_index_map = {2, 1},
+                                              .index_vector_dim = 2,
+                                              .slice_sizes = {1, 2, 3}}},
                    {{3, 4, 5}, {6, 3, 2}}, {1});
 }
 
@@ -91,21 +115,36 @@ hlo::Opcode combiner_for(DType dtype) { return dtype == DType::pred ? Opcode::or
 TEST(DataMovement, Scatters) {
   RandomStream random(32);
   for (const DType dtype : kDTypes) {
-    const auto tensor = [&](const Shape& shape) { return testing::random_tensor(random, {dtype, shape}, -4, 4); };
-    const auto add = [&](hlo::Instruction& x) { hlo::fill_reducer(x.add_region(), combiner_for(dtype), dtype); };
+    const auto tensor = [&](const Shape& shape) {
+      return testing::random_tensor(random, {dtype, shape}, -4, 4);
+    };
+    const auto add = [&](hlo::Instruction& x) {
+      hlo::fill_reducer(x.add_region(), combiner_for(dtype), dtype);
+    };
     const Tensor rows = testing::random_tensor(random, {DType::s32, {9, 1}}, -1, 5);
     EXPECT_EQ(testing::check({.opcode = Opcode::scatter,
                               .operands = {tensor({4, 17}), rows, tensor({9, 17})},
-                              .attrs = hlo::ScatterAttrs{.update_window_dims = {1}, .inserted_window_dims = {0},
-                                                         .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1},
-                              .fill_regions = add}, {.ulps = 4}), "") << testing::words(dtype);
+                              .attrs = hlo::ScatterAttrs{.update_window_dims = {1},
+                                                         .inserted_window_dims = {0},
+                                                         .scatter_dims_to_operand_dims = {0},
+                                                         .index_vector_dim = 1},
+                              .fill_regions = add},
+                             {.ulps = 4}),
+              "")
+        << testing::words(dtype);
     const Tensor places = testing::random_tensor(random, {DType::s64, {3, 6, 2}}, -1, 4);
     EXPECT_EQ(testing::check({.opcode = Opcode::scatter,
                               .operands = {tensor({3, 4, 5}), places, tensor({3, 6, 2})},
-                              .attrs = hlo::ScatterAttrs{.update_window_dims = {2}, .inserted_window_dims = {2}, .input_batching_dims = {0},
+                              .attrs = hlo::ScatterAttrs{.update_window_dims = {2},
+                                                         .inserted_window_dims = {2},
+                                                         .input_batching_dims = {0},
                                                          .scatter_indices_batching_dims = {0},
-                                                         .scatter_dims_to_operand_dims = {2, 1}, .index_vector_dim = 2},
-                              .fill_regions = add}, {.ulps = 4}), "") << testing::words(dtype);
+                                                         .scatter_dims_to_operand_dims = {2, 1},
+                                                         .index_vector_dim = 2},
+                              .fill_regions = add},
+                             {.ulps = 4}),
+              "")
+        << testing::words(dtype);
   }
 }
 
@@ -113,8 +152,9 @@ TEST(DataMovement, Sorts) {
   RandomStream random(33);
   for (const DType dtype : {DType::s8, DType::u32, DType::bf16, DType::f32}) {
     const Shape shape{3, 41, 2};
-    const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, shape}, -9, 9),
-                                          testing::random_tensor(random, {DType::s32, shape}, 0, 100)};
+    const std::vector<Tensor> operands = {
+        testing::random_tensor(random, {dtype, shape}, -9, 9),
+        testing::random_tensor(random, {DType::s32, shape}, 0, 100)};
     const auto descending = [&](hlo::Instruction& x) {
       hlo::Computation& region = x.add_region();
       const hlo::Value a = region.add_parameter({dtype, {}});
@@ -123,18 +163,25 @@ TEST(DataMovement, Sorts) {
       region.add_parameter({DType::s32, {}});
       region.set_results({hlo::Builder(region).compare(a, b, hlo::ComparisonDirection::gt)});
     };
-    EXPECT_EQ(testing::check({.opcode = Opcode::sort, .operands = operands, .attrs = hlo::SortAttrs{1, true}, .fill_regions = descending}), "");
+    EXPECT_EQ(testing::check({.opcode = Opcode::sort,
+                              .operands = operands,
+                              .attrs = hlo::SortAttrs{1, true},
+                              .fill_regions = descending}),
+              "");
   }
 }
 
 TEST(DataMovement, GeneratesRandomBits) {
-  for (const hlo::RngAlgorithm algorithm : {hlo::RngAlgorithm::default_, hlo::RngAlgorithm::three_fry, hlo::RngAlgorithm::philox}) {
-    for (const DType dtype : {DType::u4, DType::s4, DType::u8, DType::u32, DType::u64, DType::f32}) {
+  for (const hlo::RngAlgorithm algorithm :
+       {hlo::RngAlgorithm::default_, hlo::RngAlgorithm::three_fry, hlo::RngAlgorithm::philox}) {
+    for (const DType dtype :
+         {DType::u4, DType::s4, DType::u8, DType::u32, DType::u64, DType::f32}) {
       for (const Shape& shape : {Shape{}, Shape{5}, Shape{3, 4}, Shape{3, 5, 7}}) {
         const Tensor state = Tensor::of<uint64_t>({2}, {0x123456789abcdefULL, ~uint64_t{0} - 3});
         // Bits of floats may be NaNs: they are compared as integers.
         const bool as_bits = dtype == DType::f32;
-        const OpUnderTest op{.opcode = Opcode::rng_bit_generator, .operands = {state},
+        const OpUnderTest op{.opcode = Opcode::rng_bit_generator,
+                             .operands = {state},
                              .attrs = hlo::RngBitGeneratorAttrs{algorithm},
                              .declared = {state.type(), {as_bits ? DType::s32 : dtype, shape}}};
         EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);

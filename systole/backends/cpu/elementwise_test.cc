@@ -68,7 +68,8 @@ std::vector<DType> dtypes_of(const OpRow& row) {
     if (row.floats) result.push_back(dtype);
   }
   for (const DType dtype : kIntegers) {
-    if (dtype_info(dtype).is_signed ? row.signed_integers : row.unsigned_integers) result.push_back(dtype);
+    if (dtype_info(dtype).is_signed ? row.signed_integers : row.unsigned_integers)
+      result.push_back(dtype);
   }
   if (row.pred) result.push_back(DType::pred);
   return result;
@@ -86,7 +87,8 @@ TEST_P(Elementwise, AgreesWithTheReference) {
     for (int i = 0; i < row.operands; ++i) {
       operands.push_back(testing::random_tensor(random, type, row.low, row.high, true));
     }
-    EXPECT_EQ(testing::check({.opcode = row.opcode, .operands = operands}, {.ulps = row.ulps}), "") << testing::words(dtype);
+    EXPECT_EQ(testing::check({.opcode = row.opcode, .operands = operands}, {.ulps = row.ulps}), "")
+        << testing::words(dtype);
   }
 }
 
@@ -110,7 +112,10 @@ TEST(ElementwiseMore, ConvertsBetweenAllDtypes) {
       if (from != to) results.push_back(b.convert(x, to));
     }
     main.set_results(results);
-    EXPECT_EQ(testing::check(module, std::vector{testing::random_tensor(random, {from, {67}}, -300, 300, true)}), "") << testing::words(from);
+    EXPECT_EQ(testing::check(module, std::vector{testing::random_tensor(random, {from, {67}}, -300,
+                                                                        300, true)}),
+              "")
+        << testing::words(from);
   }
 }
 
@@ -118,14 +123,18 @@ TEST(ElementwiseMore, Compares) {
   using hlo::ComparisonDirection;
   using hlo::ComparisonType;
   RandomStream random(19);
-  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::s4, DType::s32, DType::u8, DType::u64, DType::pred}) {
-    const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, {67}}, -3, 3, true),
-                                          testing::random_tensor(random, {dtype, {67}}, -3, 3, true)};
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::s4, DType::s32,
+                            DType::u8, DType::u64, DType::pred}) {
+    const std::vector<Tensor> operands = {
+        testing::random_tensor(random, {dtype, {67}}, -3, 3, true),
+        testing::random_tensor(random, {dtype, {67}}, -3, 3, true)};
     for (int d = 0; d < 6; ++d) {
       for (const ComparisonType type : {ComparisonType::notype, ComparisonType::totalorder}) {
         if (type == ComparisonType::totalorder && !is_floating(dtype)) continue;
         const hlo::CompareAttrs attrs{static_cast<ComparisonDirection>(d), type};
-        EXPECT_EQ(testing::check({.opcode = Opcode::compare, .operands = operands, .attrs = attrs}), "") << testing::words(dtype, d);
+        EXPECT_EQ(testing::check({.opcode = Opcode::compare, .operands = operands, .attrs = attrs}),
+                  "")
+            << testing::words(dtype, d);
       }
     }
   }
@@ -135,10 +144,18 @@ TEST(ElementwiseMore, SelectsAndClamps) {
   RandomStream random(20);
   for (const DType dtype : {DType::bf16, DType::f32, DType::s32, DType::u8}) {
     const TensorType type{dtype, {5, 13}};
-    const auto tensor = [&](const TensorType& t) { return testing::random_tensor(random, t, -5, 5, true); };
+    const auto tensor = [&](const TensorType& t) {
+      return testing::random_tensor(random, t, -5, 5, true);
+    };
     for (const Shape& shape : {type.shape, Shape()}) {
-      EXPECT_EQ(testing::check({.opcode = Opcode::select, .operands = {tensor({DType::pred, shape}), tensor(type), tensor(type)}}), "");
-      EXPECT_EQ(testing::check({.opcode = Opcode::clamp, .operands = {tensor({dtype, shape}), tensor(type), tensor({dtype, shape})}}), "");
+      EXPECT_EQ(
+          testing::check({.opcode = Opcode::select,
+                          .operands = {tensor({DType::pred, shape}), tensor(type), tensor(type)}}),
+          "");
+      EXPECT_EQ(testing::check(
+                    {.opcode = Opcode::clamp,
+                     .operands = {tensor({dtype, shape}), tensor(type), tensor({dtype, shape})}}),
+                "");
     }
   }
 }
@@ -146,9 +163,12 @@ TEST(ElementwiseMore, SelectsAndClamps) {
 TEST(ElementwiseMore, ReducesPrecision) {
   RandomStream random(21);
   for (const DType dtype : kFloats) {
-    for (const hlo::ReducePrecisionAttrs attrs : {hlo::ReducePrecisionAttrs{5, 10}, {8, 7}, {4, 3}, {3, 0}, {11, 52}}) {
+    for (const hlo::ReducePrecisionAttrs attrs :
+         {hlo::ReducePrecisionAttrs{5, 10}, {8, 7}, {4, 3}, {3, 0}, {11, 52}}) {
       const Tensor x = testing::random_tensor(random, {dtype, {67}}, -600, 600, true);
-      EXPECT_EQ(testing::check({.opcode = Opcode::reduce_precision, .operands = {x}, .attrs = attrs}), "") << testing::words(dtype);
+      EXPECT_EQ(
+          testing::check({.opcode = Opcode::reduce_precision, .operands = {x}, .attrs = attrs}), "")
+          << testing::words(dtype);
     }
   }
 }
@@ -158,13 +178,16 @@ TEST(ElementwiseMore, ReinterpretsBits) {
   struct Row {
     TensorType from, to;
   };
-  const Row rows[] = {{{DType::f32, {5}}, {DType::u32, {5}}},   {{DType::bf16, {5}}, {DType::s16, {5}}},
-                      {{DType::f16, {5}}, {DType::u16, {5}}},   {{DType::f64, {3}}, {DType::s64, {3}}},
-                      {{DType::f32, {5}}, {DType::u8, {5, 4}}}, {{DType::u8, {5, 4}}, {DType::f32, {5}}},
-                      {{DType::u8, {5}}, {DType::u4, {5, 2}}},  {{DType::s4, {5, 2}}, {DType::s8, {5}}}};
+  const Row rows[] = {
+      {{DType::f32, {5}}, {DType::u32, {5}}},   {{DType::bf16, {5}}, {DType::s16, {5}}},
+      {{DType::f16, {5}}, {DType::u16, {5}}},   {{DType::f64, {3}}, {DType::s64, {3}}},
+      {{DType::f32, {5}}, {DType::u8, {5, 4}}}, {{DType::u8, {5, 4}}, {DType::f32, {5}}},
+      {{DType::u8, {5}}, {DType::u4, {5, 2}}},  {{DType::s4, {5, 2}}, {DType::s8, {5}}}};
   for (const Row& row : rows) {
     const Tensor x = testing::random_tensor(random, row.from, -100, 100);
-    EXPECT_EQ(testing::check({.opcode = Opcode::bitcast_convert, .operands = {x}, .declared = {row.to}}), "");
+    EXPECT_EQ(
+        testing::check({.opcode = Opcode::bitcast_convert, .operands = {x}, .declared = {row.to}}),
+        "");
   }
 }
 

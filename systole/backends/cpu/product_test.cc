@@ -8,7 +8,10 @@ namespace {
 using hlo::Opcode;
 
 testing::Tolerance for_sums(DType dtype) {
-  return {.ulps = is_floating(dtype) ? 2.0 : 0, .of_largest = dtype == DType::f32 ? 2e-6 : dtype == DType::f64 ? 1e-14 : 0};
+  return {.ulps = is_floating(dtype) ? 2.0 : 0,
+          .of_largest = dtype == DType::f32   ? 2e-6
+                        : dtype == DType::f64 ? 1e-14
+                                              : 0};
 }
 
 struct DotCase {
@@ -43,11 +46,15 @@ const std::vector<DotCase>& dot_cases() {
 
 TEST(Product, OfMatrices) {
   RandomStream random(51);
-  for (const DType dtype : {DType::s8, DType::s32, DType::u16, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+  for (const DType dtype :
+       {DType::s8, DType::s32, DType::u16, DType::f16, DType::bf16, DType::f32, DType::f64}) {
     for (const DotCase& c : dot_cases()) {
       const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, c.lhs}, -3, 3),
                                             testing::random_tensor(random, {dtype, c.rhs}, -3, 3)};
-      EXPECT_EQ(testing::check({.opcode = Opcode::dot_general, .operands = operands, .attrs = c.attrs}, for_sums(dtype)), "")
+      EXPECT_EQ(
+          testing::check({.opcode = Opcode::dot_general, .operands = operands, .attrs = c.attrs},
+                         for_sums(dtype)),
+          "")
           << testing::words(dtype, c.lhs, c.rhs);
     }
   }
@@ -55,11 +62,17 @@ TEST(Product, OfMatrices) {
 
 TEST(Product, OfNarrowElementsIntoWide) {
   RandomStream random(52);
-  for (const auto& [from, to] : {std::pair{DType::bf16, DType::f32}, {DType::s8, DType::s32}, {DType::f16, DType::f32}}) {
+  for (const auto& [from, to] :
+       {std::pair{DType::bf16, DType::f32}, {DType::s8, DType::s32}, {DType::f16, DType::f32}}) {
     const std::vector<Tensor> operands = {testing::random_tensor(random, {from, {40, 50}}, -3, 3),
                                           testing::random_tensor(random, {from, {50, 60}}, -3, 3)};
-    EXPECT_EQ(testing::check({.opcode = Opcode::dot_general, .operands = operands, .attrs = hlo::DotAttrs{{}, {}, {1}, {0}},
-                              .declared = {{to, {40, 60}}}}, for_sums(to)), "") << testing::words(from);
+    EXPECT_EQ(testing::check({.opcode = Opcode::dot_general,
+                              .operands = operands,
+                              .attrs = hlo::DotAttrs{{}, {}, {1}, {0}},
+                              .declared = {{to, {40, 60}}}},
+                             for_sums(to)),
+              "")
+        << testing::words(from);
   }
 }
 
@@ -83,12 +96,16 @@ hlo::ConvolutionAttrs nhwc() {
   return a;
 }
 
-void expect_convolution(const Shape& input, const Shape& kernel, const hlo::ConvolutionAttrs& attrs) {
+void expect_convolution(const Shape& input, const Shape& kernel,
+                        const hlo::ConvolutionAttrs& attrs) {
   RandomStream random(53);
   for (const DType dtype : {DType::f32, DType::bf16, DType::s32, DType::f64}) {
     const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, input}, -2, 2),
                                           testing::random_tensor(random, {dtype, kernel}, -2, 2)};
-    EXPECT_EQ(testing::check({.opcode = Opcode::convolution, .operands = operands, .attrs = attrs}, for_sums(dtype)), "") << testing::words(dtype);
+    EXPECT_EQ(testing::check({.opcode = Opcode::convolution, .operands = operands, .attrs = attrs},
+                             for_sums(dtype)),
+              "")
+        << testing::words(dtype);
   }
 }
 
@@ -158,7 +175,8 @@ TEST(Product, OfOneAndThreeDimensions) {
   a.output_feature_dimension = 1;
   a.output_spatial_dimensions = {2};
   expect_convolution({2, 3, 20}, {5, 3, 4}, a);
-  a.input_spatial_dimensions = a.kernel_spatial_dimensions = a.output_spatial_dimensions = {2, 3, 4};
+  a.input_spatial_dimensions = a.kernel_spatial_dimensions =
+      a.output_spatial_dimensions = {2, 3, 4};
   expect_convolution({2, 3, 5, 6, 4}, {5, 3, 2, 3, 2}, a);
 }
 

@@ -10,7 +10,8 @@ namespace {
 using hlo::Opcode;
 using hlo::Value;
 
-// Every float stays between -1 and 1, and no decision depends on one, so that rounding differences stay small.
+// Every float stays between -1 and 1, and no decision depends on one, so that rounding differences
+// stay small.
 class ProgramWriter {
  public:
   ProgramWriter(uint64_t seed, hlo::Computation& main) : random_(seed, 91), b_(main) {
@@ -28,11 +29,14 @@ class ProgramWriter {
   }
 
  private:
-  int64_t below(int64_t n) { return static_cast<int64_t>(random_.next_below(static_cast<uint64_t>(n))); }
+  int64_t below(int64_t n) {
+    return static_cast<int64_t>(random_.next_below(static_cast<uint64_t>(n)));
+  }
   // Recent values more often, so that long chains arise.
   Value pick() {
     const auto n = static_cast<int64_t>(floats_.size());
-    return floats_[static_cast<size_t>(below(2) == 0 ? n - 1 - below(std::min<int64_t>(n, 4)) : below(n))];
+    return floats_[static_cast<size_t>(below(2) == 0 ? n - 1 - below(std::min<int64_t>(n, 4))
+                                                     : below(n))];
   }
   Value half(Value x) { return b_.multiply(x, b_.splat_like(x, 0.5)); }
   // Another value, brought to the shape of `x` in some way.
@@ -43,28 +47,44 @@ class ProgramWriter {
       if (y.shape().num_elements() == x.shape().num_elements()) return b_.reshape(y, x.shape());
       if (y.shape().rank() == 0) return b_.broadcast(y, x.shape());
     }
-    return b_.unary(Opcode::sine, b_.convert(x.shape().rank() == 0 ? b_.scalar(DType::s32, 3)
-                                                                    : b_.iota({DType::s32, x.shape()}, below(x.shape().rank())),
-                                             DType::f32));
+    return b_.unary(Opcode::sine,
+                    b_.convert(x.shape().rank() == 0
+                                   ? b_.scalar(DType::s32, 3)
+                                   : b_.iota({DType::s32, x.shape()}, below(x.shape().rank())),
+                               DType::f32));
   }
 
   Value step() {
     const Value x = pick();
     switch (below(14)) {
-      case 0: return b_.unary(Opcode::tanh, x);
-      case 1: return b_.unary(below(2) == 0 ? Opcode::logistic : Opcode::sine, x);
-      case 2: return b_.unary(below(2) == 0 ? Opcode::negate : Opcode::abs, x);
-      case 3: return half(b_.add(x, like(x)));
-      case 4: return b_.multiply(x, like(x));
-      case 5: return b_.binary(below(2) == 0 ? Opcode::maximum : Opcode::minimum, x, like(x));
-      case 6: return reduce(x);
-      case 7: return spread(x);
-      case 8: return transpose(x);
-      case 9: return cut(x);
-      case 10: return extend(x);
-      case 11: return choose(x);
-      case 12: return product(x);
-      default: return update(x);
+      case 0:
+        return b_.unary(Opcode::tanh, x);
+      case 1:
+        return b_.unary(below(2) == 0 ? Opcode::logistic : Opcode::sine, x);
+      case 2:
+        return b_.unary(below(2) == 0 ? Opcode::negate : Opcode::abs, x);
+      case 3:
+        return half(b_.add(x, like(x)));
+      case 4:
+        return b_.multiply(x, like(x));
+      case 5:
+        return b_.binary(below(2) == 0 ? Opcode::maximum : Opcode::minimum, x, like(x));
+      case 6:
+        return reduce(x);
+      case 7:
+        return spread(x);
+      case 8:
+        return transpose(x);
+      case 9:
+        return cut(x);
+      case 10:
+        return extend(x);
+      case 11:
+        return choose(x);
+      case 12:
+        return product(x);
+      default:
+        return update(x);
     }
   }
 
@@ -73,7 +93,8 @@ class ProgramWriter {
     const int64_t axis = below(x.shape().rank());
     if (below(2) == 0) return b_.reduce(x, Opcode::maximum, {axis});
     const Value sum = b_.reduce(x, Opcode::add, {axis});
-    return b_.multiply(sum, b_.splat_like(sum, 1.0 / static_cast<double>(x.shape()[static_cast<int>(axis)])));
+    return b_.multiply(
+        sum, b_.splat_like(sum, 1.0 / static_cast<double>(x.shape()[static_cast<int>(axis)])));
   }
   Value spread(Value x) {
     if (x.shape().rank() > 2 || x.shape().num_elements() > 100) return b_.negate(x);
@@ -88,8 +109,10 @@ class ProgramWriter {
   }
   Value transpose(Value x) {
     Dims permutation;
-    for (int64_t d = 0; d < x.shape().rank(); ++d) permutation.insert(permutation.begin() + below(d + 1), d);
-    return below(3) == 0 && x.shape().rank() > 0 ? b_.reverse(x, {below(x.shape().rank())}) : b_.transpose(x, permutation);
+    for (int64_t d = 0; d < x.shape().rank(); ++d)
+      permutation.insert(permutation.begin() + below(d + 1), d);
+    return below(3) == 0 && x.shape().rank() > 0 ? b_.reverse(x, {below(x.shape().rank())})
+                                                 : b_.transpose(x, permutation);
   }
   Value cut(Value x) {
     if (x.shape().rank() == 0) return b_.unary(Opcode::abs, x);
@@ -155,7 +178,8 @@ TEST(RandomProgram, AgreesWithTheReference) {
     for (int i = 0; i < main.num_parameters(); ++i) {
       arguments.push_back(testing::random_tensor(random, main.parameter(i).type(), -1, 1));
     }
-    const std::string difference = testing::check(module, arguments, {.ulps = 16, .of_largest = 4e-6});
+    const std::string difference =
+        testing::check(module, arguments, {.ulps = 16, .of_largest = 4e-6});
     EXPECT_EQ(difference, "") << "seed " << seed << "\n" << hlo::print(module);
   }
 }

@@ -7,7 +7,8 @@ namespace {
 
 using hlo::Opcode;
 
-constexpr DType kDTypes[] = {DType::s8, DType::u32, DType::s64, DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr DType kDTypes[] = {DType::s8,   DType::u32, DType::s64, DType::f16,
+                             DType::bf16, DType::f32, DType::f64};
 
 TEST(Reduction, AlongAnyAxes) {
   RandomStream random(41);
@@ -21,10 +22,17 @@ TEST(Reduction, AlongAnyAxes) {
     for (const auto& [shape, all_axes] : cases) {
       for (const Dims& axes : all_axes) {
         for (const Opcode reducer : {Opcode::add, Opcode::maximum}) {
-          const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, shape}, -2, 2), Tensor::full(dtype, {}, 1)};
-          const hlo::testing::OpUnderTest op{.opcode = Opcode::reduce, .operands = operands, .attrs = hlo::DimensionsAttrs{axes},
-                                             .fill_regions = [&](hlo::Instruction& x) { hlo::fill_reducer(x.add_region(), reducer, dtype); }};
-          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = dtype == DType::f32 ? 1e-6 : 0}), "") << testing::words(dtype, shape, reducer);
+          const std::vector<Tensor> operands = {
+              testing::random_tensor(random, {dtype, shape}, -2, 2), Tensor::full(dtype, {}, 1)};
+          const hlo::testing::OpUnderTest op{.opcode = Opcode::reduce,
+                                             .operands = operands,
+                                             .attrs = hlo::DimensionsAttrs{axes},
+                                             .fill_regions = [&](hlo::Instruction& x) {
+                                               hlo::fill_reducer(x.add_region(), reducer, dtype);
+                                             }};
+          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = dtype == DType::f32 ? 1e-6 : 0}),
+                    "")
+              << testing::words(dtype, shape, reducer);
         }
       }
     }
@@ -34,9 +42,17 @@ TEST(Reduction, AlongAnyAxes) {
 TEST(Reduction, OfPredicates) {
   RandomStream random(42);
   for (const Opcode reducer : {Opcode::and_, Opcode::or_}) {
-    const std::vector<Tensor> operands = {testing::random_tensor(random, {DType::pred, {7, 33}}, 0, 2), Tensor(reducer == Opcode::and_)};
-    EXPECT_EQ(testing::check({.opcode = Opcode::reduce, .operands = operands, .attrs = hlo::DimensionsAttrs{{1}},
-                              .fill_regions = [&](hlo::Instruction& x) { hlo::fill_reducer(x.add_region(), reducer, DType::pred); }}), "");
+    const std::vector<Tensor> operands = {
+        testing::random_tensor(random, {DType::pred, {7, 33}}, 0, 2),
+        Tensor(reducer == Opcode::and_)};
+    EXPECT_EQ(testing::check({.opcode = Opcode::reduce,
+                              .operands = operands,
+                              .attrs = hlo::DimensionsAttrs{{1}},
+                              .fill_regions =
+                                  [&](hlo::Instruction& x) {
+                                    hlo::fill_reducer(x.add_region(), reducer, DType::pred);
+                                  }}),
+              "");
   }
 }
 
@@ -52,7 +68,8 @@ TEST(Reduction, OfSeveralOperandsByAProgram) {
     const hlo::Value i = b.iota({DType::s32, shape}, axis);
     const hlo::Value lowest = b.scalar(DType::f32, -std::numeric_limits<double>::infinity());
     hlo::Instruction* arg_max = b.op_with_regions(
-        Opcode::reduce, {x, i, lowest, b.scalar(DType::s32, 0)}, hlo::DimensionsAttrs{{axis}}, [](hlo::Instruction& r) {
+        Opcode::reduce, {x, i, lowest, b.scalar(DType::s32, 0)}, hlo::DimensionsAttrs{{axis}},
+        [](hlo::Instruction& r) {
           hlo::Computation& region = r.add_region();
           const hlo::Value best = region.add_parameter({DType::f32, {}});
           const hlo::Value best_at = region.add_parameter({DType::s32, {}});
@@ -60,17 +77,22 @@ TEST(Reduction, OfSeveralOperandsByAProgram) {
           const hlo::Value next_at = region.add_parameter({DType::s32, {}});
           hlo::Builder inner(region);
           const hlo::Value keep = inner.compare(best, next, hlo::ComparisonDirection::ge);
-          region.set_results({inner.select(keep, best, next), inner.select(keep, best_at, next_at)});
+          region.set_results(
+              {inner.select(keep, best, next), inner.select(keep, best_at, next_at)});
         });
     main.set_results({arg_max->result(0), arg_max->result(1)});
-    EXPECT_EQ(testing::check(module, std::vector{testing::random_tensor(random, {DType::f32, shape}, -9, 9)}), "");
+    EXPECT_EQ(testing::check(
+                  module, std::vector{testing::random_tensor(random, {DType::f32, shape}, -9, 9)}),
+              "");
   }
 }
 
-hlo::WindowAttrs window(Dims sizes, Dims strides, std::vector<std::pair<int64_t, int64_t>> padding, Dims base = {}, Dims dilation = {}) {
+hlo::WindowAttrs window(Dims sizes, Dims strides, std::vector<std::pair<int64_t, int64_t>> padding,
+                        Dims base = {}, Dims dilation = {}) {
   if (base.empty()) base.assign(sizes.size(), 1);
   if (dilation.empty()) dilation.assign(sizes.size(), 1);
-  return {std::move(sizes), std::move(strides), std::move(base), std::move(dilation), std::move(padding)};
+  return {std::move(sizes), std::move(strides), std::move(base), std::move(dilation),
+          std::move(padding)};
 }
 
 TEST(Reduction, OfWindows) {
@@ -78,15 +100,25 @@ TEST(Reduction, OfWindows) {
   const hlo::WindowAttrs windows[] = {
       window({1, 2, 2, 1}, {1, 2, 2, 1}, {{0, 0}, {0, 0}, {0, 0}, {0, 0}}),
       window({1, 3, 3, 1}, {1, 2, 1, 1}, {{0, 0}, {1, 1}, {0, 2}, {0, 0}}),
-      window({2, 3, 2, 5}, {1, 1, 2, 2}, {{1, 0}, {-1, 3}, {0, 0}, {2, 1}}, {1, 2, 1, 3}, {1, 1, 2, 1}),
+      window({2, 3, 2, 5}, {1, 1, 2, 2}, {{1, 0}, {-1, 3}, {0, 0}, {2, 1}}, {1, 2, 1, 3},
+             {1, 1, 2, 1}),
   };
   for (const DType dtype : {DType::s32, DType::bf16, DType::f32}) {
     for (const auto& attrs : windows) {
       for (const Opcode reducer : {Opcode::add, Opcode::maximum}) {
-        const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, {2, 6, 7, 19}}, -2, 2), Tensor::full(dtype, {}, -1)};
-        EXPECT_EQ(testing::check({.opcode = Opcode::reduce_window, .operands = operands, .attrs = attrs,
-                                  .fill_regions = [&](hlo::Instruction& x) { hlo::fill_reducer(x.add_region(), reducer, dtype); }},
-                                 {.ulps = 2, .of_largest = dtype == DType::f32 ? 1e-6 : 0}), "") << testing::words(dtype, reducer);
+        const std::vector<Tensor> operands = {
+            testing::random_tensor(random, {dtype, {2, 6, 7, 19}}, -2, 2),
+            Tensor::full(dtype, {}, -1)};
+        EXPECT_EQ(testing::check({.opcode = Opcode::reduce_window,
+                                  .operands = operands,
+                                  .attrs = attrs,
+                                  .fill_regions =
+                                      [&](hlo::Instruction& x) {
+                                        hlo::fill_reducer(x.add_region(), reducer, dtype);
+                                      }},
+                                 {.ulps = 2, .of_largest = dtype == DType::f32 ? 1e-6 : 0}),
+                  "")
+            << testing::words(dtype, reducer);
       }
     }
   }
@@ -104,8 +136,9 @@ TEST(Reduction, SelectsAndScatters) {
       hlo::WindowAttrs attrs = windows[i];
       attrs.base_dilations.clear();
       attrs.window_dilations.clear();
-      const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, {2, 6, 8, 19}}, -9, 9),
-                                            testing::random_tensor(random, {dtype, sources[i]}, -3, 3), Tensor::full(dtype, {}, 0)};
+      const std::vector<Tensor> operands = {
+          testing::random_tensor(random, {dtype, {2, 6, 8, 19}}, -9, 9),
+          testing::random_tensor(random, {dtype, sources[i]}, -3, 3), Tensor::full(dtype, {}, 0)};
       const auto fill = [&](hlo::Instruction& x) {
         hlo::Computation& select = x.add_region();
         const hlo::Value a = select.add_parameter({dtype, {}});
@@ -113,8 +146,13 @@ TEST(Reduction, SelectsAndScatters) {
         select.set_results({hlo::Builder(select).compare(a, b, hlo::ComparisonDirection::ge)});
         hlo::fill_reducer(x.add_region(), Opcode::add, dtype);
       };
-      EXPECT_EQ(testing::check({.opcode = Opcode::select_and_scatter, .operands = operands, .attrs = attrs, .fill_regions = fill},
-                               {.ulps = 2}), "") << testing::words(dtype, i);
+      EXPECT_EQ(testing::check({.opcode = Opcode::select_and_scatter,
+                                .operands = operands,
+                                .attrs = attrs,
+                                .fill_regions = fill},
+                               {.ulps = 2}),
+                "")
+          << testing::words(dtype, i);
     }
   }
 }

@@ -1,4 +1,5 @@
-// The backend "reference": every program by hlo::Evaluator, op by op. Slow, readable, what the others are tested against.
+// The backend "reference": every program by hlo::Evaluator, op by op. Slow, readable, what the
+// others are tested against.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,8 @@ class HostBuffer : public runtime::Buffer {
 HostBuffer& host_buffer(runtime::Buffer& buffer) {
   auto* result = dynamic_cast<HostBuffer*>(&buffer);
   if (result == nullptr) {
-    throw invalid_argument("reference: argument, got another backend's buffer, expected one of its own");
+    throw invalid_argument(
+        "reference: argument, got another backend's buffer, expected one of its own");
   }
   return *result;
 }
@@ -109,7 +110,8 @@ class ReferenceClient : public runtime::Client {
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const CompileOptions& options) override {
     if (options.num_replicas != 1) {
-      throw unimplemented("reference cannot run replicas, got {}, expected 1", options.num_replicas);
+      throw unimplemented("reference cannot run replicas, got {}, expected 1",
+                          options.num_replicas);
     }
     if (options.bf16_products) {
       throw unimplemented("reference cannot round products to bf16: it keeps the program's types");

@@ -66,7 +66,9 @@ class CaptureCollector {
 
 bool is_pure(const Instruction& instruction) { return is_pure(instruction, 0); }
 
-bool is_dead(const Instruction& instruction) { return instruction.unused() && is_pure(instruction); }
+bool is_dead(const Instruction& instruction) {
+  return instruction.unused() && is_pure(instruction);
+}
 
 std::vector<Value> captures(const Instruction& instruction) {
   if (instruction.num_regions() == 0) return {};
@@ -80,9 +82,9 @@ Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computat
     const auto found = map.find(operand);
     operands.push_back(found == map.end() ? operand : found->second);
   }
-  Instruction* copy = into.insert(source.opcode(), std::move(operands),
-                                  {source.results().begin(), source.results().end()},
-                                  source.attrs(), before);
+  Instruction* copy =
+      into.insert(source.opcode(), std::move(operands),
+                  {source.results().begin(), source.results().end()}, source.attrs(), before);
   copy->set_metadata(source.metadata());
   for (const auto& region : source.regions()) copy->add_region().clone_from(*region, map);
   for (int i = 0; i < source.num_results(); ++i) {

@@ -71,7 +71,9 @@ TEST(ConstantFolding, KeepsSplatsAndIota) {
             "unchanged");
   EXPECT_EQ(folded([](Builder& b) { return b.iota({DType::s32, {4}}, 0); }), "unchanged");
   // The simplifier computes this on one element.
-  EXPECT_EQ(folded([](Builder& b) { return b.negate(b.splat({DType::f32, {4}}, 1)); }),
+  EXPECT_EQ(folded([](Builder& b) {
+              return b.negate(b.splat({DType::f32, {4}}, 1));
+            }),
             "unchanged");
 }
 

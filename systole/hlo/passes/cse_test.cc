@@ -89,8 +89,8 @@ TEST_F(CseTest, BranchesServeNothingElse) {
 
 TEST_F(CseTest, ReducersStayFunctionsOfTheirParameters) {
   const Value outer = b_.scalar(DType::f32, 2);
-  Instruction* reduce = b_.op_with_regions(
-      Opcode::reduce, {x_, outer}, DimensionsAttrs{{0}}, [&](Instruction& op) {
+  Instruction* reduce =
+      b_.op_with_regions(Opcode::reduce, {x_, outer}, DimensionsAttrs{{0}}, [&](Instruction& op) {
         Computation& region = op.add_region();
         const Value a = region.add_parameter({DType::f32, {}});
         const Value c = region.add_parameter({DType::f32, {}});
@@ -106,8 +106,7 @@ TEST_F(CseTest, MergesEqualLoops) {
     for (int r = 0; r < 2; ++r) {
       Builder inner(op.add_region());
       const Value i = inner.computation().add_parameter(kF);
-      inner.computation().set_results(
-          {r == 0 ? inner.scalar(DType::pred, 0) : inner.add(i, y_)});
+      inner.computation().set_results({r == 0 ? inner.scalar(DType::pred, 0) : inner.add(i, y_)});
     }
   };
   Instruction* first = b_.op_with_regions(Opcode::while_, {x_}, NoAttrs{}, fill);

@@ -31,7 +31,8 @@ Mask used_results(const Instruction& instruction) {
   return used;
 }
 
-// Which parameters of `region` the values depend on. What is pinned or has an effect stays, and so counts.
+// Which parameters of `region` the values depend on. What is pinned or has an effect stays, and so
+// counts.
 class Dependencies {
  public:
   explicit Dependencies(const Computation& region) : region_(region) {
@@ -67,8 +68,8 @@ class Dependencies {
   std::unordered_set<const Instruction*> seen_;
 };
 
-// The carried values that matter: those whose result is read, those that the condition reads, and those that the
-// body's results for these depend on.
+// The carried values that matter: those whose result is read, those that the condition reads, and
+// those that the body's results for these depend on.
 Mask live_carried(const Instruction& loop) {
   Mask live = used_results(loop);
   Dependencies cond(loop.region(0));

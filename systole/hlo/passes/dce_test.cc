@@ -29,7 +29,8 @@ class DceTest : public ::testing::Test {
     return changed;
   }
 
-  // while (v0 < v1) with a body's results made by `fill`; the results of main are those of the loop at `used`.
+  // while (v0 < v1) with a body's results made by `fill`; the results of main are those of the loop
+  // at `used`.
   Instruction* loop(std::vector<Value> carried, std::vector<int> used,
                     const std::function<std::vector<Value>(Builder&, Computation&)>& fill) {
     Instruction* loop =
@@ -38,10 +39,10 @@ class DceTest : public ::testing::Test {
             Computation& region = op.add_region();
             for (const Value& value : carried) region.add_parameter(value.type());
             Builder inner(region);
-            region.set_results(r == 0 ? std::vector<Value>{inner.compare(region.parameter(0),
-                                                                         region.parameter(1),
-                                                                         ComparisonDirection::lt)}
-                                      : fill(inner, region));
+            region.set_results(
+                r == 0 ? std::vector<Value>{inner.compare(region.parameter(0), region.parameter(1),
+                                                          ComparisonDirection::lt)}
+                       : fill(inner, region));
           }
         });
     std::vector<Value> results;
@@ -99,8 +100,7 @@ TEST_F(DceTest, DropsCarriedValuesThatNothingReads) {
                               b.add(c.parameter(3), c.parameter(4)), b.negate(c.parameter(4))};
   });
   EXPECT_TRUE(run());
-  EXPECT_EQ(sketch(main_),
-            "while(0, p0, p1)[compare{lt}(a0, a1)][add(a0, 1); a1; add(a2, a2)].2");
+  EXPECT_EQ(sketch(main_), "while(0, p0, p1)[compare{lt}(a0, a1)][add(a0, 1); a1; add(a2, a2)].2");
 }
 
 TEST_F(DceTest, KeepsCarriedValuesThatFeedALiveOne) {

@@ -30,7 +30,8 @@ bool copy_cheap_producers(Computation& computation, const FusionOptions& options
   std::vector<Instruction*> program = computation.instructions();
   for (auto it = program.rbegin(); it != program.rend(); ++it) {
     Instruction& producer = **it;
-    if (producer.num_results() != 1 || !options.cheap(producer) || !options.inside(producer)) continue;
+    if (producer.num_results() != 1 || !options.cheap(producer) || !options.inside(producer))
+      continue;
     std::vector<Instruction*> users(producer.users().begin(), producer.users().end());
     std::ranges::sort(users);
     users.erase(std::ranges::unique(users).begin(), users.end());
@@ -52,8 +53,9 @@ bool is_scalar_constant(const Instruction& i) {
   return i.is(Opcode::constant) && i.shape().num_elements() == 1;
 }
 
-// Orders the program so that the members of each group stand together, keeping everything else where it can be. The
-// members keep their order among themselves; a group stands where its last member can.
+// Orders the program so that the members of each group stand together, keeping everything else
+// where it can be. The members keep their order among themselves; a group stands where its last
+// member can.
 std::vector<std::vector<Instruction*>> schedule(const FusionGroups& groups) {
   const int n = groups.size();
   std::vector<std::vector<int>> members(static_cast<size_t>(n));
@@ -94,7 +96,9 @@ struct Boundary {
 
 Boundary boundary_of(const std::vector<Instruction*>& members) {
   Boundary boundary;
-  const auto is_member = [&](const Instruction* i) { return std::ranges::find(members, i) != members.end(); };
+  const auto is_member = [&](const Instruction* i) {
+    return std::ranges::find(members, i) != members.end();
+  };
   for (Instruction* member : members) {
     for (const Value& operand : member->operands()) {
       if (is_member(operand.def) || is_scalar_constant(*operand.def)) continue;
@@ -120,8 +124,8 @@ void materialize(Computation& computation, const std::vector<Instruction*>& memb
   const Boundary boundary = boundary_of(members);
   std::vector<TensorType> types;
   for (const Value& output : boundary.outputs) types.push_back(output.type());
-  Instruction* fusion = computation.insert(Opcode::fusion, boundary.inputs, std::move(types), NoAttrs{},
-                                           members.front());
+  Instruction* fusion = computation.insert(Opcode::fusion, boundary.inputs, std::move(types),
+                                           NoAttrs{}, members.front());
   fusion->set_metadata(boundary.outputs.front().def->metadata());
   Computation& region = fusion->add_region();
   ValueMap map;
@@ -172,12 +176,16 @@ bool fuse_below(Computation& computation, const FusionOptions& options) {
 }  // namespace
 
 FusionOptions FusionOptions::defaults() {
-  return {.inside = inside_default, .at_end = at_end_default, .cheap = cheap_default, .enter = enter_default};
+  return {.inside = inside_default,
+          .at_end = at_end_default,
+          .cheap = cheap_default,
+          .enter = enter_default};
 }
 
 bool FusionPass::run(Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed = fuse_below(*function, options_) || changed;
+  for (const auto& function : module.functions())
+    changed = fuse_below(*function, options_) || changed;
   return changed;
 }
 

@@ -75,12 +75,14 @@ void FusionGroups::join_users(int i) {
   if (!options_.inside(*instruction(i)) || !movable(i) || users(i).empty()) return;
   std::vector<int> candidates;
   for (const int user : users(i)) {
-    if (std::ranges::find(candidates, group(user)) == candidates.end()) candidates.push_back(group(user));
+    if (std::ranges::find(candidates, group(user)) == candidates.end())
+      candidates.push_back(group(user));
   }
   for (const int g : candidates) {
     const Instruction& root = *instruction(g);
     if (!options_.inside(root) && !options_.at_end(root)) continue;
-    if (!movable(g) || static_cast<int>(groups_[at(g)].members.size()) >= options_.max_instructions) continue;
+    if (!movable(g) || static_cast<int>(groups_[at(g)].members.size()) >= options_.max_instructions)
+      continue;
     const bool all_inside = candidates.size() == 1 && !used_outside_[at(i)];
     if (all_inside ? fits_inside(i, g) : fits_as_result(i, g)) {
       join(i, g);
@@ -124,7 +126,8 @@ bool FusionGroups::fits_inside(int i, int g) const {
   const double times = evaluations(i, g);
   if (times <= elements(*instruction(i))) return true;
   if (options_.cheap(*instruction(i))) return true;
-  // One more simple operation a use is cheaper than memory, unless it pulls a chain of them behind it.
+  // One more simple operation a use is cheaper than memory, unless it pulls a chain of them behind
+  // it.
   return !expensive(*instruction(i)) && instruction(i)->num_operands() == 1 &&
          times <= 4 * elements(*instruction(i));
 }
@@ -174,7 +177,8 @@ void FusionGroups::join(int i, int g) {
 bool FusionGroups::same_nest(int a, int b) const {
   const Instruction& x = *instruction(a);
   const Instruction& y = *instruction(b);
-  return x.opcode() == y.opcode() && x.operand(0).shape() == y.operand(0).shape() && x.attrs() == y.attrs();
+  return x.opcode() == y.opcode() && x.operand(0).shape() == y.operand(0).shape() &&
+         x.attrs() == y.attrs();
 }
 
 // Reductions of one shape in one way that read something in common run over it together.
@@ -190,15 +194,18 @@ void FusionGroups::merge_ends() {
     return result;
   };
   for (int a = 0; a < size(); ++a) {
-    if (group(a) != a || !groups_[at(a)].ends || groups_[at(a)].members.empty() || !movable(a)) continue;
+    if (group(a) != a || !groups_[at(a)].ends || groups_[at(a)].members.empty() || !movable(a))
+      continue;
     for (int b = a + 1; b < size(); ++b) {
-      if (group(b) != b || !groups_[at(b)].ends || groups_[at(b)].members.empty() || !movable(b)) continue;
+      if (group(b) != b || !groups_[at(b)].ends || groups_[at(b)].members.empty() || !movable(b))
+        continue;
       if (!same_nest(a, b)) continue;
       const auto of_a = reads(a);
       const auto of_b = reads(b);
       const bool common = std::ranges::any_of(
           of_b, [&](const Instruction* x) { return std::ranges::find(of_a, x) != of_a.end(); });
-      if (!common || reaches(groups_[at(a)].members, b) || reaches(groups_[at(b)].members, a)) continue;
+      if (!common || reaches(groups_[at(a)].members, b) || reaches(groups_[at(b)].members, a))
+        continue;
       std::vector<int> moved = std::exchange(groups_[at(b)].members, {});
       for (const int i : moved) group_[at(i)] = a;
       auto& members = groups_[at(a)].members;

@@ -1,4 +1,5 @@
-// Which instructions of a computation go into one loop nest: the decisions of the fusion pass, before it changes anything.
+// Which instructions of a computation go into one loop nest: the decisions of the fusion pass,
+// before it changes anything.
 #pragma once
 
 #include <unordered_map>
@@ -8,8 +9,9 @@
 
 namespace systole::hlo {
 
-// Instructions are numbered in program order, the terminator left out. Every instruction is in a group, at first alone;
-// a group has the number of one of its members. The graph of groups stays free of cycles.
+// Instructions are numbered in program order, the terminator left out. Every instruction is in a
+// group, at first alone; a group has the number of one of its members. The graph of groups stays
+// free of cycles.
 class FusionGroups {
  public:
   FusionGroups(Computation& computation, const FusionOptions& options);
@@ -19,15 +21,15 @@ class FusionGroups {
   int size() const { return static_cast<int>(program_.size()); }
   Instruction* instruction(int i) const { return program_[static_cast<size_t>(i)]; }
   int group(int i) const { return group_[static_cast<size_t>(i)]; }
-  // The instructions of this computation that use i, or that have a region which does, each once. The terminator is -1
-  // and left out.
+  // The instructions of this computation that use i, or that have a region which does, each once.
+  // The terminator is -1 and left out.
   const std::vector<int>& users(int i) const { return users_[static_cast<size_t>(i)]; }
 
  private:
   struct Group {
     std::vector<int> members;
-    Shape loop;           // what the nest runs over
-    bool ends = false;    // in reductions or the like
+    Shape loop;         // what the nest runs over
+    bool ends = false;  // in reductions or the like
   };
 
   bool movable(int i) const;
@@ -36,7 +38,8 @@ class FusionGroups {
   bool fits_inside(int i, int group) const;
   bool fits_as_result(int i, int group) const;
   bool index_kept(int i, int group) const;
-  // The times that the group computes one element of i, were it a member; 0 when that cannot be told.
+  // The times that the group computes one element of i, were it a member; 0 when that cannot be
+  // told.
   double evaluations(int i, int group) const;
   // A path from a user of i outside of the group leads back into it.
   bool makes_cycle(int i, int group) const;
@@ -51,7 +54,8 @@ class FusionGroups {
   std::vector<bool> used_outside_;  // by the terminator
   std::vector<int> group_;
   std::vector<Group> groups_;
-  std::vector<bool> own_index_;  // computed at the index of the nest (or of the reduction's operand)
+  std::vector<bool>
+      own_index_;  // computed at the index of the nest (or of the reduction's operand)
   std::vector<double> evaluated_;  // elements computed by its group
 };
 

@@ -1,5 +1,6 @@
-// Puts the body of the called function in the place of every `call`, innermost calls first. Leaves calls of unknown functions and
-// recursions (which the verifier refuses) alone. The functions stay; dce removes those that nothing calls any more.
+// Puts the body of the called function in the place of every `call`, innermost calls first. Leaves
+// calls of unknown functions and recursions (which the verifier refuses) alone. The functions stay;
+// dce removes those that nothing calls any more.
 #pragma once
 
 #include "systole/hlo/pass.h"

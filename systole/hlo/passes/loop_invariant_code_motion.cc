@@ -49,7 +49,9 @@ class Hoister {
  private:
   bool is_outside(Value value) const { return !body_.encloses(value.def->parent()); }
 
-  bool is_invariant(Value value) const { return is_outside(value) || invariant_.contains(value.def); }
+  bool is_invariant(Value value) const {
+    return is_outside(value) || invariant_.contains(value.def);
+  }
 
   bool is_invariant(const Instruction& instruction) const {
     if (!is_pure(instruction)) return false;
@@ -74,8 +76,8 @@ class Hoister {
     for (const Value& operand : instruction.operands()) sources += source_bytes(operand);
     int64_t bytes = 0;
     for (const TensorType& type : instruction.results()) bytes += type.byte_size();
-    const bool moves = !instruction.traits().has(kLeaf | kBitcast) &&
-                       (bytes <= sources || bytes <= kSmallBytes);
+    const bool moves =
+        !instruction.traits().has(kLeaf | kBitcast) && (bytes <= sources || bytes <= kSmallBytes);
     if (!moves) inside_[&instruction] = sources;
     return moves;
   }
@@ -103,7 +105,8 @@ class Hoister {
     }
   }
 
-  // A needed value of an instruction that is not worth moving: it stays for those that use it inside.
+  // A needed value of an instruction that is not worth moving: it stays for those that use it
+  // inside.
   void add_copied(Value value, ValueMap& map) {
     if (is_outside(value)) return;
     if (!outside_.contains(value)) copy(*value.def);

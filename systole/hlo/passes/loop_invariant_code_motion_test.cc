@@ -16,8 +16,9 @@ const TensorType kF{DType::f32, {100}};
 class LoopTest : public ::testing::Test {
  protected:
   // for (i = 0; i < 3; ++i) carried = body(carried)
-  Instruction* loop(Builder& b, std::vector<Value> carried,
-                    const std::function<std::vector<Value>(Builder&, std::span<const Value>)>& body) {
+  Instruction* loop(
+      Builder& b, std::vector<Value> carried,
+      const std::function<std::vector<Value>(Builder&, std::span<const Value>)>& body) {
     carried.insert(carried.begin(), b.scalar(DType::s32, 0));
     return b.op_with_regions(Opcode::while_, carried, NoAttrs{}, [&](Instruction& op) {
       for (int r = 0; r < 2; ++r) {
@@ -62,8 +63,7 @@ TEST_F(LoopTest, MovesWhatDoesNotChange) {
     return std::vector<Value>{b.add(v[0], b.unary(Opcode::tanh, b.negate(y_)))};
   });
   main_.set_results({op->result(1)});
-  EXPECT_EQ(run(),
-            "while(0, p0)[compare{lt}(a0, 3)][add(a0, 1); add(a1, tanh(negate(p1)))].1");
+  EXPECT_EQ(run(), "while(0, p0)[compare{lt}(a0, 3)][add(a0, 1); add(a1, tanh(negate(p1)))].1");
   EXPECT_TRUE(op->region(1).results()[1].def->operand(1).def->parent().owner() == nullptr);
 }
 

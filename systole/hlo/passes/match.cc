@@ -19,7 +19,8 @@ struct SpecialElements {
   double floating_absorbing;
 };
 
-// x + 0.0 is not here for floats: it turns -0.0 into 0.0. x * 0.0 is not: NaN, and the sign of zero.
+// x + 0.0 is not here for floats: it turns -0.0 into 0.0. x * 0.0 is not: NaN, and the sign of
+// zero.
 constexpr SpecialElements kSpecialElements[] = {
     {Opcode::add, 0, -0.0, kNone, kNone},
     {Opcode::subtract, 0, 0.0, kNone, kNone},
@@ -46,8 +47,7 @@ Tensor all_ones(DType dtype) {
   return Tensor::full(dtype, {}, dtype_info(dtype).is_signed ? -1 : kInfinity);
 }
 
-std::optional<Tensor> special_element(Opcode opcode, DType dtype,
-                                      double SpecialElements::*integer,
+std::optional<Tensor> special_element(Opcode opcode, DType dtype, double SpecialElements::*integer,
                                       double SpecialElements::*floating) {
   if (is_complex(dtype)) return std::nullopt;
   for (const SpecialElements& row : kSpecialElements) {

@@ -11,9 +11,9 @@
 namespace systole::hlo {
 namespace {
 
-// Bounds in elements. The evaluator takes some nanoseconds for an element of an elementwise or data movement
-// operation, but may multiply all operands' elements with each other in a product, and takes microseconds for each
-// element that a region looks at.
+// Bounds in elements. The evaluator takes some nanoseconds for an element of an elementwise or data
+// movement operation, but may multiply all operands' elements with each other in a product, and
+// takes microseconds for each element that a region looks at.
 struct Bounds {
   int64_t operands;
   int64_t results;
@@ -30,8 +30,9 @@ Bounds bounds_of(const Instruction& instruction) {
 bool has_unbounded_cost(const Instruction& instruction) {
   if (instruction.is(Opcode::while_) || instruction.is(Opcode::call)) return true;
   for (const auto& region : instruction.regions()) {
-    if (std::ranges::any_of(region->instructions(),
-                            [](const Instruction* nested) { return has_unbounded_cost(*nested); })) {
+    if (std::ranges::any_of(region->instructions(), [](const Instruction* nested) {
+          return has_unbounded_cost(*nested);
+        })) {
       return true;
     }
   }

@@ -42,8 +42,8 @@ TEST(PartialEvaluation, LeavesWhatIsLargeOrPinned) {
   Computation& main = module.add_function("main");
   Builder b(main);
   const Value x = b.constant(Tensor::zeros(DType::f32, {200, 200}));
-  const Value product = b.dot_general(
-      x, x, {.lhs_contracting_dimensions = {1}, .rhs_contracting_dimensions = {0}});
+  const Value product =
+      b.dot_general(x, x, {.lhs_contracting_dimensions = {1}, .rhs_contracting_dimensions = {0}});
   const std::vector<Tensor> operands{known_value(x), known_value(x)};
   EXPECT_TRUE(evaluate_if_cheap(*product.def, operands).empty());
   EXPECT_EQ(evaluate_if_cheap(*b.add(x, x).def, operands).size(), 1U);

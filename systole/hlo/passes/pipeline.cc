@@ -16,10 +16,11 @@ std::unique_ptr<Pipeline> simplification(const PipelineOptions& options) {
   simplify->add<AlgebraicSimplifier>();
   // What has become constant is computed now, and lets more rules match in the next round.
   simplify->add<ConstantFolding>();
-  // Rules compare operands by identity: equal values have to be one value. Gradients compute much of the forward
-  // pass again.
+  // Rules compare operands by identity: equal values have to be one value. Gradients compute much
+  // of the forward pass again.
   simplify->add<CommonSubexpressionElimination>();
-  // Rules that ask for a single user must not count dead ones; and a dead instruction costs every pass its time.
+  // Rules that ask for a single user must not count dead ones; and a dead instruction costs every
+  // pass its time.
   simplify->add<DeadCodeElimination>();
   return simplify;
 }

@@ -7,9 +7,9 @@
 
 namespace systole::hlo {
 
-// Same opcode, attributes, result types, operands (in either order for commutative opcodes) and equal regions. Regions are equal
-// when the same instructions stand in the same order, inner values correspond, and outer values are the same.
-// Metadata does not count.
+// Same opcode, attributes, result types, operands (in either order for commutative opcodes) and
+// equal regions. Regions are equal when the same instructions stand in the same order, inner values
+// correspond, and outer values are the same. Metadata does not count.
 bool structurally_equal(const Instruction& a, const Instruction& b);
 
 // Equal instructions have equal hashes.

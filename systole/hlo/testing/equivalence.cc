@@ -12,8 +12,9 @@ namespace systole::hlo::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kWild[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, 1e30, -1e-30, 3.3e-39,
-                            std::numeric_limits<double>::quiet_NaN()};
+constexpr double kWild[] = {
+    0.0,        -0.0, 1,      -1,      kInfinity,
+    -kInfinity, 1e30, -1e-30, 3.3e-39, std::numeric_limits<double>::quiet_NaN()};
 
 // Every second element.
 void make_wild(Tensor& tensor, RandomStream& random) {

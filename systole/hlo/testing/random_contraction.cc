@@ -113,11 +113,11 @@ void make_scatter(RandomScope& scope) {
   const Opcode reducer = scope.chance(0.7) ? Opcode::add : Opcode::maximum;
   const auto fill = [&](Instruction& op) { fill_reducer(op.add_region(), reducer, x.dtype()); };
   const Entry both{x.value, std::max(x.bound, updates.bound), std::max(x.error, updates.error)};
-  add_reduced(scope, both, reducer, count + 1,
-              scope.builder
-                  .op_with_regions(Opcode::scatter, {x.value, indices.value, updates.value}, attrs,
-                                   fill)
-                  ->result());
+  add_reduced(
+      scope, both, reducer, count + 1,
+      scope.builder
+          .op_with_regions(Opcode::scatter, {x.value, indices.value, updates.value}, attrs, fill)
+          ->result());
 }
 
 // A sum of `count` products of elements of x and y.
@@ -153,8 +153,8 @@ void make_dot(RandomScope& scope) {
     attrs.rhs_contracting_dimensions = {1};
   }
   const bool widened = x.dtype() == DType::bf16 && scope.chance(0.5);
-  const Value dot = scope.builder.dot_general(x.value, y.value, attrs,
-                                              widened ? DType::f32 : DType::invalid);
+  const Value dot =
+      scope.builder.dot_general(x.value, y.value, attrs, widened ? DType::f32 : DType::invalid);
   add_products(scope, x, y, depth, dot);
 }
 

@@ -15,8 +15,8 @@ RandomScope region_scope(RandomScope& scope, Computation& region) {
   return inner;
 }
 
-// A float from outside may be used in a loop's body as often as it runs; anything carried has to stay as tame as it
-// is assumed to be.
+// A float from outside may be used in a loop's body as often as it runs; anything carried has to
+// stay as tame as it is assumed to be.
 struct Carried {
   Entry initial;
   Entry last;
@@ -31,8 +31,9 @@ Entry carried_value(RandomScope& scope) {
 void fill_condition(Computation& region, std::span<const Value> operands, int64_t trips) {
   for (const Value& operand : operands) region.add_parameter(operand.type());
   Builder b(region);
-  region.set_results({b.compare(region.parameter(0), b.scalar(DType::s32, static_cast<double>(trips)),
-                                ComparisonDirection::lt)});
+  region.set_results(
+      {b.compare(region.parameter(0), b.scalar(DType::s32, static_cast<double>(trips)),
+                 ComparisonDirection::lt)});
 }
 
 void fill_body(RandomScope& scope, Computation& region, std::vector<Carried>& carried) {
@@ -49,8 +50,7 @@ void fill_body(RandomScope& scope, Computation& region, std::vector<Carried>& ca
   for (size_t i = 0; i < carried.size(); ++i) {
     const Value parameter = region.parameter(static_cast<int>(i) + 1);
     const Entry unchanged{parameter, kTameBound, assumed_error(parameter.dtype())};
-    carried[i].last =
-        body.chance(0.2) ? unchanged : body.tamed(body.of_type(parameter.type()));
+    carried[i].last = body.chance(0.2) ? unchanged : body.tamed(body.of_type(parameter.type()));
     results.push_back(carried[i].last.value);
   }
   region.set_results(results);
@@ -66,12 +66,13 @@ void make_while(RandomScope& scope) {
     carried.push_back({carried_value(scope), {}});
     operands.push_back(carried.back().initial.value);
   }
-  Instruction* loop = scope.builder.op_with_regions(
-      Opcode::while_, operands, NoAttrs{}, [&](Instruction& op) {
+  Instruction* loop =
+      scope.builder.op_with_regions(Opcode::while_, operands, NoAttrs{}, [&](Instruction& op) {
         fill_condition(op.add_region(), operands, trips);
         fill_body(scope, op.add_region(), carried);
       });
-  // The error that an iteration makes out of the assumed one, it makes in proportion out of a larger one.
+  // The error that an iteration makes out of the assumed one, it makes in proportion out of a
+  // larger one.
   double growth = 1;
   for (const Carried& c : carried) {
     const double assumed = assumed_error(c.last.dtype());

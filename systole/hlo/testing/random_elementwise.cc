@@ -25,12 +25,17 @@ struct Smooth {
   double bound;
 };
 constexpr Smooth kSmooth[] = {
-    {Opcode::tanh, false, 8, 1, 1},         {Opcode::logistic, false, 8, 0.25, 1},
-    {Opcode::sine, false, 8, 1, 1},         {Opcode::cosine, false, 8, 1, 1},
-    {Opcode::tan, false, 1, 3.5, 1.6},      {Opcode::exponential, false, 3, 20.1, 20.1},
+    {Opcode::tanh, false, 8, 1, 1},
+    {Opcode::logistic, false, 8, 0.25, 1},
+    {Opcode::sine, false, 8, 1, 1},
+    {Opcode::cosine, false, 8, 1, 1},
+    {Opcode::tan, false, 1, 3.5, 1.6},
+    {Opcode::exponential, false, 3, 20.1, 20.1},
     {Opcode::exponential_minus_one, false, 3, 20.1, 20.1},
-    {Opcode::log, true, 8, 2, 2.2},         {Opcode::log_plus_one, true, 8, 1, 2.3},
-    {Opcode::sqrt, true, 8, 0.71, 3},       {Opcode::rsqrt, true, 8, 1.5, 1.5},
+    {Opcode::log, true, 8, 2, 2.2},
+    {Opcode::log_plus_one, true, 8, 1, 2.3},
+    {Opcode::sqrt, true, 8, 0.71, 3},
+    {Opcode::rsqrt, true, 8, 1.5, 1.5},
     {Opcode::cbrt, true, 8, 0.6, 2.1},
 };
 
@@ -67,14 +72,19 @@ void make_binary_floating(RandomScope& scope) {
   const Entry x = scope.floating();
   const Entry y = scope.of_type(x.value.type(), kTameBound, 1);
   switch (scope.below(6)) {
-    case 0: return add_sum(scope, Opcode::add, x, y);
-    case 1: return add_sum(scope, Opcode::subtract, x, y);
-    case 2: return add_sum(scope, Opcode::add, y, x);
-    case 3: return add_quotient(scope, x, y);
+    case 0:
+      return add_sum(scope, Opcode::add, x, y);
+    case 1:
+      return add_sum(scope, Opcode::subtract, x, y);
+    case 2:
+      return add_sum(scope, Opcode::add, y, x);
+    case 3:
+      return add_quotient(scope, x, y);
     case 4:
       return scope.add(scope.builder.binary(scope.one_of(kExtremes), x.value, y.value),
                        std::max(x.bound, y.bound), std::max(x.error, y.error));
-    default: return add_product(scope, x, y);
+    default:
+      return add_product(scope, x, y);
   }
 }
 
@@ -110,7 +120,7 @@ void make_integer_unary(RandomScope& scope) {
 }
 
 void make_integer_binary(RandomScope& scope) {
-  constexpr Opcode kAny[] = {Opcode::add,     Opcode::subtract, Opcode::multiply, Opcode::maximum,
+  constexpr Opcode kAny[] = {Opcode::add,     Opcode::subtract, Opcode::multiply,  Opcode::maximum,
                              Opcode::minimum, Opcode::divide,   Opcode::remainder, Opcode::and_,
                              Opcode::or_,     Opcode::xor_};
   constexpr Opcode kShifts[] = {Opcode::shift_left, Opcode::shift_right_logical,
@@ -165,8 +175,7 @@ void make_clamp(RandomScope& scope) {
   const Entry low = scope.of_type(bound);
   const Entry high = scope.of_type(bound);
   scope.add(scope.builder.op(Opcode::clamp, {low.value, x.value, high.value})->result(),
-            std::max({x.bound, low.bound, high.bound}),
-            std::max({x.error, low.error, high.error}));
+            std::max({x.bound, low.bound, high.bound}), std::max({x.error, low.error, high.error}));
 }
 
 void make_convert_to_floating(RandomScope& scope) {
@@ -192,19 +201,26 @@ void make_convert_to_exact(RandomScope& scope) {
 
 void make_reduce_precision(RandomScope& scope) {
   const Entry x = scope.floating_exact();
-  scope.add(scope.builder.op(Opcode::reduce_precision, {x.value}, ReducePrecisionAttrs{5, 4})
-                ->result(),
-            x.bound * 1.1, 0);
+  scope.add(
+      scope.builder.op(Opcode::reduce_precision, {x.value}, ReducePrecisionAttrs{5, 4})->result(),
+      x.bound * 1.1, 0);
 }
 
 constexpr Maker kMakers[] = {
-    {6, make_exact_unary},     {8, make_transcendental},
-    {14, make_binary_floating}, {2, make_binary_transcendental},
-    {1, make_remainder},       {2, make_integer_unary},
-    {6, make_integer_binary},  {4, make_logical},
-    {4, make_compare},         {4, make_select},
-    {2, make_clamp},           {5, make_convert_to_floating},
-    {2, make_convert_to_exact}, {1, make_reduce_precision},
+    {6, make_exact_unary},
+    {8, make_transcendental},
+    {14, make_binary_floating},
+    {2, make_binary_transcendental},
+    {1, make_remainder},
+    {2, make_integer_unary},
+    {6, make_integer_binary},
+    {4, make_logical},
+    {4, make_compare},
+    {4, make_select},
+    {2, make_clamp},
+    {5, make_convert_to_floating},
+    {2, make_convert_to_exact},
+    {1, make_reduce_precision},
 };
 
 }  // namespace

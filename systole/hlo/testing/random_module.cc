@@ -103,7 +103,8 @@ std::vector<Tensor> random_arguments(const Module& module, uint64_t seed) {
     Tensor argument(main.parameter(i).type());
     visit_dtype(argument.dtype(), [&]<class T>() {
       for (T& element : argument.data<T>()) {
-        element = Tensor::full(dtype_of<T>(), {}, random_argument(random, dtype_of<T>())).template item<T>();
+        element = Tensor::full(dtype_of<T>(), {}, random_argument(random, dtype_of<T>()))
+                      .template item<T>();
       }
     });
     arguments.push_back(std::move(argument));

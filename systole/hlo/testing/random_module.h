@@ -28,20 +28,22 @@ struct RandomModuleOptions {
 
 struct RandomModule {
   std::unique_ptr<Module> module;
-  // For each result of main, how far two correct ways of computing an element may be apart. 0: not at all.
+  // For each result of main, how far two correct ways of computing an element may be apart. 0: not
+  // at all.
   std::vector<double> tolerances;
 };
 
-// The same seed and options give the same module. Values are tame: no NaN, no infinity, floats below about 1000 in
-// magnitude; what depends on a float discontinuously (compare, floor, convert to an integer) sees
-// only such floats as every correct implementation gets to the bit.
+// The same seed and options give the same module. Values are tame: no NaN, no infinity, floats
+// below about 1000 in magnitude; what depends on a float discontinuously (compare, floor, convert
+// to an integer) sees only such floats as every correct implementation gets to the bit.
 RandomModule random_module(uint64_t seed, const RandomModuleOptions& options = {});
 
 // Arguments for main: floats in [-2, 2], zeros of both signs among them; small integers.
 std::vector<Tensor> random_arguments(const Module& module, uint64_t seed);
 
-// What is wrong with `got`: "" when types agree and each element differs from the expected one by at most
-// `tolerance`, or by its 2^-20th part (at tolerance 0: is the same number; zeros of either sign are the same).
+// What is wrong with `got`: "" when types agree and each element differs from the expected one by
+// at most `tolerance`, or by its 2^-20th part (at tolerance 0: is the same number; zeros of either
+// sign are the same).
 std::string difference(const Tensor& got, const Tensor& expected, double tolerance);
 
 }  // namespace systole::hlo::testing

@@ -55,7 +55,8 @@ TEST(RandomModule, HoldsNearlyAllOpcodes) {
     const auto opcode = static_cast<Opcode>(i);
     if (!opcodes.contains(opcode)) missing += std::string(to_string(opcode)) + " ";
   }
-  // fusion is made by a pass; the bits of a NaN are nobody's business; windows of two kinds are enough.
+  // fusion is made by a pass; the bits of a NaN are nobody's business; windows of two kinds are
+  // enough.
   EXPECT_EQ(missing, "fusion bitcast_convert select_and_scatter ");
 }
 

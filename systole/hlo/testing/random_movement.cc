@@ -152,14 +152,13 @@ void make_gather(RandomScope& scope) {
     attrs.offset_dims.push_back(axis);
     attrs.slice_sizes.push_back(x.shape()[axis]);
   }
-  add_moved(scope, x,
-            scope.builder.op(Opcode::gather, {x.value, indices.value}, attrs)->result());
+  add_moved(scope, x, scope.builder.op(Opcode::gather, {x.value, indices.value}, attrs)->result());
 }
 
 constexpr Maker kMakers[] = {
-    {5, make_reshape},     {5, make_transpose},     {6, make_broadcast},
-    {4, make_slice},       {3, make_pad},           {3, make_concatenate},
-    {2, make_reverse},     {3, make_dynamic_slice}, {2, make_dynamic_update_slice},
+    {5, make_reshape}, {5, make_transpose},     {6, make_broadcast},
+    {4, make_slice},   {3, make_pad},           {3, make_concatenate},
+    {2, make_reverse}, {3, make_dynamic_slice}, {2, make_dynamic_update_slice},
     {2, make_gather},
 };
 

@@ -32,8 +32,8 @@ Tensor random_constant(RandomScope& scope, const TensorType& type) {
 void make_one(RandomScope& scope) {
   static const std::vector<Maker> kMakers = [] {
     std::vector<Maker> makers;
-    for (const auto part : {elementwise_makers(), movement_makers(), contraction_makers(),
-                            control_flow_makers()}) {
+    for (const auto part :
+         {elementwise_makers(), movement_makers(), contraction_makers(), control_flow_makers()}) {
       makers.insert(makers.end(), part.begin(), part.end());
     }
     return makers;
@@ -158,8 +158,8 @@ Entry RandomScope::leaf(const TensorType& type) {
   }
   constexpr double kLargest = 4;
   if (chance(0.5)) {
-    const double number = is_floating(type.dtype) ? one_of(kSpecialNumbers)
-                                                  : random_number(*this, type.dtype);
+    const double number =
+        is_floating(type.dtype) ? one_of(kSpecialNumbers) : random_number(*this, type.dtype);
     return {builder.splat(type, number), kLargest, 0};
   }
   return {builder.constant(random_constant(*this, type)), kLargest, 0};
@@ -168,9 +168,9 @@ Entry RandomScope::leaf(const TensorType& type) {
 Entry RandomScope::tamed(Entry entry, double bound) {
   if (!is_floating(entry.dtype()) || entry.bound <= bound) return entry;
   const TensorType scalar{entry.dtype(), {}};
-  entry.value = builder
-                    .op(Opcode::clamp, {splat(scalar, -bound), entry.value, splat(scalar, bound)})
-                    ->result();
+  entry.value =
+      builder.op(Opcode::clamp, {splat(scalar, -bound), entry.value, splat(scalar, bound)})
+          ->result();
   entry.bound = bound;
   return entry;
 }

@@ -1,4 +1,5 @@
-// How a random program grows: the state that the makers of instructions share. Used by random_module alone.
+// How a random program grows: the state that the makers of instructions share. Used by
+// random_module alone.
 #pragma once
 
 #include <functional>
@@ -36,18 +37,25 @@ double assumed_error(DType dtype);
 // How far a value below `bound` may be rounded away, a few units in the last place; 0 for integers.
 double rounding(DType dtype, double bound);
 
-// One computation being filled. Makers take operands from it, build on them with `builder`, and add results.
+// One computation being filled. Makers take operands from it, build on them with `builder`, and add
+// results.
 class RandomScope {
  public:
   RandomScope(RandomStream& random, const RandomModuleOptions& options, Computation& computation,
               std::vector<Entry> visible, int depth)
-      : builder(computation), random_(random), options_(options), pool_(std::move(visible)), depth_(depth) {}
+      : builder(computation),
+        random_(random),
+        options_(options),
+        pool_(std::move(visible)),
+        depth_(depth) {}
 
   // Adds about `count` instructions by makers chosen at random.
   void grow(int count);
 
   // Choices.
-  int64_t below(int64_t n) { return static_cast<int64_t>(random_.next_below(static_cast<uint64_t>(n))); }
+  int64_t below(int64_t n) {
+    return static_cast<int64_t>(random_.next_below(static_cast<uint64_t>(n)));
+  }
   bool chance(double probability) { return random_.next_uniform() < probability; }
   template <class Range>
   auto one_of(const Range& range) {
@@ -60,8 +68,8 @@ class RandomScope {
 
   // Operands: taken from the pool, the newer the likelier, or made.
   std::optional<Entry> find(const std::function<bool(const Entry&)>& wanted);
-  Entry any();                     // of any type
-  Entry real();                    // no pred
+  Entry any();   // of any type
+  Entry real();  // no pred
   Entry floating(double bound = kTameBound);
   Entry floating_exact();
   Entry integer();

@@ -21,9 +21,10 @@ struct RuleCase {
   std::string_view expected = "";
 };
 
-// What is wrong, a line a finding; "" when all is well: each case's program is rewritten as expected, stays valid, and computes the
-// same to the bit on random and on wild arguments (but for the rules named in `inexact`); and each rule of the table
-// has a case in which it applies and one in which it does not.
+// What is wrong, a line a finding; "" when all is well: each case's program is rewritten as
+// expected, stays valid, and computes the same to the bit on random and on wild arguments (but for
+// the rules named in `inexact`); and each rule of the table has a case in which it applies and one
+// in which it does not.
 std::string check_rules(std::span<const Rule> rules, std::span<const RuleCase> cases,
                         std::span<const std::string_view> inexact = {});
 

@@ -19,8 +19,8 @@ std::string join(const Dims& dims) { return fmt::format("{}", fmt::join(dims, ",
 std::string sketch_slice(const SliceAttrs& attrs) {
   std::string text;
   for (size_t d = 0; d < attrs.start_indices.size(); ++d) {
-    text += fmt::format("{}{}:{}", d == 0 ? "" : ",", attrs.start_indices[d],
-                        attrs.limit_indices[d]);
+    text +=
+        fmt::format("{}{}:{}", d == 0 ? "" : ",", attrs.start_indices[d], attrs.limit_indices[d]);
     if (attrs.strides[d] != 1) text += fmt::format(":{}", attrs.strides[d]);
   }
   return text;
@@ -31,24 +31,24 @@ constexpr std::string_view kDirections[] = {"eq", "ne", "ge", "gt", "le", "lt"};
 // What stands in braces behind the opcode; "" where there is nothing to tell.
 std::string sketch_attrs(const Attrs& attrs) {
   return std::visit(
-      Overloaded{
-          [](const IotaAttrs& a) { return fmt::format("{}", a.iota_dimension); },
-          [](const CompareAttrs& a) {
-            return std::string(kDirections[static_cast<size_t>(a.direction)]);
-          },
-          [](const BroadcastInDimAttrs& a) { return join(a.broadcast_dimensions); },
-          [](const TransposeAttrs& a) { return join(a.permutation); },
-          [](const DimensionsAttrs& a) { return join(a.dimensions); },
-          [](const ConcatenateAttrs& a) { return fmt::format("{}", a.dimension); },
-          [](const SliceAttrs& a) { return sketch_slice(a); },
-          [](const DynamicSliceAttrs& a) { return join(a.slice_sizes); },
-          [](const CallAttrs& a) { return a.callee; },
-          [](const DotAttrs& a) {
-            return fmt::format("{};{} x {};{}", join(a.lhs_batching_dimensions),
-                               join(a.lhs_contracting_dimensions), join(a.rhs_batching_dimensions),
-                               join(a.rhs_contracting_dimensions));
-          },
-          [](const auto&) { return std::string(); }},
+      Overloaded{[](const IotaAttrs& a) { return fmt::format("{}", a.iota_dimension); },
+                 [](const CompareAttrs& a) {
+                   return std::string(kDirections[static_cast<size_t>(a.direction)]);
+                 },
+                 [](const BroadcastInDimAttrs& a) { return join(a.broadcast_dimensions); },
+                 [](const TransposeAttrs& a) { return join(a.permutation); },
+                 [](const DimensionsAttrs& a) { return join(a.dimensions); },
+                 [](const ConcatenateAttrs& a) { return fmt::format("{}", a.dimension); },
+                 [](const SliceAttrs& a) { return sketch_slice(a); },
+                 [](const DynamicSliceAttrs& a) { return join(a.slice_sizes); },
+                 [](const CallAttrs& a) { return a.callee; },
+                 [](const DotAttrs& a) {
+                   return fmt::format("{};{} x {};{}", join(a.lhs_batching_dimensions),
+                                      join(a.lhs_contracting_dimensions),
+                                      join(a.rhs_batching_dimensions),
+                                      join(a.rhs_contracting_dimensions));
+                 },
+                 [](const auto&) { return std::string(); }},
       attrs);
 }
 
@@ -80,7 +80,8 @@ class Sketcher {
     }
     std::string text(op.traits().name);
     text += sketch_type(op);
-    if (const std::string attrs = sketch_attrs(op.attrs()); !attrs.empty()) text += "{" + attrs + "}";
+    if (const std::string attrs = sketch_attrs(op.attrs()); !attrs.empty())
+      text += "{" + attrs + "}";
     std::string operands;
     for (const Value& operand : op.operands()) {
       operands += (operands.empty() ? "" : ", ") + sketch_value(operand);

@@ -11,13 +11,15 @@ namespace systole::cpu {
 // The number of a variable in an IndexSpace.
 using Var = int;
 
-// constant + the sum of factor * variable. A value type; terms are sorted by variable and have no zero factor.
+// constant + the sum of factor * variable. A value type; terms are sorted by variable and have no
+// zero factor.
 struct Affine {
   int64_t constant = 0;
   absl::InlinedVector<std::pair<Var, int64_t>, 6> terms;
 
   Affine() = default;
-  Affine(int64_t value) : constant(value) {}  // NOLINT(google-explicit-constructor): reads as the number
+  Affine(int64_t value)
+      : constant(value) {}  // NOLINT(google-explicit-constructor): reads as the number
   static Affine variable(Var var, int64_t factor = 1);
 
   bool is_constant() const { return terms.empty(); }

@@ -100,7 +100,8 @@ void BufferPlanner::start_buffer(Value value) {
   const Instruction& x = *value.def;
   Buffer buffer{.values = {value}, .bytes = value.type().byte_size()};
   if (x.is(Opcode::constant)) {
-    buffer.fixed = Slice{Memory::constant, static_cast<int>(out_.constants_.size()), 0, buffer.bytes};
+    buffer.fixed =
+        Slice{Memory::constant, static_cast<int>(out_.constants_.size()), 0, buffer.bytes};
     out_.constants_.push_back(x.attrs<hlo::ConstantAttrs>().value);
     buffer.writable = false;
   } else if (x.is(Opcode::parameter) && &x.parent() == &module_.entry()) {
@@ -128,7 +129,8 @@ bool BufferPlanner::starts_loop(Value first, Value state) const {
   const Instruction* loop = state.def->parent().owner();
   if (loop == nullptr || !loop->is(Opcode::while_)) return false;
   const int k = state.def->attrs<hlo::ParameterAttrs>().index;
-  return loop->operand(k) == first && liveness_.lifetime(first).back().end == liveness_.run(*loop).begin &&
+  return loop->operand(k) == first &&
+         liveness_.lifetime(first).back().end == liveness_.run(*loop).begin &&
          liveness_.lifetime(state).front().begin == liveness_.run(*loop).begin;
 }
 
@@ -138,7 +140,8 @@ bool BufferPlanner::written_over(Value read, Value written) const {
   if (!options_.reuse || has_programs(step)) return false;
   if (step.is(Opcode::parameter)) return starts_loop(read, written);
   const int time = liveness_.run(step).begin;
-  if (liveness_.lifetime(read).back().end != time || liveness_.lifetime(written).front().begin != time) {
+  if (liveness_.lifetime(read).back().end != time ||
+      liveness_.lifetime(written).front().begin != time) {
     return false;
   }
   bool used = false;
@@ -212,7 +215,8 @@ void BufferPlanner::join_results() {
     const bool plain = std::ranges::all_of(
         old.values, [](const Value& v) { return !v.def->is(Opcode::constant); });
     old.writable = plain;
-    if (find(argument) != find(value) && !(options_.reuse && try_join(argument, value))) old.writable = false;
+    if (find(argument) != find(value) && !(options_.reuse && try_join(argument, value)))
+      old.writable = false;
   }
   if (!options_.reuse) return;
   for (size_t k = 0; k < results.size(); ++k) {
@@ -261,7 +265,9 @@ void BufferPlanner::join_in_place() {
     for (int r = 0; r < x->num_results(); ++r) {
       const Value result = const_cast<Instruction*>(x)->result(r);
       for (int i = 0; i < x->num_operands(); ++i) {
-        if (buffer(x->operand(i)).writable && options_.in_place(*x, i, r) && try_join(x->operand(i), result)) break;
+        if (buffer(x->operand(i)).writable && options_.in_place(*x, i, r) &&
+            try_join(x->operand(i), result))
+          break;
       }
     }
   }
@@ -281,7 +287,8 @@ void BufferPlanner::place() {
     if (buffer.values.empty() || buffer.fixed) continue;
     for (const Value& value : buffer.values) {
       if (value.index < 0) continue;
-      for (const Interval& interval : liveness_.lifetime(value)) add_interval(buffer.lifetime, interval);
+      for (const Interval& interval : liveness_.lifetime(value))
+        add_interval(buffer.lifetime, interval);
     }
     in_arena.push_back(&buffer);
   }
@@ -296,7 +303,8 @@ void BufferPlanner::place() {
     }
     buffer->fixed = Slice{Memory::temp, 0, offset, buffer->bytes};
     out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer->bytes));
-    const auto at = std::ranges::upper_bound(placed, offset, {}, [](const Buffer* b) { return b->fixed->offset; });
+    const auto at = std::ranges::upper_bound(placed, offset, {},
+                                             [](const Buffer* b) { return b->fixed->offset; });
     placed.insert(at, buffer);
   }
   for (const Buffer& buffer : buffers_) {
@@ -326,7 +334,8 @@ void BufferPlanner::plan_moves() {
   for (const Instruction* x : liveness_.program()) {
     if (!has_programs(*x)) continue;
     std::vector<Value> results;
-    for (int i = 0; i < x->num_results(); ++i) results.push_back(const_cast<Instruction*>(x)->result(i));
+    for (int i = 0; i < x->num_results(); ++i)
+      results.push_back(const_cast<Instruction*>(x)->result(i));
     if (x->is(Opcode::while_)) {
       out_.moves_[x] = moves(x->operands(), results);
       out_.moves_[&x->region(1)] = moves(x->region(1).results(), results);
@@ -345,7 +354,8 @@ void BufferPlanner::plan_moves() {
     }
     last.push_back({out_.slice(results[k]), to});
   }
-  out_.final_moves_ = order_moves(std::move(last), [this](int64_t bytes) { return staging(bytes); });
+  out_.final_moves_ =
+      order_moves(std::move(last), [this](int64_t bytes) { return staging(bytes); });
 }
 
 BufferAssignment::BufferAssignment(const hlo::Module& module, const BufferOptions& options) {
@@ -365,14 +375,14 @@ const std::vector<Move>& BufferAssignment::moves_after(const Computation& region
   return moves_.at(&region);
 }
 
-std::vector<Move> order_moves(std::vector<Move> moves, const std::function<Slice(int64_t bytes)>& staging) {
+std::vector<Move> order_moves(std::vector<Move> moves,
+                              const std::function<Slice(int64_t bytes)>& staging) {
   std::erase_if(moves, [](const Move& m) { return m.from == m.to || m.from.bytes == 0; });
   std::vector<Move> ordered;
   while (!moves.empty()) {
     const auto free = std::ranges::find_if(moves, [&](const Move& m) {
-      return std::ranges::none_of(moves, [&](const Move& other) {
-        return &other != &m && other.from.overlaps(m.to);
-      });
+      return std::ranges::none_of(
+          moves, [&](const Move& other) { return &other != &m && other.from.overlaps(m.to); });
     });
     if (free != moves.end()) {
       ordered.push_back(*free);

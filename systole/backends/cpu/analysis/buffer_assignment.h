@@ -53,7 +53,8 @@ class BufferAssignment {
   // By Slice::index.
   const std::vector<Tensor>& constants() const { return constants_; }
 
-  // To be made in this order: after the last instruction of main; before a loop; at the end of a loop's body or of a branch.
+  // To be made in this order: after the last instruction of main; before a loop; at the end of a
+  // loop's body or of a branch.
   const std::vector<Move>& final_moves() const { return final_moves_; }
   const std::vector<Move>& moves_before(const hlo::Instruction& loop) const;
   const std::vector<Move>& moves_after(const hlo::Computation& region) const;
@@ -68,8 +69,9 @@ class BufferAssignment {
   int64_t temp_bytes_ = 0;
 };
 
-// The moves in an order in which none overwrites what a later one reads; `staging` gives memory to break a cycle.
-// Moves from a slice to itself are dropped.
-std::vector<Move> order_moves(std::vector<Move> moves, const std::function<Slice(int64_t bytes)>& staging);
+// The moves in an order in which none overwrites what a later one reads; `staging` gives memory to
+// break a cycle. Moves from a slice to itself are dropped.
+std::vector<Move> order_moves(std::vector<Move> moves,
+                              const std::function<Slice(int64_t bytes)>& staging);
 
 }  // namespace systole::cpu

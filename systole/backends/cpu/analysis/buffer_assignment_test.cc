@@ -20,9 +20,9 @@ struct Program {
   hlo::Builder b{main};
 
   BufferAssignment assign(bool reuse = true) {
-    return BufferAssignment(module, {.reuse = reuse, .in_place = can_update_in_place, .scratch_bytes = [](const auto&) {
-                                       return int64_t{0};
-                                     }});
+    return BufferAssignment(module, {.reuse = reuse,
+                                     .in_place = can_update_in_place,
+                                     .scratch_bytes = [](const auto&) { return int64_t{0}; }});
   }
 };
 

@@ -11,7 +11,8 @@ using hlo::Value;
 namespace {
 
 // Little-endian parts of a wider element, or the wider element that a part is in.
-std::vector<ElementSource> bitcast_sources(IndexSpace& space, const Instruction& x, const IndexRef& index) {
+std::vector<ElementSource> bitcast_sources(IndexSpace& space, const Instruction& x,
+                                           const IndexRef& index) {
   const Shape& from = x.operand(0).shape();
   if (from == x.shape()) return {{x.operand(0), index}};
   std::vector<Affine> at = index->at(space);
@@ -31,15 +32,18 @@ std::vector<ElementSource> bitcast_sources(IndexSpace& space, const Instruction&
 }  // namespace
 
 bool computes_elements(const Instruction& x) {
-  return has_operand_index(x) || x.is(Opcode::iota) || x.is(Opcode::constant) || x.is(Opcode::bitcast_convert);
+  return has_operand_index(x) || x.is(Opcode::iota) || x.is(Opcode::constant) ||
+         x.is(Opcode::bitcast_convert);
 }
 
-std::vector<ElementSource> element_sources(IndexSpace& space, const Instruction& x, const IndexRef& index) {
+std::vector<ElementSource> element_sources(IndexSpace& space, const Instruction& x,
+                                           const IndexRef& index) {
   if (x.is(Opcode::bitcast_convert)) return bitcast_sources(space, x, index);
   if (x.is(Opcode::iota) || x.is(Opcode::constant)) return {};
   const int count = x.traits().has(hlo::kElementwise) ? x.num_operands() : 1;
   std::vector<ElementSource> sources;
-  for (int i = 0; i < count; ++i) sources.push_back({x.operand(i), operand_index(space, x, i, index)});
+  for (int i = 0; i < count; ++i)
+    sources.push_back({x.operand(i), operand_index(space, x, i, index)});
   return sources;
 }
 
@@ -84,7 +88,8 @@ void ElementAccess::visit(Value value, const IndexRef& index) {
     return;
   }
   if (!computes_elements(x)) return;
-  for (const ElementSource& source : element_sources(*this, x, index)) visit(source.value, source.index);
+  for (const ElementSource& source : element_sources(*this, x, index))
+    visit(source.value, source.index);
 }
 
 bool can_update_in_place(const Instruction& instruction, int operand, int result) {
@@ -100,7 +105,8 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   const std::vector<Value> roots = step.roots();
   ElementAccess access(step);
   std::vector<Affine> at;
-  for (const int64_t size : written.shape) at.push_back(Affine::variable(access.add_variable(size)));
+  for (const int64_t size : written.shape)
+    at.push_back(Affine::variable(access.add_variable(size)));
   const IndexRef index = make_index(written.shape, at);
   for (const Value& root : roots) {
     if (!computes_elements(*root.def)) return false;

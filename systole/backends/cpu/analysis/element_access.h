@@ -8,19 +8,20 @@
 
 namespace systole::cpu {
 
-// The elements from which an instruction computes its result element at `index`, in the order its element code wants
-// them. REQUIRES: computes_elements(instruction).
+// The elements from which an instruction computes its result element at `index`, in the order its
+// element code wants them. REQUIRES: computes_elements(instruction).
 struct ElementSource {
   hlo::Value value;
   IndexRef index;
 };
 std::vector<ElementSource> element_sources(IndexSpace& space, const hlo::Instruction& instruction,
                                            const IndexRef& index);
-// The instruction's result elements can be computed one by one, each from few elements of its operands.
+// The instruction's result elements can be computed one by one, each from few elements of its
+// operands.
 bool computes_elements(const hlo::Instruction& instruction);
 
-// A step of a program: an instruction with memory for its operands and results. For a fusion, `leaf` leads from the
-// parameters of its region to the operands that are in memory.
+// A step of a program: an instruction with memory for its operands and results. For a fusion,
+// `leaf` leads from the parameters of its region to the operands that are in memory.
 class Step {
  public:
   explicit Step(const hlo::Instruction& instruction) : instruction_(&instruction) {}
@@ -29,15 +30,16 @@ class Step {
   bool is_fusion() const { return instruction_->is(hlo::Opcode::fusion); }
   // The values that are computed into the results' memory.
   std::vector<hlo::Value> roots() const;
-  // The value in memory that `value`, used inside this step, stands for; none when the step computes it.
+  // The value in memory that `value`, used inside this step, stands for; none when the step
+  // computes it.
   std::optional<hlo::Value> leaf(hlo::Value value) const;
 
  private:
   const hlo::Instruction* instruction_;
 };
 
-// Follows the elements of values back to memory. Memory accesses and other uses of indices are noted as sums of the
-// variables.
+// Follows the elements of values back to memory. Memory accesses and other uses of indices are
+// noted as sums of the variables.
 class ElementAccess : public IndexSpace {
  public:
   explicit ElementAccess(const Step& step) : step_(step) {}
@@ -72,8 +74,9 @@ class ElementAccess : public IndexSpace {
   int cost_ = 0;
 };
 
-// The step computes result `result` from operand `operand` such that every element of the operand is read for the last
-// time when the result's element at the same place is written: both can have the same memory.
+// The step computes result `result` from operand `operand` such that every element of the operand
+// is read for the last time when the result's element at the same place is written: both can have
+// the same memory.
 bool can_update_in_place(const hlo::Instruction& step, int operand, int result);
 
 }  // namespace systole::cpu

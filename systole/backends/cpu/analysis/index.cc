@@ -53,7 +53,8 @@ std::pair<Affine, Affine> IndexSpace::divide(const Affine& x, int64_t divisor) {
   const auto [low, high] = range(rest);
   if (low >= 0 && high < divisor) {
     Affine quotient = multiples.constant / divisor;
-    for (const auto& [var, factor] : multiples.terms) quotient += Affine::variable(var, factor / divisor);
+    for (const auto& [var, factor] : multiples.terms)
+      quotient += Affine::variable(var, factor / divisor);
     return {quotient, rest};
   }
   const Var quotient = add_variable(range(x).second / divisor + 1);
@@ -135,18 +136,22 @@ Coordinates dynamic_slice(IndexSpace& space, const Instruction& x, const Coordin
   return result;
 }
 
-// The coordinates in start_indices of component `component` of the index vector for the batch coordinates `batch`.
+// The coordinates in start_indices of component `component` of the index vector for the batch
+// coordinates `batch`.
 IndexRef start_index(const Shape& indices, int64_t index_vector_dim, const Coordinates& batch,
                      int64_t component) {
   Coordinates at = batch;
-  if (index_vector_dim < indices.rank()) at.insert(at.begin() + index_vector_dim, Affine(component));
+  if (index_vector_dim < indices.rank())
+    at.insert(at.begin() + index_vector_dim, Affine(component));
   return make_index(indices, std::move(at));
 }
 
 Coordinates gather(IndexSpace& space, const Instruction& x, const Coordinates& at) {
   const auto& attrs = x.attrs<hlo::GatherAttrs>();
   const Shape& operand = x.operand(0).shape();
-  const auto has = [](const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); };
+  const auto has = [](const Dims& dims, int64_t d) {
+    return std::ranges::find(dims, d) != dims.end();
+  };
   Coordinates batch;
   for (size_t d = 0; d < at.size(); ++d) {
     if (!has(attrs.offset_dims, static_cast<int64_t>(d))) batch.push_back(at[d]);
@@ -155,10 +160,10 @@ Coordinates gather(IndexSpace& space, const Instruction& x, const Coordinates& a
   for (size_t k = 0; k < attrs.start_index_map.size(); ++k) {
     const int64_t d = attrs.start_index_map[k];
     const int64_t last = operand[static_cast<int>(d)] - attrs.slice_sizes[u(d)];
-    result[u(d)] = space.element(x.operand(1),
-                                 start_index(x.operand(1).shape(), attrs.index_vector_dim, batch,
-                                             static_cast<int64_t>(k)),
-                                 last);
+    result[u(d)] = space.element(
+        x.operand(1),
+        start_index(x.operand(1).shape(), attrs.index_vector_dim, batch, static_cast<int64_t>(k)),
+        last);
   }
   for (size_t k = 0; k < attrs.operand_batching_dims.size(); ++k) {
     int64_t in_indices = attrs.start_indices_batching_dims[k];
@@ -181,7 +186,8 @@ bool has_operand_index(const Instruction& x) {
          x.is(Opcode::reverse) || x.is(Opcode::dynamic_slice) || x.is(Opcode::gather);
 }
 
-IndexRef operand_index(IndexSpace& space, const Instruction& x, int operand, const IndexRef& index) {
+IndexRef operand_index(IndexSpace& space, const Instruction& x, int operand,
+                       const IndexRef& index) {
   const Shape& shape = x.operand(operand).shape();
   if (x.traits().has(hlo::kElementwise)) {
     return shape.rank() == 0 && index->shape().rank() != 0 ? scalar_index() : index;
@@ -189,13 +195,20 @@ IndexRef operand_index(IndexSpace& space, const Instruction& x, int operand, con
   if (x.traits().has(hlo::kBitcast)) return std::make_shared<const Index>(shape, index->offset());
   const Coordinates& at = index->at(space);
   switch (x.opcode()) {
-    case Opcode::broadcast_in_dim: return make_index(shape, broadcast(x, at));
-    case Opcode::transpose: return make_index(shape, transpose(x, at));
-    case Opcode::slice: return make_index(shape, slice(x, at));
-    case Opcode::reverse: return make_index(shape, reverse(x, at));
-    case Opcode::dynamic_slice: return make_index(shape, dynamic_slice(space, x, at));
-    case Opcode::gather: return make_index(shape, gather(space, x, at));
-    default: throw internal_error("operand_index: opcode, got '{}', {}", x.opcode(), x.describe());
+    case Opcode::broadcast_in_dim:
+      return make_index(shape, broadcast(x, at));
+    case Opcode::transpose:
+      return make_index(shape, transpose(x, at));
+    case Opcode::slice:
+      return make_index(shape, slice(x, at));
+    case Opcode::reverse:
+      return make_index(shape, reverse(x, at));
+    case Opcode::dynamic_slice:
+      return make_index(shape, dynamic_slice(space, x, at));
+    case Opcode::gather:
+      return make_index(shape, gather(space, x, at));
+    default:
+      throw internal_error("operand_index: opcode, got '{}', {}", x.opcode(), x.describe());
   }
 }
 

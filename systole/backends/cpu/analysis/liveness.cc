@@ -45,7 +45,8 @@ void add_interval(Lifetime& lifetime, Interval interval) {
 Liveness::Liveness(const Computation& entry) {
   visit(entry);
   for (const Value& value : values_) {
-    const int begin = value.def->is(Opcode::parameter) ? runs_.at(value.def).begin : runs_.at(value.def).end;
+    const int begin =
+        value.def->is(Opcode::parameter) ? runs_.at(value.def).begin : runs_.at(value.def).end;
     lifetimes_[value] = {{begin, std::max(begin, last_use(value))}};
   }
 }

@@ -1,4 +1,5 @@
-// When each value of a program is alive, on one time line through the program and its nested loops and branches.
+// When each value of a program is alive, on one time line through the program and its nested loops
+// and branches.
 #pragma once
 
 #include <unordered_map>
@@ -19,9 +20,9 @@ bool overlap(const Lifetime& a, const Lifetime& b);
 // The union.
 void add_interval(Lifetime& lifetime, Interval interval);
 
-// Instructions run at distinct times. One with computations of its own (while, if, case) begins, runs them one behind the
-// other, and ends. A value is alive from its definition to its last use; a use inside a loop of a value from around the
-// loop lasts until the loop's end.
+// Instructions run at distinct times. One with computations of its own (while, if, case) begins,
+// runs them one behind the other, and ends. A value is alive from its definition to its last use; a
+// use inside a loop of a value from around the loop lasts until the loop's end.
 class Liveness {
  public:
   explicit Liveness(const hlo::Computation& entry);

@@ -2,8 +2,8 @@
 
 namespace systole::cpu {
 
-Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size, const Affine& window,
-                         const Affine& inside, std::vector<Bound>& bounds) {
+Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size,
+                         const Affine& window, const Affine& inside, std::vector<Bound>& bounds) {
   const Affine place = window * step.stride + inside * step.dilation + Affine(-step.padding_low);
   const int64_t last = (size - 1) * step.base_dilation;
   const auto [low, high] = space.range(place);

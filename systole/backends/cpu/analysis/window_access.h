@@ -20,9 +20,10 @@ struct WindowStep {
   int64_t dilation = 1;
 };
 
-// Where along an axis of `size` elements window number `window` has its element `inside`. Adds the conditions under which there is
-// one; without it, the coordinate is that of some other element. REQUIRES: size > 0.
-Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size, const Affine& window,
-                         const Affine& inside, std::vector<Bound>& bounds);
+// Where along an axis of `size` elements window number `window` has its element `inside`. Adds the
+// conditions under which there is one; without it, the coordinate is that of some other element.
+// REQUIRES: size > 0.
+Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size,
+                         const Affine& window, const Affine& inside, std::vector<Bound>& bounds);
 
 }  // namespace systole::cpu

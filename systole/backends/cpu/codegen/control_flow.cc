@@ -35,7 +35,8 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   f.b.SetInsertPoint(after);
 }
 
-// if: region 0 when the operand is true. case: the region of that number, the last when there is none.
+// if: region 0 when the operand is true. case: the region of that number, the last when there is
+// none.
 void emit_branches(FunctionEmitter& f, const Instruction& x) {
   f.begin_step({});
   llvm::Value* chosen = f.load(x.operand(0), f.i64(0));

@@ -6,8 +6,8 @@ namespace {
 
 namespace Intrinsic = llvm::Intrinsic;
 
-// To nearest, ties to even, as a float whose low half is zero. In integer arithmetic: the native instruction flushes
-// subnormals.
+// To nearest, ties to even, as a float whose low half is zero. In integer arithmetic: the native
+// instruction flushes subnormals.
 llvm::Value* round_to_bf16(FunctionEmitter& f, llvm::Value* x) {
   auto& b = f.b;
   llvm::Value* bits = b.CreateBitCast(x, b.getInt32Ty());
@@ -24,11 +24,13 @@ llvm::Value* float_to_integer(FunctionEmitter& f, DType to, llvm::Value* x) {
   auto& b = f.b;
   llvm::Type* type = register_type(f.program.context(), to);
   const bool is_signed = dtype_info(to).is_signed;
-  llvm::Value* r = b.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {type, x->getType()}, {x});
+  llvm::Value* r = b.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+                                     {type, x->getType()}, {x});
   if (to == DType::u4) return b.CreateBinaryIntrinsic(Intrinsic::umin, r, b.getInt8(15));
   if (to != DType::s4) return r;
   r = b.CreateBinaryIntrinsic(Intrinsic::smin, r, b.getInt8(7));
-  return b.CreateBinaryIntrinsic(Intrinsic::smax, r, llvm::ConstantInt::get(type, static_cast<uint64_t>(-8), true));
+  return b.CreateBinaryIntrinsic(Intrinsic::smax, r,
+                                 llvm::ConstantInt::get(type, static_cast<uint64_t>(-8), true));
 }
 
 llvm::Value* to_floating(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {
@@ -51,11 +53,16 @@ llvm::Value* to_floating(FunctionEmitter& f, DType from, DType to, llvm::Value* 
 llvm::Value* fit(FunctionEmitter& f, DType dtype, llvm::Value* x) {
   auto& b = f.b;
   switch (dtype) {
-    case DType::bf16: return round_to_bf16(f, x);
-    case DType::f16: return b.CreateFPExt(b.CreateFPTrunc(x, b.getHalfTy()), b.getFloatTy());
-    case DType::s4: return b.CreateAShr(b.CreateShl(x, 4), 4);
-    case DType::u4: return b.CreateAnd(x, b.getInt8(15));
-    default: return x;
+    case DType::bf16:
+      return round_to_bf16(f, x);
+    case DType::f16:
+      return b.CreateFPExt(b.CreateFPTrunc(x, b.getHalfTy()), b.getFloatTy());
+    case DType::s4:
+      return b.CreateAShr(b.CreateShl(x, 4), 4);
+    case DType::u4:
+      return b.CreateAnd(x, b.getInt8(15));
+    default:
+      return x;
   }
 }
 
@@ -67,7 +74,8 @@ llvm::Value* convert(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {
     llvm::Value* re = is_complex(from) ? b.CreateExtractValue(x, 0) : x;
     re = convert(f, real_dtype(from), real_dtype(to), re);
     llvm::Value* im = llvm::ConstantFP::get(re->getType(), 0);
-    if (is_complex(from)) im = convert(f, real_dtype(from), real_dtype(to), b.CreateExtractValue(x, 1));
+    if (is_complex(from))
+      im = convert(f, real_dtype(from), real_dtype(to), b.CreateExtractValue(x, 1));
     llvm::Value* pair = b.CreateInsertValue(llvm::PoisonValue::get(type), re, 0);
     return b.CreateInsertValue(pair, im, 1);
   }
@@ -83,7 +91,9 @@ llvm::Value* convert(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {
     return b.CreateICmpNE(x, llvm::ConstantInt::get(x->getType(), 0));
   }
   if (is_floating(from)) return float_to_integer(f, to, x);
-  return fit(f, to, b.CreateIntCast(x, register_type(f.program.context(), to), dtype_info(from).is_signed));
+  return fit(
+      f, to,
+      b.CreateIntCast(x, register_type(f.program.context(), to), dtype_info(from).is_signed));
 }
 
 }  // namespace systole::cpu

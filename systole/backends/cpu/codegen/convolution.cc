@@ -10,18 +10,24 @@ namespace {
 
 using hlo::Instruction;
 
-// A convolution of any attributes as a reduction. Variables: image, group, feature of the group, positions; then input
-// feature of the group, window.
+// A convolution of any attributes as a reduction. Variables: image, group, feature of the group,
+// positions; then input feature of the group, window.
 class ConvolutionLoops {
  public:
   explicit ConvolutionLoops(const Instruction& x)
-      : x_(x), attrs_(x.attrs<hlo::ConvolutionAttrs>()), input_(x.operand(0).shape()), kernel_(x.operand(1).shape()) {
+      : x_(x),
+        attrs_(x.attrs<hlo::ConvolutionAttrs>()),
+        input_(x.operand(0).shape()),
+        kernel_(x.operand(1).shape()) {
     groups_ = attrs_.feature_group_count * attrs_.batch_group_count;
     const int64_t features = x.shape()[static_cast<int>(attrs_.output_feature_dimension)];
-    sizes = {x.shape()[static_cast<int>(attrs_.output_batch_dimension)], groups_, features / groups_};
-    for (const int64_t d : attrs_.output_spatial_dimensions) sizes.push_back(x.shape()[static_cast<int>(d)]);
+    sizes = {x.shape()[static_cast<int>(attrs_.output_batch_dimension)], groups_,
+             features / groups_};
+    for (const int64_t d : attrs_.output_spatial_dimensions)
+      sizes.push_back(x.shape()[static_cast<int>(d)]);
     sizes.push_back(kernel_[static_cast<int>(attrs_.kernel_input_feature_dimension)]);
-    for (const int64_t d : attrs_.kernel_spatial_dimensions) sizes.push_back(kernel_[static_cast<int>(d)]);
+    for (const int64_t d : attrs_.kernel_spatial_dimensions)
+      sizes.push_back(kernel_[static_cast<int>(d)]);
   }
 
   int spatial() const { return static_cast<int>(attrs_.output_spatial_dimensions.size()); }
@@ -50,7 +56,8 @@ class ConvolutionLoops {
     std::vector<Affine> at(static_cast<size_t>(x_.shape().rank()));
     at[u(attrs_.output_batch_dimension)] = Affine::variable(0);
     at[u(attrs_.output_feature_dimension)] = feature();
-    for (int d = 0; d < spatial(); ++d) at[u(attrs_.output_spatial_dimensions[u(d)])] = Affine::variable(3 + d);
+    for (int d = 0; d < spatial(); ++d)
+      at[u(attrs_.output_spatial_dimensions[u(d)])] = Affine::variable(3 + d);
     return make_index(x_.shape(), std::move(at));
   }
 
@@ -73,16 +80,20 @@ class ConvolutionLoops {
     const int64_t images = sizes[0];
     const int64_t features = sizes[u(3 + spatial())];
     const bool by_feature = attrs_.feature_group_count > 1;
-    at[u(attrs_.input_batch_dimension)] = Affine::variable(0) + Affine::variable(1, by_feature || groups_ == 1 ? 0 : images);
-    at[u(attrs_.input_feature_dimension)] = Affine::variable(3 + spatial()) + Affine::variable(1, by_feature ? features : 0);
+    at[u(attrs_.input_batch_dimension)] =
+        Affine::variable(0) + Affine::variable(1, by_feature || groups_ == 1 ? 0 : images);
+    at[u(attrs_.input_feature_dimension)] =
+        Affine::variable(3 + spatial()) + Affine::variable(1, by_feature ? features : 0);
     for (int d = 0; d < spatial(); ++d) {
       const int64_t axis = attrs_.input_spatial_dimensions[u(d)];
-      const WindowStep step{.stride = attrs_.window_strides.empty() ? 1 : attrs_.window_strides[u(d)],
-                            .padding_low = attrs_.padding.empty() ? 0 : attrs_.padding[u(d)].first,
-                            .base_dilation = attrs_.lhs_dilation.empty() ? 1 : attrs_.lhs_dilation[u(d)],
-                            .dilation = attrs_.rhs_dilation.empty() ? 1 : attrs_.rhs_dilation[u(d)]};
-      at[u(axis)] = window_coordinate(space, step, input_[static_cast<int>(axis)], Affine::variable(3 + d),
-                                      Affine::variable(4 + spatial() + d), bounds);
+      const WindowStep step{
+          .stride = attrs_.window_strides.empty() ? 1 : attrs_.window_strides[u(d)],
+          .padding_low = attrs_.padding.empty() ? 0 : attrs_.padding[u(d)].first,
+          .base_dilation = attrs_.lhs_dilation.empty() ? 1 : attrs_.lhs_dilation[u(d)],
+          .dilation = attrs_.rhs_dilation.empty() ? 1 : attrs_.rhs_dilation[u(d)]};
+      at[u(axis)] =
+          window_coordinate(space, step, input_[static_cast<int>(axis)], Affine::variable(3 + d),
+                            Affine::variable(4 + spatial() + d), bounds);
     }
     return make_index(input_, std::move(at));
   }
@@ -124,12 +135,15 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
     std::vector<Bound> at_bounds;
     const IndexRef at = loops.input(e, at_bounds);
     llvm::Value* a = convert(e.f, x.operand(0).dtype(), wide, e.element(x.operand(0), at));
-    if (llvm::Value* inside = emit_inside(e, at_bounds)) a = e.f.b.CreateSelect(inside, a, zero_of(e.f, wide));
-    llvm::Value* b = convert(e.f, x.operand(1).dtype(), wide, e.element(x.operand(1), loops.kernel()));
+    if (llvm::Value* inside = emit_inside(e, at_bounds))
+      a = e.f.b.CreateSelect(inside, a, zero_of(e.f, wide));
+    llvm::Value* b =
+        convert(e.f, x.operand(1).dtype(), wide, e.element(x.operand(1), loops.kernel()));
     return Reduction::Values{multiply_add(e, wide, so_far[0], a, b)};
   };
   r.finish = [&](Elements& e, const Reduction::Values& sums) {
-    e.f.store(r.written[0], x.dtype(), e.number(loops.output()->offset()), convert(e.f, wide, x.dtype(), sums[0]));
+    e.f.store(r.written[0], x.dtype(), e.number(loops.output()->offset()),
+              convert(e.f, wide, x.dtype(), sums[0]));
   };
   emit_reduction(f, r);
 }
@@ -137,7 +151,8 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
 // Nothing to add up: zeros.
 void emit_zeros(FunctionEmitter& f, const Instruction& x) {
   const Slice to = result_slices(f, x)[0];
-  f.b.CreateMemSet(f.address(to), f.b.getInt8(0), static_cast<uint64_t>(to.bytes), llvm::MaybeAlign(1));
+  f.b.CreateMemSet(f.address(to), f.b.getInt8(0), static_cast<uint64_t>(to.bytes),
+                   llvm::MaybeAlign(1));
 }
 
 }  // namespace
@@ -150,8 +165,9 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
   }
   if (f.program.optimize) {
     if (auto kernel = make_convolution_kernel(x, f.program.num_threads)) {
-      f.call_kernel(std::move(kernel), {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
-                                        f.address(result_slices(f, x)[0])});
+      f.call_kernel(std::move(kernel),
+                    {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
+                     f.address(result_slices(f, x)[0])});
       return;
     }
   }

@@ -25,7 +25,8 @@ void emit_copy_to(FunctionEmitter& f, const Step& step, const Value& value, cons
                      .store =
                          [&](Elements& e, const IndexRef& index) {
                            llvm::Value* x = e.element(value, index);
-                           e.f.store(written[0], value.dtype(), e.number(place(e, index)->offset()), x);
+                           e.f.store(written[0], value.dtype(), e.number(place(e, index)->offset()),
+                                     x);
                          }});
 }
 
@@ -71,7 +72,8 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
     const int64_t step_size = attrs.interior_padding[u] + 1;
     const int64_t low = attrs.edge_padding_low[u];
     const int64_t begin = low >= 0 ? 0 : (-low + step_size - 1) / step_size;
-    const int64_t room = x.shape()[d] - low;  // places of the result from the operand's first element on
+    const int64_t room =
+        x.shape()[d] - low;  // places of the result from the operand's first element on
     const int64_t end = room <= 0 ? 0 : std::min(from[d], (room + step_size - 1) / step_size);
     if (begin >= end) return;
     first.push_back(begin);
@@ -89,19 +91,20 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
     }
     return make_index(x.shape(), std::move(at));
   };
-  emit_loop_over(f, {.step = step,
-                     .shape = Shape(sizes),
-                     .written = written,
-                     .visit =
-                         [&](ElementAccess& access, const IndexRef& index) {
-                           access.visit(x.operand(0), make_index(from, shifted(access, index)));
-                           access.need(place(access, index)->offset());
-                         },
-                     .store =
-                         [&](Elements& e, const IndexRef& index) {
-                           llvm::Value* value = e.element(x.operand(0), make_index(from, shifted(e, index)));
-                           e.f.store(written[0], x.dtype(), e.number(place(e, index)->offset()), value);
-                         }});
+  emit_loop_over(
+      f, {.step = step,
+          .shape = Shape(sizes),
+          .written = written,
+          .visit =
+              [&](ElementAccess& access, const IndexRef& index) {
+                access.visit(x.operand(0), make_index(from, shifted(access, index)));
+                access.need(place(access, index)->offset());
+              },
+          .store =
+              [&](Elements& e, const IndexRef& index) {
+                llvm::Value* value = e.element(x.operand(0), make_index(from, shifted(e, index)));
+                e.f.store(written[0], x.dtype(), e.number(place(e, index)->offset()), value);
+              }});
 }
 
 void emit_dynamic_update_slice(FunctionEmitter& f, const Instruction& x) {

@@ -18,7 +18,8 @@ DType product_accumulator(const Instruction& x) {
   return result;
 }
 
-llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x, llvm::Value* y) {
+llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
+                          llvm::Value* y) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
   llvm::FastMathFlags flags;
   flags.setAllowContract(e.f.program.optimize);
@@ -38,7 +39,8 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
   const Step step(x);
   const DotAxes axes(x);
   ElementAccess access(step);
-  Reduction r{.step = step, .written = result_slices(f, x), .accumulators = {product_accumulator(x)}};
+  Reduction r{
+      .step = step, .written = result_slices(f, x), .accumulators = {product_accumulator(x)}};
   std::vector<Affine> lhs_at(static_cast<size_t>(x.operand(0).shape().rank()));
   std::vector<Affine> rhs_at(static_cast<size_t>(x.operand(1).shape().rank()));
   const auto add = [&](int64_t size, bool kept, int64_t lhs_axis, int64_t rhs_axis) {
@@ -56,7 +58,8 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
   for (const int64_t axis : axes.lhs_free) add(lhs[static_cast<int>(axis)], true, axis, -1);
   for (const int64_t axis : axes.rhs_free) add(rhs[static_cast<int>(axis)], true, -1, axis);
   for (size_t k = 0; k < axes.lhs_contracting.size(); ++k) {
-    add(lhs[static_cast<int>(axes.lhs_contracting[k])], false, axes.lhs_contracting[k], axes.rhs_contracting[k]);
+    add(lhs[static_cast<int>(axes.lhs_contracting[k])], false, axes.lhs_contracting[k],
+        axes.rhs_contracting[k]);
   }
   const auto lhs_index = [&] { return make_index(lhs, lhs_at); };
   const auto rhs_index = [&] { return make_index(rhs, rhs_at); };
@@ -72,7 +75,8 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
     return Reduction::Values{multiply_add(e, wide, so_far[0], a, b)};
   };
   r.finish = [&](Elements& e, const Reduction::Values& sums) {
-    e.f.store(r.written[0], x.dtype(), e.number(result_index()->offset()), convert(e.f, wide, x.dtype(), sums[0]));
+    e.f.store(r.written[0], x.dtype(), e.number(result_index()->offset()),
+              convert(e.f, wide, x.dtype(), sums[0]));
   };
   emit_reduction(f, r);
 }
@@ -83,8 +87,9 @@ void emit_dot(FunctionEmitter& f, const Instruction& x) {
   if (x.shape().num_elements() == 0) return;
   if (f.program.optimize && !dot_is_small(x)) {
     if (auto kernel = make_dot_kernel(x, f.program.num_threads)) {
-      std::vector<llvm::Value*> buffers = {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
-                                           f.address(f.slice(const_cast<Instruction&>(x).result()))};
+      std::vector<llvm::Value*> buffers = {
+          f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
+          f.address(f.slice(const_cast<Instruction&>(x).result()))};
       f.call_kernel(std::move(kernel), buffers);
       return;
     }

@@ -36,7 +36,9 @@ Kind operand_kind(const Instruction& x) { return Kind(x.operand(0).dtype()); }
 llvm::Value* integer(llvm::Value* like, int64_t value) {
   return llvm::ConstantInt::get(like->getType(), static_cast<uint64_t>(value), true);
 }
-llvm::Value* real(llvm::Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+llvm::Value* real(llvm::Value* like, double value) {
+  return llvm::ConstantFP::get(like->getType(), value);
+}
 
 // The bits of an integer as an unsigned number of its width.
 llvm::Value* bits_of(FunctionEmitter& f, const Kind& kind, llvm::Value* x) {
@@ -67,12 +69,16 @@ llvm::Value* complex_arithmetic(FunctionEmitter& f, Opcode opcode, Sources s) {
   if (opcode == Opcode::negate) return join(f, type, {b.CreateFNeg(x.re), b.CreateFNeg(x.im)});
   const Complex y = parts(f, s[1]);
   switch (opcode) {
-    case Opcode::add: return join(f, type, {b.CreateFAdd(x.re, y.re), b.CreateFAdd(x.im, y.im)});
-    case Opcode::subtract: return join(f, type, {b.CreateFSub(x.re, y.re), b.CreateFSub(x.im, y.im)});
+    case Opcode::add:
+      return join(f, type, {b.CreateFAdd(x.re, y.re), b.CreateFAdd(x.im, y.im)});
+    case Opcode::subtract:
+      return join(f, type, {b.CreateFSub(x.re, y.re), b.CreateFSub(x.im, y.im)});
     case Opcode::multiply:
-      return join(f, type, {b.CreateFSub(b.CreateFMul(x.re, y.re), b.CreateFMul(x.im, y.im)),
-                            b.CreateFAdd(b.CreateFMul(x.re, y.im), b.CreateFMul(x.im, y.re))});
-    default: return nullptr;
+      return join(f, type,
+                  {b.CreateFSub(b.CreateFMul(x.re, y.re), b.CreateFMul(x.im, y.im)),
+                   b.CreateFAdd(b.CreateFMul(x.re, y.im), b.CreateFMul(x.im, y.re))});
+    default:
+      return nullptr;
   }
 }
 
@@ -84,22 +90,36 @@ llvm::Value* arithmetic(Elements& e, const Instruction& x, const IndexRef&, Sour
   if (kind.complex) return complex_arithmetic(e.f, x.opcode(), s);
   llvm::Value* r = nullptr;
   switch (x.opcode()) {
-    case Opcode::add: r = kind.floating ? b.CreateFAdd(s[0], s[1]) : kind.pred ? b.CreateOr(s[0], s[1]) : b.CreateAdd(s[0], s[1]); break;
-    case Opcode::subtract: r = kind.floating ? b.CreateFSub(s[0], s[1]) : b.CreateSub(s[0], s[1]); break;
-    case Opcode::multiply: r = kind.floating ? b.CreateFMul(s[0], s[1]) : kind.pred ? b.CreateAnd(s[0], s[1]) : b.CreateMul(s[0], s[1]); break;
-    case Opcode::negate: return kind.floating ? b.CreateFNeg(s[0]) : fit(e.f, kind.dtype, b.CreateNeg(s[0]));
-    default: return nullptr;
+    case Opcode::add:
+      r = kind.floating ? b.CreateFAdd(s[0], s[1])
+          : kind.pred   ? b.CreateOr(s[0], s[1])
+                        : b.CreateAdd(s[0], s[1]);
+      break;
+    case Opcode::subtract:
+      r = kind.floating ? b.CreateFSub(s[0], s[1]) : b.CreateSub(s[0], s[1]);
+      break;
+    case Opcode::multiply:
+      r = kind.floating ? b.CreateFMul(s[0], s[1])
+          : kind.pred   ? b.CreateAnd(s[0], s[1])
+                        : b.CreateMul(s[0], s[1]);
+      break;
+    case Opcode::negate:
+      return kind.floating ? b.CreateFNeg(s[0]) : fit(e.f, kind.dtype, b.CreateNeg(s[0]));
+    default:
+      return nullptr;
   }
   return fit(e.f, kind.dtype, r);
 }
 
 // By zero: -1, or all ones; the lowest value by -1 wraps to itself.
-llvm::Value* integer_quotient(FunctionEmitter& f, const Kind& kind, llvm::Value* x, llvm::Value* y, bool remainder) {
+llvm::Value* integer_quotient(FunctionEmitter& f, const Kind& kind, llvm::Value* x, llvm::Value* y,
+                              bool remainder) {
   auto& b = f.b;
   llvm::Value* zero = b.CreateICmpEQ(y, integer(y, 0));
   if (!kind.is_signed) {
     llvm::Value* safe = b.CreateSelect(zero, integer(y, 1), y);
-    return b.CreateSelect(zero, remainder ? x : integer(y, -1), remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe));
+    return b.CreateSelect(zero, remainder ? x : integer(y, -1),
+                          remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe));
   }
   llvm::Value* minus_one = b.CreateICmpEQ(y, integer(y, -1));
   llvm::Value* safe = b.CreateSelect(b.CreateOr(zero, minus_one), integer(y, 1), y);
@@ -111,19 +131,22 @@ llvm::Value* integer_quotient(FunctionEmitter& f, const Kind& kind, llvm::Value*
 llvm::Value* divide(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
   if (kind.complex) return nullptr;
-  llvm::Value* r = kind.floating ? e.f.b.CreateFDiv(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], false);
+  llvm::Value* r =
+      kind.floating ? e.f.b.CreateFDiv(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], false);
   return fit(e.f, kind.dtype, r);
 }
 
 llvm::Value* remainder(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
   if (kind.complex) return nullptr;
-  llvm::Value* r = kind.floating ? e.f.b.CreateFRem(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], true);
+  llvm::Value* r =
+      kind.floating ? e.f.b.CreateFRem(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], true);
   return fit(e.f, kind.dtype, r);
 }
 
 // maximum and minimum: NaN if either is, -0 below +0.
-llvm::Value* extremum(FunctionEmitter& f, const Kind& kind, bool maximum, llvm::Value* x, llvm::Value* y) {
+llvm::Value* extremum(FunctionEmitter& f, const Kind& kind, bool maximum, llvm::Value* x,
+                      llvm::Value* y) {
   if (kind.pred) return maximum ? f.b.CreateOr(x, y) : f.b.CreateAnd(x, y);
   Intrinsic::ID id = maximum ? Intrinsic::maximum : Intrinsic::minimum;
   if (!kind.floating && kind.is_signed) id = maximum ? Intrinsic::smax : Intrinsic::smin;
@@ -155,11 +178,13 @@ llvm::Value* sign(Elements& e, const Instruction& x, const IndexRef&, Sources s)
   if (kind.complex) return nullptr;
   if (!kind.floating) {
     llvm::Value* positive = b.CreateZExt(b.CreateICmpSGT(s[0], integer(s[0], 0)), s[0]->getType());
-    return b.CreateSub(positive, b.CreateZExt(b.CreateICmpSLT(s[0], integer(s[0], 0)), s[0]->getType()));
+    return b.CreateSub(positive,
+                       b.CreateZExt(b.CreateICmpSLT(s[0], integer(s[0], 0)), s[0]->getType()));
   }
   // Zeros keep their sign, NaN stays.
   llvm::Value* nonzero = b.CreateFCmpONE(s[0], real(s[0], 0));
-  return b.CreateSelect(nonzero, b.CreateBinaryIntrinsic(Intrinsic::copysign, real(s[0], 1), s[0]), s[0]);
+  return b.CreateSelect(nonzero, b.CreateBinaryIntrinsic(Intrinsic::copysign, real(s[0], 1), s[0]),
+                        s[0]);
 }
 
 llvm::Value* power(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
@@ -168,7 +193,8 @@ llvm::Value* power(Elements& e, const Instruction& x, const IndexRef&, Sources s
   if (kind.complex) return nullptr;
   if (kind.floating) return fit(e.f, kind.dtype, emit_math(e.f, Math::pow, s[0], s[1]));
   auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty(), b.getInt64Ty()}, false);
-  auto callee = e.f.runtime_function(kind.is_signed ? "systole_cpu_signed_power" : "systole_cpu_unsigned_power", type);
+  auto callee = e.f.runtime_function(
+      kind.is_signed ? "systole_cpu_signed_power" : "systole_cpu_unsigned_power", type);
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotAccessMemory();
   llvm::Value* r = b.CreateCall(callee, {b.CreateIntCast(s[0], b.getInt64Ty(), kind.is_signed),
                                          b.CreateIntCast(s[1], b.getInt64Ty(), kind.is_signed)});
@@ -181,13 +207,19 @@ llvm::Value* bitwise(Elements& e, const Instruction& x, const IndexRef&, Sources
   auto& b = e.f.b;
   const Kind kind = operand_kind(x);
   switch (x.opcode()) {
-    case Opcode::and_: return b.CreateAnd(s[0], s[1]);
-    case Opcode::or_: return b.CreateOr(s[0], s[1]);
-    case Opcode::xor_: return b.CreateXor(s[0], s[1]);
-    case Opcode::not_: return fit(e.f, kind.dtype, b.CreateNot(s[0]));
-    case Opcode::popcnt: return b.CreateUnaryIntrinsic(Intrinsic::ctpop, bits_of(e.f, kind, s[0]));
+    case Opcode::and_:
+      return b.CreateAnd(s[0], s[1]);
+    case Opcode::or_:
+      return b.CreateOr(s[0], s[1]);
+    case Opcode::xor_:
+      return b.CreateXor(s[0], s[1]);
+    case Opcode::not_:
+      return fit(e.f, kind.dtype, b.CreateNot(s[0]));
+    case Opcode::popcnt:
+      return b.CreateUnaryIntrinsic(Intrinsic::ctpop, bits_of(e.f, kind, s[0]));
     default: {
-      llvm::Value* zeros = b.CreateBinaryIntrinsic(Intrinsic::ctlz, bits_of(e.f, kind, s[0]), b.getFalse());
+      llvm::Value* zeros =
+          b.CreateBinaryIntrinsic(Intrinsic::ctlz, bits_of(e.f, kind, s[0]), b.getFalse());
       return kind.narrow ? b.CreateSub(zeros, integer(zeros, 4)) : zeros;
     }
   }
@@ -215,28 +247,42 @@ llvm::Value* shift(Elements& e, const Instruction& x, const IndexRef&, Sources s
 llvm::Value* to_bits(FunctionEmitter& f, DType dtype, llvm::Value* x) {
   auto& b = f.b;
   switch (dtype) {
-    case DType::pred: return b.CreateZExt(x, b.getInt8Ty());
-    case DType::f16: return b.CreateBitCast(b.CreateFPTrunc(x, b.getHalfTy()), b.getInt16Ty());
-    case DType::bf16: return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(x, b.getInt32Ty()), 16), b.getInt16Ty());
-    case DType::f32: return b.CreateBitCast(x, b.getInt32Ty());
-    case DType::f64: return b.CreateBitCast(x, b.getInt64Ty());
+    case DType::pred:
+      return b.CreateZExt(x, b.getInt8Ty());
+    case DType::f16:
+      return b.CreateBitCast(b.CreateFPTrunc(x, b.getHalfTy()), b.getInt16Ty());
+    case DType::bf16:
+      return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(x, b.getInt32Ty()), 16), b.getInt16Ty());
+    case DType::f32:
+      return b.CreateBitCast(x, b.getInt32Ty());
+    case DType::f64:
+      return b.CreateBitCast(x, b.getInt64Ty());
     case DType::s4:
-    case DType::u4: return b.CreateAnd(x, integer(x, 15));
-    default: return x;
+    case DType::u4:
+      return b.CreateAnd(x, integer(x, 15));
+    default:
+      return x;
   }
 }
 
 llvm::Value* from_bits(FunctionEmitter& f, DType dtype, llvm::Value* x) {
   auto& b = f.b;
   switch (dtype) {
-    case DType::pred: return b.CreateTrunc(x, b.getInt1Ty());
-    case DType::f16: return b.CreateFPExt(b.CreateBitCast(x, b.getHalfTy()), b.getFloatTy());
-    case DType::bf16: return b.CreateBitCast(b.CreateShl(b.CreateZExt(x, b.getInt32Ty()), 16), b.getFloatTy());
-    case DType::f32: return b.CreateBitCast(x, b.getFloatTy());
-    case DType::f64: return b.CreateBitCast(x, b.getDoubleTy());
+    case DType::pred:
+      return b.CreateTrunc(x, b.getInt1Ty());
+    case DType::f16:
+      return b.CreateFPExt(b.CreateBitCast(x, b.getHalfTy()), b.getFloatTy());
+    case DType::bf16:
+      return b.CreateBitCast(b.CreateShl(b.CreateZExt(x, b.getInt32Ty()), 16), b.getFloatTy());
+    case DType::f32:
+      return b.CreateBitCast(x, b.getFloatTy());
+    case DType::f64:
+      return b.CreateBitCast(x, b.getDoubleTy());
     case DType::s4:
-    case DType::u4: return fit(f, dtype, x);
-    default: return x;
+    case DType::u4:
+      return fit(f, dtype, x);
+    default:
+      return x;
   }
 }
 
@@ -246,11 +292,13 @@ llvm::Value* bitcast_convert(Elements& e, const Instruction& x, const IndexRef& 
   const Kind to(x.dtype());
   if (from.complex || to.complex) return from.dtype == to.dtype ? s[0] : nullptr;
   const auto width = [](const Kind& k) { return static_cast<unsigned>(std::max(k.info.bits, 8)); };
-  if (from.info.bits == to.info.bits) return from_bits(e.f, to.dtype, to_bits(e.f, from.dtype, s[0]));
+  if (from.info.bits == to.info.bits)
+    return from_bits(e.f, to.dtype, to_bits(e.f, from.dtype, s[0]));
   if (from.info.bits > to.info.bits) {
     llvm::Value* whole = to_bits(e.f, from.dtype, s[0]);
     llvm::Value* part = e.number(index->at(e).back());
-    llvm::Value* by = b.CreateMul(b.CreateIntCast(part, whole->getType(), false), integer(whole, to.info.bits));
+    llvm::Value* by =
+        b.CreateMul(b.CreateIntCast(part, whole->getType(), false), integer(whole, to.info.bits));
     llvm::Value* bits = b.CreateTrunc(b.CreateLShr(whole, by), b.getIntNTy(width(to)));
     return from_bits(e.f, to.dtype, bits);
   }
@@ -263,7 +311,8 @@ llvm::Value* bitcast_convert(Elements& e, const Instruction& x, const IndexRef& 
   return from_bits(e.f, to.dtype, whole);
 }
 
-// The layout of an IEEE-754 like format, as registers hold it: bf16 is a float whose low bits are zero.
+// The layout of an IEEE-754 like format, as registers hold it: bf16 is a float whose low bits are
+// zero.
 llvm::Value* reduce_precision(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   auto& b = e.f.b;
   const DType dtype = x.dtype();
@@ -275,17 +324,20 @@ llvm::Value* reduce_precision(Elements& e, const Instruction& x, const IndexRef&
   const auto number = [&](uint64_t v) { return llvm::ConstantInt::get(bits->getType(), v); };
   const auto low = [](int n) { return (uint64_t{1} << n) - 1; };
   const uint64_t infinity = low(exponent_bits) << mantissa_bits;
-  llvm::Value* is_nan = b.CreateICmpUGT(b.CreateAnd(bits, number(low(exponent_bits + mantissa_bits))), number(infinity));
+  llvm::Value* is_nan = b.CreateICmpUGT(
+      b.CreateAnd(bits, number(low(exponent_bits + mantissa_bits))), number(infinity));
   llvm::Value* r = bits;
   if (const int dropped = mantissa_bits - to.mantissa_bits; dropped > 0) {
     llvm::Value* last = b.CreateAnd(b.CreateLShr(r, static_cast<uint64_t>(dropped)), number(1));
-    r = b.CreateAnd(b.CreateAdd(b.CreateAdd(r, number(low(dropped - 1))), last), number(~low(dropped)));
+    r = b.CreateAnd(b.CreateAdd(b.CreateAdd(r, number(low(dropped - 1))), last),
+                    number(~low(dropped)));
   }
   if (to.exponent_bits < exponent_bits) {
     const uint64_t bias = low(exponent_bits - 1);
     const uint64_t narrow_bias = low(to.exponent_bits - 1);
     llvm::Value* sign = b.CreateAnd(r, number(uint64_t{1} << (exponent_bits + mantissa_bits)));
-    llvm::Value* exponent = b.CreateAnd(b.CreateLShr(r, static_cast<uint64_t>(mantissa_bits)), number(low(exponent_bits)));
+    llvm::Value* exponent = b.CreateAnd(b.CreateLShr(r, static_cast<uint64_t>(mantissa_bits)),
+                                        number(low(exponent_bits)));
     llvm::Value* small = b.CreateICmpULE(exponent, number(bias - narrow_bias));
     llvm::Value* large = b.CreateICmpUGT(exponent, number(bias + narrow_bias));
     r = b.CreateSelect(large, b.CreateOr(sign, number(infinity)), b.CreateSelect(small, sign, r));
@@ -314,12 +366,18 @@ llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources
   };
   const auto row = [&]() -> Row {
     switch (attrs.direction) {
-      case Direction::eq: return {Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ};
-      case Direction::ne: return {Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE};
-      case Direction::ge: return {Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE};
-      case Direction::gt: return {Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT};
-      case Direction::le: return {Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE};
-      default: return {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT};
+      case Direction::eq:
+        return {Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ};
+      case Direction::ne:
+        return {Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE};
+      case Direction::ge:
+        return {Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE};
+      case Direction::gt:
+        return {Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT};
+      case Direction::le:
+        return {Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE};
+      default:
+        return {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT};
     }
   }();
   if (kind.complex) return nullptr;
@@ -349,7 +407,8 @@ llvm::Value* intrinsic(Elements& e, const Instruction& x, const IndexRef&, Sourc
 
 llvm::Value* rsqrt(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   if (!operand_kind(x).floating) return nullptr;
-  return fit(e.f, x.dtype(), e.f.b.CreateFDiv(real(s[0], 1), e.f.b.CreateUnaryIntrinsic(Intrinsic::sqrt, s[0])));
+  return fit(e.f, x.dtype(),
+             e.f.b.CreateFDiv(real(s[0], 1), e.f.b.CreateUnaryIntrinsic(Intrinsic::sqrt, s[0])));
 }
 
 template <Math kFunction>
@@ -367,7 +426,8 @@ llvm::Value* convert(Elements& e, const Instruction& x, const IndexRef&, Sources
 llvm::Value* move(Elements&, const Instruction&, const IndexRef&, Sources s) { return s[0]; }
 
 llvm::Value* iota(Elements& e, const Instruction& x, const IndexRef& index, Sources) {
-  llvm::Value* i = e.number(index->at(e)[static_cast<size_t>(x.attrs<hlo::IotaAttrs>().iota_dimension)]);
+  llvm::Value* i =
+      e.number(index->at(e)[static_cast<size_t>(x.attrs<hlo::IotaAttrs>().iota_dimension)]);
   // Through 32 bits, which convert to floats faster, where they are enough.
   const bool small = x.shape().num_elements() < (int64_t{1} << 31);
   if (small) i = e.f.b.CreateTrunc(i, e.f.b.getInt32Ty());
@@ -441,19 +501,32 @@ constexpr auto kByOpcode = [] {
 
 }  // namespace
 
-llvm::Value* emit_reducer(FunctionEmitter& f, Opcode opcode, DType dtype, llvm::Value* x, llvm::Value* y) {
+llvm::Value* emit_reducer(FunctionEmitter& f, Opcode opcode, DType dtype, llvm::Value* x,
+                          llvm::Value* y) {
   auto& b = f.b;
   const Kind kind(dtype);
   if (kind.complex) return complex_arithmetic(f, opcode, std::array{x, y});
   switch (opcode) {
-    case Opcode::add: return kind.floating ? b.CreateFAdd(x, y) : kind.pred ? b.CreateOr(x, y) : fit(f, dtype, b.CreateAdd(x, y));
-    case Opcode::multiply: return kind.floating ? b.CreateFMul(x, y) : kind.pred ? b.CreateAnd(x, y) : fit(f, dtype, b.CreateMul(x, y));
-    case Opcode::maximum: return extremum(f, kind, true, x, y);
-    case Opcode::minimum: return extremum(f, kind, false, x, y);
-    case Opcode::and_: return b.CreateAnd(x, y);
-    case Opcode::or_: return b.CreateOr(x, y);
-    case Opcode::xor_: return b.CreateXor(x, y);
-    default: return nullptr;
+    case Opcode::add:
+      return kind.floating ? b.CreateFAdd(x, y)
+             : kind.pred   ? b.CreateOr(x, y)
+                           : fit(f, dtype, b.CreateAdd(x, y));
+    case Opcode::multiply:
+      return kind.floating ? b.CreateFMul(x, y)
+             : kind.pred   ? b.CreateAnd(x, y)
+                           : fit(f, dtype, b.CreateMul(x, y));
+    case Opcode::maximum:
+      return extremum(f, kind, true, x, y);
+    case Opcode::minimum:
+      return extremum(f, kind, false, x, y);
+    case Opcode::and_:
+      return b.CreateAnd(x, y);
+    case Opcode::or_:
+      return b.CreateOr(x, y);
+    case Opcode::xor_:
+      return b.CreateXor(x, y);
+    default:
+      return nullptr;
   }
 }
 

@@ -16,7 +16,10 @@ void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
   const std::vector<Var> variables = add_variables(access, loop.shape.dims());
   loop.visit(access, make_index(loop.shape, coordinates(variables)));
   const std::vector<Loop> loops = merge_loops(access, variables, access.needed());
-  const double work = !loop.parallel ? 0 : 0.1 * static_cast<double>(elements) * (access.cost() + static_cast<double>(access.reads().size()) + 1);
+  const double work = !loop.parallel
+                          ? 0
+                          : 0.1 * static_cast<double>(elements) *
+                                (access.cost() + static_cast<double>(access.reads().size()) + 1);
   emit_parallel(f, loops.empty() ? 1 : loops.front().size, work,
                 [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
                   Elements e(g, loop.step);
@@ -35,7 +38,8 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
   const Shape shape = roots[0].shape();
   // Roots of one number of elements run together, whatever their shapes.
   const auto at_root = [&](const Value& root, const IndexRef& index) {
-    return root.shape() == shape ? index : std::make_shared<const Index>(root.shape(), index->offset());
+    return root.shape() == shape ? index
+                                 : std::make_shared<const Index>(root.shape(), index->offset());
   };
   emit_loop_over(f, {.step = step,
                      .shape = shape,
@@ -49,7 +53,8 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
                          [&](Elements& e, const IndexRef& index) {
                            // All reads come before the writes, which may go to the same memory.
                            std::vector<llvm::Value*> values;
-                           for (const Value& root : roots) values.push_back(e.element(root, at_root(root, index)));
+                           for (const Value& root : roots)
+                             values.push_back(e.element(root, at_root(root, index)));
                            llvm::Value* offset = e.number(index->offset());
                            for (size_t k = 0; k < roots.size(); ++k) {
                              e.f.store(results[k], roots[k].dtype(), offset, values[k]);
@@ -59,7 +64,8 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
 
 void emit_fusion(FunctionEmitter& f, const Instruction& x) {
   const auto results = x.region().results();
-  const bool reduces = std::ranges::any_of(results, [](const Value& v) { return v.def->is(Opcode::reduce); });
+  const bool reduces =
+      std::ranges::any_of(results, [](const Value& v) { return v.def->is(Opcode::reduce); });
   reduces ? emit_reduce(f, x) : emit_element_loop(f, x);
 }
 

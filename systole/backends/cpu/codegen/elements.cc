@@ -9,12 +9,14 @@ using hlo::Value;
 
 void throw_cannot_lower(const Instruction& x) {
   std::string types;
-  for (const TensorType& type : x.results()) types += (types.empty() ? "" : ", ") + type.to_string();
+  for (const TensorType& type : x.results())
+    types += (types.empty() ? "" : ", ") + type.to_string();
   throw unimplemented("cpu cannot lower '{}' ({}), {}", x.opcode(), types, x.describe());
 }
 
 void Elements::bind(Var var, llvm::Value* value) {
-  if (bound_.size() <= static_cast<size_t>(var)) bound_.resize(static_cast<size_t>(var) + 1, nullptr);
+  if (bound_.size() <= static_cast<size_t>(var))
+    bound_.resize(static_cast<size_t>(var) + 1, nullptr);
   bound_[static_cast<size_t>(var)] = value;
 }
 
@@ -46,7 +48,8 @@ void Elements::define_remainder(Var result, const Affine& x, int64_t divisor) {
 llvm::Value* Elements::clamped(llvm::Value* x, bool is_signed, int64_t last) {
   // A large unsigned number is above every bound.
   if (is_signed) x = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, f.i64(0));
-  return f.b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, f.i64(last));
+  return f.b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x,
+                                   f.i64(last));
 }
 
 void Elements::define_element(Var result, Value value, const IndexRef& index, int64_t last) {
@@ -60,7 +63,8 @@ void Elements::define_clamp(Var result, const Affine& x, int64_t last) {
 }
 
 llvm::Value* Elements::element(Value value, const IndexRef& index) {
-  if (const auto argument = arguments_.find(value); argument != arguments_.end()) return argument->second;
+  if (const auto argument = arguments_.find(value); argument != arguments_.end())
+    return argument->second;
   const std::tuple key{static_cast<const Instruction*>(value.def), value.index, index.get()};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   llvm::Value* result = compute(value, index);
@@ -71,7 +75,8 @@ llvm::Value* Elements::element(Value value, const IndexRef& index) {
 
 llvm::Value* Elements::compute(Value value, const IndexRef& index) {
   const Instruction& x = *value.def;
-  const bool in_call = !arguments_.empty() && x.parent().owner() != nullptr && !has_programs(*x.parent().owner()) &&
+  const bool in_call = !arguments_.empty() && x.parent().owner() != nullptr &&
+                       !has_programs(*x.parent().owner()) &&
                        !x.parent().owner()->is(hlo::Opcode::fusion);
   if (!in_call) {
     if (const auto leaf = step.leaf(value)) return f.load(*leaf, number(index->offset()));

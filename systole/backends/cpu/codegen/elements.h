@@ -1,4 +1,5 @@
-// Emits the value of one element: recursively from a value through the step that computes it, back to memory.
+// Emits the value of one element: recursively from a value through the step that computes it, back
+// to memory.
 #pragma once
 
 #include <map>
@@ -9,8 +10,8 @@
 
 namespace systole::cpu {
 
-// The element code of one step inside one straight piece of code. Values are remembered by index, so that each is computed
-// once; `restart` forgets them, where the code goes on in another block.
+// The element code of one step inside one straight piece of code. Values are remembered by index,
+// so that each is computed once; `restart` forgets them, where the code goes on in another block.
 class Elements : public IndexSpace {
  public:
   Elements(FunctionEmitter& f, const Step& step) : f(f), step(step) {}
@@ -27,8 +28,10 @@ class Elements : public IndexSpace {
   // The element of `value` at `index`, in register form. Errors: UNIMPLEMENTED.
   llvm::Value* element(hlo::Value value, const IndexRef& index);
 
-  // The results of a region of scalars for these arguments. Values from around the region are read from memory.
-  std::vector<llvm::Value*> call(const hlo::Computation& region, std::span<llvm::Value* const> arguments);
+  // The results of a region of scalars for these arguments. Values from around the region are read
+  // from memory.
+  std::vector<llvm::Value*> call(const hlo::Computation& region,
+                                 std::span<llvm::Value* const> arguments);
 
  private:
   void define_quotient(Var result, const Affine& x, int64_t divisor) override;
@@ -41,20 +44,24 @@ class Elements : public IndexSpace {
   std::vector<llvm::Value*> bound_;
   std::map<std::tuple<const hlo::Instruction*, int, const Index*>, llvm::Value*> known_;
   std::vector<IndexRef> kept_;  // so that no two live at one address
-  std::unordered_map<hlo::Value, llvm::Value*, hlo::ValueHash> arguments_;  // of regions being called
+  std::unordered_map<hlo::Value, llvm::Value*, hlo::ValueHash>
+      arguments_;  // of regions being called
 };
 
-// The code of one opcode: its element from the elements that element_sources names. Null when it has none for these types.
-using ElementCode = llvm::Value* (*)(Elements& e, const hlo::Instruction& instruction, const IndexRef& index,
-                                     std::span<llvm::Value* const> sources);
+// The code of one opcode: its element from the elements that element_sources names. Null when it
+// has none for these types.
+using ElementCode = llvm::Value* (*)(Elements& e, const hlo::Instruction& instruction,
+                                     const IndexRef& index, std::span<llvm::Value* const> sources);
 // Null when the opcode has none.
 ElementCode element_code(hlo::Opcode opcode);
 
-// One step of a reduction by one of match_reducer's opcodes, not rounded to the dtype: floats accumulate in registers. Null
-// when the opcode is none of these.
-llvm::Value* emit_reducer(FunctionEmitter& f, hlo::Opcode opcode, DType dtype, llvm::Value* x, llvm::Value* y);
+// One step of a reduction by one of match_reducer's opcodes, not rounded to the dtype: floats
+// accumulate in registers. Null when the opcode is none of these.
+llvm::Value* emit_reducer(FunctionEmitter& f, hlo::Opcode opcode, DType dtype, llvm::Value* x,
+                          llvm::Value* y);
 
-// Rounds a register to what fits the dtype's memory (f16, bf16), or cuts it (s4, u4); other dtypes are left.
+// Rounds a register to what fits the dtype's memory (f16, bf16), or cuts it (s4, u4); other dtypes
+// are left.
 llvm::Value* fit(FunctionEmitter& f, DType dtype, llvm::Value* x);
 llvm::Value* convert(FunctionEmitter& f, DType from, DType to, llvm::Value* x);
 

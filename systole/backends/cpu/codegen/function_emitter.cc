@@ -8,26 +8,34 @@ namespace systole::cpu {
 
 llvm::Type* memory_type(llvm::LLVMContext& c, DType dtype) {
   switch (dtype) {
-    case DType::f16: return llvm::Type::getHalfTy(c);
-    case DType::f32: return llvm::Type::getFloatTy(c);
-    case DType::f64: return llvm::Type::getDoubleTy(c);
+    case DType::f16:
+      return llvm::Type::getHalfTy(c);
+    case DType::f32:
+      return llvm::Type::getFloatTy(c);
+    case DType::f64:
+      return llvm::Type::getDoubleTy(c);
     case DType::c64:
-    case DType::c128: return register_type(c, dtype);
-    default: return llvm::Type::getIntNTy(c, static_cast<unsigned>(size_of(dtype)) * 8);
+    case DType::c128:
+      return register_type(c, dtype);
+    default:
+      return llvm::Type::getIntNTy(c, static_cast<unsigned>(size_of(dtype)) * 8);
   }
 }
 
 llvm::Type* register_type(llvm::LLVMContext& c, DType dtype) {
   switch (dtype) {
-    case DType::pred: return llvm::Type::getInt1Ty(c);
+    case DType::pred:
+      return llvm::Type::getInt1Ty(c);
     case DType::f16:
-    case DType::bf16: return llvm::Type::getFloatTy(c);
+    case DType::bf16:
+      return llvm::Type::getFloatTy(c);
     case DType::c64:
     case DType::c128: {
       llvm::Type* part = memory_type(c, real_dtype(dtype));
       return llvm::StructType::get(c, {part, part});
     }
-    default: return memory_type(c, dtype);
+    default:
+      return memory_type(c, dtype);
   }
 }
 
@@ -49,12 +57,14 @@ FunctionEmitter::FunctionEmitter(ProgramEmitter& program, const std::string& nam
   set_pointers(function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3));
 }
 
-std::unique_ptr<FunctionEmitter> FunctionEmitter::with_frame(ProgramEmitter& program, const std::string& name,
+std::unique_ptr<FunctionEmitter> FunctionEmitter::with_frame(ProgramEmitter& program,
+                                                             const std::string& name,
                                                              std::vector<llvm::Type*> parameters) {
   auto& c = program.context();
   parameters.insert(parameters.begin(), llvm::PointerType::get(c, 0));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), parameters, false);
-  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, program.module);
+  auto* function =
+      llvm::Function::Create(type, llvm::Function::InternalLinkage, name, program.module);
   std::unique_ptr<FunctionEmitter> result(new FunctionEmitter(program, function));
   llvm::IRBuilder<> at(result->entry_);
   llvm::Value* frame = function->getArg(0);
@@ -65,7 +75,8 @@ std::unique_ptr<FunctionEmitter> FunctionEmitter::with_frame(ProgramEmitter& pro
   return result;
 }
 
-std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& program, const std::string& name) {
+std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& program,
+                                                            const std::string& name) {
   auto* i64 = llvm::Type::getInt64Ty(program.context());
   auto body = with_frame(program, name, {i64, i64});
   body->begin_ = body->function->getArg(1);
@@ -73,7 +84,8 @@ std::unique_ptr<FunctionEmitter> FunctionEmitter::loop_body(ProgramEmitter& prog
   return body;
 }
 
-std::unique_ptr<FunctionEmitter> FunctionEmitter::callback(ProgramEmitter& program, const std::string& name) {
+std::unique_ptr<FunctionEmitter> FunctionEmitter::callback(ProgramEmitter& program,
+                                                           const std::string& name) {
   auto result = with_frame(program, name, {llvm::PointerType::get(program.context(), 0)});
   result->data_ = result->function->getArg(1);
   return result;
@@ -92,7 +104,8 @@ void FunctionEmitter::finish() {
   llvm::IRBuilder<>(entry_).CreateBr(&*std::next(function->begin()));
 }
 
-llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index) {
+llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* table,
+                                           int64_t index) {
   auto* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, static_cast<uint64_t>(index));
   auto* load = at.CreateLoad(at.getPtrTy(), slot);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(program.context(), {}));
@@ -104,11 +117,15 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
   if (known != nullptr) return known;
   llvm::IRBuilder<> at(entry_);
   switch (slice.memory) {
-    case Memory::argument: return known = load_pointer(at, arguments_, slice.index);
-    case Memory::result: return known = load_pointer(at, results_, slice.index);
+    case Memory::argument:
+      return known = load_pointer(at, arguments_, slice.index);
+    case Memory::result:
+      return known = load_pointer(at, results_, slice.index);
     case Memory::temp:
-      return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_, static_cast<uint64_t>(slice.offset));
-    default: return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
+      return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_,
+                                                   static_cast<uint64_t>(slice.offset));
+    default:
+      return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
   }
 }
 
@@ -139,7 +156,8 @@ void FunctionEmitter::begin_step(const std::vector<Slice>& written) {
   scopes_.clear();
   llvm::MDBuilder md(program.context());
   auto* domain = md.createAnonymousAliasScopeDomain();
-  for (size_t i = 0; i < written.size(); ++i) scopes_.push_back(md.createAnonymousAliasScope(domain));
+  for (size_t i = 0; i < written.size(); ++i)
+    scopes_.push_back(md.createAnonymousAliasScope(domain));
 }
 
 void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is_store) {
@@ -149,30 +167,38 @@ void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is
     (written_[i].overlaps(slice) ? inside : outside).push_back(scopes_[i]);
   }
   if (is_store && !inside.empty()) {
-    access->setMetadata(llvm::LLVMContext::MD_alias_scope, llvm::MDNode::get(program.context(), inside));
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope,
+                        llvm::MDNode::get(program.context(), inside));
   }
   if (!outside.empty()) {
-    access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(program.context(), outside));
+    access->setMetadata(llvm::LLVMContext::MD_noalias,
+                        llvm::MDNode::get(program.context(), outside));
   }
 }
 
 llvm::Value* FunctionEmitter::from_memory(DType dtype, llvm::Value* x) {
   switch (dtype) {
-    case DType::pred: return b.CreateICmpNE(x, b.getInt8(0));
-    case DType::f16: return b.CreateFPExt(x, b.getFloatTy());
+    case DType::pred:
+      return b.CreateICmpNE(x, b.getInt8(0));
+    case DType::f16:
+      return b.CreateFPExt(x, b.getFloatTy());
     case DType::bf16:
       return b.CreateBitCast(b.CreateShl(b.CreateZExt(x, b.getInt32Ty()), 16), b.getFloatTy());
-    default: return x;
+    default:
+      return x;
   }
 }
 
 llvm::Value* FunctionEmitter::to_memory(DType dtype, llvm::Value* x) {
   switch (dtype) {
-    case DType::pred: return b.CreateZExt(x, b.getInt8Ty());
-    case DType::f16: return b.CreateFPTrunc(x, b.getHalfTy());
+    case DType::pred:
+      return b.CreateZExt(x, b.getInt8Ty());
+    case DType::f16:
+      return b.CreateFPTrunc(x, b.getHalfTy());
     case DType::bf16:
       return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(x, b.getInt32Ty()), 16), b.getInt16Ty());
-    default: return x;
+    default:
+      return x;
   }
 }
 
@@ -181,10 +207,12 @@ llvm::Value* FunctionEmitter::constant(const Tensor& value, int64_t index) {
   return visit_dtype(value.dtype(), [&]<class T>() -> llvm::Value* {
     const T x = value.data<T>()[at];
     auto* type = register_type(program.context(), value.dtype());
-    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    if constexpr (std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>) {
       auto* part = llvm::cast<llvm::StructType>(type)->getElementType(0);
-      return llvm::ConstantStruct::get(llvm::cast<llvm::StructType>(type),
-                                       {llvm::ConstantFP::get(part, x.real()), llvm::ConstantFP::get(part, x.imag())});
+      return llvm::ConstantStruct::get(
+          llvm::cast<llvm::StructType>(type),
+          {llvm::ConstantFP::get(part, x.real()), llvm::ConstantFP::get(part, x.imag())});
     } else if constexpr (std::is_floating_point_v<T>) {
       return llvm::ConstantFP::get(type, x);
     } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
@@ -203,16 +231,19 @@ llvm::Value* FunctionEmitter::load(hlo::Value value, llvm::Value* offset) {
   const Slice& from = slice(value);
   llvm::Type* type = memory_type(program.context(), value.dtype());
   llvm::Value* pointer = b.CreateInBoundsGEP(type, address(from), offset);
-  auto* x = b.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<uint64_t>(std::min(size_of(value.dtype()), 8))));
+  auto* x = b.CreateAlignedLoad(
+      type, pointer, llvm::Align(static_cast<uint64_t>(std::min(size_of(value.dtype()), 8))));
   tag(x, from, false);
   return from_memory(value.dtype(), x);
 }
 
-void FunctionEmitter::store(const Slice& to, DType dtype, llvm::Value* offset, llvm::Value* element) {
+void FunctionEmitter::store(const Slice& to, DType dtype, llvm::Value* offset,
+                            llvm::Value* element) {
   llvm::Type* type = memory_type(program.context(), dtype);
   llvm::Value* pointer = b.CreateInBoundsGEP(type, address(to), offset);
-  auto* store = b.CreateAlignedStore(to_memory(dtype, element), pointer,
-                                     llvm::Align(static_cast<uint64_t>(std::min(size_of(dtype), 8))));
+  auto* store =
+      b.CreateAlignedStore(to_memory(dtype, element), pointer,
+                           llvm::Align(static_cast<uint64_t>(std::min(size_of(dtype), 8))));
   tag(store, to, true);
 }
 
@@ -221,7 +252,8 @@ llvm::Value* FunctionEmitter::load_from(llvm::Value* pointer, DType dtype, llvm:
   return from_memory(dtype, b.CreateLoad(type, b.CreateInBoundsGEP(type, pointer, offset)));
 }
 
-void FunctionEmitter::store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset, llvm::Value* element) {
+void FunctionEmitter::store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset,
+                               llvm::Value* element) {
   llvm::Type* type = memory_type(program.context(), dtype);
   b.CreateStore(to_memory(dtype, element), b.CreateInBoundsGEP(type, pointer, offset));
 }
@@ -255,21 +287,26 @@ void FunctionEmitter::if_then(llvm::Value* condition, const std::function<void()
 
 void FunctionEmitter::copy(const Move& move) {
   if (move.from == move.to || move.from.bytes == 0) return;
-  const auto align = [](const Slice& s) { return llvm::MaybeAlign(s.memory == Memory::temp ? 64 : 1); };
+  const auto align = [](const Slice& s) {
+    return llvm::MaybeAlign(s.memory == Memory::temp ? 64 : 1);
+  };
   b.CreateMemCpy(address(move.to), align(move.to), address(move.from), align(move.from),
                  static_cast<uint64_t>(move.from.bytes));
 }
 
-llvm::FunctionCallee FunctionEmitter::runtime_function(const std::string& name, llvm::FunctionType* type) {
+llvm::FunctionCallee FunctionEmitter::runtime_function(const std::string& name,
+                                                       llvm::FunctionType* type) {
   return program.module.getOrInsertFunction(name, type);
 }
 
-void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers) {
+void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel,
+                                  const std::vector<llvm::Value*>& buffers) {
   auto* table = local(b.getPtrTy(), static_cast<int64_t>(buffers.size()));
   for (size_t i = 0; i < buffers.size(); ++i) {
     b.CreateStore(buffers[i], b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, i));
   }
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty()}, false);
+  auto* type = llvm::FunctionType::get(
+      b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty()}, false);
   const auto number = static_cast<int64_t>(program.kernels.size());
   program.kernels.push_back(std::move(kernel));
   b.CreateCall(runtime_function("systole_cpu_run_kernel", type),

@@ -1,4 +1,5 @@
-// Emits the code of one compiled function: where values lie in memory and how elements are read and written, and loops.
+// Emits the code of one compiled function: where values lie in memory and how elements are read and
+// written, and loops.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -28,8 +29,8 @@ struct ProgramEmitter {
   llvm::LLVMContext& context() const { return module.getContext(); }
 };
 
-// Elements lie in memory as in a Tensor. In registers pred is i1, s4 and u4 are an extended i8, f16 and bf16 are floats
-// that hold a value of the narrow type, complex types are pairs {re, im}.
+// Elements lie in memory as in a Tensor. In registers pred is i1, s4 and u4 are an extended i8, f16
+// and bf16 are floats that hold a value of the narrow type, complex types are pairs {re, im}.
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
 
@@ -38,9 +39,11 @@ class FunctionEmitter {
   // A new function (arguments, results, temp, context, then `extra`) -> void. Ends with `finish`.
   FunctionEmitter(ProgramEmitter& program, const std::string& name);
   // The body of a parallel loop: function (frame, begin, end) -> void.
-  static std::unique_ptr<FunctionEmitter> loop_body(ProgramEmitter& program, const std::string& name);
+  static std::unique_ptr<FunctionEmitter> loop_body(ProgramEmitter& program,
+                                                    const std::string& name);
   // A function that C++ calls with one pointer: (frame, data) -> void.
-  static std::unique_ptr<FunctionEmitter> callback(ProgramEmitter& program, const std::string& name);
+  static std::unique_ptr<FunctionEmitter> callback(ProgramEmitter& program,
+                                                   const std::string& name);
   void finish();
 
   ProgramEmitter& program;
@@ -67,7 +70,8 @@ class FunctionEmitter {
   // Memory on the stack, for the whole function.
   llvm::AllocaInst* local(llvm::Type* type, int64_t count = 1);
 
-  // Until the next call, what is read from other slices than `written` is known to be untouched by stores to those.
+  // Until the next call, what is read from other slices than `written` is known to be untouched by
+  // stores to those.
   void begin_step(const std::vector<Slice>& written);
 
   // body(i) for i in [begin, end) in order. REQUIRES: begin < end.
@@ -86,9 +90,11 @@ class FunctionEmitter {
  private:
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);
   // A function whose first parameter is a frame.
-  static std::unique_ptr<FunctionEmitter> with_frame(ProgramEmitter& program, const std::string& name,
+  static std::unique_ptr<FunctionEmitter> with_frame(ProgramEmitter& program,
+                                                     const std::string& name,
                                                      std::vector<llvm::Type*> parameters);
-  void set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp, llvm::Value* context);
+  void set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp,
+                    llvm::Value* context);
   llvm::Value* load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index);
   void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
   llvm::Value* from_memory(DType dtype, llvm::Value* x);

@@ -17,7 +17,8 @@ bool evenly(const IndexSpace& space, Var outer, Var inner, std::span<const Affin
 
 }  // namespace
 
-std::vector<Loop> merge_loops(const IndexSpace& space, std::span<const Var> order, std::span<const Affine> needed) {
+std::vector<Loop> merge_loops(const IndexSpace& space, std::span<const Var> order,
+                              std::span<const Affine> needed) {
   std::vector<Loop> loops;
   for (const Var var : order) {
     if (space.size(var) == 1) continue;
@@ -67,8 +68,8 @@ void emit_unrolled(Elements& e, std::span<const Loop> loops, const std::function
   }
 }
 
-void emit_loops(Elements& e, std::span<const Loop> loops, llvm::Value* begin, llvm::Value* end, bool unroll,
-                const std::function<void()>& body) {
+void emit_loops(Elements& e, std::span<const Loop> loops, llvm::Value* begin, llvm::Value* end,
+                bool unroll, const std::function<void()>& body) {
   const bool whole = begin == nullptr;
   if (loops.empty() || (whole && unroll && iterations(loops) <= kUnroll)) {
     emit_unrolled(e, loops, body);
@@ -85,8 +86,9 @@ void emit_loops(Elements& e, std::span<const Loop> loops, llvm::Value* begin, ll
   });
 }
 
-void emit_parallel(FunctionEmitter& f, int64_t size, double work,
-                   const std::function<void(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end)>& generate) {
+void emit_parallel(
+    FunctionEmitter& f, int64_t size, double work,
+    const std::function<void(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end)>& generate) {
   if (f.program.num_threads <= 1 || size < 2 || work < kParallelWork || !f.program.optimize) {
     generate(f, nullptr, nullptr);
     return;
@@ -97,7 +99,8 @@ void emit_parallel(FunctionEmitter& f, int64_t size, double work,
   const auto grain = static_cast<int64_t>(kChunkWork * static_cast<double>(size) / work) + 1;
   auto& b = f.b;
   auto* type = llvm::FunctionType::get(
-      b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty(), b.getPtrTy(), b.getPtrTy()}, false);
+      b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty(), b.getPtrTy(), b.getPtrTy()},
+      false);
   b.CreateCall(f.runtime_function("systole_cpu_parallel_for", type),
                {f.context(), f.i64(size), f.i64(grain), body->function, f.frame()});
 }

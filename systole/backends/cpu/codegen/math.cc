@@ -42,8 +42,8 @@ class FloatCode {
   }
 };
 
-// exp(x) = 2^n exp(r) with |r| <= ln(2) / 2, a minimax polynomial for exp(r), and 2^n in two factors so that results
-// below the normal range come out right. 0.9 ULP.
+// exp(x) = 2^n exp(r) with |r| <= ln(2) / 2, a minimax polynomial for exp(r), and 2^n in two
+// factors so that results below the normal range come out right. 0.9 ULP.
 llvm::Value* FloatCode::exp(llvm::Value* x) {
   // Beyond these bounds the result is 0 or infinity. Written so that NaN stays.
   llvm::Value* clamped = b.CreateSelect(b.CreateFCmpOGT(x, number(89.0F)), number(89.0F), x);
@@ -53,8 +53,8 @@ llvm::Value* FloatCode::exp(llvm::Value* x) {
   llvm::Value* n = b.CreateFSub(shifted, number(round));
   llvm::Value* r = fma(n, number(-6.93145752e-1F), clamped);
   r = fma(n, number(-1.42860677e-6F), r);
-  llvm::Value* p = polynomial(r, {1.37805939e-3F, 8.37312452e-3F, 4.16695364e-2F, 1.66664720e-1F, 4.99999851e-1F,
-                                  1.0F, 1.0F});
+  llvm::Value* p = polynomial(r, {1.37805939e-3F, 8.37312452e-3F, 4.16695364e-2F, 1.66664720e-1F,
+                                  4.99999851e-1F, 1.0F, 1.0F});
   llvm::Value* exponent = b.CreateSub(bits(shifted), b.getInt32(0x4B400000));
   llvm::Value* half = b.CreateAShr(exponent, 1);
   p = b.CreateFMul(p, power_of_two(half));
@@ -66,7 +66,8 @@ llvm::Value* FloatCode::log(llvm::Value* x) {
   llvm::Value* tiny = b.CreateFCmpOLT(x, number(1.175494351e-38F));
   llvm::Value* a = b.CreateSelect(tiny, b.CreateFMul(x, number(8388608.0F)), x);
   llvm::Value* i = b.CreateSelect(tiny, number(-23.0F), number(0.0F));
-  llvm::Value* e = b.CreateAnd(b.CreateSub(bits(a), b.getInt32(0x3f2aaaab)), b.getInt32(0xff800000));
+  llvm::Value* e =
+      b.CreateAnd(b.CreateSub(bits(a), b.getInt32(0x3f2aaaab)), b.getInt32(0xff800000));
   llvm::Value* m = b.CreateFSub(from_bits(b.CreateSub(bits(a), e)), number(1.0F));
   i = fma(b.CreateSIToFP(e, b.getFloatTy()), number(1.19209290e-7F), i);
   llvm::Value* s = b.CreateFMul(m, m);
@@ -78,9 +79,11 @@ llvm::Value* FloatCode::log(llvm::Value* x) {
   r = fma(r, s, m);
   r = fma(i, number(0.693147182F), r);
   const float infinity = std::numeric_limits<float>::infinity();
-  llvm::Value* usual = b.CreateAnd(b.CreateFCmpOGT(x, number(0.0F)), b.CreateFCmpOLT(x, number(infinity)));
+  llvm::Value* usual =
+      b.CreateAnd(b.CreateFCmpOGT(x, number(0.0F)), b.CreateFCmpOLT(x, number(infinity)));
   // +inf and NaN stay; zeros give -inf; what is negative gives NaN.
-  llvm::Value* special = b.CreateSelect(b.CreateFCmpOLT(x, number(0.0F)), number(std::nanf("")), b.CreateFAdd(x, x));
+  llvm::Value* special =
+      b.CreateSelect(b.CreateFCmpOLT(x, number(0.0F)), number(std::nanf("")), b.CreateFAdd(x, x));
   special = b.CreateSelect(b.CreateFCmpOEQ(x, number(0.0F)), number(-infinity), special);
   return b.CreateSelect(usual, r, special);
 }
@@ -96,11 +99,12 @@ llvm::Value* FloatCode::logistic(llvm::Value* x) {
 llvm::Value* FloatCode::tanh(llvm::Value* x) {
   llvm::Value* magnitude = abs(x);
   llvm::Value* e = exp(b.CreateFAdd(magnitude, magnitude));
-  llvm::Value* far = b.CreateFSub(number(1.0F), b.CreateFDiv(number(2.0F), b.CreateFAdd(e, number(1.0F))));
+  llvm::Value* far =
+      b.CreateFSub(number(1.0F), b.CreateFDiv(number(2.0F), b.CreateFAdd(e, number(1.0F))));
   far = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   llvm::Value* z = b.CreateFMul(x, x);
-  llvm::Value* p = polynomial(z, {-5.70498872745e-3F, 2.06390887954e-2F, -5.37397155531e-2F, 1.33314422036e-1F,
-                                  -3.33332819422e-1F});
+  llvm::Value* p = polynomial(z, {-5.70498872745e-3F, 2.06390887954e-2F, -5.37397155531e-2F,
+                                  1.33314422036e-1F, -3.33332819422e-1F});
   llvm::Value* near = fma(b.CreateFMul(p, z), x, x);
   // Written so that NaN takes `near`, which keeps it.
   return b.CreateSelect(b.CreateFCmpOGE(magnitude, number(0.625F)), far, near);
@@ -112,7 +116,7 @@ struct SleefRow {
   const char* name;
 };
 constexpr SleefRow kSleef[] = {
-    {Math::atan2, "atan2"}, {Math::cbrt, "cbrt"}, {Math::cos, "cos"}, {Math::exp, "exp"},
+    {Math::atan2, "atan2"}, {Math::cbrt, "cbrt"}, {Math::cos, "cos"},     {Math::exp, "exp"},
     {Math::expm1, "expm1"}, {Math::log, "log"},   {Math::log1p, "log1p"}, {Math::pow, "pow"},
     {Math::sin, "sin"},     {Math::tan, "tan"},   {Math::tanh, "tanh"},
 };
@@ -126,7 +130,8 @@ struct SleefWidth {
 constexpr SleefWidth kWidths[] = {{'e', 512, "avx512f"}, {'d', 256, "avx2"}, {'b', 128, "avx2128"}};
 
 // The "finz" functions give the same bits in every width, and as the scalar purecfma ones.
-llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base, bool is_double, int operands) {
+llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base, bool is_double,
+                                    int operands) {
   llvm::LLVMContext& c = f.program.context();
   const HostTarget& target = f.program.target;
   llvm::Type* type = is_double ? llvm::Type::getDoubleTy(c) : llvm::Type::getFloatTy(c);
@@ -134,7 +139,8 @@ llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base,
   const std::string scalar = target.has_fma ? "Sleef_finz_" + base + letter + "1_u10purecfma"
                                             : "Sleef_cinz_" + base + letter + "1_u10purec";
   const std::vector<llvm::Type*> types(static_cast<size_t>(operands), type);
-  auto callee = f.program.module.getOrInsertFunction(scalar, llvm::FunctionType::get(type, types, false));
+  auto callee =
+      f.program.module.getOrInsertFunction(scalar, llvm::FunctionType::get(type, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   if (function->hasFnAttribute("vector-function-abi-variant")) return callee;
   function->setDoesNotAccessMemory();
@@ -146,15 +152,18 @@ llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base,
   for (const SleefWidth& width : kWidths) {
     if (!target.has_fma || width.bits > target.vector_bits) continue;
     const int lanes = width.bits / (is_double ? 64 : 32);
-    const std::string name = "Sleef_finz_" + base + letter + std::to_string(lanes) + "_u10" + width.suffix;
+    const std::string name =
+        "Sleef_finz_" + base + letter + std::to_string(lanes) + "_u10" + width.suffix;
     llvm::Type* vector = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
     const std::vector<llvm::Type*> vectors(static_cast<size_t>(operands), vector);
-    auto vector_callee = f.program.module.getOrInsertFunction(name, llvm::FunctionType::get(vector, vectors, false));
+    auto vector_callee =
+        f.program.module.getOrInsertFunction(name, llvm::FunctionType::get(vector, vectors, false));
     auto* vector_function = llvm::cast<llvm::Function>(vector_callee.getCallee());
     vector_function->copyAttributesFrom(function);
     llvm::appendToCompilerUsed(f.program.module, {vector_function});
-    variants += (variants.empty() ? "" : ",") + std::string("_ZGV") + width.isa + "N" + std::to_string(lanes) +
-                std::string(static_cast<size_t>(operands), 'v') + "_" + scalar + "(" + name + ")";
+    variants += (variants.empty() ? "" : ",") + std::string("_ZGV") + width.isa + "N" +
+                std::to_string(lanes) + std::string(static_cast<size_t>(operands), 'v') + "_" +
+                scalar + "(" + name + ")";
   }
   function->addFnAttr("vector-function-abi-variant", variants);
   return callee;
@@ -169,7 +178,8 @@ llvm::Value* emit_sleef(FunctionEmitter& f, Math function, llvm::Value* x, llvm:
     auto callee = sleef_function(f, row.name, is_double, static_cast<int>(operands.size()));
     auto* call = f.b.CreateCall(callee, operands);
     // The vectoriser looks at the call.
-    const auto variants = llvm::cast<llvm::Function>(callee.getCallee())->getFnAttribute("vector-function-abi-variant");
+    const auto variants = llvm::cast<llvm::Function>(callee.getCallee())
+                              ->getFnAttribute("vector-function-abi-variant");
     call->addFnAttr(variants);
     return call;
   }
@@ -182,11 +192,16 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
   if (x->getType()->isFloatTy()) {
     FloatCode code(f);
     switch (function) {
-      case Math::exp: return code.exp(x);
-      case Math::log: return code.log(x);
-      case Math::logistic: return code.logistic(x);
-      case Math::tanh: return code.tanh(x);
-      default: break;
+      case Math::exp:
+        return code.exp(x);
+      case Math::log:
+        return code.log(x);
+      case Math::logistic:
+        return code.logistic(x);
+      case Math::tanh:
+        return code.tanh(x);
+      default:
+        break;
     }
   } else if (function == Math::logistic) {
     llvm::Value* one = llvm::ConstantFP::get(x->getType(), 1);

@@ -5,10 +5,15 @@
 namespace systole::cpu {
 
 std::vector<std::unique_ptr<Kernel>> emit_program(llvm::Module& code, const hlo::Module& module,
-                                                  const BufferAssignment& buffers, const HostTarget& target,
-                                                  bool optimize, int num_threads) {
-  ProgramEmitter program{.module = code, .buffers = buffers, .target = target, .optimize = optimize,
-                         .num_threads = num_threads, .kernels = {}};
+                                                  const BufferAssignment& buffers,
+                                                  const HostTarget& target, bool optimize,
+                                                  int num_threads) {
+  ProgramEmitter program{.module = code,
+                         .buffers = buffers,
+                         .target = target,
+                         .optimize = optimize,
+                         .num_threads = num_threads,
+                         .kernels = {}};
   FunctionEmitter main(program, "main");
   emit_steps(main, module.entry());
   main.begin_step({});

@@ -10,7 +10,8 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-// The reductions at the end of one step, all over one shape in one way, and what else it computes on the way there.
+// The reductions at the end of one step, all over one shape in one way, and what else it computes
+// on the way there.
 struct ReduceStep {
   explicit ReduceStep(const Instruction& x) : step(x), roots(step.roots()) {
     for (const Value& root : roots) {
@@ -42,13 +43,16 @@ Reduction::Values elements_at(Elements& e, const Instruction& reduction, const I
   Reduction::Values values;
   for (int k = 0; k < reduction.num_results(); ++k) {
     const Value operand = reduction.operand(k);
-    values.push_back(convert(e.f, operand.dtype(), reduction.region().parameter(k).dtype(), e.element(operand, index)));
+    values.push_back(convert(e.f, operand.dtype(), reduction.region().parameter(k).dtype(),
+                             e.element(operand, index)));
   }
   return values;
 }
 
 IndexRef index_of(const Value& root, const IndexRef& index) {
-  return root.shape() == index->shape() ? index : std::make_shared<const Index>(root.shape(), index->offset());
+  return root.shape() == index->shape()
+             ? index
+             : std::make_shared<const Index>(root.shape(), index->offset());
 }
 
 }  // namespace
@@ -103,7 +107,9 @@ void emit_reduce(FunctionEmitter& f, const Instruction& x) {
     for (const Instruction* reduction : s.reductions) {
       const auto first = so_far.begin() + static_cast<long>(s.first_accumulator(reduction));
       const Reduction::Values own(first, first + reduction->num_results());
-      for (llvm::Value* v : apply_reducer(e, reduction->region(), own, elements_at(e, *reduction, at))) next.push_back(v);
+      for (llvm::Value* v :
+           apply_reducer(e, reduction->region(), own, elements_at(e, *reduction, at)))
+        next.push_back(v);
     }
     size_t k = 0;
     for (size_t i = 0; i < s.roots.size(); ++i) {

@@ -34,7 +34,8 @@ class ReductionEmitter {
   void row_block(Elements& e, llvm::Value* begin, llvm::Value* count);
   void accumulate(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset);
   std::vector<llvm::AllocaInst*> memory(FunctionEmitter& g, int64_t count) const;
-  Reduction::Values load(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset) const;
+  Reduction::Values load(Elements& e, std::span<llvm::AllocaInst* const> memory,
+                         llvm::Value* offset) const;
   void store(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset,
              const Reduction::Values& values) const;
 
@@ -70,7 +71,8 @@ void ReductionEmitter::choose_inner() {
     best_reduced = static_cast<int>(i);
   }
   if (best_reduced >= 0) {
-    std::rotate(reduced_.begin() + best_reduced, reduced_.begin() + best_reduced + 1, reduced_.end());
+    std::rotate(reduced_.begin() + best_reduced, reduced_.begin() + best_reduced + 1,
+                reduced_.end());
   } else if (best_kept >= 0) {
     row_ = kept_[static_cast<size_t>(best_kept)];
     kept_.erase(kept_.begin() + best_kept);
@@ -79,7 +81,8 @@ void ReductionEmitter::choose_inner() {
 
 std::vector<llvm::AllocaInst*> ReductionEmitter::memory(FunctionEmitter& g, int64_t count) const {
   std::vector<llvm::AllocaInst*> result;
-  for (const DType dtype : r_.accumulators) result.push_back(g.local(register_type(g.program.context(), dtype), count));
+  for (const DType dtype : r_.accumulators)
+    result.push_back(g.local(register_type(g.program.context(), dtype), count));
   return result;
 }
 
@@ -93,19 +96,21 @@ Reduction::Values ReductionEmitter::load(Elements& e, std::span<llvm::AllocaInst
   return values;
 }
 
-void ReductionEmitter::store(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset,
-                             const Reduction::Values& values) const {
+void ReductionEmitter::store(Elements& e, std::span<llvm::AllocaInst* const> memory,
+                             llvm::Value* offset, const Reduction::Values& values) const {
   for (size_t k = 0; k < memory.size(); ++k) {
     llvm::Type* type = register_type(e.f.program.context(), r_.accumulators[k]);
     e.f.b.CreateStore(values[k], e.f.b.CreateInBoundsGEP(type, memory[k], offset));
   }
 }
 
-void ReductionEmitter::accumulate(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset) {
+void ReductionEmitter::accumulate(Elements& e, std::span<llvm::AllocaInst* const> memory,
+                                  llvm::Value* offset) {
   store(e, memory, offset, r_.combine(e, load(e, memory, offset)));
 }
 
-// One set of accumulators at a time: the reduced loops are innermost, or few enough to be written out.
+// One set of accumulators at a time: the reduced loops are innermost, or few enough to be written
+// out.
 void ReductionEmitter::in_registers(Elements& e) {
   const auto accumulators = memory(e.f, 1);
   e.restart();
@@ -120,8 +125,8 @@ void ReductionEmitter::in_registers(Elements& e) {
   r_.finish(e, load(e, accumulators, e.f.i64(0)));
 }
 
-// Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them, then the next reduced
-// element.
+// Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them,
+// then the next reduced element.
 void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* count) {
   const auto accumulators = memory(e.f, std::min(kBlock, row_->size));
   const auto along_row = [&](const std::function<void(llvm::Value*)>& body) {
@@ -151,7 +156,8 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
     e.f.loop(inner.size / together, [&](llvm::Value* i) {
       pass(e.f.b.CreateMul(i, e.f.i64(together), "", true, true), together);
     });
-    if (inner.size % together != 0) pass(e.f.i64(inner.size / together * together), inner.size % together);
+    if (inner.size % together != 0)
+      pass(e.f.i64(inner.size / together * together), inner.size % together);
   });
   along_row([&](llvm::Value* i) { r_.finish(e, load(e, accumulators, i)); });
 }
@@ -162,7 +168,8 @@ void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end)
     return;
   }
   if (row_->size <= kUnrolled) {
-    // All of the row's accumulators are in registers, and the reduced loop is the one that is vectorised.
+    // All of the row's accumulators are in registers, and the reduced loop is the one that is
+    // vectorised.
     const auto accumulators = memory(e.f, row_->size);
     const auto along_row = [&](const std::function<void(llvm::Value*)>& body) {
       for (int64_t i = 0; i < row_->size; ++i) {
@@ -172,9 +179,8 @@ void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end)
       }
     };
     along_row([&](llvm::Value* i) { store(e, accumulators, i, r_.initial(e)); });
-    emit_loops(e, reduced_, nullptr, nullptr, false, [&] {
-      along_row([&](llvm::Value* i) { accumulate(e, accumulators, i); });
-    });
+    emit_loops(e, reduced_, nullptr, nullptr, false,
+               [&] { along_row([&](llvm::Value* i) { accumulate(e, accumulators, i); }); });
     along_row([&](llvm::Value* i) { r_.finish(e, load(e, accumulators, i)); });
     return;
   }
@@ -192,13 +198,16 @@ void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end)
   llvm::Value* blocks = b.CreateUDiv(b.CreateAdd(length, e.f.i64(block - 1)), e.f.i64(block));
   e.f.loop(e.f.i64(0), blocks, [&](llvm::Value* i) {
     llvm::Value* done = b.CreateMul(i, e.f.i64(block), "", true, true);
-    llvm::Value* count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e.f.i64(block), b.CreateSub(length, done));
+    llvm::Value* count =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e.f.i64(block), b.CreateSub(length, done));
     row_block(e, b.CreateAdd(begin, done, "", true, true), count);
   });
 }
 
 void ReductionEmitter::emit() {
-  const double work = r_.cost * 0.1 * static_cast<double>(iterations(kept_) * iterations(reduced_) * (row_ ? row_->size : 1));
+  const double work =
+      r_.cost * 0.1 *
+      static_cast<double>(iterations(kept_) * iterations(reduced_) * (row_ ? row_->size : 1));
   // The outermost kept loop is what threads share: another one than the row if there is a long one.
   const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled;
   const int64_t size = !kept_.empty() ? kept_.front().size : split_row ? row_->size : 1;
@@ -223,9 +232,12 @@ void ReductionEmitter::emit() {
 
 }  // namespace
 
-void emit_reduction(FunctionEmitter& f, const Reduction& reduction) { ReductionEmitter(f, reduction).emit(); }
+void emit_reduction(FunctionEmitter& f, const Reduction& reduction) {
+  ReductionEmitter(f, reduction).emit();
+}
 
-Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region, const Reduction::Values& so_far,
+Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region,
+                                const Reduction::Values& so_far,
                                 const Reduction::Values& arguments) {
   if (const auto opcode = hlo::match_reducer(region)) {
     llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
@@ -240,7 +252,5 @@ Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region, con
   both.insert(both.end(), arguments.begin(), arguments.end());
   return e.call(region, both);
 }
-
-
 
 }  // namespace systole::cpu

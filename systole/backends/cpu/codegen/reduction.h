@@ -5,9 +5,10 @@
 
 namespace systole::cpu {
 
-// For every value of the `kept` variables, accumulators start as `initial`, `combine` takes an element of each value of the
-// `reduced` variables into them, `finish` stores them. The order among the reduced variables is free where `regroup` says so;
-// kept and reduced variables are each given outermost first. The number of threads never changes a result.
+// For every value of the `kept` variables, accumulators start as `initial`, `combine` takes an
+// element of each value of the `reduced` variables into them, `finish` stores them. The order among
+// the reduced variables is free where `regroup` says so; kept and reduced variables are each given
+// outermost first. The number of threads never changes a result.
 struct Reduction {
   const Step& step;
   std::vector<Slice> written;
@@ -26,9 +27,10 @@ struct Reduction {
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction);
 
-// What a reducer region does to accumulators: `arguments` are the new elements. One operation is done in registers, with
-// leave to regroup; anything else is called.
-Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region, const Reduction::Values& so_far,
+// What a reducer region does to accumulators: `arguments` are the new elements. One operation is
+// done in registers, with leave to regroup; anything else is called.
+Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region,
+                                const Reduction::Values& so_far,
                                 const Reduction::Values& arguments);
 
 }  // namespace systole::cpu

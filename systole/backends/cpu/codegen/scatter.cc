@@ -11,10 +11,12 @@ using hlo::Value;
 
 bool has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// Where one element of the updates goes. Index components are read as they are: what lies outside is left out.
+// Where one element of the updates goes. Index components are read as they are: what lies outside
+// is left out.
 class ScatterTarget {
  public:
-  ScatterTarget(const Instruction& x, const std::vector<Affine>& update) : x_(x), attrs_(x.attrs<hlo::ScatterAttrs>()) {
+  ScatterTarget(const Instruction& x, const std::vector<Affine>& update)
+      : x_(x), attrs_(x.attrs<hlo::ScatterAttrs>()) {
     for (size_t d = 0; d < update.size(); ++d) {
       if (!has(attrs_.update_window_dims, static_cast<int64_t>(d))) batch_.push_back(update[d]);
     }
@@ -28,14 +30,16 @@ class ScatterTarget {
     for (size_t k = 0; k < attrs_.input_batching_dims.size(); ++k) {
       int64_t in_indices = attrs_.scatter_indices_batching_dims[k];
       if (in_indices > attrs_.index_vector_dim) --in_indices;
-      inside_[static_cast<size_t>(attrs_.input_batching_dims[k])] = batch_[static_cast<size_t>(in_indices)];
+      inside_[static_cast<size_t>(attrs_.input_batching_dims[k])] =
+          batch_[static_cast<size_t>(in_indices)];
     }
   }
 
   IndexRef component(int64_t k) const {
     const Shape& indices = x_.operand(x_.num_operands() / 2).shape();
     std::vector<Affine> at = batch_;
-    if (attrs_.index_vector_dim < indices.rank()) at.insert(at.begin() + attrs_.index_vector_dim, Affine(k));
+    if (attrs_.index_vector_dim < indices.rank())
+      at.insert(at.begin() + attrs_.index_vector_dim, Affine(k));
     return make_index(indices, std::move(at));
   }
 
@@ -61,7 +65,8 @@ class ScatterTarget {
       const auto mapped = std::ranges::find(attrs_.scatter_dims_to_operand_dims, d);
       if (mapped != attrs_.scatter_dims_to_operand_dims.end()) {
         const auto k = mapped - attrs_.scatter_dims_to_operand_dims.begin();
-        llvm::Value* start = e.f.b.CreateIntCast(e.element(indices, component(k)), e.f.b.getInt64Ty(), is_signed);
+        llvm::Value* start =
+            e.f.b.CreateIntCast(e.element(indices, component(k)), e.f.b.getInt64Ty(), is_signed);
         at = e.f.b.CreateAdd(at, start);
         inside = e.f.b.CreateAnd(inside, e.f.b.CreateICmpULT(at, e.f.i64(shape[d])));
       }
@@ -77,8 +82,8 @@ class ScatterTarget {
   std::vector<Affine> inside_;  // by operand axis: what is added to the start
 };
 
-void combine(Elements& e, const Instruction& x, const std::vector<Slice>& written, const IndexRef& update,
-             llvm::Value* offset) {
+void combine(Elements& e, const Instruction& x, const std::vector<Slice>& written,
+             const IndexRef& update, llvm::Value* offset) {
   const int inputs = x.num_results();
   std::vector<llvm::Value*> arguments;
   for (int k = 0; k < inputs; ++k) {
@@ -87,7 +92,8 @@ void combine(Elements& e, const Instruction& x, const std::vector<Slice>& writte
   }
   for (int k = 0; k < inputs; ++k) {
     const Value value = x.operand(inputs + 1 + k);
-    arguments.push_back(convert(e.f, value.dtype(), x.region().parameter(inputs + k).dtype(), e.element(value, update)));
+    arguments.push_back(convert(e.f, value.dtype(), x.region().parameter(inputs + k).dtype(),
+                                e.element(value, update)));
   }
   const std::vector<llvm::Value*> results = e.call(x.region(), arguments);
   for (size_t k = 0; k < results.size(); ++k) {
@@ -107,15 +113,18 @@ void emit_scatter(FunctionEmitter& f, const Instruction& x) {
       f.copy({f.slice(x.operand(k)), written[u]});
       continue;
     }
-    emit_loop_over(f, {.step = step,
-                       .shape = x.operand(k).shape(),
-                       .written = written,
-                       .visit = [&](ElementAccess& access, const IndexRef& index) { access.visit(x.operand(k), index); },
-                       .store =
-                           [&](Elements& e, const IndexRef& index) {
-                             llvm::Value* value = convert(e.f, x.operand(k).dtype(), x.results()[u].dtype, e.element(x.operand(k), index));
-                             e.f.store(written[u], x.results()[u].dtype, e.number(index->offset()), value);
-                           }});
+    emit_loop_over(
+        f, {.step = step,
+            .shape = x.operand(k).shape(),
+            .written = written,
+            .visit = [&](ElementAccess& access,
+                         const IndexRef& index) { access.visit(x.operand(k), index); },
+            .store =
+                [&](Elements& e, const IndexRef& index) {
+                  llvm::Value* value = convert(e.f, x.operand(k).dtype(), x.results()[u].dtype,
+                                               e.element(x.operand(k), index));
+                  e.f.store(written[u], x.results()[u].dtype, e.number(index->offset()), value);
+                }});
   }
   emit_loop_over(f, {.step = step,
                      .shape = x.operand(x.num_results() + 1).shape(),

@@ -15,7 +15,9 @@ void emit_sort(FunctionEmitter& f, const Instruction& x) {
     const Step step(x);
     Elements e(g, step);
     const auto pointer = [&](int64_t i) {
-      return g.b.CreateLoad(g.b.getPtrTy(), g.b.CreateConstInBoundsGEP1_64(g.b.getPtrTy(), g.data(), static_cast<uint64_t>(i)));
+      return g.b.CreateLoad(
+          g.b.getPtrTy(),
+          g.b.CreateConstInBoundsGEP1_64(g.b.getPtrTy(), g.data(), static_cast<uint64_t>(i)));
     };
     std::vector<llvm::Value*> arguments;
     for (int i = 0; i < 2 * x.num_operands(); ++i) {

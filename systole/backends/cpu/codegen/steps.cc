@@ -71,8 +71,10 @@ double step_flops(const Instruction& x) {
   } else if (x.is(Opcode::convolution)) {
     const auto& attrs = x.attrs<hlo::ConvolutionAttrs>();
     const Shape& kernel = x.operand(1).shape();
-    const double out_features = static_cast<double>(kernel[static_cast<int>(attrs.kernel_output_feature_dimension)]);
-    total = 2 * static_cast<double>(x.shape().num_elements()) * static_cast<double>(kernel.num_elements()) / out_features;
+    const double out_features =
+        static_cast<double>(kernel[static_cast<int>(attrs.kernel_output_feature_dimension)]);
+    total = 2 * static_cast<double>(x.shape().num_elements()) *
+            static_cast<double>(kernel.num_elements()) / out_features;
   } else if (x.is(Opcode::reduce)) {
     total = static_cast<double>(x.operand(0).shape().num_elements());
   } else if (x.traits().has(hlo::kElementwise)) {
@@ -86,7 +88,8 @@ double step_flops(const Instruction& x) {
 
 std::vector<Slice> result_slices(const FunctionEmitter& f, const Instruction& x) {
   std::vector<Slice> result;
-  for (int i = 0; i < x.num_results(); ++i) result.push_back(f.slice(const_cast<Instruction&>(x).result(i)));
+  for (int i = 0; i < x.num_results(); ++i)
+    result.push_back(f.slice(const_cast<Instruction&>(x).result(i)));
   return result;
 }
 

@@ -18,24 +18,25 @@ double step_flops(const hlo::Instruction& instruction);
 // The entries, each in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
 void emit_fusion(FunctionEmitter& f, const hlo::Instruction& x);
-void emit_reduce(FunctionEmitter& f, const hlo::Instruction& x);  // reduce.cc; also a fusion that ends in some
-void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);     // dot.cc
+void emit_reduce(FunctionEmitter& f,
+                 const hlo::Instruction& x);  // reduce.cc; also a fusion that ends in some
+void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);          // dot.cc
 void emit_convolution(FunctionEmitter& f, const hlo::Instruction& x);  // convolution.cc
 void emit_concatenate(FunctionEmitter& f, const hlo::Instruction& x);  // data_movement.cc
 void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
 void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
-void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc
-void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
+void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);            // scatter.cc
+void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);               // sort.cc
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
-void emit_while(FunctionEmitter& f, const hlo::Instruction& x);  // control_flow.cc
+void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
 
 // The slices of all results.
 std::vector<Slice> result_slices(const FunctionEmitter& f, const hlo::Instruction& x);
-// A loop over the whole index space `shape`, in which `store` computes and stores what belongs to one index. `visit` notes
-// everything that `store` will need.
+// A loop over the whole index space `shape`, in which `store` computes and stores what belongs to
+// one index. `visit` notes everything that `store` will need.
 struct ElementLoop {
   const Step& step;
   Shape shape;

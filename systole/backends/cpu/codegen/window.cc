@@ -42,8 +42,8 @@ WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, c
   WindowElement result;
   std::vector<Affine> at;
   for (size_t d = 0; d < window.size(); ++d) {
-    at.push_back(window_coordinate(space, window_step(attrs, d), operand[static_cast<int>(d)], window[d], inside[d],
-                                   result.bounds));
+    at.push_back(window_coordinate(space, window_step(attrs, d), operand[static_cast<int>(d)],
+                                   window[d], inside[d], result.bounds));
   }
   result.index = make_index(operand, std::move(at));
   return result;
@@ -82,7 +82,8 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
 
   const auto init = [&](Elements& e, int k) {
     const Value value = x.operand(inputs + k);
-    return convert(e.f, value.dtype(), r.accumulators[static_cast<size_t>(k)], e.element(value, scalar_index()));
+    return convert(e.f, value.dtype(), r.accumulators[static_cast<size_t>(k)],
+                   e.element(value, scalar_index()));
   };
   r.initial = [&](Elements& e) {
     Reduction::Values values;
@@ -97,9 +98,11 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
       const WindowElement element = window_element(e, attrs, operand, window, inside);
       llvm::Value* covered = emit_inside(e, element.bounds);
       for (int k = 0; k < inputs; ++k) {
-        llvm::Value* value = convert(e.f, x.operand(k).dtype(), r.accumulators[static_cast<size_t>(k)],
-                                     e.element(x.operand(k), element.index));
-        arguments.push_back(covered == nullptr ? value : e.f.b.CreateSelect(covered, value, init(e, k)));
+        llvm::Value* value =
+            convert(e.f, x.operand(k).dtype(), r.accumulators[static_cast<size_t>(k)],
+                    e.element(x.operand(k), element.index));
+        arguments.push_back(covered == nullptr ? value
+                                               : e.f.b.CreateSelect(covered, value, init(e, k)));
       }
     }
     return apply_reducer(e, x.region(), so_far, arguments);
@@ -116,7 +119,8 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
 
 namespace {
 
-// select_and_scatter for one window, written out: which of its elements is selected, and its update.
+// select_and_scatter for one window, written out: which of its elements is selected, and its
+// update.
 class WindowScatter {
  public:
   WindowScatter(Elements& e, const Instruction& x, const IndexRef& source, const Slice& result)
@@ -134,15 +138,17 @@ class WindowScatter {
       llvm::Value* chosen = b_.CreateICmpEQ(selected_, b_.getInt32(static_cast<uint32_t>(k)));
       llvm::Value* offset = e_.number(elements_[k].index->offset());
       llvm::Value* old = e_.f.load_from(e_.f.address(result_), dtype, offset);
-      llvm::Value* arguments[] = {convert(e_.f, dtype, x_.region(1).parameter(0).dtype(), old),
-                                  convert(e_.f, x_.operand(1).dtype(), x_.region(1).parameter(1).dtype(), update)};
+      llvm::Value* arguments[] = {
+          convert(e_.f, dtype, x_.region(1).parameter(0).dtype(), old),
+          convert(e_.f, x_.operand(1).dtype(), x_.region(1).parameter(1).dtype(), update)};
       llvm::Value* sum = e_.call(x_.region(1), arguments)[0];
       e_.f.store_to(e_.f.address(result_), dtype, offset, b_.CreateSelect(chosen, sum, old));
     }
   }
 
  private:
-  void collect(const hlo::WindowAttrs& attrs, const std::vector<Affine>& window, std::vector<Affine>& inside, size_t axis) {
+  void collect(const hlo::WindowAttrs& attrs, const std::vector<Affine>& window,
+               std::vector<Affine>& inside, size_t axis) {
     if (axis == inside.size()) {
       elements_.push_back(window_element(e_, attrs, x_.shape(), window, inside));
       return;
@@ -188,22 +194,27 @@ void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
   const auto& attrs = x.attrs<hlo::WindowAttrs>();
   const Shape& operand = x.operand(0).shape();
   const std::vector<Slice> written = result_slices(f, x);
-  emit_loop_over(f, {.step = step,
-                     .shape = x.shape(),
-                     .written = written,
-                     .visit = [&](ElementAccess& access, const IndexRef& index) { access.need(index->offset()); },
-                     .store =
-                         [&](Elements& e, const IndexRef& index) {
-                           const Value init = x.operand(2);
-                           llvm::Value* value = convert(e.f, init.dtype(), x.dtype(), e.element(init, scalar_index()));
-                           e.f.store(written[0], x.dtype(), e.number(index->offset()), value);
-                         }});
-  // Windows that overlap update the same element: only what lies apart for certain goes to different threads.
+  emit_loop_over(
+      f,
+      {.step = step,
+       .shape = x.shape(),
+       .written = written,
+       .visit = [&](ElementAccess& access, const IndexRef& index) { access.need(index->offset()); },
+       .store =
+           [&](Elements& e, const IndexRef& index) {
+             const Value init = x.operand(2);
+             llvm::Value* value =
+                 convert(e.f, init.dtype(), x.dtype(), e.element(init, scalar_index()));
+             e.f.store(written[0], x.dtype(), e.number(index->offset()), value);
+           }});
+  // Windows that overlap update the same element: only what lies apart for certain goes to
+  // different threads.
   bool apart = true;
   for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
     apart = apart && attrs.window_dimensions[d] <= attrs.window_strides[d];
   }
-  const bool first_apart = attrs.window_dimensions.empty() || attrs.window_dimensions[0] <= attrs.window_strides[0];
+  const bool first_apart =
+      attrs.window_dimensions.empty() || attrs.window_dimensions[0] <= attrs.window_strides[0];
   emit_loop_over(f, {.step = step,
                      .shape = x.operand(1).shape(),
                      .written = written,
@@ -214,12 +225,17 @@ void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
                            access.need(index->offset());
                            if (!apart) access.need(window[0]);
                            std::vector<Affine> inside;
-                           for (const int64_t size : attrs.window_dimensions) inside.push_back(Affine::variable(access.add_variable(size)));
-                           const WindowElement element = window_element(access, attrs, operand, window, inside);
+                           for (const int64_t size : attrs.window_dimensions)
+                             inside.push_back(Affine::variable(access.add_variable(size)));
+                           const WindowElement element =
+                               window_element(access, attrs, operand, window, inside);
                            need_bounds(access, element.bounds);
                            access.visit(x.operand(0), element.index);
                          },
-                     .store = [&](Elements& e, const IndexRef& index) { WindowScatter(e, x, index, written[0]).emit(index); }});
+                     .store =
+                         [&](Elements& e, const IndexRef& index) {
+                           WindowScatter(e, x, index, written[0]).emit(index);
+                         }});
 }
 
 }  // namespace systole::cpu

@@ -12,7 +12,8 @@ void need_bounds(ElementAccess& access, std::span<const Bound> bounds);
 
 // The accumulator of a dot or convolution, a step of one, and its start.
 DType product_accumulator(const hlo::Instruction& x);
-llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x, llvm::Value* y);
+llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
+                          llvm::Value* y);
 llvm::Value* zero_of(FunctionEmitter& f, DType dtype);
 
 }  // namespace systole::cpu

@@ -46,7 +46,8 @@ HostTarget describe_host(const orc::JITTargetMachineBuilder& builder) {
 
 class Code : public CompiledCode {
  public:
-  Code(orc::LLJIT& jit, orc::JITDylib& library, MainFunction main) : jit_(jit), library_(library), main_(main) {}
+  Code(orc::LLJIT& jit, orc::JITDylib& library, MainFunction main)
+      : jit_(jit), library_(library), main_(main) {}
   ~Code() override { llvm::consumeError(jit_.getExecutionSession().removeJITDylib(library_)); }
   MainFunction main() const override { return main_; }
   int64_t code_bytes() const override { return 0; }
@@ -79,13 +80,14 @@ class OrcJit : public Jit {
     }
     runtime_ = &unwrap(jit_->createJITDylib("systole.runtime"));
     check(runtime_->define(orc::absoluteSymbols(std::move(symbols))));
-    runtime_->addGenerator(unwrap(
-        orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
+    runtime_->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+        jit_->getDataLayout().getGlobalPrefix())));
   }
 
   const HostTarget& target() const override { return target_; }
 
-  std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill, bool optimize) override {
+  std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill,
+                                        bool optimize) override {
     auto context = std::make_unique<llvm::LLVMContext>();
     auto module = std::make_unique<llvm::Module>("program", *context);
     module->setDataLayout(jit_->getDataLayout());

@@ -36,9 +36,10 @@ class Jit {
   static std::unique_ptr<Jit> create();
 
   virtual const HostTarget& target() const = 0;
-  // Fills a module (whose functions have one external name, "main"), optimises it and makes code of it.
-  // Errors: INTERNAL with LLVM's message; whatever `fill` throws.
-  virtual std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill, bool optimize) = 0;
+  // Fills a module (whose functions have one external name, "main"), optimises it and makes code of
+  // it. Errors: INTERNAL with LLVM's message; whatever `fill` throws.
+  virtual std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill,
+                                                bool optimize) = 0;
 };
 
 }  // namespace systole::cpu

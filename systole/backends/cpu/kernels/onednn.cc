@@ -13,12 +13,18 @@ const dnnl::engine& onednn_engine() {
 
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   switch (dtype) {
-    case DType::f32: return dnnl::memory::data_type::f32;
-    case DType::bf16: return dnnl::memory::data_type::bf16;
-    case DType::s8: return dnnl::memory::data_type::s8;
-    case DType::u8: return dnnl::memory::data_type::u8;
-    case DType::s32: return dnnl::memory::data_type::s32;
-    default: return std::nullopt;
+    case DType::f32:
+      return dnnl::memory::data_type::f32;
+    case DType::bf16:
+      return dnnl::memory::data_type::bf16;
+    case DType::s8:
+      return dnnl::memory::data_type::s8;
+    case DType::u8:
+      return dnnl::memory::data_type::u8;
+    case DType::s32:
+      return dnnl::memory::data_type::s32;
+    default:
+      return std::nullopt;
   }
 }
 

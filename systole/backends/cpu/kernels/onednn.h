@@ -16,17 +16,19 @@ const dnnl::engine& onednn_engine();
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
 // oneDNN runs on OpenMP: the number of threads is the calling thread's.
 void set_onednn_threads(int count);
-// What `make` returns; its errors become systole::Error INTERNAL, that there is no implementation nullopt.
+// What `make` returns; its errors become systole::Error INTERNAL, that there is no implementation
+// nullopt.
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
-// A primitive with the memory objects that it is called with, and the copies between our layouts and those that it
-// prefers. A call points the objects at the caller's memory; a second call at the same time makes objects of its own.
+// A primitive with the memory objects that it is called with, and the copies between our layouts
+// and those that it prefers. A call points the objects at the caller's memory; a second call at the
+// same time makes objects of its own.
 class OnednnCall {
  public:
   struct Operand {
-    int argument;                   // DNNL_ARG_SRC...
-    dnnl::memory::desc layout;      // of the caller's memory
-    dnnl::memory::desc wanted = {}; // the primitive's, where it is another
+    int argument;                    // DNNL_ARG_SRC...
+    dnnl::memory::desc layout;       // of the caller's memory
+    dnnl::memory::desc wanted = {};  // the primitive's, where it is another
     bool is_output = false;
 
     bool copied() const { return wanted.data.ndims != 0 && !(wanted == layout); }

@@ -20,7 +20,9 @@ struct Window {
   explicit Window(const Instruction& x) {
     const auto& attrs = x.attrs<ConvolutionAttrs>();
     const size_t rank = attrs.input_spatial_dimensions.size();
-    const auto filled = [&](const Dims& dims) { return dims.empty() ? Sizes(rank, 1) : Sizes(dims.begin(), dims.end()); };
+    const auto filled = [&](const Dims& dims) {
+      return dims.empty() ? Sizes(rank, 1) : Sizes(dims.begin(), dims.end());
+    };
     strides = filled(attrs.window_strides);
     lhs_dilation = filled(attrs.lhs_dilation);
     rhs_dilation = filled(attrs.rhs_dilation);
@@ -48,8 +50,10 @@ int64_t product(const Shape& shape, const Dims& axes) {
   return result;
 }
 
-// A tensor as oneDNN sees it: these axes, then the spatial ones. `groups` > 1 splits the first axis.
-Desc layout(const TensorType& type, std::initializer_list<int64_t> axes, const Dims& spatial, int64_t groups = 1) {
+// A tensor as oneDNN sees it: these axes, then the spatial ones. `groups` > 1 splits the first
+// axis.
+Desc layout(const TensorType& type, std::initializer_list<int64_t> axes, const Dims& spatial,
+            int64_t groups = 1) {
   const Dims strides = type.shape.strides();
   Sizes sizes;
   Sizes steps;
@@ -73,24 +77,29 @@ Desc any_layout(const Desc& desc) {
   return Desc(desc.dims(), desc.data_type(), dnnl::memory::format_tag::any);
 }
 
-// One of the three ways to run it: what the operands are to oneDNN, and the forward convolution's window.
+// One of the three ways to run it: what the operands are to oneDNN, and the forward convolution's
+// window.
 struct Problem {
   enum class Form : uint8_t { forward, input_gradient, kernel_gradient } form;
-  Desc image;    // of the forward convolution
+  Desc image;  // of the forward convolution
   Desc kernel;
   Desc output;
   Sizes strides, dilations, low, high;
   bool flip_kernel = false;
 };
 
-// The forward convolution's upper padding that makes its output as large as it is; nullopt when oneDNN would not have it.
+// The forward convolution's upper padding that makes its output as large as it is; nullopt when
+// oneDNN would not have it.
 std::optional<Sizes> upper_padding(const Problem& p) {
   const size_t rank = p.strides.size();
-  const auto spatial = [rank](const Desc& desc, size_t d) { return desc.dims()[desc.dims().size() - rank + d]; };
+  const auto spatial = [rank](const Desc& desc, size_t d) {
+    return desc.dims()[desc.dims().size() - rank + d];
+  };
   Sizes high;
   for (size_t d = 0; d < rank; ++d) {
     const int64_t window = (spatial(p.kernel, d) - 1) * (p.dilations[d] + 1) + 1;
-    high.push_back((spatial(p.output, d) - 1) * p.strides[d] + window - spatial(p.image, d) - p.low[d]);
+    high.push_back((spatial(p.output, d) - 1) * p.strides[d] + window - spatial(p.image, d) -
+                   p.low[d]);
     if (p.low[d] < 0 || high[d] <= -p.strides[d]) return std::nullopt;
   }
   return high;
@@ -104,10 +113,13 @@ Sizes minus_one(Sizes sizes) {
 Problem forward_problem(const Instruction& x, const Window& window) {
   const auto& a = x.attrs<ConvolutionAttrs>();
   Problem p{.form = Problem::Form::forward};
-  p.image = layout(x.operand(0).type(), {a.input_batch_dimension, a.input_feature_dimension}, a.input_spatial_dimensions);
-  p.kernel = layout(x.operand(1).type(), {a.kernel_output_feature_dimension, a.kernel_input_feature_dimension},
+  p.image = layout(x.operand(0).type(), {a.input_batch_dimension, a.input_feature_dimension},
+                   a.input_spatial_dimensions);
+  p.kernel = layout(x.operand(1).type(),
+                    {a.kernel_output_feature_dimension, a.kernel_input_feature_dimension},
                     a.kernel_spatial_dimensions, a.feature_group_count);
-  p.output = layout(x.type(), {a.output_batch_dimension, a.output_feature_dimension}, a.output_spatial_dimensions);
+  p.output = layout(x.type(), {a.output_batch_dimension, a.output_feature_dimension},
+                    a.output_spatial_dimensions);
   p.strides = window.strides;
   p.dilations = minus_one(window.rhs_dilation);
   p.low = window.low;
@@ -119,10 +131,13 @@ Problem forward_problem(const Instruction& x, const Window& window) {
 Problem input_gradient_problem(const Instruction& x, const Window& window) {
   const auto& a = x.attrs<ConvolutionAttrs>();
   Problem p{.form = Problem::Form::input_gradient};
-  p.image = layout(x.type(), {a.output_batch_dimension, a.output_feature_dimension}, a.output_spatial_dimensions);
-  p.kernel = layout(x.operand(1).type(), {a.kernel_input_feature_dimension, a.kernel_output_feature_dimension},
+  p.image = layout(x.type(), {a.output_batch_dimension, a.output_feature_dimension},
+                   a.output_spatial_dimensions);
+  p.kernel = layout(x.operand(1).type(),
+                    {a.kernel_input_feature_dimension, a.kernel_output_feature_dimension},
                     a.kernel_spatial_dimensions);
-  p.output = layout(x.operand(0).type(), {a.input_batch_dimension, a.input_feature_dimension}, a.input_spatial_dimensions);
+  p.output = layout(x.operand(0).type(), {a.input_batch_dimension, a.input_feature_dimension},
+                    a.input_spatial_dimensions);
   p.strides = window.lhs_dilation;
   p.dilations = minus_one(window.rhs_dilation);
   for (size_t d = 0; d < window.low.size(); ++d) {
@@ -132,13 +147,17 @@ Problem input_gradient_problem(const Instruction& x, const Window& window) {
   return p;
 }
 
-// The result is the kernel's gradient: the images are the features of the input, and the output's gradient is the window.
+// The result is the kernel's gradient: the images are the features of the input, and the output's
+// gradient is the window.
 Problem kernel_gradient_problem(const Instruction& x, const Window& window) {
   const auto& a = x.attrs<ConvolutionAttrs>();
   Problem p{.form = Problem::Form::kernel_gradient};
-  p.image = layout(x.operand(0).type(), {a.input_feature_dimension, a.input_batch_dimension}, a.input_spatial_dimensions);
-  p.kernel = layout(x.type(), {a.output_feature_dimension, a.output_batch_dimension}, a.output_spatial_dimensions);
-  p.output = layout(x.operand(1).type(), {a.kernel_input_feature_dimension, a.kernel_output_feature_dimension},
+  p.image = layout(x.operand(0).type(), {a.input_feature_dimension, a.input_batch_dimension},
+                   a.input_spatial_dimensions);
+  p.kernel = layout(x.type(), {a.output_feature_dimension, a.output_batch_dimension},
+                    a.output_spatial_dimensions);
+  p.output = layout(x.operand(1).type(),
+                    {a.kernel_input_feature_dimension, a.kernel_output_feature_dimension},
                     a.kernel_spatial_dimensions);
   p.strides = window.rhs_dilation;
   p.dilations = minus_one(window.strides);
@@ -170,45 +189,53 @@ struct Plan {
   std::string implementation;
 };
 
-Plan make_plan(const Problem& p, const Sizes& high, const Desc& image, const Desc& kernel, const Desc& output) {
+Plan make_plan(const Problem& p, const Sizes& high, const Desc& image, const Desc& kernel,
+               const Desc& output) {
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::engine& engine = onednn_engine();
-  const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm, image, kernel, output,
-                                                p.strides, p.dilations, p.low, high);
+  const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm, image,
+                                                kernel, output, p.strides, p.dilations, p.low,
+                                                high);
   if (p.form == Problem::Form::forward) {
     const dnnl::convolution_forward::primitive_desc pd(forward, engine);
-    return {dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc(), pd.impl_info_str()};
+    return {dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc(),
+            pd.impl_info_str()};
   }
   const auto f32_as_operand = [](const Desc& desc, const Desc& like) {
     return Desc(desc.dims(), like.data_type(), dnnl::memory::format_tag::any);
   };
   if (p.form == Problem::Form::input_gradient) {
-    const dnnl::convolution_forward::desc hint_desc(dnnl::prop_kind::forward_training, algorithm,
-                                                    f32_as_operand(image, kernel), any_layout(kernel),
-                                                    f32_as_operand(output, kernel), p.strides, p.dilations, p.low, high);
+    const dnnl::convolution_forward::desc hint_desc(
+        dnnl::prop_kind::forward_training, algorithm, f32_as_operand(image, kernel),
+        any_layout(kernel), f32_as_operand(output, kernel), p.strides, p.dilations, p.low, high);
     const dnnl::convolution_forward::primitive_desc hint(hint_desc, engine);
-    const dnnl::convolution_backward_data::desc desc(algorithm, image, kernel, output, p.strides, p.dilations, p.low, high);
+    const dnnl::convolution_backward_data::desc desc(algorithm, image, kernel, output, p.strides,
+                                                     p.dilations, p.low, high);
     const dnnl::convolution_backward_data::primitive_desc pd(desc, engine, hint);
-    return {dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc(),
-            pd.impl_info_str()};
+    return {dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(),
+            pd.diff_dst_desc(), pd.impl_info_str()};
   }
-  const dnnl::convolution_forward::desc hint_desc(dnnl::prop_kind::forward_training, algorithm, any_layout(image),
-                                                  f32_as_operand(kernel, image), f32_as_operand(output, image), p.strides,
+  const dnnl::convolution_forward::desc hint_desc(dnnl::prop_kind::forward_training, algorithm,
+                                                  any_layout(image), f32_as_operand(kernel, image),
+                                                  f32_as_operand(output, image), p.strides,
                                                   p.dilations, p.low, high);
   const dnnl::convolution_forward::primitive_desc hint(hint_desc, engine);
-  const dnnl::convolution_backward_weights::desc desc(algorithm, image, kernel, output, p.strides, p.dilations, p.low, high);
+  const dnnl::convolution_backward_weights::desc desc(algorithm, image, kernel, output, p.strides,
+                                                      p.dilations, p.low, high);
   const dnnl::convolution_backward_weights::primitive_desc pd(desc, engine, hint);
-  return {dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc(),
-          pd.impl_info_str()};
+  return {dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(),
+          pd.diff_dst_desc(), pd.impl_info_str()};
 }
 
-// With images where they are if oneDNN has good code for that, else with copies in the layout that it likes.
+// With images where they are if oneDNN has good code for that, else with copies in the layout that
+// it likes.
 std::optional<Plan> choose_plan(const Problem& p, const Sizes& high) {
   std::optional<Plan> plan;
   for (const bool in_place : {true, false}) {
     const auto made = try_make([&] {
       plan = in_place ? make_plan(p, high, p.image, any_layout(p.kernel), p.output)
-                      : make_plan(p, high, any_layout(p.image), any_layout(p.kernel), any_layout(p.output));
+                      : make_plan(p, high, any_layout(p.image), any_layout(p.kernel),
+                                  any_layout(p.output));
       return plan->primitive;
     });
     if (made && plan->implementation.find("ref") == std::string::npos) return plan;
@@ -220,7 +247,11 @@ std::optional<Plan> choose_plan(const Problem& p, const Sizes& high) {
 class Side {
  public:
   Side(int argument, const Desc& user, const Desc& wanted, bool is_result)
-      : argument_(argument), user_(user), wanted_(wanted), is_result_(is_result), copied_(user != wanted) {
+      : argument_(argument),
+        user_(user),
+        wanted_(wanted),
+        is_result_(is_result),
+        copied_(user != wanted) {
     if (!copied_) return;
     const dnnl::engine& engine = onednn_engine();
     const Desc& from = is_result ? wanted : user;
@@ -240,10 +271,12 @@ class Side {
     return m;
   }
   void before(Memory& m, dnnl::stream& stream) const {
-    if (copied_ && !is_result_) copy_.execute(stream, {{DNNL_ARG_FROM, m.user}, {DNNL_ARG_TO, m.wanted}});
+    if (copied_ && !is_result_)
+      copy_.execute(stream, {{DNNL_ARG_FROM, m.user}, {DNNL_ARG_TO, m.wanted}});
   }
   void after(Memory& m, dnnl::stream& stream) const {
-    if (copied_ && is_result_) copy_.execute(stream, {{DNNL_ARG_FROM, m.wanted}, {DNNL_ARG_TO, m.user}});
+    if (copied_ && is_result_)
+      copy_.execute(stream, {{DNNL_ARG_FROM, m.wanted}, {DNNL_ARG_TO, m.user}});
   }
   int argument() const { return argument_; }
 
@@ -259,7 +292,8 @@ class Side {
 class ConvolutionKernel : public Kernel {
  public:
   // The sides in the order of the buffers.
-  ConvolutionKernel(dnnl::primitive primitive, std::vector<Side> sides, int64_t flip_blocks, size_t flip_bytes, int num_threads)
+  ConvolutionKernel(dnnl::primitive primitive, std::vector<Side> sides, int64_t flip_blocks,
+                    size_t flip_bytes, int num_threads)
       : primitive_(std::move(primitive)),
         sides_(std::move(sides)),
         flip_blocks_(flip_blocks),
@@ -272,9 +306,11 @@ class ConvolutionKernel : public Kernel {
     if (frame == nullptr) frame = make_frame();
     set_onednn_threads(num_threads_);
     static_cast<void>(try_make([&] {
-      for (size_t i = 0; i < sides_.size(); ++i) frame->memories[i].user.set_data_handle(buffers[i]);
+      for (size_t i = 0; i < sides_.size(); ++i)
+        frame->memories[i].user.set_data_handle(buffers[i]);
       if (flip_blocks_ > 1) flip(*frame, static_cast<const std::byte*>(buffers[1]));
-      for (size_t i = 0; i < sides_.size(); ++i) sides_[i].before(frame->memories[i], frame->stream);
+      for (size_t i = 0; i < sides_.size(); ++i)
+        sides_[i].before(frame->memories[i], frame->stream);
       primitive_.execute(frame->stream, frame->arguments);
       for (size_t i = 0; i < sides_.size(); ++i) sides_[i].after(frame->memories[i], frame->stream);
       return primitive_;
@@ -304,7 +340,8 @@ class ConvolutionKernel : public Kernel {
   void flip(Frame& frame, const std::byte* kernel) const {
     frame.flipped.resize(static_cast<size_t>(flip_blocks_) * flip_bytes_);
     for (int64_t i = 0; i < flip_blocks_; ++i) {
-      std::memcpy(&frame.flipped[u(i) * flip_bytes_], kernel + u(flip_blocks_ - 1 - i) * flip_bytes_, flip_bytes_);
+      std::memcpy(&frame.flipped[u(i) * flip_bytes_],
+                  kernel + u(flip_blocks_ - 1 - i) * flip_bytes_, flip_bytes_);
     }
     frame.memories[1].user.set_data_handle(frame.flipped.data());
   }
@@ -319,7 +356,8 @@ class ConvolutionKernel : public Kernel {
 
 bool supported(DType lhs, DType rhs, DType result) {
   if (lhs != rhs) return false;
-  return lhs == DType::f32 ? result == DType::f32 : lhs == DType::bf16 && (result == DType::bf16 || result == DType::f32);
+  return lhs == DType::f32 ? result == DType::f32
+                           : lhs == DType::bf16 && (result == DType::bf16 || result == DType::f32);
 }
 
 // The kernel's spatial axes come first, in order: mirroring it reverses blocks.
@@ -356,15 +394,19 @@ std::unique_ptr<Kernel> make_convolution_kernel(const Instruction& x, int num_th
   if (!problem) return nullptr;
   const Window window(x);
   // A kernel that is mirrored along some axes only is too rare to be worth code.
-  if (problem->flip_kernel && (!spatial_axes_lead(attrs) || (window.some_reversed && !window.all_reversed))) return nullptr;
+  if (problem->flip_kernel &&
+      (!spatial_axes_lead(attrs) || (window.some_reversed && !window.all_reversed)))
+    return nullptr;
   const std::optional<Sizes> high = upper_padding(*problem);
   if (!high) return nullptr;
   set_onednn_threads(num_threads);
   const std::optional<Plan> plan = choose_plan(*problem, *high);
   if (!plan) return nullptr;
-  const int64_t blocks = problem->flip_kernel ? product(x.operand(1).shape(), attrs.kernel_spatial_dimensions) : 1;
+  const int64_t blocks =
+      problem->flip_kernel ? product(x.operand(1).shape(), attrs.kernel_spatial_dimensions) : 1;
   const auto block_bytes = static_cast<size_t>(x.operand(1).type().byte_size() / blocks);
-  return std::make_unique<ConvolutionKernel>(plan->primitive, sides_of(*problem, *plan), blocks, block_bytes, num_threads);
+  return std::make_unique<ConvolutionKernel>(plan->primitive, sides_of(*problem, *plan), blocks,
+                                             block_bytes, num_threads);
 }
 
 }  // namespace systole::cpu

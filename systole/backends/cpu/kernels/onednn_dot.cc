@@ -46,8 +46,8 @@ std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
 }
 
 // One operand as [batch..., rows, columns].
-std::optional<dnnl::memory::desc> layout(const TensorType& type, const Dims& batch, const Dims& rows,
-                                         const Dims& columns) {
+std::optional<dnnl::memory::desc> layout(const TensorType& type, const Dims& batch,
+                                         const Dims& rows, const Dims& columns) {
   const auto dtype = onednn_type(type.dtype);
   const auto row_stride = merged_stride(type.shape, rows);
   const auto column_stride = merged_stride(type.shape, columns);
@@ -110,7 +110,8 @@ DotAxes::DotAxes(const Instruction& dot) {
 
 bool dot_is_small(const Instruction& dot) {
   const DotAxes axes(dot);
-  const auto contracted = static_cast<double>(product(dot.operand(0).shape(), axes.lhs_contracting));
+  const auto contracted =
+      static_cast<double>(product(dot.operand(0).shape(), axes.lhs_contracting));
   const bool vector = product(dot.operand(0).shape(), axes.lhs_free) == 1 ||
                       product(dot.operand(1).shape(), axes.rhs_free) == 1;
   const double work = contracted * static_cast<double>(dot.shape().num_elements());
@@ -120,11 +121,14 @@ bool dot_is_small(const Instruction& dot) {
 std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads) {
   if (!supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype())) return nullptr;
   const DotAxes axes(dot);
-  const auto lhs = layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
-  const auto rhs = layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
+  const auto lhs =
+      layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
+  const auto rhs =
+      layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
   if (!lhs || !rhs) return nullptr;
   dnnl::memory::dims sizes;
-  for (const int64_t axis : axes.lhs_batch) sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
+  for (const int64_t axis : axes.lhs_batch)
+    sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
   sizes.push_back(product(dot.operand(0).shape(), axes.lhs_free));
   sizes.push_back(product(dot.operand(1).shape(), axes.rhs_free));
   dnnl::memory::dims steps(sizes.size(), 1);
@@ -137,7 +141,9 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   });
   if (!primitive) return nullptr;
   return std::make_unique<DotKernel>(
-      *primitive, std::vector<OnednnCall::Operand>{{DNNL_ARG_SRC, *lhs}, {DNNL_ARG_WEIGHTS, *rhs}, {DNNL_ARG_DST, result}},
+      *primitive,
+      std::vector<OnednnCall::Operand>{
+          {DNNL_ARG_SRC, *lhs}, {DNNL_ARG_WEIGHTS, *rhs}, {DNNL_ARG_DST, result}},
       num_threads);
 }
 

@@ -18,8 +18,8 @@ struct DotAxes {
 // Not worth a call: compiled loops do it as fast.
 bool dot_is_small(const hlo::Instruction& dot);
 
-// Buffers: lhs, rhs, result. Null when oneDNN has nothing for these types, or none of their axes can be merged into a batch
-// of matrices without a copy. Errors: INTERNAL with oneDNN's message.
+// Buffers: lhs, rhs, result. Null when oneDNN has nothing for these types, or none of their axes
+// can be merged into a batch of matrices without a copy. Errors: INTERNAL with oneDNN's message.
 std::unique_ptr<Kernel> make_dot_kernel(const hlo::Instruction& dot, int num_threads);
 
 }  // namespace systole::cpu

@@ -14,9 +14,12 @@ uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 template <class T>
 T element_of(DType dtype, uint64_t bits) {
   switch (dtype) {
-    case DType::s4: return static_cast<T>(static_cast<int8_t>(bits << 4) >> 4);
-    case DType::u4: return static_cast<T>(bits & 15);
-    default: return static_cast<T>(bits);
+    case DType::s4:
+      return static_cast<T>(static_cast<int8_t>(bits << 4) >> 4);
+    case DType::u4:
+      return static_cast<T>(bits & 15);
+    default:
+      return static_cast<T>(bits);
   }
 }
 
@@ -36,7 +39,8 @@ struct ThreefryLayout {
 class RngKernel : public Kernel {
  public:
   explicit RngKernel(const hlo::Instruction& rng)
-      : threefry_(rng.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm == hlo::RngAlgorithm::three_fry),
+      : threefry_(rng.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm ==
+                  hlo::RngAlgorithm::three_fry),
         state_words_(static_cast<size_t>(rng.results()[0].shape[0])),
         dtype_(rng.results()[1].dtype),
         count_(rng.results()[1].shape.num_elements()),
@@ -47,10 +51,18 @@ class RngKernel : public Kernel {
     auto* state = static_cast<uint64_t*>(buffers[1]);
     std::copy_n(from, state_words_, state);
     switch (size_of(dtype_)) {
-      case 1: generate(state, static_cast<uint8_t*>(buffers[2])); break;
-      case 2: generate(state, static_cast<uint16_t*>(buffers[2])); break;
-      case 4: generate(state, static_cast<uint32_t*>(buffers[2])); break;
-      default: generate(state, static_cast<uint64_t*>(buffers[2])); break;
+      case 1:
+        generate(state, static_cast<uint8_t*>(buffers[2]));
+        break;
+      case 2:
+        generate(state, static_cast<uint16_t*>(buffers[2]));
+        break;
+      case 4:
+        generate(state, static_cast<uint32_t*>(buffers[2]));
+        break;
+      default:
+        generate(state, static_cast<uint64_t*>(buffers[2]));
+        break;
     }
   }
 
@@ -94,7 +106,8 @@ class RngKernel : public Kernel {
     state[1] += static_cast<uint64_t>(block);
   }
 
-  // State: key, counter (low half first) for three words; of two the key is the counter's high half, too.
+  // State: key, counter (low half first) for three words; of two the key is the counter's high
+  // half, too.
   template <class T>
   void philox(uint64_t* state, T* out) const {
     constexpr int64_t kPerBlock = sizeof(T) == 8 ? 2 : 4;
@@ -127,6 +140,8 @@ class RngKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_rng_kernel(const hlo::Instruction& rng) { return std::make_unique<RngKernel>(rng); }
+std::unique_ptr<Kernel> make_rng_kernel(const hlo::Instruction& rng) {
+  return std::make_unique<RngKernel>(rng);
+}
 
 }  // namespace systole::cpu

@@ -1,4 +1,5 @@
-// What compiled code and the C++ functions it calls have in common. Compiled code reads RunContext by its layout.
+// What compiled code and the C++ functions it calls have in common. Compiled code reads RunContext
+// by its layout.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace systole::cpu {
 
 struct RunContext;
 
-// A step of a program that is C++ rather than compiled code: a oneDNN primitive, a sort. Made while compiling, with
-// everything it needs but the memory. Several threads may run one kernel at once.
+// A step of a program that is C++ rather than compiled code: a oneDNN primitive, a sort. Made while
+// compiling, with everything it needs but the memory. Several threads may run one kernel at once.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -31,7 +32,8 @@ struct RunContext {
 };
 
 // The whole program: arguments and results by number, the arena.
-using MainFunction = void (*)(void* const* arguments, void* const* results, void* temp, RunContext* context);
+using MainFunction = void (*)(void* const* arguments, void* const* results, void* temp,
+                              RunContext* context);
 
 // A function that compiled code calls, by the name under which it does.
 struct RuntimeSymbol {

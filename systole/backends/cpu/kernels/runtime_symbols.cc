@@ -8,7 +8,8 @@
 namespace systole::cpu {
 namespace {
 
-// An exception must not pass through compiled code, which has no unwind tables: it waits in the context for the end.
+// An exception must not pass through compiled code, which has no unwind tables: it waits in the
+// context for the end.
 void run_kernel(RunContext* context, int64_t kernel, void* const* buffers, int64_t count) {
   if (context->error != nullptr) return;
   try {
@@ -18,7 +19,8 @@ void run_kernel(RunContext* context, int64_t kernel, void* const* buffers, int64
   }
 }
 
-void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::RangeFn body, void* frame) {
+void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
+                  void* frame) {
   if (context->pool == nullptr) {
     body(frame, 0, n);
   } else {
@@ -38,7 +40,8 @@ uint64_t unsigned_power(uint64_t base, uint64_t exponent) {
 // A negative exponent gives 0, but for 1 and -1.
 int64_t signed_power(int64_t base, int64_t exponent) {
   if (exponent < 0 && base != 1 && base != -1) return 0;
-  return static_cast<int64_t>(unsigned_power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
+  return static_cast<int64_t>(
+      unsigned_power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
 }
 
 template <class F>

@@ -14,7 +14,8 @@ class SortKernel : public Kernel {
     for (int d = 0; d < shape.rank(); ++d) {
       (d < axis ? outer_ : d > axis ? inner_ : length_) *= shape[d];
     }
-    for (const TensorType& type : sort.results()) sizes_.push_back(static_cast<size_t>(size_of(type.dtype)));
+    for (const TensorType& type : sort.results())
+      sizes_.push_back(static_cast<size_t>(size_of(type.dtype)));
   }
 
   void run(std::span<void* const> buffers, RunContext&) const override {
@@ -53,7 +54,8 @@ class SortKernel : public Kernel {
         std::memcpy(&copy[i * sizes_[k]], element(buffers[2 + k], k, order[i]), sizes_[k]);
       }
       for (size_t i = 0; i < order.size(); ++i) {
-        std::memcpy(element(buffers[2 + n + k], k, static_cast<int64_t>(i)), &copy[i * sizes_[k]], sizes_[k]);
+        std::memcpy(element(buffers[2 + n + k], k, static_cast<int64_t>(i)), &copy[i * sizes_[k]],
+                    sizes_[k]);
       }
     }
   }
@@ -66,6 +68,8 @@ class SortKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_sort_kernel(const hlo::Instruction& sort) { return std::make_unique<SortKernel>(sort); }
+std::unique_ptr<Kernel> make_sort_kernel(const hlo::Instruction& sort) {
+  return std::make_unique<SortKernel>(sort);
+}
 
 }  // namespace systole::cpu

@@ -12,13 +12,16 @@ using hlo::Opcode;
 bool rewrite(hlo::Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r) changed = rewrite(x->region(r)) || changed;
+    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
+      changed = rewrite(x->region(r)) || changed;
     const bool product = x->is(Opcode::dot_general) || x->is(Opcode::convolution);
-    if (!product || x->operand(0).dtype() != DType::f32 || x->operand(1).dtype() != DType::f32) continue;
+    if (!product || x->operand(0).dtype() != DType::f32 || x->operand(1).dtype() != DType::f32)
+      continue;
     hlo::Builder b(computation, x);
     b.set_metadata(x->metadata());
     const hlo::Value lhs = b.convert(x->operand(0), DType::bf16);
-    const hlo::Value rhs = x->operand(1) == x->operand(0) ? lhs : b.convert(x->operand(1), DType::bf16);
+    const hlo::Value rhs =
+        x->operand(1) == x->operand(0) ? lhs : b.convert(x->operand(1), DType::bf16);
     x->set_operands({lhs, rhs});
     changed = true;
   }

@@ -19,7 +19,8 @@ bool keeps_minor_axis(const hlo::Instruction& transpose) {
 
 // A large transposition walks through memory across its lines: alone it can be done in blocks.
 bool inside(const hlo::Instruction& x) {
-  if (x.is(hlo::Opcode::transpose)) return keeps_minor_axis(x) || x.type().byte_size() <= kCacheBytes;
+  if (x.is(hlo::Opcode::transpose))
+    return keeps_minor_axis(x) || x.type().byte_size() <= kCacheBytes;
   return hlo::FusionOptions::defaults().inside(x);
 }
 
@@ -32,7 +33,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   pipeline.add<hlo::InlineCalls>();
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
-    // What a product over one element becomes can be fused with what follows, an optimizer's update often.
+    // What a product over one element becomes can be fused with what follows, an optimizer's update
+    // often.
     pipeline.add<ThinDots>();
     hlo::FusionOptions fusion = hlo::FusionOptions::defaults();
     fusion.inside = inside;

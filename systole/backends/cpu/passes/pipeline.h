@@ -6,7 +6,8 @@
 
 namespace systole::cpu {
 
-// Makes the module what code is generated for: without calls; simplified and fused when options.optimize says so.
+// Makes the module what code is generated for: without calls; simplified and fused when
+// options.optimize says so.
 void run_passes(hlo::Module& module, const runtime::CompileOptions& options);
 
 }  // namespace systole::cpu

@@ -21,10 +21,12 @@ bool is_thin(const Instruction& x) {
 }
 
 // The operand with its axes, those contracted left out, at their places in the result.
-Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free, int64_t first_free, const Shape& result) {
+Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free,
+             int64_t first_free, const Shape& result) {
   std::vector<std::pair<int64_t, int64_t>> places;  // operand axis, result axis
   for (size_t k = 0; k < batch.size(); ++k) places.push_back({batch[k], static_cast<int64_t>(k)});
-  for (size_t k = 0; k < free.size(); ++k) places.push_back({free[k], first_free + static_cast<int64_t>(k)});
+  for (size_t k = 0; k < free.size(); ++k)
+    places.push_back({free[k], first_free + static_cast<int64_t>(k)});
   std::ranges::sort(places);
   Dims sizes;
   Dims axes;
@@ -38,7 +40,8 @@ Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free
 bool rewrite(hlo::Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r) changed = rewrite(x->region(r)) || changed;
+    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
+      changed = rewrite(x->region(r)) || changed;
     if (!is_thin(*x)) continue;
     const DotAxes axes(*x);
     hlo::Builder b(computation, x);

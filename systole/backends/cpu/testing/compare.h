@@ -18,8 +18,8 @@ std::string words(const T&... items) {
   return result;
 }
 
-// How far results may lie from the reference: in units of the last place of the element's own format, and as a share of the
-// largest element of the result, for sums whose terms cancel.
+// How far results may lie from the reference: in units of the last place of the element's own
+// format, and as a share of the largest element of the result, for sums whose terms cancel.
 struct Tolerance {
   double ulps = 0;
   double of_largest = 0;
@@ -28,14 +28,19 @@ struct Tolerance {
 // One client for all tests.
 runtime::Client& client();
 
-// Numbers between low and high; integers are whole. NaN, infinities and zeros of both signs among floats when `special`.
-Tensor random_tensor(RandomStream& random, const TensorType& type, double low, double high, bool special = false);
+// Numbers between low and high; integers are whole. NaN, infinities and zeros of both signs among
+// floats when `special`.
+Tensor random_tensor(RandomStream& random, const TensorType& type, double low, double high,
+                     bool special = false);
 
-std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> arguments, const runtime::CompileOptions& options = {});
+std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> arguments,
+                        const runtime::CompileOptions& options = {});
 // "" when they agree; otherwise the first element that does not.
 std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
-// Compiled with and without optimisation, on one thread and on all, against hlo::Evaluator. "" when all agree.
-std::string check(const hlo::Module& module, std::span<const Tensor> arguments, const Tolerance& tolerance = {});
+// Compiled with and without optimisation, on one thread and on all, against hlo::Evaluator. "" when
+// all agree.
+std::string check(const hlo::Module& module, std::span<const Tensor> arguments,
+                  const Tolerance& tolerance = {});
 std::string check(const hlo::testing::OpUnderTest& op, const Tolerance& tolerance = {});
 
 }  // namespace systole::cpu::testing

@@ -15,12 +15,23 @@ runtime::Client& client() {
 
 namespace {
 
-constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, -3e38, std::numeric_limits<double>::infinity(),
-                               -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+constexpr double kSpecial[] = {0.0,
+                               -0.0,
+                               1.0,
+                               -1.0,
+                               0.5,
+                               1e-40,
+                               -3e38,
+                               std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()};
 
 // The distance between neighbours at x in the format.
 double unit_in_last_place(DType dtype, double x) {
-  const int mantissa = dtype == DType::bf16 ? 7 : dtype == DType::f16 ? 10 : dtype == DType::f64 ? 52 : 23;
+  const int mantissa = dtype == DType::bf16  ? 7
+                       : dtype == DType::f16 ? 10
+                       : dtype == DType::f64 ? 52
+                                             : 23;
   const int lowest = dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126;
   const int exponent = x == 0 ? lowest : std::max(std::ilogb(x), lowest);
   return std::ldexp(1.0, exponent - mantissa);
@@ -29,29 +40,36 @@ double unit_in_last_place(DType dtype, double x) {
 bool close(DType dtype, double got, double want, const Tolerance& tolerance, double largest) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   if (got == want) return true;
-  const double allowed = tolerance.ulps * unit_in_last_place(dtype, want) + tolerance.of_largest * largest;
+  const double allowed =
+      tolerance.ulps * unit_in_last_place(dtype, want) + tolerance.of_largest * largest;
   // Rounding up from the largest number gives infinity.
-  const double finite = dtype == DType::f16 ? 65504 : dtype == DType::f64 ? std::numeric_limits<double>::max() : 3.3e38;
-  if (std::isinf(got) != std::isinf(want)) return tolerance.ulps > 0 && std::fabs(got) >= finite && std::fabs(want) >= finite;
+  const double finite = dtype == DType::f16   ? 65504
+                        : dtype == DType::f64 ? std::numeric_limits<double>::max()
+                                              : 3.3e38;
+  if (std::isinf(got) != std::isinf(want))
+    return tolerance.ulps > 0 && std::fabs(got) >= finite && std::fabs(want) >= finite;
   return std::fabs(got - want) <= allowed;
 }
 
 }  // namespace
 
-Tensor random_tensor(RandomStream& random, const TensorType& type, double low, double high, bool special) {
+Tensor random_tensor(RandomStream& random, const TensorType& type, double low, double high,
+                     bool special) {
   Tensor wide(DType::f64, type.shape);
   const bool whole = is_integer(type.dtype) || type.dtype == DType::pred;
   for (double& x : wide.data<double>()) {
     x = low + (high - low) * random.next_uniform();
     if (whole) x = std::floor(x);
-    if (special && is_floating(type.dtype) && random.next_below(4) == 0) x = kSpecial[random.next_below(std::size(kSpecial))];
+    if (special && is_floating(type.dtype) && random.next_below(4) == 0)
+      x = kSpecial[random.next_below(std::size(kSpecial))];
   }
   if (type.dtype != DType::pred) return wide.cast(type.dtype);
   for (double& x : wide.data<double>()) x = random.next_below(2) == 0 ? 0 : 1;
   return wide.cast(DType::pred);
 }
 
-std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> arguments, const runtime::CompileOptions& options) {
+std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> arguments,
+                        const runtime::CompileOptions& options) {
   const auto executable = client().compile(module, options);
   std::vector<runtime::Argument> inputs;
   for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
@@ -63,9 +81,12 @@ std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> argum
 }
 
 std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
-  if (got.type() != want.type()) return fmt::format("type {} instead of {}", got.type(), want.type());
+  if (got.type() != want.type())
+    return fmt::format("type {} instead of {}", got.type(), want.type());
   if (!is_floating(want.dtype())) {
-    return got.identical(want) ? "" : fmt::format("got {} expected {}", got.to_string(), want.to_string());
+    return got.identical(want)
+               ? ""
+               : fmt::format("got {} expected {}", got.to_string(), want.to_string());
   }
   double largest = 0;
   for (int64_t i = 0; i < want.num_elements(); ++i) {
@@ -73,21 +94,26 @@ std::string difference(const Tensor& got, const Tensor& want, const Tolerance& t
   }
   for (int64_t i = 0; i < want.num_elements(); ++i) {
     if (close(want.dtype(), got.as_double(i), want.as_double(i), tolerance, largest)) continue;
-    return fmt::format("element {} of {}: got {}, expected {}, {} units off", i, want.type(), got.as_double(i), want.as_double(i),
-                       (got.as_double(i) - want.as_double(i)) / unit_in_last_place(want.dtype(), want.as_double(i)));
+    return fmt::format("element {} of {}: got {}, expected {}, {} units off", i, want.type(),
+                       got.as_double(i), want.as_double(i),
+                       (got.as_double(i) - want.as_double(i)) /
+                           unit_in_last_place(want.dtype(), want.as_double(i)));
   }
   return "";
 }
 
-std::string check(const hlo::Module& module, std::span<const Tensor> arguments, const Tolerance& tolerance) {
+std::string check(const hlo::Module& module, std::span<const Tensor> arguments,
+                  const Tolerance& tolerance) {
   const std::vector<Tensor> want = hlo::Evaluator().run(module.entry(), arguments);
-  const runtime::CompileOptions ways[] = {{.optimize = false, .num_threads = 1}, {.num_threads = 1}, {.num_threads = 3}};
+  const runtime::CompileOptions ways[] = {
+      {.optimize = false, .num_threads = 1}, {.num_threads = 1}, {.num_threads = 3}};
   for (const auto& options : ways) {
     const std::vector<Tensor> got = run(module, arguments, options);
     for (size_t k = 0; k < want.size(); ++k) {
       const std::string text = difference(got[k], want[k], tolerance);
       if (text.empty()) continue;
-      return fmt::format("result {}, optimize={}, threads={}: {}", k, options.optimize, options.num_threads, text);
+      return fmt::format("result {}, optimize={}, threads={}: {}", k, options.optimize,
+                         options.num_threads, text);
     }
   }
   return "";

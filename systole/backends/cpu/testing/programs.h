@@ -7,8 +7,8 @@
 
 namespace systole::cpu::testing {
 
-// One step of gradient descent on a network of two layers: main(x[batch,inputs], y[batch,classes], w1, w2) -> (w1', w2', loss),
-// where w1' and w2' replace w1 and w2.
+// One step of gradient descent on a network of two layers: main(x[batch,inputs], y[batch,classes],
+// w1, w2) -> (w1', w2', loss), where w1' and w2' replace w1 and w2.
 struct TwoLayers {
   int64_t batch = 1;
   int64_t inputs = 5;

@@ -50,11 +50,13 @@ std::unique_ptr<hlo::Module> training_step(const TwoLayers& s) {
 
 TEST(Programs, TrainAStepLikeTheReference) {
   RandomStream random(61);
-  for (const TwoLayers& s : {TwoLayers{}, TwoLayers{.batch = 7}, TwoLayers{.batch = 64, .inputs = 40, .hidden = 100, .classes = 10}}) {
-    const std::vector<Tensor> arguments = {random_tensor(random, {DType::f32, {s.batch, s.inputs}}, 0, 2),
-                                           random_tensor(random, {DType::f32, {s.batch, s.classes}}, 0, 1),
-                                           random_tensor(random, {DType::f32, {s.inputs, s.hidden}}, -0.3, 0.3),
-                                           random_tensor(random, {DType::f32, {s.hidden, s.classes}}, -0.3, 0.3)};
+  for (const TwoLayers& s : {TwoLayers{}, TwoLayers{.batch = 7},
+                             TwoLayers{.batch = 64, .inputs = 40, .hidden = 100, .classes = 10}}) {
+    const std::vector<Tensor> arguments = {
+        random_tensor(random, {DType::f32, {s.batch, s.inputs}}, 0, 2),
+        random_tensor(random, {DType::f32, {s.batch, s.classes}}, 0, 1),
+        random_tensor(random, {DType::f32, {s.inputs, s.hidden}}, -0.3, 0.3),
+        random_tensor(random, {DType::f32, {s.hidden, s.classes}}, -0.3, 0.3)};
     EXPECT_EQ(check(*training_step(s), arguments, {.ulps = 4, .of_largest = 1e-6}), "");
   }
 }

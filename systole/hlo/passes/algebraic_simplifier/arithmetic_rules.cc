@@ -19,7 +19,8 @@ Value negated_operand(Value value) {
   return negate->operand(0);
 }
 
-// x * -1 -> -x. A product's sign is the exclusive or of the factors' signs, so this is exact at zeros too.
+// x * -1 -> -x. A product's sign is the exclusive or of the factors' signs, so this is exact at
+// zeros too.
 Replacement multiply_by_minus_one(Instruction& op, Builder& builder) {
   if (!is_signed_number(op.dtype()) || !is_splat(op.operand(1), -1)) return {};
   return {builder.negate(op.operand(0))};
@@ -45,8 +46,8 @@ Replacement subtract_negated(Instruction& op, Builder& builder) {
 
 // -0.0 - x -> -x, and 0 - x -> -x for integers. 0.0 - x is not -x: it gives 0.0 at x == 0.0.
 Replacement subtract_from_zero(Instruction& op, Builder& builder) {
-  const bool zero = is_floating(op.dtype()) ? is_splat(op.operand(0), -0.0)
-                                            : is_splat(op.operand(0), 0);
+  const bool zero =
+      is_floating(op.dtype()) ? is_splat(op.operand(0), -0.0) : is_splat(op.operand(0), 0);
   return zero ? Replacement{builder.negate(op.operand(1))} : Replacement{};
 }
 
@@ -86,8 +87,8 @@ Exponents normal_exponents(DType dtype) {
   return {-126, 127};
 }
 
-// x / 2^k -> x * 2^-k: the exact quotient and product are one number, so they round alike. 2^-k must be normal, so
-// that no backend flushes it to zero.
+// x / 2^k -> x * 2^-k: the exact quotient and product are one number, so they round alike. 2^-k
+// must be normal, so that no backend flushes it to zero.
 Replacement divide_by_power_of_two(Instruction& op, Builder& builder) {
   if (!is_floating(op.dtype())) return {};
   const Tensor* splat = splat_of(op.operand(1));
@@ -101,8 +102,9 @@ Replacement divide_by_power_of_two(Instruction& op, Builder& builder) {
   return {builder.multiply(op.operand(0), builder.splat(op.type(), 1 / divisor))};
 }
 
-// x ** 2 -> x * x. Exact for integers, bf16 and f16; for f32 and f64 the product is the correctly rounded square, from which a
-// library's power may be off by a unit in the last place: the change is towards the true value.
+// x ** 2 -> x * x. Exact for integers, bf16 and f16; for f32 and f64 the product is the correctly
+// rounded square, from which a library's power may be off by a unit in the last place: the change
+// is towards the true value.
 Replacement square(Instruction& op, Builder& builder) {
   if (is_complex(op.dtype()) || !is_splat(op.operand(1), 2)) return {};
   return {builder.multiply(op.operand(0), op.operand(0))};

@@ -1,4 +1,5 @@
-// Broadcasts: composed, removed, and moved behind elementwise operations, which then run on fewer elements.
+// Broadcasts: composed, removed, and moved behind elementwise operations, which then run on fewer
+// elements.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -75,8 +76,9 @@ Replacement broadcast_of_transpose(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(transpose->operand(0), op.shape(), dimensions)};
 }
 
-// The broadcast that all broadcast operands but those of scalars agree on; one of a scalar when there are only such.
-// nullptr when they differ, or when an operand is neither a broadcast nor a scalar.
+// The broadcast that all broadcast operands but those of scalars agree on; one of a scalar when
+// there are only such. nullptr when they differ, or when an operand is neither a broadcast nor a
+// scalar.
 const Instruction* common_broadcast(const Instruction& op) {
   const Instruction* common = nullptr;
   for (const Value& operand : op.operands()) {

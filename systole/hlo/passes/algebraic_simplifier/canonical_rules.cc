@@ -1,4 +1,5 @@
-// One form for what can be written in several: the other rules, and CSE, then look for one form only.
+// One form for what can be written in several: the other rules, and CSE, then look for one form
+// only.
 #include <cstring>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"

@@ -24,7 +24,8 @@ Replacement concatenate_of_empty(Instruction& op, Builder& builder) {
   return {builder.concatenate(parts, dimension)};
 }
 
-// concatenate(concatenate(x, y), z) -> concatenate(x, y, z) along one axis: each element is copied once.
+// concatenate(concatenate(x, y), z) -> concatenate(x, y, z) along one axis: each element is copied
+// once.
 Replacement concatenate_of_concatenate(Instruction& op, Builder& builder) {
   std::vector<Value> parts;
   for (const Value& part : op.operands()) {
@@ -61,9 +62,8 @@ Replacement concatenate_of_neighbours(Instruction& op, Builder& builder) {
     if (!whole) continue;
     std::vector<Value> parts(op.operands().begin(), op.operands().end());
     parts.erase(parts.begin() + i + 1);
-    parts[static_cast<size_t>(i)] =
-        builder.slice(op.operand(i).def->operand(0), whole->start_indices, whole->limit_indices,
-                      whole->strides);
+    parts[static_cast<size_t>(i)] = builder.slice(
+        op.operand(i).def->operand(0), whole->start_indices, whole->limit_indices, whole->strides);
     return {builder.concatenate(parts, op.attrs<ConcatenateAttrs>().dimension)};
   }
   return {};

@@ -35,8 +35,8 @@ bool lossless(DType from, DType to) {
   return fits_sign && integer_bits(to) >= integer_bits(from);
 }
 
-// Whether a -> b -> c is a -> c. Conversion depends on the value alone, but for c an integer: there what is out of
-// range saturates from a float and wraps from an integer.
+// Whether a -> b -> c is a -> c. Conversion depends on the value alone, but for c an integer: there
+// what is out of range saturates from a float and wraps from an integer.
 bool middle_is_redundant(DType a, DType b, DType c) {
   if (!lossless(a, b) || !is_real(c)) return false;
   return !is_integer(c) || is_floating(a) || !is_floating(b) || lossless(a, c);

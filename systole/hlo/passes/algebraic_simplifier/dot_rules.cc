@@ -9,8 +9,8 @@ namespace {
 
 bool contains(const Dims& dims, int64_t axis) { return std::ranges::count(dims, axis) != 0; }
 
-// Renames the axes of one operand from those behind a transpose to those before it. False when the operand's free
-// axes, which the result takes over in order, would come in another order.
+// Renames the axes of one operand from those behind a transpose to those before it. False when the
+// operand's free axes, which the result takes over in order, would come in another order.
 bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
   Dims free;
   for (size_t axis = 0; axis < permutation.size(); ++axis) {
@@ -22,7 +22,8 @@ bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
   return std::ranges::is_sorted(free);
 }
 
-// dot(transpose(x), y) -> dot(x, y) with other axes. The pairs of contracted axes keep their order, and so do the sums.
+// dot(transpose(x), y) -> dot(x, y) with other axes. The pairs of contracted axes keep their order,
+// and so do the sums.
 Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   DotAttrs attrs = op.attrs<DotAttrs>();
   Value x = op.operand(0);
@@ -30,8 +31,8 @@ Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   bool changed = false;
   if (const Instruction* transpose = match(x, Opcode::transpose)) {
     DotAttrs renamed = attrs;
-    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation,
-                    renamed.lhs_batching_dimensions, renamed.lhs_contracting_dimensions)) {
+    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation, renamed.lhs_batching_dimensions,
+                    renamed.lhs_contracting_dimensions)) {
       attrs = renamed;
       x = transpose->operand(0);
       changed = true;
@@ -39,8 +40,8 @@ Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   }
   if (const Instruction* transpose = match(y, Opcode::transpose)) {
     DotAttrs renamed = attrs;
-    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation,
-                    renamed.rhs_batching_dimensions, renamed.rhs_contracting_dimensions)) {
+    if (rename_axes(transpose->attrs<TransposeAttrs>().permutation, renamed.rhs_batching_dimensions,
+                    renamed.rhs_contracting_dimensions)) {
       attrs = renamed;
       y = transpose->operand(0);
       changed = true;
@@ -67,7 +68,8 @@ Value without_axes(Builder& builder, Value x, const Dims& axes, Dims& batching, 
   return builder.reshape(x, Shape(sizes));
 }
 
-// Batch axes of size 1, and contracted ones beside others, say nothing: without them this is more often a plain matrix product.
+// Batch axes of size 1, and contracted ones beside others, say nothing: without them this is more
+// often a plain matrix product.
 Replacement dot_without_unit_axes(Instruction& op, Builder& builder) {
   DotAttrs attrs = op.attrs<DotAttrs>();
   const Shape& lhs = op.operand(0).shape();
@@ -94,13 +96,15 @@ Replacement dot_without_unit_axes(Instruction& op, Builder& builder) {
   return {dot.shape() == op.shape() ? dot : builder.reshape(dot, op.shape())};
 }
 
-// dot(convert(x), convert(y)) from bf16 to f32 -> dot(x, y) with a result of f32, which matrix units do in one step and at twice
-// the speed. A product of two bf16 is exact in f32, so nothing is lost but what the summation loses in either
-// form, and its order and width are the implementation's choice.
+// dot(convert(x), convert(y)) from bf16 to f32 -> dot(x, y) with a result of f32, which matrix
+// units do in one step and at twice the speed. A product of two bf16 is exact in f32, so nothing is
+// lost but what the summation loses in either form, and its order and width are the
+// implementation's choice.
 Replacement dot_of_converted(Instruction& op, Builder& builder) {
   const Instruction* x = match(op.operand(0), Opcode::convert);
   const Instruction* y = match(op.operand(1), Opcode::convert);
-  if (x == nullptr || y == nullptr || op.dtype() != DType::f32 || x->dtype() != DType::f32) return {};
+  if (x == nullptr || y == nullptr || op.dtype() != DType::f32 || x->dtype() != DType::f32)
+    return {};
   const auto is_bf16 = [](const Instruction* convert) {
     return convert->operand(0).dtype() == DType::bf16;
   };

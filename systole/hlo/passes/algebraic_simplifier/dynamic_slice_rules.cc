@@ -47,8 +47,8 @@ Replacement update_by_own_slice(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
-// A gather of one slice at a constant place. With one slice, all batch axes of the result have size 1, so that the slice's
-// elements are the result's in order.
+// A gather of one slice at a constant place. With one slice, all batch axes of the result have size
+// 1, so that the slice's elements are the result's in order.
 Replacement gather_at_constant(Instruction& op, Builder& builder) {
   const auto& attrs = op.attrs<GatherAttrs>();
   const Tensor* indices = constant_of(op.operand(1));

@@ -26,60 +26,75 @@ Value gathered(Builder& b, Value x, Value indices) {
 }
 
 const RuleCase kCases[] = {
-    {"dynamic_slice_at_constants", {kF45},
+    {"dynamic_slice_at_constants",
+     {kF45},
      [](Builder& b, P p) {
        const Value starts[] = {b.scalar(DType::s32, 1), b.scalar(DType::s32, 9)};
        return b.dynamic_slice(p[0], starts, {2, 2});
      },
      "slice{1:3,3:5}(p0)"},
-    {"dynamic_slice_at_constants", {kF45, kI},
+    {"dynamic_slice_at_constants",
+     {kF45, kI},
      [](Builder& b, P p) {
        const Value starts[] = {b.scalar(DType::s32, -3), p[1]};
        return b.dynamic_slice(p[0], starts, {2, 5});
      },
      "slice{0:2,0:5}(p0)"},
-    {"dynamic_slice_at_constants", {kF45, kI},
+    {"dynamic_slice_at_constants",
+     {kF45, kI},
      [](Builder& b, P p) {
        const Value starts[] = {b.scalar(DType::s32, 1), p[1]};
        return b.dynamic_slice(p[0], starts, {2, 2});
      }},
 
-    {"update_of_everything", {kF45, kF45, kI},
+    {"update_of_everything",
+     {kF45, kF45, kI},
      [](Builder& b, P p) {
        const Value starts[] = {p[2], p[2]};
        return b.dynamic_update_slice(p[0], p[1], starts);
      },
      "p1"},
-    {"update_of_everything", {kF45, kF12, kI},
+    {"update_of_everything",
+     {kF45, kF12, kI},
      [](Builder& b, P p) {
        const Value starts[] = {p[2], p[2]};
        return b.dynamic_update_slice(p[0], p[1], starts);
      }},
 
-    {"update_by_own_slice", {kF45, kI},
+    {"update_by_own_slice",
+     {kF45, kI},
      [](Builder& b, P p) {
        const Value starts[] = {p[1], p[1]};
        return b.dynamic_update_slice(p[0], b.dynamic_slice(p[0], starts, {2, 2}), starts);
      },
      "p0"},
-    {"update_by_own_slice", {kF45, kI, kI},
+    {"update_by_own_slice",
+     {kF45, kI, kI},
      [](Builder& b, P p) {
        const Value from[] = {p[1], p[1]};
        const Value to[] = {p[1], p[2]};
        return b.dynamic_update_slice(p[0], b.dynamic_slice(p[0], from, {2, 2}), to);
      }},
 
-    {"gather_at_constant", {kF45},
-     [](Builder& b, P p) { return gathered(b, p[0], b.constant(Tensor::of<int>({1, 1}, {2}))); },
+    {"gather_at_constant",
+     {kF45},
+     [](Builder& b, P p) {
+       return gathered(b, p[0], b.constant(Tensor::of<int>({1, 1}, {2})));
+     },
      "reshape[1,5](slice{2:3,0:5}(p0))"},
-    {"gather_at_constant", {kF45},
-     [](Builder& b, P p) { return gathered(b, p[0], b.constant(Tensor::of<int>({1, 1}, {7}))); },
+    {"gather_at_constant",
+     {kF45},
+     [](Builder& b, P p) {
+       return gathered(b, p[0], b.constant(Tensor::of<int>({1, 1}, {7})));
+     },
      "reshape[1,5](slice{3:4,0:5}(p0))"},
-    {"gather_at_constant", {kF45},
+    {"gather_at_constant",
+     {kF45},
      [](Builder& b, P p) {
        return gathered(b, p[0], b.constant(Tensor::of<int>({2, 1}, {2, 0})));
      }},
-    {"gather_at_constant", {kF45, {DType::s32, {1, 1}}},
+    {"gather_at_constant",
+     {kF45, {DType::s32, {1, 1}}},
      [](Builder& b, P p) { return gathered(b, p[0], p[1]); }},
 };
 

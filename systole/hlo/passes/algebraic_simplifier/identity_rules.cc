@@ -5,7 +5,6 @@
 namespace systole::hlo {
 namespace {
 
-
 // op(x, e) -> x: x + 0 for integers, x + -0.0, x * 1, x / 1, max(x, -inf), x & ~0...
 Replacement right_neutral_element(Instruction& op, Builder&) {
   if (op.num_operands() != 2) return {};

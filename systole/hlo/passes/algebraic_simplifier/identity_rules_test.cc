@@ -55,7 +55,8 @@ const RuleCase kCases[] = {
     {"right_neutral_element", {kS}, with(Opcode::xor_, 0), "p0"},
     {"right_neutral_element", {kS}, with(Opcode::shift_left, 0), "p0"},
     {"right_neutral_element", {kC}, with(Opcode::multiply, 1)},
-    {"right_neutral_element", {kS},
+    {"right_neutral_element",
+     {kS},
      [](Builder& b, P p) { return b.subtract(b.splat(kS, 0), p[0]); }},
 
     {"right_absorbing_element", {kS}, with(Opcode::multiply, 0), "broadcast_in_dim[8](0)"},
@@ -66,15 +67,20 @@ const RuleCase kCases[] = {
     {"right_absorbing_element", {kU}, with(Opcode::maximum, 255), "broadcast_in_dim[8](255)"},
     {"right_absorbing_element", {kF}, with(Opcode::maximum, kInfinity)},
 
-    {"add_positive_zero", {kF},
-     [](Builder& b, P p) { return b.add(b.unary(Opcode::abs, p[0]), b.splat(kF, 0)); }, "abs(p0)"},
-    {"add_positive_zero", {kF},
+    {"add_positive_zero",
+     {kF},
+     [](Builder& b, P p) { return b.add(b.unary(Opcode::abs, p[0]), b.splat(kF, 0)); },
+     "abs(p0)"},
+    {"add_positive_zero",
+     {kF},
      [](Builder& b, P p) { return b.add(b.add(p[0], b.splat(kF, 0)), b.splat(kF, 0)); },
      "add(p0, broadcast_in_dim[8](0))"},
-    {"add_positive_zero", {kF},
+    {"add_positive_zero",
+     {kF},
      [](Builder& b, P p) { return b.add(b.multiply(p[0], p[0]), b.splat(kF, 0)); },
      "multiply(p0, p0)"},
-    {"add_positive_zero", {kS},
+    {"add_positive_zero",
+     {kS},
      [](Builder& b, P p) { return b.add(b.convert(p[0], DType::f32), b.splat(kF, 0)); },
      "convert:f32(p0)"},
     {"add_positive_zero", {kF}, with(Opcode::add, 0.0)},
@@ -85,14 +91,16 @@ const RuleCase kCases[] = {
     {"idempotent_pair", {kF}, with_itself(Opcode::add)},
 
     {"idempotent_twice", {kF}, twice(Opcode::floor), "floor(p0)"},
-    {"idempotent_twice", {kC},
+    {"idempotent_twice",
+     {kC},
      [](Builder& b, P p) {
        const Value once = b.op(Opcode::abs, {p[0]})->result();
        return b.op(Opcode::abs, {once})->result();
      },
      "abs(p0)"},
     {"idempotent_twice", {kF}, twice(Opcode::sine)},
-    {"idempotent_twice", {kF},
+    {"idempotent_twice",
+     {kF},
      [](Builder& b, P p) { return b.unary(Opcode::ceil, b.unary(Opcode::floor, p[0])); }},
 
     {"involution_twice", {kF}, twice(Opcode::negate), "p0"},
@@ -114,13 +122,15 @@ const RuleCase kCases[] = {
     {"remainder_by_one", {kF}, with(Opcode::remainder, 1)},
     {"remainder_by_one", {kS}, with(Opcode::remainder, 2)},
 
-    {"clamp_by_nothing", {kF},
+    {"clamp_by_nothing",
+     {kF},
      [](Builder& b, P p) {
        const Value low = b.scalar(DType::f32, -kInfinity);
        return b.op(Opcode::clamp, {low, p[0], b.scalar(DType::f32, kInfinity)})->result();
      },
      "p0"},
-    {"clamp_by_nothing", {kF},
+    {"clamp_by_nothing",
+     {kF},
      [](Builder& b, P p) {
        const Value low = b.scalar(DType::f32, 0);
        return b.op(Opcode::clamp, {low, p[0], b.scalar(DType::f32, kInfinity)})->result();

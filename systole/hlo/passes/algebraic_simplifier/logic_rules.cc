@@ -28,8 +28,8 @@ Replacement not_compare(Instruction& op, Builder& builder) {
   if (compare == nullptr) return {};
   CompareAttrs attrs = compare->attrs<CompareAttrs>();
   const DType dtype = compare->operand(0).dtype();
-  const bool equality = attrs.direction == ComparisonDirection::eq ||
-                        attrs.direction == ComparisonDirection::ne;
+  const bool equality =
+      attrs.direction == ComparisonDirection::eq || attrs.direction == ComparisonDirection::ne;
   if ((is_floating(dtype) || is_complex(dtype)) && !equality) return {};
   attrs.direction = kNegated[static_cast<size_t>(attrs.direction)];
   return {builder.op(Opcode::compare, {compare->operand(0), compare->operand(1)}, attrs)->result()};
@@ -89,7 +89,8 @@ Replacement select_predicate(Instruction& op, Builder& builder) {
   return {};
 }
 
-// select(p, select(p, x, y), z) -> select(p, x, z); select(p, x, select(p, y, z)) -> select(p, x, z)
+// select(p, select(p, x, y), z) -> select(p, x, z); select(p, x, select(p, y, z)) -> select(p, x,
+// z)
 Replacement select_of_select(Instruction& op, Builder& builder) {
   const Value p = op.operand(0);
   const Instruction* on_true = match(op.operand(1), Opcode::select);

@@ -20,9 +20,7 @@ auto compared_with_itself(Direction direction) {
   return [=](Builder& b, P p) { return b.compare(p[0], p[0], direction); };
 }
 auto not_compared(Direction direction) {
-  return [=](Builder& b, P p) {
-    return b.unary(Opcode::not_, b.compare(p[0], p[1], direction));
-  };
+  return [=](Builder& b, P p) { return b.unary(Opcode::not_, b.compare(p[0], p[1], direction)); };
 }
 auto converted_against(Direction direction, double number) {
   return [=](Builder& b, P p) {
@@ -57,42 +55,58 @@ const RuleCase kCases[] = {
     {"compare_with_constant_predicate", {kB}, against(Direction::lt, 1)},
     {"compare_with_constant_predicate", {kS}, against(Direction::eq, 1)},
 
-    {"select_constant", {kF, kF},
-     [](Builder& b, P p) { return b.select(b.splat(kB, 1), p[0], p[1]); }, "p0"},
-    {"select_constant", {kF, kF},
-     [](Builder& b, P p) { return b.select(b.splat(kPred, 0), p[0], p[1]); }, "p1"},
+    {"select_constant",
+     {kF, kF},
+     [](Builder& b, P p) { return b.select(b.splat(kB, 1), p[0], p[1]); },
+     "p0"},
+    {"select_constant",
+     {kF, kF},
+     [](Builder& b, P p) { return b.select(b.splat(kPred, 0), p[0], p[1]); },
+     "p1"},
     {"select_constant", {kB, kF, kF}, [](Builder& b, P p) { return b.select(p[0], p[1], p[2]); }},
 
     {"select_same", {kB, kF}, [](Builder& b, P p) { return b.select(p[0], p[1], p[1]); }, "p1"},
     {"select_same", {kB, kF, kF}, [](Builder& b, P p) { return b.select(p[0], p[1], p[2]); }},
 
-    {"select_not", {kB, kF, kF},
+    {"select_not",
+     {kB, kF, kF},
      [](Builder& b, P p) { return b.select(b.unary(Opcode::not_, p[0]), p[1], p[2]); },
      "select(p0, p2, p1)"},
     {"select_not", {kB, kF, kF}, [](Builder& b, P p) { return b.select(p[0], p[1], p[2]); }},
 
-    {"select_predicate", {kB},
-     [](Builder& b, P p) { return b.select(p[0], b.splat(kB, 1), b.splat(kB, 0)); }, "p0"},
-    {"select_predicate", {kB},
-     [](Builder& b, P p) { return b.select(p[0], b.splat(kB, 0), b.splat(kB, 1)); }, "not(p0)"},
-    {"select_predicate", {kPred},
+    {"select_predicate",
+     {kB},
+     [](Builder& b, P p) { return b.select(p[0], b.splat(kB, 1), b.splat(kB, 0)); },
+     "p0"},
+    {"select_predicate",
+     {kB},
+     [](Builder& b, P p) { return b.select(p[0], b.splat(kB, 0), b.splat(kB, 1)); },
+     "not(p0)"},
+    {"select_predicate",
+     {kPred},
      [](Builder& b, P p) { return b.select(p[0], b.splat(kB, 1), b.splat(kB, 0)); }},
-    {"select_predicate", {kB},
+    {"select_predicate",
+     {kB},
      [](Builder& b, P p) { return b.select(p[0], b.splat(kF, 1), b.splat(kF, 0)); }},
 
-    {"select_of_select", {kB, kF, kF, kF},
+    {"select_of_select",
+     {kB, kF, kF, kF},
      [](Builder& b, P p) { return b.select(p[0], b.select(p[0], p[1], p[2]), p[3]); },
      "select(p0, p1, p3)"},
-    {"select_of_select", {kB, kF, kF, kF},
+    {"select_of_select",
+     {kB, kF, kF, kF},
      [](Builder& b, P p) { return b.select(p[0], p[1], b.select(p[0], p[2], p[3])); },
      "select(p0, p1, p3)"},
-    {"select_of_select", {kB, kF, kF, kB},
+    {"select_of_select",
+     {kB, kF, kF, kB},
      [](Builder& b, P p) { return b.select(p[0], b.select(p[3], p[1], p[2]), p[1]); }},
 
-    {"select_by_broadcast_scalar", {kPred, kF, kF},
+    {"select_by_broadcast_scalar",
+     {kPred, kF, kF},
      [](Builder& b, P p) { return b.select(b.broadcast(p[0], {8}), p[1], p[2]); },
      "select(p0, p1, p2)"},
-    {"select_by_broadcast_scalar", {kB, kF, kF},
+    {"select_by_broadcast_scalar",
+     {kB, kF, kF},
      [](Builder& b, P p) { return b.select(p[0], p[1], p[2]); }},
 };
 

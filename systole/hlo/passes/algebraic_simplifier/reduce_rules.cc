@@ -1,5 +1,5 @@
-// Reductions with one input and a reducer of one opcode, and sorts. No rule regroups a sum or product of floats: the order of its terms
-// in row-major order stays as it is.
+// Reductions with one input and a reducer of one opcode, and sorts. No rule regroups a sum or
+// product of floats: the order of its terms in row-major order stays as it is.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -28,10 +28,9 @@ std::optional<Reduction> match_reduction(const Instruction& op) {
 
 Value reduce(Builder& builder, const Reduction& r, Value input, Dims dimensions) {
   return builder
-      .op_with_regions(Opcode::reduce, {input, r.initial}, DimensionsAttrs{std::move(dimensions)},
-                       [&](Instruction& op) {
-                         fill_reducer(op.add_region(), r.reducer, input.dtype());
-                       })
+      .op_with_regions(
+          Opcode::reduce, {input, r.initial}, DimensionsAttrs{std::move(dimensions)},
+          [&](Instruction& op) { fill_reducer(op.add_region(), r.reducer, input.dtype()); })
       ->result();
 }
 
@@ -68,7 +67,8 @@ Replacement reduce_of_reduce(Instruction& op, Builder& builder) {
   return {reduce(builder, *outer, inner->input, dimensions)};
 }
 
-// The maximum over copies of an element is the element: axes that a broadcast made need not be reduced.
+// The maximum over copies of an element is the element: axes that a broadcast made need not be
+// reduced.
 Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r || !traits(r->reducer).has(kIdempotent) || !regroups_exactly(r->reducer, op.dtype())) {
@@ -85,7 +85,8 @@ Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
     if (r->reduces(d)) {
       reduced.push_back(axis);
     } else {
-      position.push_back(d - std::ranges::count_if(r->dimensions, [&](int64_t e) { return e < d; }));
+      position.push_back(d -
+                         std::ranges::count_if(r->dimensions, [&](int64_t e) { return e < d; }));
     }
   }
   // With no axis of x to reduce, this is the reducer applied once.
@@ -95,8 +96,9 @@ Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(small, op.shape(), position)};
 }
 
-// Calls found(from_begin, from_end, to_begin, to_end) for the smallest groups of neighbouring axes that hold the same number of
-// elements in both shapes. REQUIRES: the shapes have the same number of elements, not 0.
+// Calls found(from_begin, from_end, to_begin, to_end) for the smallest groups of neighbouring axes
+// that hold the same number of elements in both shapes. REQUIRES: the shapes have the same number
+// of elements, not 0.
 template <class Found>
 void for_each_group(const Shape& from, const Shape& to, Found&& found) {
   int i = 0;
@@ -117,8 +119,8 @@ void for_each_group(const Shape& from, const Shape& to, Found&& found) {
   }
 }
 
-// reduce(reshape(x)) -> reshape(reduce(x)), where each group of axes is reduced whole or not at all. The same
-// elements meet in the same row-major order.
+// reduce(reshape(x)) -> reshape(reduce(x)), where each group of axes is reduced whole or not at
+// all. The same elements meet in the same row-major order.
 Replacement reduce_of_reshape(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r || r->input.shape().num_elements() == 0) return {};

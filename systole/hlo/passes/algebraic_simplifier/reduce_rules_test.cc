@@ -21,9 +21,8 @@ const TensorType kS234{DType::s32, {2, 3, 4}};
 
 Value reduced(Builder& b, Value x, Value initial, Opcode reducer, Dims dimensions) {
   return b
-      .op_with_regions(
-          Opcode::reduce, {x, initial}, DimensionsAttrs{dimensions},
-          [&](Instruction& op) { fill_reducer(op.add_region(), reducer, x.dtype()); })
+      .op_with_regions(Opcode::reduce, {x, initial}, DimensionsAttrs{dimensions},
+                       [&](Instruction& op) { fill_reducer(op.add_region(), reducer, x.dtype()); })
       ->result();
 }
 
@@ -36,9 +35,7 @@ auto of_broadcast(Opcode reducer, Shape shape, Dims axes, Dims dimensions) {
   };
 }
 auto of_reshape(Shape shape, Dims dimensions) {
-  return [=](Builder& b, P p) {
-    return b.reduce(b.reshape(p[0], shape), Opcode::add, dimensions);
-  };
+  return [=](Builder& b, P p) { return b.reduce(b.reshape(p[0], shape), Opcode::add, dimensions); };
 }
 auto of_transpose(Opcode reducer, Dims permutation, Dims dimensions) {
   return [=](Builder& b, P p) {
@@ -48,31 +45,39 @@ auto of_transpose(Opcode reducer, Dims permutation, Dims dimensions) {
 
 Value sorted(Builder& b, Value x, int64_t dimension) {
   return b
-      .op_with_regions(Opcode::sort, {x}, SortAttrs{dimension, true},
-                       [&](Instruction& sort) {
-                         Computation& region = sort.add_region();
-                         const Value a = region.add_parameter({x.dtype(), {}});
-                         const Value c = region.add_parameter({x.dtype(), {}});
-                         region.set_results(
-                             {Builder(region).compare(a, c, ComparisonDirection::lt)});
-                       })
+      .op_with_regions(
+          Opcode::sort, {x}, SortAttrs{dimension, true},
+          [&](Instruction& sort) {
+            Computation& region = sort.add_region();
+            const Value a = region.add_parameter({x.dtype(), {}});
+            const Value c = region.add_parameter({x.dtype(), {}});
+            region.set_results({Builder(region).compare(a, c, ComparisonDirection::lt)});
+          })
       ->result();
 }
 
 const RuleCase kCases[] = {
-    {"reduce_of_single_elements", {kF13},
+    {"reduce_of_single_elements",
+     {kF13},
      [](Builder& b, P p) { return b.reduce(p[0], Opcode::add, {0}); },
      "add(reshape[3](p0), broadcast_in_dim[3](0))"},
-    {"reduce_of_single_elements", {kF13},
+    {"reduce_of_single_elements",
+     {kF13},
      [](Builder& b, P p) { return b.reduce(p[0], Opcode::maximum, {}); },
      "maximum(p0, broadcast_in_dim[1,3](-inf))"},
-    {"reduce_of_single_elements", {kF13},
-     [](Builder& b, P p) { return b.reduce(p[0], Opcode::add, {0, 1}); }},
+    {"reduce_of_single_elements",
+     {kF13},
+     [](Builder& b, P p) {
+       return b.reduce(p[0], Opcode::add, {0, 1});
+     }},
 
-    {"reduce_of_reduce", {kF23}, twice(Opcode::maximum, Opcode::maximum),
+    {"reduce_of_reduce",
+     {kF23},
+     twice(Opcode::maximum, Opcode::maximum),
      "reduce{0,1}(p0, -inf)[maximum]"},
     {"reduce_of_reduce", {kS23}, twice(Opcode::add, Opcode::add), "reduce{0,1}(p0, 0)[add]"},
-    {"reduce_of_reduce", {kS234},
+    {"reduce_of_reduce",
+     {kS234},
      [](Builder& b, P p) {
        const Value five = b.scalar(DType::s32, 5);
        return reduced(b, b.reduce(p[0], Opcode::minimum, {0}), five, Opcode::minimum, {1});
@@ -80,35 +85,48 @@ const RuleCase kCases[] = {
      "reduce{0,2}(p0, 5)[minimum]"},
     {"reduce_of_reduce", {kF23}, twice(Opcode::add, Opcode::add)},
     {"reduce_of_reduce", {kF23}, twice(Opcode::maximum, Opcode::minimum)},
-    {"reduce_of_reduce", {kS23},
+    {"reduce_of_reduce",
+     {kS23},
      [](Builder& b, P p) {
        const Value five = b.scalar(DType::s32, 5);
        return b.reduce(reduced(b, p[0], five, Opcode::add, {0}), Opcode::add, {0});
      }},
 
-    {"reduce_of_broadcast", {kF}, of_broadcast(Opcode::maximum, {2, 3}, {1}, {0}),
+    {"reduce_of_broadcast",
+     {kF},
+     of_broadcast(Opcode::maximum, {2, 3}, {1}, {0}),
      "broadcast_in_dim[3]{0}(maximum(p0, broadcast_in_dim[3](-inf)))"},
-    {"reduce_of_broadcast", {kF23}, of_broadcast(Opcode::minimum, {2, 5, 3}, {0, 2}, {1, 2}),
+    {"reduce_of_broadcast",
+     {kF23},
+     of_broadcast(Opcode::minimum, {2, 5, 3}, {0, 2}, {1, 2}),
      "broadcast_in_dim[2]{0}(reduce{1}(p0, inf)[minimum])"},
-    {"reduce_of_broadcast", {kF}, of_broadcast(Opcode::maximum, {3, 2}, {0}, {0}),
+    {"reduce_of_broadcast",
+     {kF},
+     of_broadcast(Opcode::maximum, {3, 2}, {0}, {0}),
      "broadcast_in_dim[2](reduce{0}(p0, -inf)[maximum])"},
     {"reduce_of_broadcast", {kF}, of_broadcast(Opcode::add, {2, 3}, {1}, {0})},
 
     {"reduce_of_reshape", {kF23}, of_reshape({6}, {0}), "reshape[](reduce{0,1}(p0, 0)[add])"},
-    {"reduce_of_reshape", {kF234}, of_reshape({2, 12}, {1}),
-     "reshape[2](reduce{1,2}(p0, 0)[add])"},
-    {"reduce_of_reshape", {kF234}, of_reshape({6, 1, 2, 2}, {1, 2, 3}),
+    {"reduce_of_reshape", {kF234}, of_reshape({2, 12}, {1}), "reshape[2](reduce{1,2}(p0, 0)[add])"},
+    {"reduce_of_reshape",
+     {kF234},
+     of_reshape({6, 1, 2, 2}, {1, 2, 3}),
      "reshape[6](reduce{2}(p0, 0)[add])"},
-    {"reduce_of_reshape", {kF234}, of_reshape({6, 4}, {0}),
-     "reshape[4](reduce{0,1}(p0, 0)[add])"},
+    {"reduce_of_reshape", {kF234}, of_reshape({6, 4}, {0}), "reshape[4](reduce{0,1}(p0, 0)[add])"},
     {"reduce_of_reshape", {kF234}, of_reshape({4, 6}, {0})},
     {"reduce_of_reshape", {kF234}, of_reshape({6, 2, 2}, {2})},
 
-    {"reduce_of_transpose", {kF23}, of_transpose(Opcode::add, {1, 0}, {0}),
+    {"reduce_of_transpose",
+     {kF23},
+     of_transpose(Opcode::add, {1, 0}, {0}),
      "reduce{1}(p0, 0)[add]"},
-    {"reduce_of_transpose", {kF234}, of_transpose(Opcode::add, {2, 1, 0}, {1}),
+    {"reduce_of_transpose",
+     {kF234},
+     of_transpose(Opcode::add, {2, 1, 0}, {1}),
      "transpose{1,0}(reduce{1}(p0, 0)[add])"},
-    {"reduce_of_transpose", {kF23}, of_transpose(Opcode::maximum, {1, 0}, {0, 1}),
+    {"reduce_of_transpose",
+     {kF23},
+     of_transpose(Opcode::maximum, {1, 0}, {0, 1}),
      "reduce{0,1}(p0, -inf)[maximum]"},
     // The order of a sum of floats would change.
     {"reduce_of_transpose", {kF23}, of_transpose(Opcode::add, {1, 0}, {0, 1})},

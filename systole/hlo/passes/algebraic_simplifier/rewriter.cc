@@ -88,9 +88,10 @@ class Rewriter {
       fits = value.def != &instruction && value.type() == instruction.result(i).type();
     }
     if (fits) return;
-    throw internal_error("algebraic_simplifier: replacement by rule '{}', got other types, "
-                         "expected those of '{}', {}",
-                         rule.name, instruction.opcode(), instruction.describe());
+    throw internal_error(
+        "algebraic_simplifier: replacement by rule '{}', got other types, "
+        "expected those of '{}', {}",
+        rule.name, instruction.opcode(), instruction.describe());
   }
 
   // Erases an unused instruction, and the operands that become unused and are pure.

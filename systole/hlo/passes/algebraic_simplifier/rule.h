@@ -38,10 +38,11 @@ class Subject {
   uint32_t flag_ = 0;
 };
 
-// A rewrite of one instruction that keeps its value to the bit (the payloads of NaNs apart); a rule that may round
-// differently says so, and why that is right. `rewrite` changes nothing but what it builds: new instructions go
-// through the builder, which stands before `instruction`, and a rule that does not apply builds none. A
-// replacement has the types of the results. Every rule leads nearer to an end, so that rewriting stops.
+// A rewrite of one instruction that keeps its value to the bit (the payloads of NaNs apart); a rule
+// that may round differently says so, and why that is right. `rewrite` changes nothing but what it
+// builds: new instructions go through the builder, which stands before `instruction`, and a rule
+// that does not apply builds none. A replacement has the types of the results. Every rule leads
+// nearer to an end, so that rewriting stops.
 struct Rule {
   std::string_view name;
   Subject subject;
@@ -69,9 +70,9 @@ struct RewriteReport {
   bool exhausted = false;
 };
 
-// Applies the rules wherever they match, until none does, and erases what becomes unused by that. A worklist:
-// after a rewrite only what it made and what uses it is looked at again.
-// Errors: INTERNAL when a rule's replacement has other types, naming the rule.
+// Applies the rules wherever they match, until none does, and erases what becomes unused by that. A
+// worklist: after a rewrite only what it made and what uses it is looked at again. Errors: INTERNAL
+// when a rule's replacement has other types, naming the rule.
 RewriteReport apply_rules(Module& module, const RuleIndex& rules);
 
 }  // namespace systole::hlo

@@ -22,16 +22,15 @@ Replacement slice_of_slice(Instruction& op, Builder& builder) {
     const int64_t count = op.shape()[static_cast<int>(d)];
     // The stride of a single element is any, and two large ones may not be multiplied.
     const int64_t stride = count > 1 ? inner_attrs.strides[d] * outer_attrs.strides[d] : 1;
-    const int64_t start =
-        count == 0 ? 0
-                   : inner_attrs.start_indices[d] +
-                         outer_attrs.start_indices[d] * inner_attrs.strides[d];
+    const int64_t start = count == 0 ? 0
+                                     : inner_attrs.start_indices[d] +
+                                           outer_attrs.start_indices[d] * inner_attrs.strides[d];
     attrs.start_indices.push_back(start);
     attrs.limit_indices.push_back(count == 0 ? 0 : start + (count - 1) * stride + 1);
     attrs.strides.push_back(stride);
   }
-  return {builder.slice(inner->operand(0), attrs.start_indices, attrs.limit_indices,
-                        attrs.strides)};
+  return {
+      builder.slice(inner->operand(0), attrs.start_indices, attrs.limit_indices, attrs.strides)};
 }
 
 // slice(broadcast(x)) -> broadcast(slice(x))
@@ -51,9 +50,8 @@ Replacement slice_of_broadcast(Instruction& op, Builder& builder) {
     small.limit_indices.push_back(repeated ? 1 : limit[d]);
     small.strides.push_back(repeated ? 1 : strides[d]);
   }
-  const Value part = whole ? x
-                           : builder.slice(x, small.start_indices, small.limit_indices,
-                                           small.strides);
+  const Value part =
+      whole ? x : builder.slice(x, small.start_indices, small.limit_indices, small.strides);
   return {builder.broadcast_in_dim(part, op.shape(), to)};
 }
 

@@ -48,8 +48,8 @@ Replacement transpose_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(broadcast->operand(0), op.shape(), dimensions)};
 }
 
-// transpose(x . y) -> y . x, when the axes of x and those of y change places as a whole. Products commute, and the
-// sums run in the same order.
+// transpose(x . y) -> y . x, when the axes of x and those of y change places as a whole. Products
+// commute, and the sums run in the same order.
 Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   const Instruction* dot = match(op.operand(0), Opcode::dot_general);
   if (dot == nullptr || dot->users().size() != 1) return {};
