@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/testing/nn_op_cases.h"

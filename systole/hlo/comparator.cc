@@ -25,17 +25,17 @@ std::vector<int64_t> total_order_keys(const Tensor& elements) {
 bool holds_for(ComparisonDirection direction, std::partial_ordering order) {
   switch (direction) {
     case ComparisonDirection::eq:
-      return order == 0;
+      return std::is_eq(order);
     case ComparisonDirection::ne:
-      return order != 0;
+      return std::is_neq(order);
     case ComparisonDirection::ge:
-      return order >= 0;
+      return std::is_gteq(order);
     case ComparisonDirection::gt:
-      return order > 0;
+      return std::is_gt(order);
     case ComparisonDirection::le:
-      return order <= 0;
+      return std::is_lteq(order);
     default:
-      return order < 0;
+      return std::is_lt(order);
   }
 }
 

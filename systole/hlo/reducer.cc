@@ -113,6 +113,7 @@ std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evalu
       const int64_t source = offsets[0] + i * steps[0];
       const int64_t target = offsets[1] + i * steps[1];
       std::vector<Tensor> arguments;
+      arguments.reserve(2 * inputs.size());
       for (const Tensor& result : results) arguments.push_back(element(result, target));
       for (const Tensor& input : inputs) arguments.push_back(element(input, source));
       const std::vector<Tensor> combined = evaluator.run_region(instruction.region(), arguments);

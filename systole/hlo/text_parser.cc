@@ -36,9 +36,9 @@ class Scopes {
     return true;
   }
   const std::vector<Value>* find(std::string_view name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      const auto found = scope->find(std::string(name));
-      if (found != scope->end()) return &found->second;
+    for (size_t i = scopes_.size(); i-- > 0;) {
+      const auto found = scopes_[i].find(std::string(name));
+      if (found != scopes_[i].end()) return &found->second;
     }
     return nullptr;
   }

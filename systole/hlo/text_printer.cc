@@ -88,6 +88,7 @@ class AttrWriter {
   }
   static std::string value(const std::vector<bool>& field) {
     std::vector<std::string> elements;
+    elements.reserve(field.size());
     for (const bool element : field) elements.push_back(value(element));
     return array_text("i1", elements);
   }
@@ -236,7 +237,7 @@ class Printer {
   }
   template <class... Args>
   void line(int indent, fmt::format_string<Args...> format, Args&&... args) {
-    out_.append(static_cast<size_t>(2 * indent), ' ');
+    out_.append(2 * static_cast<size_t>(indent), ' ');
     append(format, std::forward<Args>(args)...);
   }
 

@@ -328,7 +328,7 @@ struct BadText {
   std::string body;  // of @main(%a: tensor<2xf32>) -> tensor<2xf32>, which follows at line 2
   std::string error;
 };
-void PrintTo(const BadText& row, std::ostream* out) { *out << row.name; }
+std::ostream& operator<<(std::ostream& out, const BadText& row) { return out << row.name; }
 
 class TextError : public ::testing::TestWithParam<BadText> {};
 

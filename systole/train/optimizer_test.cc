@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <memory>
 
 #include "systole/graph/array_ops.h"
@@ -33,32 +35,35 @@ struct OptimizerCase {
   std::vector<std::string> slots;  // variables made for one called "w"
 };
 
-std::vector<OptimizerCase> optimizer_cases() {
+std::vector<OptimizerCase> momentum_cases() {
+  return {{"GradientDescent",
+           [] { return std::make_unique<GradientDescentOptimizer>(0.1); },
+           {},
+           [](Scalar& s, double g, int) { s.var -= 0.1 * g; },
+           {}},
+          {"Momentum",
+           [] { return std::make_unique<MomentumOptimizer>(0.1, 0.9); },
+           {},
+           [](Scalar& s, double g, int) {
+             s.a = 0.9 * s.a + g;
+             s.var -= 0.1 * s.a;
+           },
+           {"w/Momentum"}},
+          {"Nesterov",
+           [] {
+             return std::make_unique<MomentumOptimizer>(0.1, 0.9,
+                                                        MomentumOptions{.use_nesterov = true});
+           },
+           {},
+           [](Scalar& s, double g, int) {
+             s.a = 0.9 * s.a + g;
+             s.var -= 0.1 * (g + 0.9 * s.a);
+           },
+           {"w/Momentum"}}};
+}
+
+std::vector<OptimizerCase> adaptive_cases() {
   return {
-      {"GradientDescent",
-       [] { return std::make_unique<GradientDescentOptimizer>(0.1); },
-       {},
-       [](Scalar& s, double g, int) { s.var -= 0.1 * g; },
-       {}},
-      {"Momentum",
-       [] { return std::make_unique<MomentumOptimizer>(0.1, 0.9); },
-       {},
-       [](Scalar& s, double g, int) {
-         s.a = 0.9 * s.a + g;
-         s.var -= 0.1 * s.a;
-       },
-       {"w/Momentum"}},
-      {"Nesterov",
-       [] {
-         return std::make_unique<MomentumOptimizer>(0.1, 0.9,
-                                                    MomentumOptions{.use_nesterov = true});
-       },
-       {},
-       [](Scalar& s, double g, int) {
-         s.a = 0.9 * s.a + g;
-         s.var -= 0.1 * (g + 0.9 * s.a);
-       },
-       {"w/Momentum"}},
       {"Adagrad",
        [] { return std::make_unique<AdagradOptimizer>(0.1); },
        {.var = 0, .a = 0.1},
@@ -97,6 +102,12 @@ std::vector<OptimizerCase> optimizer_cases() {
        },
        {"w/RMSProp", "w/RMSProp_1", "w/RMSProp_2"}},
   };
+}
+
+std::vector<OptimizerCase> optimizer_cases() {
+  std::vector<OptimizerCase> cases = momentum_cases();
+  std::ranges::move(adaptive_cases(), std::back_inserter(cases));
+  return cases;
 }
 
 class OptimizerRuleTest : public ::testing::TestWithParam<OptimizerCase> {};

@@ -21,9 +21,10 @@ struct OpRow {
 };
 
 // Ranges reach where the function is interesting.
+// The C library's cbrt, which the reference takes, is itself up to 1 unit off.
 constexpr OpRow kRows[] = {
     {Opcode::abs, 1, true, true, false, false, -100, 100, 0},
-    {Opcode::cbrt, 1, true, false, false, false, -100, 100, 1},
+    {Opcode::cbrt, 1, true, false, false, false, -100, 100, 2},
     {Opcode::ceil, 1, true, false, false, false, -10, 10, 0},
     {Opcode::cosine, 1, true, false, false, false, -30, 30, 1},
     {Opcode::count_leading_zeros, 1, false, true, true, false, -100, 100, 0},

@@ -174,7 +174,14 @@ TEST(Product, OfOneAndThreeDimensions) {
   a.output_batch_dimension = 0;
   a.output_feature_dimension = 1;
   a.output_spatial_dimensions = {2};
+  const auto plain = [&](size_t rank) {
+    a.window_strides = a.lhs_dilation = a.rhs_dilation = Dims(rank, 1);
+    a.padding.assign(rank, {1, 0});
+    a.window_reversal.assign(rank, false);
+  };
+  plain(1);
   expect_convolution({2, 3, 20}, {5, 3, 4}, a);
+  plain(3);
   a.input_spatial_dimensions = a.kernel_spatial_dimensions =
       a.output_spatial_dimensions = {2, 3, 4};
   expect_convolution({2, 3, 5, 6, 4}, {5, 3, 2, 3, 2}, a);

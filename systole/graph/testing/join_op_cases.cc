@@ -225,7 +225,7 @@ std::vector<OpCase> join_op_cases() {
   add_slice(cases);
   add_pad(cases);
   add_tile(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

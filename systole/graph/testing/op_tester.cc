@@ -7,6 +7,7 @@
 #include "systole/base/random.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/gradients.h"
+#include "systole/graph/math_ops.h"
 
 namespace systole::graph_testing {
 namespace {
@@ -297,6 +298,32 @@ Tensor random_tensor(const Shape& shape, double low, double high, DType dtype, u
   for (double& element : result.data<double>())
     element = low + (high - low) * stream.next_uniform();
   return result.cast(dtype);
+}
+
+OpCase squared(OpCase op_case) {
+  op_case.name += "_squared";
+  op_case.build = [build = op_case.build](const std::vector<Output>& inputs) {
+    Outputs outputs = build(inputs);
+    for (Output& output : outputs) {
+      if (is_floating(output.dtype())) output = square(output);
+    }
+    return outputs;
+  };
+  op_case.expected.clear();
+  op_case.reference = nullptr;
+  op_case.compute = nullptr;
+  op_case.dtypes.clear();
+  op_case.second_order = true;
+  return op_case;
+}
+
+std::vector<OpCase> with_squares(std::vector<OpCase> cases) {
+  std::vector<OpCase> result;
+  for (OpCase& row : cases) {
+    if (std::exchange(row.second_order, false)) result.push_back(squared(row));
+    result.push_back(std::move(row));
+  }
+  return result;
 }
 
 std::string op_case_name(const ::testing::TestParamInfo<OpCase>& info) { return info.param.name; }

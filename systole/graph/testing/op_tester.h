@@ -72,6 +72,12 @@ struct OpCase {
 // Records failures as gtest does, under the case's name.
 void check_op(const OpCase& op_case, const Executor& executor = evaluate_by_reference);
 
+// The case with its floating outputs squared, and checked to second order: what differentiates the
+// gradient of an op that is linear, whose own second derivative is nothing.
+OpCase squared(OpCase op_case);
+// The cases, and where one has `second_order` its square in place of that.
+std::vector<OpCase> with_squares(std::vector<OpCase> cases);
+
 // TEST_P over rows; define no other suite for them.
 class OpTest : public ::testing::TestWithParam<OpCase> {};
 std::string op_case_name(const ::testing::TestParamInfo<OpCase>& info);

@@ -176,7 +176,7 @@ std::vector<OpCase> shape_op_cases() {
   add_broadcasts(cases);
   add_orders(cases);
   add_dtypes(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

@@ -14,8 +14,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// log(sum(exp(x))) of the row that an index lies in.
-double log_sum(const Tensor& x, IndexSpan index, size_t axis) {
+// log(exp(x[index]) / sum(exp(x))) in the row that the index lies in.
+double log_probability(const Tensor& x, IndexSpan index, size_t axis) {
   Dims at(index.begin(), index.end());
   double most = -kInf;
   double sum = 0;
@@ -25,13 +25,13 @@ double log_sum(const Tensor& x, IndexSpan index, size_t axis) {
   for (at[axis] = 0; at[axis] < x.dim(static_cast<int>(axis)); ++at[axis]) {
     sum += std::exp(element_or_0(x, at) - most);
   }
-  return most + std::log(sum);
+  return element_or_0(x, index) - most - std::log(sum);
 }
 
 std::vector<Tensor> log_softmax_by_hand(const Tensor& x, int64_t axis, bool exponential) {
   const auto at = static_cast<size_t>(axis < 0 ? axis + x.rank() : axis);
   return {generate(x.shape(), x.dtype(), [&](IndexSpan i) {
-    const double value = element_or_0(x, i) - log_sum(x, i, at);
+    const double value = log_probability(x, i, at);
     return exponential ? std::exp(value) : value;
   })};
 }
@@ -87,7 +87,7 @@ Tensor cross_entropy(const Tensor& logits, const std::function<double(IndexSpan)
     double sum = 0;
     for (at[last] = 0; at[last] < logits.dim(static_cast<int>(last)); ++at[last]) {
       const double w = weight(at);
-      if (w != 0) sum -= w * (element_or_0(logits, at) - log_sum(logits, at, last));
+      if (w != 0) sum -= w * log_probability(logits, at, last);
     }
     return sum;
   });

@@ -164,7 +164,7 @@ std::vector<OpCase> strided_slice_op_cases() {
     const Shape& in = shapes[i % 4];
     cases.push_back(slice_case(fmt::format("random_{}", i), in, random_slice(in, random)));
   }
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

@@ -138,7 +138,7 @@ Canonical canonicalize(const ConvolutionAttrs& attrs, std::span<const Tensor> op
   Canonical c;
   c.axes = spatial_axes(attrs, operands[1].shape());
   c.axes.insert(c.axes.begin(), WindowAxis());
-  c.axes.push_back(WindowAxis());
+  c.axes.emplace_back();
   c.images = pad_for_windows(permuted(operands[0].cast(wide), image_axes), Tensor::zeros(wide, {}),
                              c.axes);
   Dims reversals;

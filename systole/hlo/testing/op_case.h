@@ -29,8 +29,12 @@ struct ErrorCase {
   std::string error;
 };
 
-inline void PrintTo(const ValueCase& row, std::ostream* out) { *out << row.op << " " << row.name; }
-inline void PrintTo(const ErrorCase& row, std::ostream* out) { *out << row.op << " " << row.name; }
+inline std::ostream& operator<<(std::ostream& out, const ValueCase& row) {
+  return out << row.op << " " << row.name;
+}
+inline std::ostream& operator<<(std::ostream& out, const ErrorCase& row) {
+  return out << row.op << " " << row.name;
+}
 
 // Instantiated with tables by the tests of opcodes:
 //   INSTANTIATE_TEST_SUITE_P(Pad, OpValue, ::testing::ValuesIn(kValues), row_name);

@@ -105,7 +105,11 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
                                                : e.f.b.CreateSelect(covered, value, init(e, k)));
       }
     }
-    return apply_reducer(e, x.region(), so_far, arguments);
+    // f16 and bf16 are rounded at each step, as the specification says: windows are small.
+    if (size_of(r.accumulators[0]) >= 4) return apply_reducer(e, x.region(), so_far, arguments);
+    Reduction::Values both = so_far;
+    both.insert(both.end(), arguments.begin(), arguments.end());
+    return e.call(x.region(), both);
   };
   r.finish = [&](Elements& e, const Reduction::Values& values) {
     for (int k = 0; k < inputs; ++k) {
