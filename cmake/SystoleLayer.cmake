@@ -62,7 +62,7 @@ function(systole_test name)
     systole_sanitized_test(${name} "$<TARGET_FILE:${name}>")
     return()
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}:"
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}:"
                        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
   # `ctest -C sanitize` in the release build runs the sanitizer builds too, so that one summary tells all.
   if(NOT arg_NO_SANITIZE AND PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release")

@@ -18,14 +18,14 @@ void add_help(CLI::App& root) {
   help->add_option("command", *name, "The command to explain");
   help->callback([&root, name] {
     const CLI::App* shown = &root;
-    if (!name->empty()) {
+    if (!name->empty() && *name != "help") {
       const auto found = root.get_subcommands(
           [&](const CLI::App* command) { return command->get_name() == *name; });
       if (found.empty())
         throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
       shown = found.front();
     }
-    std::fputs(shown->help().c_str(), stdout);
+    std::fputs(shown->get_formatter()->make_help(shown, shown->get_name(), CLI::AppFormatMode::Normal).c_str(), stdout);
   });
 }
 

@@ -81,7 +81,7 @@ TEST_F(ArrayOpsTest, SizesThatDoNotFitOnceTheyAreKnownFailTheRun) {
   };
   const auto expect_error = [&](const Output& y, const std::string& start) {
     const std::string got = error(y);
-    EXPECT_TRUE(got.starts_with(start)) << got;
+    EXPECT_NE(got.find(": " + start), std::string::npos) << got;
     EXPECT_NE(got.find("at array_ops_test.cc:"), std::string::npos) << got;
   };
   expect_error(split(x, 2)[0], "Split: num, got 2 for axis 0 of [5,3]");
@@ -95,30 +95,30 @@ TEST_F(ArrayOpsTest, SizesThatDoNotFitOnceTheyAreKnownFailTheRun) {
 
 TEST_F(ArrayOpsTest, NodesCarryTheUsersLineAndTensorFlowsNames) {
   const Output x = placeholder(DType::f32, {2, 4}, "x");
-  const auto expect_node = [](const Output& y, std::string_view op, std::string_view name,
-                              uint32_t line) {
+  const auto expect_node = [](uint32_t line, const Output& y, std::string_view op,
+                              std::string_view name) {
     EXPECT_EQ(y.node()->op_name(), op);
     EXPECT_EQ(y.node()->name(), name);
     EXPECT_EQ(y.node()->where().line, line);
   };
-  expect_node(reshape(x, {8}), "Reshape", "Reshape", __LINE__);
-  expect_node(expand_dims(x, 0), "ExpandDims", "ExpandDims", __LINE__);
-  expect_node(squeeze(x), "Squeeze", "Squeeze", __LINE__);
-  expect_node(transpose(x), "Transpose", "transpose", __LINE__);
-  expect_node(concat({x, x}, 0), "ConcatV2", "concat", __LINE__);
-  expect_node(concat({x}, 0, {.name = "one"}), "Identity", "one", __LINE__);
-  expect_node(stack({x, x}), "Pack", "stack", __LINE__);
-  expect_node(unstack(x)[1], "Unpack", "unstack", __LINE__);
-  expect_node(split(x, 2)[1], "Split", "split", __LINE__);
-  expect_node(pad(x, {{0, 0}, {1, 1}}), "PadV2", "PadV2", __LINE__);
-  expect_node(pad(x, {{0, 0}, {1, 1}}, {.mode = PadMode::reflect}), "Identity", "MirrorPad",
-              __LINE__);
-  expect_node(tile(x, {1, 2}, {.name = "twice"}), "Tile", "twice", __LINE__);
-  expect_node(gather(x, 0), "GatherV2", "GatherV2", __LINE__);
-  expect_node(one_hot(1, 3), "OneHot", "one_hot", __LINE__);
-  expect_node(top_k(x).values, "TopKV2", "TopKV2", __LINE__);
-  expect_node(range(0, 3), "Range", "range", __LINE__);
-  expect_node(strided_slice(x, {0}, {1}), "StridedSlice", "StridedSlice", __LINE__);
+  expect_node(__LINE__, reshape(x, {8}), "Reshape", "Reshape");
+  expect_node(__LINE__, expand_dims(x, 0), "ExpandDims", "ExpandDims");
+  expect_node(__LINE__, squeeze(x), "Squeeze", "Squeeze");
+  expect_node(__LINE__, transpose(x), "Transpose", "transpose");
+  expect_node(__LINE__, concat({x, x}, 0), "ConcatV2", "concat");
+  expect_node(__LINE__, concat({x}, 0, {.name = "one"}), "Identity", "one");
+  expect_node(__LINE__, stack({x, x}), "Pack", "stack");
+  expect_node(__LINE__, unstack(x)[1], "Unpack", "unstack");
+  expect_node(__LINE__, split(x, 2)[1], "Split", "split");
+  expect_node(__LINE__, pad(x, {{0, 0}, {1, 1}}), "PadV2", "PadV2");
+  expect_node(__LINE__, pad(x, {{0, 0}, {1, 1}}, {.mode = PadMode::reflect}), "Identity",
+              "MirrorPad");
+  expect_node(__LINE__, tile(x, {1, 2}, {.name = "twice"}), "Tile", "twice");
+  expect_node(__LINE__, gather(x, 0), "GatherV2", "GatherV2");
+  expect_node(__LINE__, one_hot(1, 3), "OneHot", "one_hot");
+  expect_node(__LINE__, top_k(x).values, "TopKV2", "TopKV2");
+  expect_node(__LINE__, range(0, 3), "Range", "range");
+  expect_node(__LINE__, strided_slice(x, {0}, {1}), "StridedSlice", "StridedSlice");
   EXPECT_TRUE(graph_->find_node("concat/axis") != nullptr);
   EXPECT_TRUE(graph_->find_node("transpose/perm") != nullptr);
   EXPECT_TRUE(graph_->find_node("Reshape/shape") != nullptr ||

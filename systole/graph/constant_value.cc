@@ -85,6 +85,12 @@ Partial pack_rule(Node& node) {
   return vector(node.output().dtype(), std::move(elements));
 }
 
+Partial unpack_rule(Node& node, int index) {
+  const Partial value = partial_value(node.input(0));
+  if (!value || value->shape.rank() != 1) return std::nullopt;
+  return scalar(value->dtype, value->elements[static_cast<size_t>(index)]);
+}
+
 Partial concat_rule(Node& node) {
   std::vector<Element> elements;
   for (const Output& input : node.inputs().first(node.inputs().size() - 1)) {
@@ -190,7 +196,7 @@ Element floor_mod(int64_t a, int64_t b) {
 
 const std::map<std::string_view, Arithmetic>& arithmetic() {
   static const std::map<std::string_view, Arithmetic> kRules = {
-      {"AddV2", [](int64_t a, int64_t b) { return Element(a + b); }},
+      {"Add", [](int64_t a, int64_t b) { return Element(a + b); }},
       {"Sub", [](int64_t a, int64_t b) { return Element(a - b); }},
       {"Mul", [](int64_t a, int64_t b) { return Element(a * b); }},
       {"Maximum", [](int64_t a, int64_t b) { return Element(std::max(a, b)); }},
@@ -290,6 +296,7 @@ Output resolve_capture(Output value) {
 std::optional<PartialValue> partial_value(Output value) {
   value = resolve_capture(value);
   Node& node = *value.node();
+  if (node.op_name() == "Unpack") return unpack_rule(node, value.index());
   const auto rule = rules().find(node.op_name());
   if (rule == rules().end() || !is_integer(value.dtype())) return std::nullopt;
   return rule->second(node);

@@ -20,7 +20,8 @@ struct PartialValue {
 };
 
 // nullopt when not even the number of elements is known. Follows Const, Shape, Rank, Size,
-// Identity, Cast, Pack, ConcatV2, StridedSlice, Slice, GatherV2, Reshape, ExpandDims, Squeeze,
+// Identity, Cast, Pack, Unpack,
+// ConcatV2, StridedSlice, Slice, GatherV2, Reshape, ExpandDims, Squeeze,
 // Fill, Range, Prod, Sum and arithmetic, and a function's captures to the graph around it.
 std::optional<PartialValue> partial_value(Output value);
 

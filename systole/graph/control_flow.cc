@@ -4,15 +4,25 @@
 #include <unordered_set>
 
 #include "systole/graph/op_def.h"
+#include "systole/graph/plan.h"
 #include "systole/graph/random_state.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
+namespace {
+
+// Ops that nothing needs are never run, so what only they use must not be asked for either.
+void share_needed_captures(Graph& a, Graph& b) {
+  for (Graph* function : {&a, &b}) function->keep_captures(plan_function(*function).needed);
+  Graph::share_captures(a, b);
+}
+
+}  // namespace
 
 std::vector<Output> add_if(Output pred, std::shared_ptr<Graph> then_branch,
                            std::shared_ptr<Graph> else_branch, SourceLocation where,
                            std::string_view name) {
-  Graph::share_captures(*then_branch, *else_branch);
+  share_needed_captures(*then_branch, *else_branch);
   std::vector<Output> inputs = {pred};
   const auto captures = then_branch->captures();
   inputs.insert(inputs.end(), captures.begin(), captures.end());
@@ -80,7 +90,7 @@ Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view na
     check_body_results(body_arguments, results);
     body->set_results(results);
   }
-  Graph::share_captures(*cond, *body);
+  share_needed_captures(*cond, *body);
   results.assign(body->results().begin(), body->results().end());
   const auto passed_on = body->arguments().subspan(body_arguments.size());
   results.insert(results.end(), passed_on.begin(), passed_on.end());

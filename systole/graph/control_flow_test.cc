@@ -382,7 +382,7 @@ TEST_F(ControlFlowTest, a_gradient_wants_a_bound) {
   EXPECT_THAT(error_of([&] {
                 evaluate(bad, {{x, Tensor(60.0F)}});
               }),
-              HasSubstr("while_loop: gradient of a loop whose number of iterations is not known"));
+              HasSubstr("While: gradient of a loop whose number of iterations is not known"));
   // Nothing of a linear body is needed but the number of iterations.
   EXPECT_EQ(evaluate(dx, {{x, Tensor(30.0F)}}).item<float>(), 4);
 }

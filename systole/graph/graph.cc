@@ -214,6 +214,20 @@ Output Graph::capture(Output value) {
   return argument;
 }
 
+void Graph::keep_captures(const std::unordered_set<Output>& needed) {
+  const size_t declared = arguments_.size() - captures_.size();
+  std::vector<Output> arguments(arguments_.begin(),
+                                arguments_.begin() + static_cast<int64_t>(declared));
+  std::vector<Output> captures;
+  for (size_t i = 0; i < captures_.size(); ++i) {
+    if (!needed.contains(arguments_[declared + i])) continue;
+    arguments.push_back(arguments_[declared + i]);
+    captures.push_back(captures_[i]);
+  }
+  arguments_ = std::move(arguments);
+  captures_ = std::move(captures);
+}
+
 void Graph::share_captures(Graph& a, Graph& b) {
   for (const Output& captured : std::vector<Output>(b.captures_)) a.capture(captured);
   const size_t declared = b.arguments_.size() - b.captures_.size();

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,17 @@ class Output {
   Node* node_ = nullptr;
   int index_ = 0;
 };
+
+}  // namespace systole
+
+template <>
+struct std::hash<systole::Output> {
+  size_t operator()(const systole::Output& output) const {
+    return std::hash<const void*>()(output.node()) * 31 + static_cast<size_t>(output.index());
+  }
+};
+
+namespace systole {
 
 // A node that is run for its effect. (tf.Operation)
 class Operation {
@@ -238,6 +250,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::span<const Output> arguments() const { return arguments_; }  // declared, then captured
   // The outer values of the last arguments.
   std::span<const Output> captures() const { return captures_; }
+  // Drops the captures whose arguments are not `needed`.
+  void keep_captures(const std::unordered_set<Output>& needed);
   // Makes two functions of one graph capture the same values in the same order.
   static void share_captures(Graph& a, Graph& b);
   void set_results(std::vector<Output> results);
@@ -326,10 +340,3 @@ const T& Node::attr(std::string_view name) const {
 }
 
 }  // namespace systole
-
-template <>
-struct std::hash<systole::Output> {
-  size_t operator()(const systole::Output& output) const {
-    return std::hash<const void*>()(output.node()) * 31 + static_cast<size_t>(output.index());
-  }
-};

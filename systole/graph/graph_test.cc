@@ -77,7 +77,7 @@ TEST_F(GraphTest, inference_errors_name_op_node_and_line) {
   const Output y = placeholder("float", {4}, "y");
   const std::string line = std::to_string(__LINE__ + 1);
   const std::string error = error_of([&] { add(x, y, {.name = "sum"}); });
-  EXPECT_THAT(error, ::testing::StartsWith("INVALID_ARGUMENT: AddV2: "));
+  EXPECT_THAT(error, ::testing::StartsWith("INVALID_ARGUMENT: Add: "));
   EXPECT_THAT(error, HasSubstr("[2,3]"));
   EXPECT_THAT(error, EndsWith("node 'sum' at graph_test.cc:" + line));
 }

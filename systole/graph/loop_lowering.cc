@@ -45,7 +45,7 @@ void LoopLowering::carry_variables() {
     carry(c_.input(i));
   }
   if (!assigned_variables(cond_).empty()) {
-    throw unimplemented("while_loop: condition, got an assignment in it, expected it in the body");
+    throw unimplemented("condition, got an assignment in it, expected it in the body");
   }
   assigned_ = assigned_variables(body_);
   for (const Node* variable : assigned_) {
@@ -103,7 +103,7 @@ void LoopLowering::lower_body() {
     State& state = states_[1 + k];
     state.next = lowered.results[static_cast<size_t>(changing_[k])];
     if (state.next.type() != state.initial.type()) {
-      throw invalid_argument("while_loop: result {} of the body, got {}, expected {}", changing_[k],
+      throw invalid_argument("result {} of the body, got {}, expected {}", changing_[k],
                              state.next.type(), state.initial.type());
     }
   }
@@ -132,8 +132,8 @@ void LoopLowering::carry_histories() {
   if (histories_.empty()) return;
   if (!trip_count_ && limit_ < 0) {
     throw invalid_argument(
-        "while_loop: gradient of a loop whose number of iterations is not known, got a condition "
-        "that depends on values of the run, expected maximum_iterations or a counter");
+        "gradient of a loop whose number of iterations is not known, got a condition that depends "
+        "on values of the run, expected maximum_iterations or a counter");
   }
   const int64_t capacity = std::max<int64_t>(1, trip_count_.value_or(limit_));
   for (const int i : histories_) carry_history(i, capacity);

@@ -69,32 +69,33 @@ TEST_F(NnOpsTest, StridesAreOneTwoOrFourNumbers) {
 TEST_F(NnOpsTest, NodesCarryTheUsersLineAndTensorFlowsNames) {
   const Output x = placeholder(DType::f32, {2, 4, 4, 3}, "x");
   const Output rows = placeholder(DType::f32, {2, 3}, "rows");
-  const auto expect_node = [](const Output& y, std::string_view op, std::string_view name,
-                              uint32_t line) {
+  const auto expect_node = [](uint32_t line, const Output& y, std::string_view op,
+                              std::string_view name) {
     EXPECT_EQ(y.node()->op_name(), op);
     EXPECT_EQ(y.node()->name(), name);
     EXPECT_EQ(y.node()->where().line, line);
   };
   const Output filter = placeholder(DType::f32, {1, 1, 3, 3}, "filter");
-  expect_node(conv2d(x, filter), "Conv2D", "Conv2D", __LINE__);
-  expect_node(depthwise_conv2d(x, filter), "DepthwiseConv2dNative", "depthwise", __LINE__);
-  expect_node(max_pool(x), "MaxPool", "MaxPool", __LINE__);
-  expect_node(avg_pool(x), "AvgPool", "AvgPool", __LINE__);
-  expect_node(softmax(rows), "Softmax", "Softmax", __LINE__);
-  expect_node(softmax(rows, {.axis = 0}), "Transpose", "Softmax_1", __LINE__);
-  expect_node(log_softmax(rows, {.name = "log_p"}), "LogSoftmax", "log_p", __LINE__);
-  expect_node(softmax_cross_entropy_with_logits({.labels = rows, .logits = rows}),
-              "SoftmaxCrossEntropyWithLogits", "softmax_cross_entropy_with_logits", __LINE__);
-  expect_node(sigmoid_cross_entropy_with_logits({.labels = rows, .logits = rows}), "Add",
-              "logistic_loss", __LINE__);
-  expect_node(bias_add(x, Tensor::zeros(DType::f32, {3})), "BiasAdd", "BiasAdd", __LINE__);
-  expect_node(dropout(rows, 0.5), "SelectV2", "dropout", __LINE__);
-  expect_node(l2_normalize(rows, 1), "Mul", "l2_normalize", __LINE__);
-  expect_node(batch_normalization(rows, 0, 1), "Add", "batchnorm", __LINE__);
-  expect_node(fused_batch_norm(x, 1, 0).y, "Identity", "FusedBatchNorm", __LINE__);
-  expect_node(xw_plus_b(rows, rows, Tensor::zeros(DType::f32, {3})), "BiasAdd", "xw_plus_b",
-              __LINE__);
-  expect_node(embedding_lookup(rows, 0), "GatherV2", "embedding_lookup", __LINE__);
+  expect_node(__LINE__, conv2d(x, filter), "Conv2D", "Conv2D");
+  expect_node(__LINE__, depthwise_conv2d(x, filter), "DepthwiseConv2dNative", "depthwise");
+  expect_node(__LINE__, max_pool(x), "MaxPool", "MaxPool");
+  expect_node(__LINE__, avg_pool(x), "AvgPool", "AvgPool");
+  expect_node(__LINE__, softmax(rows), "Softmax", "Softmax");
+  expect_node(__LINE__, softmax(rows, {.axis = 0}), "Transpose", "Softmax_1");
+  expect_node(__LINE__, log_softmax(rows, {.name = "log_p"}), "LogSoftmax", "log_p");
+  expect_node(__LINE__, softmax_cross_entropy_with_logits({.labels = rows, .logits = rows}),
+              "SoftmaxCrossEntropyWithLogits", "softmax_cross_entropy_with_logits");
+  expect_node(__LINE__, sigmoid_cross_entropy_with_logits({.labels = rows, .logits = rows}), "Add",
+              "logistic_loss");
+  expect_node(__LINE__, bias_add(x, Tensor::zeros(DType::f32, {3})), "BiasAdd", "BiasAdd");
+  expect_node(__LINE__, dropout(rows, 0.5), "SelectV2", "dropout");
+  expect_node(__LINE__, l2_normalize(rows, 1), "Mul", "l2_normalize");
+  expect_node(__LINE__, batch_normalization(rows, 0, 1), "Add", "batchnorm");
+  expect_node(__LINE__, fused_batch_norm(x, 1, 0).y, "Identity", "FusedBatchNorm");
+  const Tensor weights = Tensor::zeros(DType::f32, {3, 3});
+  const Tensor biases = Tensor::zeros(DType::f32, {3});
+  expect_node(__LINE__, xw_plus_b(rows, weights, biases), "BiasAdd", "xw_plus_b");
+  expect_node(__LINE__, embedding_lookup(rows, 0), "GatherV2", "embedding_lookup");
 }
 
 TEST_F(NnOpsTest, DropoutOfALiteral1IsTheTensorItself) {

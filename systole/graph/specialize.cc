@@ -259,9 +259,6 @@ class Specializer final : public Lowering {
     for (size_t i = 0; i < program_.variables.size(); ++i) {
       const Variable& variable = variables_.at(program_.variables[i]);
       if (!variable.assigned) continue;
-      if (checks.empty()) {
-        program_.module->aliases.push_back({static_cast<int>(i), static_cast<int>(results.size())});
-      }
       program_.updated.push_back(static_cast<int>(i));
       results.push_back(variable.now);
     }
@@ -272,6 +269,22 @@ class Specializer final : public Lowering {
     main_->set_results(std::move(results));
     for (const Node* node : program_.variables) {
       program_.variable_read.push_back(!variables_.at(node).at_start.def->unused());
+    }
+    if (checks.empty()) alias_updates();
+    for (size_t i = program_.variables.size(); i-- > 0;) {
+      if (!program_.variable_read[i]) main_->erase_parameter(static_cast<int>(i));
+    }
+  }
+
+  // A variable that is read and updated is updated in place.
+  void alias_updates() {
+    const std::vector<bool>& read = program_.variable_read;
+    for (size_t i = 0; i < program_.updated.size(); ++i) {
+      const int variable = program_.updated[i];
+      if (!read[static_cast<size_t>(variable)]) continue;
+      const auto parameter = std::count(read.begin(), read.begin() + variable, true);
+      program_.module->aliases.push_back(
+          {static_cast<int>(parameter), static_cast<int>(fetches_.size() + i)});
     }
   }
 

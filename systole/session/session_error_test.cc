@@ -87,7 +87,7 @@ TEST_P(SessionErrorTest, FedNothing) {
 TEST_P(SessionErrorTest, MissingFeed) {
   expect_error([&] { session_.run(sum_); },
                AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("placeholder"), HasSubstr("'x'"),
-                     HasSubstr("'sum'")));
+                     HasSubstr("'sum:0'")));
 }
 
 TEST_P(SessionErrorTest, UninitializedVariable) {

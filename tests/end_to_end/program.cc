@@ -10,7 +10,7 @@ namespace systole::testing {
 
 ProgramResult run_program(const std::string& command_line) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::string command = "'" + folder.string() + "'/" + command_line + " 2>&1";
+  const std::string command = "( '" + folder.string() + "'/" + command_line + " ) 2>&1";
   ProgramResult result;
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};

@@ -11,7 +11,9 @@ constexpr DType kDTypes[] = {DType::s8,   DType::u32, DType::s64, DType::f16,
                              DType::bf16, DType::f32, DType::f64};
 
 // Sums whose terms cancel, in another order.
-double for_sums(DType dtype) { return dtype == DType::f32 ? 1e-6 : dtype == DType::f64 ? 1e-14 : 0; }
+double for_sums(DType dtype) {
+  return dtype == DType::f32 ? 1e-6 : dtype == DType::f64 ? 1e-14 : 0;
+}
 
 TEST(Reduction, AlongAnyAxes) {
   RandomStream random(41);
@@ -33,8 +35,7 @@ TEST(Reduction, AlongAnyAxes) {
                                              .fill_regions = [&](hlo::Instruction& x) {
                                                hlo::fill_reducer(x.add_region(), reducer, dtype);
                                              }};
-          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = for_sums(dtype)}),
-                    "")
+          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = for_sums(dtype)}), "")
               << testing::words(dtype, shape, reducer);
         }
       }

@@ -26,13 +26,17 @@ Shape resolved(const Shape& x, const std::vector<int64_t>& sizes) {
 
 std::vector<TensorType> infer(const InferContext& c) {
   const auto sizes = c.input_as_shape(1);
-  if (!sizes)
+  if (!sizes) {
     throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
+  }
   const Shape& x = c.input(0).shape;
+  const bool constant = c.constant_input(1).has_value();  // else -1 is a size not known yet
   const auto unknown = std::ranges::count(sizes->dims(), kUnknown);
-  if (unknown > 1 && c.constant_input(1).has_value())
+  if (unknown > 1 && constant) {
     throw invalid_argument("shape, got {}, expected at most one -1", *sizes);
-  const Shape shape = unknown <= 1 ? resolved(x, {sizes->begin(), sizes->end()}) : *sizes;
+  }
+  const bool open = !constant && std::ranges::count(sizes->dims(), 0) > 0;
+  const Shape shape = unknown == 1 && !open ? resolved(x, {sizes->begin(), sizes->end()}) : *sizes;
   if (shape.is_static() && x.is_static() && shape.num_elements() != x.num_elements()) {
     throw invalid_argument("shape, got {} for a tensor of {}, expected {} elements", shape, x,
                            x.num_elements());

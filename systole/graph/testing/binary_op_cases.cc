@@ -248,7 +248,7 @@ std::vector<OpCase> binary_op_cases() {
   add_extreme_cases(cases);
   add_n_cases(cases);
   add_operator_cases(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

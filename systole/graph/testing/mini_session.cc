@@ -15,17 +15,13 @@ std::vector<Tensor> MiniSession::arguments(const SpecializedProgram& program,
   std::vector<Tensor> result;
   for (size_t i = 0; i < program.variables.size(); ++i) {
     const Node* variable = program.variables[i];
-    auto it = variables_.find(variable);
+    if (!program.variable_read[i]) continue;
+    const auto it = variables_.find(variable);
     if (it == variables_.end()) {
-      if (program.variable_read[i]) {
-        throw failed_precondition("run: variable '{}', got no value, expected it initialised",
-                                  variable->name());
-      }
-      const TensorType type{variable->attr<DType>("dtype"), variable->attr<Shape>("shape")};
-      result.push_back(Tensor::zeros(type.dtype, type.shape));
-    } else {
-      result.push_back(it->second);
+      throw failed_precondition("run: variable '{}', got no value, expected it initialised",
+                                variable->name());
     }
+    result.push_back(it->second);
   }
   for (const auto& [output, value] : feeds) result.push_back(value);
   if (!program.random_nodes.empty()) {

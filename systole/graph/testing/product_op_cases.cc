@@ -130,7 +130,7 @@ std::vector<OpCase> product_op_cases() {
   add_matmul(cases);
   add_tensordot(cases);
   add_einsum(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

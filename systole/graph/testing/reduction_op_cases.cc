@@ -351,7 +351,7 @@ std::vector<OpCase> reduction_op_cases() {
   add_arg_cases(cases);
   add_cumsum(cases);
   add_norms(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

@@ -233,7 +233,7 @@ std::vector<OpCase> unary_op_cases() {
   add_integer_cases(cases, "relu6", relu6, relu6_of, true);
   add_test_cases(cases);
   add_cast_cases(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing

@@ -64,6 +64,7 @@ bool visit(Computation& computation) {
     Builder builder(computation, instruction);
     builder.set_metadata(instruction->metadata());
     std::vector<Value> constants;
+    constants.reserve(values.size());
     for (const Tensor& value : values) constants.push_back(builder.constant(value));
     replace_and_erase(*instruction, constants);
     changed = true;

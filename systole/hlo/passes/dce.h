@@ -1,11 +1,12 @@
 // Removes what computes nothing that is asked for:
-//   instructions without users or effects, in regions too;
-//   values that a `while` carries and nothing reads: neither its result, nor its condition, nor,
-//   directly or through other carried values, the body's other results; results of `if` and `case`
-//   that nothing reads; functions that main does not reach.
+//   - instructions without users or effects, in regions too;
+//   - values that a `while` carries and nothing reads: neither its result, nor its condition, nor,
+//     directly or through other carried values, the body's other results;
+//   - results of `if` and `case` that nothing reads;
+//   - functions that main does not reach.
 // Keeps what is pinned or has an effect, the parameters of functions (they are their interface),
-// and unused results of other instructions with several. Keeps modules without a main as they are
-// but for dead instructions.
+// and unused results of other instructions with several. Keeps all functions of a module without a
+// main.
 #pragma once
 
 #include "systole/hlo/pass.h"

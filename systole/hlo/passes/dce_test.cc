@@ -31,7 +31,7 @@ class DceTest : public ::testing::Test {
 
   // while (v0 < v1) with a body's results made by `fill`; the results of main are those of the loop
   // at `used`.
-  Instruction* loop(std::vector<Value> carried, std::vector<int> used,
+  Instruction* loop(std::vector<Value> carried, const std::vector<int>& used,
                     const std::function<std::vector<Value>(Builder&, Computation&)>& fill) {
     Instruction* loop =
         b_.op_with_regions(Opcode::while_, carried, NoAttrs{}, [&](Instruction& op) {
@@ -46,6 +46,7 @@ class DceTest : public ::testing::Test {
           }
         });
     std::vector<Value> results;
+    results.reserve(used.size());
     for (const int i : used) results.push_back(loop->result(i));
     main_.set_results(results);
     return loop;

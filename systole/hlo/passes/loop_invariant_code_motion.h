@@ -1,7 +1,7 @@
 // Moves out of `while` bodies what has the same value in every iteration:
-//   a carried value that the body hands on unchanged is replaced, inside and behind the loop, by
-//   its initial value (dce then stops carrying it); pure instructions whose operands come from
-//   outside are computed once, before the loop.
+//   - a carried value that the body hands on unchanged is replaced, inside and behind the loop, by
+//     its initial value (dce then stops carrying it);
+//   - pure instructions whose operands come from outside are computed once, before the loop.
 //
 // What costs nothing to compute again stays inside: constants, iota, reshapes, and whatever is
 // larger than what it is made of (broadcasts, masks), which a backend computes on the fly but would

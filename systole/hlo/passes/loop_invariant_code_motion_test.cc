@@ -24,6 +24,7 @@ class LoopTest : public ::testing::Test {
       for (int r = 0; r < 2; ++r) {
         Computation& region = op.add_region();
         std::vector<Value> parameters;
+        parameters.reserve(carried.size());
         for (const Value& value : carried) parameters.push_back(region.add_parameter(value.type()));
         Builder inner(region);
         if (r == 0) {
@@ -90,7 +91,8 @@ TEST_F(LoopTest, BroadcastsStayInsideUnlessNeededOutside) {
     // The sum of the rows is smaller than the rows, which are made of y.
     const Value rows = b.broadcast(y_, big.shape);
     const Value sums = b.reduce(rows, Opcode::add, {0});
-    return std::vector<Value>{b.add(b.multiply(v[0], rows), b.broadcast(sums, big.shape))};
+    const Value scaled = b.multiply(v[0], rows);
+    return std::vector<Value>{b.add(scaled, b.broadcast(sums, big.shape))};
   });
   main_.set_results({op->result(1)});
   EXPECT_NE(run(), "unchanged");

@@ -1,5 +1,7 @@
 #include "systole/hlo/testing/op_case.h"
 
+#include <fmt/format.h>
+
 #include "systole/base/error.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/text.h"
@@ -12,40 +14,43 @@ namespace {
 std::string type_of(const std::string& literal) { return literal.substr(literal.rfind("tensor<")); }
 
 std::string types_of(const std::vector<std::string>& literals) {
-  std::string text;
-  for (const std::string& literal : literals) text += (text.empty() ? "" : ", ") + type_of(literal);
-  return "(" + text + ")";
+  std::vector<std::string> types;
+  types.reserve(literals.size());
+  for (const std::string& literal : literals) types.push_back(type_of(literal));
+  return fmt::format("({})", fmt::join(types, ", "));
 }
 
-// @main takes the operands and returns the op's results and then `expected`.
+// @main takes the operands and returns the op's results.
 std::string program(const std::string& op, const std::vector<std::string>& operands,
                     const std::string& body, const std::vector<std::string>& results) {
-  std::string parameters;
-  std::string names;
+  std::vector<std::string> parameters;
+  std::vector<std::string> names;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const std::string name = "%" + std::to_string(i);
-    parameters += (i == 0 ? "" : ", ") + name + ": " + type_of(operands[i]);
-    names += (i == 0 ? "" : ", ") + name;
+    names.push_back(fmt::format("%{}", i));
+    parameters.push_back(fmt::format("%{}: {}", i, type_of(operands[i])));
   }
-  std::string returned;
+  std::vector<std::string> returned;
   for (size_t i = 0; i < results.size(); ++i) {
-    const std::string suffix = results.size() > 1 ? "#" + std::to_string(i) : "";
-    returned += (i == 0 ? "%r" : ", %r") + suffix;
+    returned.push_back(results.size() > 1 ? fmt::format("%r#{}", i) : "%r");
   }
-  const std::string count = results.size() > 1 ? ":" + std::to_string(results.size()) : "";
-  return "func.func @main(" + parameters + ") -> " + types_of(results) + " {\n%r" + count +
-         " = \"stablehlo." + op + "\"(" + names + ") " + body + " : " + types_of(operands) +
-         " -> " + types_of(results) + "\n\"func.return\"(" + returned + ") : " + types_of(results) +
-         " -> ()\n}\n";
+  const std::string defined = results.size() > 1 ? fmt::format("%r:{}", results.size()) : "%r";
+  const std::string types = types_of(results);
+  return fmt::format(
+      "func.func @main({}) -> {} {{\n"
+      "{} = \"stablehlo.{}\"({}) {} : {} -> {}\n"
+      "\"func.return\"({}) : {} -> ()\n}}\n",
+      fmt::join(parameters, ", "), types, defined, op, fmt::join(names, ", "), body,
+      types_of(operands), types, fmt::join(returned, ", "), types);
 }
 
 std::vector<Tensor> tensors(const std::vector<std::string>& literals) {
   std::vector<Tensor> values;
   for (const std::string& literal : literals) {
     const std::string type = type_of(literal);
-    const std::unique_ptr<Module> module = parse(
-        "func.func @main() -> " + type + " {%0 = \"stablehlo.constant\"() {value = " + literal +
-        "} : () -> " + type + " \"func.return\"(%0) : (" + type + ") -> ()}");
+    const std::unique_ptr<Module> module = parse(fmt::format(
+        "func.func @main() -> {1} {{%0 = \"stablehlo.constant\"() {{value = {0}}} : () -> {1} "
+        "\"func.return\"(%0) : ({1}) -> ()}}",
+        literal, type));
     values.push_back(Evaluator().run(module->entry(), {})[0]);
   }
   return values;

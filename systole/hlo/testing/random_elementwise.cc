@@ -67,6 +67,16 @@ void add_quotient(RandomScope& scope, const Entry& x, const Entry& y) {
             2 * x.error + 4 * x.bound * divisor.error + rounding(x.dtype(), bound));
 }
 
+// By a constant, sometimes a power of two.
+void make_quotient_of_constant(RandomScope& scope) {
+  constexpr double kDivisors[] = {2, -0.5, 3, -1, 1, 8};
+  const Entry x = scope.floating();
+  const Value divisor = scope.splat(x.value.type(), scope.one_of(kDivisors));
+  const double bound = 2 * x.bound;
+  scope.add(scope.builder.divide(x.value, divisor), bound,
+            2 * x.error + rounding(x.dtype(), bound));
+}
+
 void make_binary_floating(RandomScope& scope) {
   constexpr Opcode kExtremes[] = {Opcode::maximum, Opcode::minimum};
   const Entry x = scope.floating();
@@ -151,7 +161,8 @@ void make_logical(RandomScope& scope) {
 
 void make_compare(RandomScope& scope) {
   const auto direction = static_cast<ComparisonDirection>(scope.below(6));
-  const Entry x = scope.chance(0.5) ? scope.floating_exact() : scope.integer();
+  const int64_t kind = scope.below(5);
+  const Entry x = kind < 2 ? scope.floating_exact() : kind < 4 ? scope.integer() : scope.pred();
   if (is_floating(x.dtype()) && scope.chance(0.2)) {
     scope.add(scope.builder.unary(Opcode::is_finite, x.value), 0, 0);
     return;
@@ -211,6 +222,7 @@ constexpr Maker kMakers[] = {
     {8, make_transcendental},
     {14, make_binary_floating},
     {2, make_binary_transcendental},
+    {2, make_quotient_of_constant},
     {1, make_remainder},
     {2, make_integer_unary},
     {6, make_integer_binary},

@@ -100,6 +100,23 @@ void make_concatenate(RandomScope& scope) {
   scope.add(scope.builder.concatenate(parts, scope.below(x.shape().rank())), bound, error);
 }
 
+// What slicing at a place and joining again gives, in either order.
+void make_rejoined(RandomScope& scope) {
+  const Entry x = scope.any();
+  if (x.shape().rank() == 0) return;
+  const int64_t axis = scope.below(x.shape().rank());
+  const int64_t middle = scope.below(x.shape()[static_cast<int>(axis)] + 1);
+  Dims start(x.shape().dims().size(), 0);
+  Dims limit = x.shape().dims();
+  limit[static_cast<size_t>(axis)] = middle;
+  const Value first = scope.builder.slice(x.value, start, limit);
+  start[static_cast<size_t>(axis)] = middle;
+  const Value second = scope.builder.slice(x.value, start, x.shape().dims());
+  std::vector<Value> parts{first, second};
+  if (scope.chance(0.3)) std::swap(parts[0], parts[1]);
+  add_moved(scope, x, scope.builder.concatenate(parts, axis));
+}
+
 void make_reverse(RandomScope& scope) {
   const Entry x = scope.any();
   Dims dimensions;
@@ -112,6 +129,7 @@ void make_reverse(RandomScope& scope) {
 // One index an axis, some out of range: they are clamped.
 std::vector<Value> random_starts(RandomScope& scope, const Shape& shape) {
   std::vector<Value> starts;
+  starts.reserve(shape.dims().size());
   for (int axis = 0; axis < shape.rank(); ++axis) {
     starts.push_back(scope.scalar(DType::s32).value);
   }
@@ -132,8 +150,14 @@ void make_dynamic_slice(RandomScope& scope) {
 
 void make_dynamic_update_slice(RandomScope& scope) {
   const Entry x = scope.any();
-  const Entry update = scope.of_type({x.dtype(), Shape(random_sizes(scope, x.shape()))});
+  const Dims sizes = random_sizes(scope, x.shape());
   const std::vector<Value> starts = random_starts(scope, x.shape());
+  Entry update = x;
+  if (scope.chance(0.2)) {
+    update.value = scope.builder.dynamic_slice(x.value, starts, sizes);
+  } else {
+    update = scope.of_type({x.dtype(), Shape(sizes)});
+  }
   scope.add(scope.builder.dynamic_update_slice(x.value, update.value, starts),
             std::max(x.bound, update.bound), std::max(x.error, update.error));
 }
@@ -156,9 +180,11 @@ void make_gather(RandomScope& scope) {
 }
 
 constexpr Maker kMakers[] = {
-    {5, make_reshape}, {5, make_transpose},     {6, make_broadcast},
-    {4, make_slice},   {3, make_pad},           {3, make_concatenate},
-    {2, make_reverse}, {3, make_dynamic_slice}, {2, make_dynamic_update_slice},
+    {5, make_reshape},       {5, make_transpose},
+    {6, make_broadcast},     {4, make_slice},
+    {3, make_pad},           {3, make_concatenate},
+    {1, make_rejoined},      {2, make_reverse},
+    {3, make_dynamic_slice}, {2, make_dynamic_update_slice},
     {2, make_gather},
 };
 

@@ -18,7 +18,7 @@ struct RuleCase {
   std::vector<TensorType> parameters;
   std::function<Value(Builder& builder, std::span<const Value> p)> build;
   // The sketch of the rewritten program; empty when the rule must not apply.
-  std::string_view expected = "";
+  std::string_view expected = {};
 };
 
 // What is wrong, a line a finding; "" when all is well: each case's program is rewritten as

@@ -16,7 +16,7 @@ const TensorType kF{DType::f32, {3}};
 const TensorType kF23{DType::f32, {2, 3}};
 const TensorType kF33{DType::f32, {3, 3}};
 
-auto to(Shape shape, Dims dimensions) {
+auto to(const Shape& shape, const Dims& dimensions) {
   return [=](Builder& b, P p) { return b.broadcast_in_dim(p[0], shape, dimensions); };
 }
 

@@ -19,7 +19,7 @@ const TensorType kF13{DType::f32, {1, 3}};
 const TensorType kF234{DType::f32, {2, 3, 4}};
 const TensorType kS234{DType::s32, {2, 3, 4}};
 
-Value reduced(Builder& b, Value x, Value initial, Opcode reducer, Dims dimensions) {
+Value reduced(Builder& b, Value x, Value initial, Opcode reducer, const Dims& dimensions) {
   return b
       .op_with_regions(Opcode::reduce, {x, initial}, DimensionsAttrs{dimensions},
                        [&](Instruction& op) { fill_reducer(op.add_region(), reducer, x.dtype()); })
@@ -29,15 +29,15 @@ Value reduced(Builder& b, Value x, Value initial, Opcode reducer, Dims dimension
 auto twice(Opcode first, Opcode second) {
   return [=](Builder& b, P p) { return b.reduce(b.reduce(p[0], first, {1}), second, {0}); };
 }
-auto of_broadcast(Opcode reducer, Shape shape, Dims axes, Dims dimensions) {
+auto of_broadcast(Opcode reducer, const Shape& shape, const Dims& axes, const Dims& dimensions) {
   return [=](Builder& b, P p) {
     return b.reduce(b.broadcast_in_dim(p[0], shape, axes), reducer, dimensions);
   };
 }
-auto of_reshape(Shape shape, Dims dimensions) {
+auto of_reshape(const Shape& shape, const Dims& dimensions) {
   return [=](Builder& b, P p) { return b.reduce(b.reshape(p[0], shape), Opcode::add, dimensions); };
 }
-auto of_transpose(Opcode reducer, Dims permutation, Dims dimensions) {
+auto of_transpose(Opcode reducer, const Dims& permutation, const Dims& dimensions) {
   return [=](Builder& b, P p) {
     return b.reduce(b.transpose(p[0], permutation), reducer, dimensions);
   };

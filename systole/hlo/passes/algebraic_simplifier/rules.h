@@ -5,22 +5,20 @@
 
 namespace systole::hlo {
 
-std::span<const Rule> canonical_rules();   // one form for what can be written in several
-std::span<const Rule> identity_rules();    // x + 0, x * 1, f(x, x), f(f(x))
-std::span<const Rule> arithmetic_rules();  // signs, powers, division by a power of two
-std::span<const Rule> logic_rules();       // compare, select, not
-std::span<const Rule> convert_rules();     // conversions
-std::span<const Rule>
-broadcast_rules();  // broadcast_in_dim, and elementwise operations on broadcasts
-std::span<const Rule> reshape_rules();    // reshape
-std::span<const Rule> transpose_rules();  // transpose and reverse
-std::span<const Rule> slice_rules();      // slice
-std::span<const Rule>
-dynamic_slice_rules();  // dynamic_slice, dynamic_update_slice, gather: constant starts
-std::span<const Rule> concatenate_rules();   // concatenate, pad
-std::span<const Rule> reduce_rules();        // reduce, sort
-std::span<const Rule> dot_rules();           // dot_general
-std::span<const Rule> control_flow_rules();  // if, case, while
+std::span<const Rule> canonical_rules();      // one form for what can be written in several
+std::span<const Rule> identity_rules();       // x + 0, x * 1, f(x, x), f(f(x))
+std::span<const Rule> arithmetic_rules();     // signs, powers, division by a power of two
+std::span<const Rule> logic_rules();          // compare, select, not
+std::span<const Rule> convert_rules();        // conversions
+std::span<const Rule> broadcast_rules();      // broadcasts, elementwise operations on them
+std::span<const Rule> reshape_rules();        // reshape
+std::span<const Rule> transpose_rules();      // transpose and reverse
+std::span<const Rule> slice_rules();          // slice
+std::span<const Rule> dynamic_slice_rules();  // slices and gathers at constants
+std::span<const Rule> concatenate_rules();    // concatenate, pad
+std::span<const Rule> reduce_rules();         // reduce, sort
+std::span<const Rule> dot_rules();            // dot_general
+std::span<const Rule> control_flow_rules();   // if, case, while
 
 // All of them.
 const RuleIndex& all_rules();

@@ -17,7 +17,7 @@ const TensorType kF234{DType::f32, {2, 3, 4}};
 const TensorType kF245{DType::f32, {2, 4, 5}};
 const TensorType kF213{DType::f32, {2, 1, 3}};
 
-auto transposed(Dims permutation) {
+auto transposed(const Dims& permutation) {
   return [=](Builder& b, P p) { return b.transpose(p[0], permutation); };
 }
 
