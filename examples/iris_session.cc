@@ -35,6 +35,7 @@ struct Flags {
   std::string data = examples::default_iris_path();
   std::string tpu;
   int epochs = 100;
+  uint64_t split_seed = 1;
   bool report = false;
 };
 
@@ -42,7 +43,7 @@ void train(const Flags& flags) {
   const auto start = std::chrono::steady_clock::now();
   st::set_random_seed(kRandomSeed);
   const auto [train_x, test_x, train_y, test_y, species] =
-      examples::load_iris(flags.data, kRandomSeed);
+      examples::load_iris(flags.data, flags.split_seed);
 
   // Layer's sizes
   const auto x_size = train_x.dim(1);  // Number of input nodes: 4 features and 1 bias
@@ -119,6 +120,8 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", flags.epochs, "Passes over the training rows")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")
+      ->capture_default_str();
   app.add_flag("--report", flags.report, "Show a confusion matrix and some predictions at the end");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -25,18 +25,31 @@ void add_help(CLI::App& root) {
         throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
       shown = found.front();
     }
-    std::fputs(shown->get_formatter()->make_help(shown, shown->get_name(), CLI::AppFormatMode::Normal).c_str(), stdout);
+    std::fputs(shown->get_formatter()
+                   ->make_help(shown, shown->get_name(), CLI::AppFormatMode::Normal)
+                   .c_str(),
+               stdout);
   });
+}
+
+bool has_command(const CLI::App& root, const std::string& name) {
+  return !root.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; })
+              .empty();
 }
 
 int run(int argc, char** argv) {
   CLI::App app("Systole trains neural networks the way the TPU stack does, natively in C++.",
                "systole");
   app.require_subcommand(1);
+  app.allow_extras(false);
   app.failure_message(CLI::FailureMessage::help);
   for (const Command* command : kCommands)
     command->add(*app.add_subcommand(command->name, command->summary));
   add_help(app);
+  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
+    std::fprintf(stderr, "systole: no command '%s': see systole help\n", argv[1]);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

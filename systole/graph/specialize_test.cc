@@ -143,8 +143,7 @@ TEST_F(SpecializeTest, lists_variables_reads_and_updates) {
               ElementsAre(a.handle().node(), b.handle().node(), c.handle().node()));
   EXPECT_THAT(program.variable_read, ElementsAre(true, true, false));
   EXPECT_THAT(program.updated, ElementsAre(1, 2));
-  EXPECT_THAT(program.module->aliases,
-              ElementsAre(hlo::Module::Alias{1, 1}));
+  EXPECT_THAT(program.module->aliases, ElementsAre(hlo::Module::Alias{1, 1}));
 }
 
 TEST_F(SpecializeTest, a_program_with_checks_aliases_nothing) {

@@ -166,7 +166,10 @@ TEST_P(SessionTest, TpuTargetHasATopologyAndSaysWhatItLeavesIdle) {
   EXPECT_EQ(session.run(y).item<float>(), 2);
   session.run(shutdown);
   const auto messages = log.messages();
-  EXPECT_EQ(std::ranges::count_if(messages, [](const std::string& message) { return message.starts_with("warning: "); }), 1);
+  EXPECT_EQ(
+      std::ranges::count_if(
+          messages, [](const std::string& message) { return message.starts_with("warning: "); }),
+      1);
   EXPECT_THAT(messages, Contains(HasSubstr("a plain graph runs on 1 of 8 cores")));
 }
 

@@ -55,6 +55,18 @@ IndexRef index_of(const Value& root, const IndexRef& index) {
              : std::make_shared<const Index>(root.shape(), index->offset());
 }
 
+Reduction::Values initial_values(Elements& e, const ReduceStep& s) {
+  Reduction::Values values;
+  for (const Instruction* reduction : s.reductions) {
+    for (int k = 0; k < reduction->num_results(); ++k) {
+      const Value init = reduction->operand(reduction->num_results() + k);
+      values.push_back(convert(e.f, init.dtype(), reduction->region().parameter(k).dtype(),
+                               e.element(init, scalar_index())));
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 void emit_reduce(FunctionEmitter& f, const Instruction& x) {
@@ -88,17 +100,7 @@ void emit_reduce(FunctionEmitter& f, const Instruction& x) {
   r.needed = access.needed();
   r.cost = access.cost() + static_cast<double>(access.reads().size());
 
-  r.initial = [&](Elements& e) {
-    Reduction::Values values;
-    for (const Instruction* reduction : s.reductions) {
-      for (int k = 0; k < reduction->num_results(); ++k) {
-        const Value init = reduction->operand(reduction->num_results() + k);
-        values.push_back(convert(e.f, init.dtype(), reduction->region().parameter(k).dtype(),
-                                 e.element(init, scalar_index())));
-      }
-    }
-    return values;
-  };
+  r.initial = [&](Elements& e) { return initial_values(e, s); };
   r.combine = [&](Elements& e, const Reduction::Values& so_far) {
     const IndexRef at = input();
     Reduction::Values next;

@@ -49,6 +49,14 @@ WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, c
   return result;
 }
 
+void store_results(Elements& e, const Instruction& x, const std::vector<Slice>& written,
+                   const IndexRef& at, const Reduction::Values& values) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    const DType dtype = x.results()[k].dtype;
+    e.f.store(written[k], dtype, e.number(at->offset()), fit(e.f, dtype, values[k]));
+  }
+}
+
 }  // namespace
 
 void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
@@ -57,7 +65,6 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
   const auto& attrs = x.attrs<hlo::WindowAttrs>();
   const Shape& operand = x.operand(0).shape();
   const int inputs = x.num_results();
-  const bool empty = operand.num_elements() == 0;
   Reduction r{.step = step, .written = result_slices(f, x)};
   ElementAccess access(step);
   r.sizes.assign(x.shape().begin(), x.shape().end());
@@ -71,7 +78,7 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
   const IndexRef output = make_index(x.shape(), window);
 
   access.need(output->offset());
-  if (!empty) {
+  if (operand.num_elements() != 0) {
     const WindowElement element = window_element(access, attrs, operand, window, inside);
     need_bounds(access, element.bounds);
     for (int k = 0; k < inputs; ++k) access.visit(x.operand(k), element.index);
@@ -93,8 +100,8 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
   // Padding and holes hold the initial value.
   r.combine = [&](Elements& e, const Reduction::Values& so_far) {
     Reduction::Values arguments;
-    for (int k = 0; k < inputs && empty; ++k) arguments.push_back(init(e, k));
-    if (!empty) {
+    for (int k = 0; k < inputs && operand.num_elements() == 0; ++k) arguments.push_back(init(e, k));
+    if (operand.num_elements() != 0) {
       const WindowElement element = window_element(e, attrs, operand, window, inside);
       llvm::Value* covered = emit_inside(e, element.bounds);
       for (int k = 0; k < inputs; ++k) {
@@ -112,11 +119,7 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
     return e.call(x.region(), both);
   };
   r.finish = [&](Elements& e, const Reduction::Values& values) {
-    for (int k = 0; k < inputs; ++k) {
-      const DType dtype = x.results()[static_cast<size_t>(k)].dtype;
-      e.f.store(r.written[static_cast<size_t>(k)], dtype, e.number(output->offset()),
-                fit(e.f, dtype, values[static_cast<size_t>(k)]));
-    }
+    store_results(e, x, r.written, output, values);
   };
   emit_reduction(f, r);
 }

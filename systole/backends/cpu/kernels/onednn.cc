@@ -30,6 +30,12 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
 
 void set_onednn_threads(int count) { omp_set_num_threads(count); }
 
+dnnl::primitive_attr onednn_attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make) {
   try {
     return make();
@@ -60,8 +66,19 @@ OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands,
 
 OnednnCall::~OnednnCall() { delete idle_.load(); }
 
+// The layout of the scratch memory that a primitive wants.
+static dnnl::memory::desc scratchpad_of(const dnnl::primitive& primitive) {
+  const auto* layout =
+      dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
+  return layout == nullptr ? dnnl::memory::desc() : dnnl::memory::desc(*layout);
+}
+
 std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   auto frame = std::make_unique<Frame>();
+  const dnnl::memory::desc scratchpad = scratchpad_of(primitive_);
+  if (scratchpad.get_size() > 0) {
+    frame->arguments.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad, onednn_engine()));
+  }
   for (const Operand& operand : operands_) {
     dnnl::memory memory(operand.layout, onednn_engine(), DNNL_MEMORY_NONE);
     frame->memories.push_back(memory);

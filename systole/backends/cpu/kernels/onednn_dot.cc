@@ -137,7 +137,8 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   set_onednn_threads(num_threads);
   const auto primitive = try_make([&] {
     const dnnl::matmul::desc description(*lhs, *rhs, result);
-    return dnnl::matmul(dnnl::matmul::primitive_desc(description, onednn_engine()));
+    return dnnl::matmul(
+        dnnl::matmul::primitive_desc(description, onednn_attributes(), onednn_engine()));
   });
   if (!primitive) return nullptr;
   return std::make_unique<DotKernel>(
