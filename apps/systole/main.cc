@@ -11,6 +11,13 @@ namespace {
 
 constexpr const Command* kCommands[] = {&devices_command, &flops_command, &version_command};
 
+// Null when there is no such command.
+const CLI::App* find_command(const CLI::App& root, const std::string& name) {
+  const auto found =
+      root.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
 // `systole help`, `systole help flops`.
 void add_help(CLI::App& root) {
   CLI::App* help = root.add_subcommand("help", "Explains a command, or lists them all");
@@ -19,11 +26,9 @@ void add_help(CLI::App& root) {
   help->callback([&root, name] {
     const CLI::App* shown = &root;
     if (!name->empty() && *name != "help") {
-      const auto found = root.get_subcommands(
-          [&](const CLI::App* command) { return command->get_name() == *name; });
-      if (found.empty())
+      shown = find_command(root, *name);
+      if (shown == nullptr)
         throw CLI::ValidationError("help", "no command '" + *name + "': see systole help");
-      shown = found.front();
     }
     std::fputs(shown->get_formatter()
                    ->make_help(shown, shown->get_name(), CLI::AppFormatMode::Normal)
@@ -32,21 +37,15 @@ void add_help(CLI::App& root) {
   });
 }
 
-bool has_command(const CLI::App& root, const std::string& name) {
-  return !root.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; })
-              .empty();
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Systole trains neural networks the way the TPU stack does, natively in C++.",
                "systole");
   app.require_subcommand(1);
-  app.allow_extras(false);
   app.failure_message(CLI::FailureMessage::help);
   for (const Command* command : kCommands)
     command->add(*app.add_subcommand(command->name, command->summary));
   add_help(app);
-  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
+  if (argc > 1 && argv[1][0] != '-' && find_command(app, argv[1]) == nullptr) {
     std::fprintf(stderr, "systole: no command '%s': see systole help\n", argv[1]);
     return 2;
   }

@@ -41,6 +41,8 @@ struct Session::Impl {
               {.optimize = config.optimize, .num_threads = config.num_threads}, state) {}
 
   FetchKey resolve(const Fetch& fetch) const;
+  void run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
+           std::span<Tensor> fetched);
   void execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
                std::span<Tensor> fetched);
   void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
@@ -74,6 +76,19 @@ FetchKey Session::Impl::resolve(const Fetch& fetch) const {
   // An output of an op without outputs can only mean the op.
   if (fetch.output_.node()->num_outputs() == 0) return {fetch.output_.node(), -1};
   return {fetch.output_.node(), fetch.output_.index()};
+}
+
+void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
+                        std::span<Tensor> fetched) {
+  Small<FetchKey> keys;
+  for (const Fetch& fetch : fetches) keys.push_back(resolve(fetch));
+  Small<Output> feed_keys;
+  Small<const Tensor*> feed_values;
+  for (const FeedItem& feed : feeds) {
+    feed_keys.push_back(feed.key);
+    feed_values.push_back(&feed.value);
+  }
+  execute(keys, {feed_keys, feed_values}, fetched);
 }
 
 // Says once what a TPU's user would otherwise find on the bill.
@@ -147,29 +162,14 @@ Session::Session(std::string_view target, const SessionConfig& config)
 Session::~Session() = default;
 
 std::vector<Tensor> Session::run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds) {
-  Small<FetchKey> keys;
-  for (const Fetch& fetch : fetches) keys.push_back(impl_->resolve(fetch));
-  Small<Output> feed_keys;
-  Small<const Tensor*> feed_values;
-  for (const FeedItem& feed : feeds) {
-    feed_keys.push_back(feed.key);
-    feed_values.push_back(&feed.value);
-  }
-  std::vector<Tensor> fetched(keys.size());
-  impl_->execute(keys, {feed_keys, feed_values}, fetched);
+  std::vector<Tensor> fetched(fetches.size());
+  impl_->run(fetches, feeds, fetched);
   return fetched;
 }
 
 Tensor Session::run(const Fetch& fetch, std::span<const FeedItem> feeds) {
-  const FetchKey key = impl_->resolve(fetch);
-  Small<Output> feed_keys;
-  Small<const Tensor*> feed_values;
-  for (const FeedItem& feed : feeds) {
-    feed_keys.push_back(feed.key);
-    feed_values.push_back(&feed.value);
-  }
   Tensor fetched;
-  impl_->execute({&key, 1}, {feed_keys, feed_values}, {&fetched, 1});
+  impl_->run({&fetch, 1}, feeds, {&fetched, 1});
   return fetched;
 }
 
