@@ -13,8 +13,8 @@ struct Command {
   void (*add)(CLI::App& app);
 };
 
-extern const Command devices_command;
-extern const Command flops_command;
-extern const Command version_command;
+extern const Command kDevicesCommand;
+extern const Command kFlopsCommand;
+extern const Command kVersionCommand;
 
 }  // namespace systole::app

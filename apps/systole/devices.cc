@@ -66,7 +66,7 @@ void print_plugins() {
 
 }  // namespace
 
-const Command devices_command{
+const Command kDevicesCommand{
     .name = "devices",
     .summary = "Shows what programs can run on: this machine, backends, plugins",
     .add =

@@ -69,7 +69,7 @@ void run(const FlopsOptions& options) {
 
 }  // namespace
 
-const Command flops_command{
+const Command kFlopsCommand{
     .name = "flops",
     .summary = "Measures matrix products beside this machine's peak",
     .add =

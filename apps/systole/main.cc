@@ -9,7 +9,7 @@
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&devices_command, &flops_command, &version_command};
+constexpr const Command* kCommands[] = {&kDevicesCommand, &kFlopsCommand, &kVersionCommand};
 
 // Null when there is no such command.
 const CLI::App* find_command(const CLI::App& root, const std::string& name) {

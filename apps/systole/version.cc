@@ -4,7 +4,7 @@
 
 namespace systole::app {
 
-const Command version_command{
+const Command kVersionCommand{
     .name = "version",
     .summary = "Prints the version",
     .add = [](CLI::App& app) { app.callback([] { std::puts("systole " SYSTOLE_VERSION); }); },

@@ -22,6 +22,8 @@ std::vector<int64_t> total_order_keys(const Tensor& elements) {
   return keys;
 }
 
+}  // namespace
+
 bool holds_for(ComparisonDirection direction, std::partial_ordering order) {
   switch (direction) {
     case ComparisonDirection::eq:
@@ -38,8 +40,6 @@ bool holds_for(ComparisonDirection direction, std::partial_ordering order) {
       return std::is_lt(order);
   }
 }
-
-}  // namespace
 
 std::optional<Comparator> match_comparator(const Computation& region) {
   if (!region.has_results() || region.results().size() != 1) return std::nullopt;

@@ -2,6 +2,7 @@
 // costs microseconds a comparison; here it is one comparison of keys.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "systole/hlo/module.h"
 
 namespace systole::hlo {
+
+// Whether two elements of this order stand in this relation; none does when they are unordered, but
+// ne.
+bool holds_for(ComparisonDirection direction, std::partial_ordering order);
 
 // The region (a0, b0, a1, b1...) -> compare(a<pair>, b<pair>).
 struct Comparator {

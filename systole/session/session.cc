@@ -249,7 +249,7 @@ std::span<const Tensor> Session::Callable::operator()(std::span<const Tensor> ar
   return s.results;
 }
 
-Session::Callable Session::make_callable(std::vector<Fetch> fetches,
+Session::Callable Session::make_callable(const std::vector<Fetch>& fetches,
                                          std::vector<Output> feed_list) {
   auto state = std::make_unique<Callable::State>();
   state->session = impl_.get();

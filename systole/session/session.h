@@ -94,7 +94,7 @@ class Session {
   // `feed_list`, in that order. Keeps working while the session lives. One thread calls one
   // Callable at a time.
   class Callable;
-  Callable make_callable(std::vector<Fetch> fetches, std::vector<Output> feed_list = {});
+  Callable make_callable(const std::vector<Fetch>& fetches, std::vector<Output> feed_list = {});
 
   // Frees variables and programs. A run after it is an error. Idempotent.
   void close();

@@ -5,6 +5,7 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
+#include "systole/hlo/comparator.h"
 #include "systole/hlo/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -42,23 +43,6 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{DType::pred, lhs.shape}};
 }
 
-bool holds(ComparisonDirection direction, std::partial_ordering order) {
-  switch (direction) {
-    case ComparisonDirection::eq:
-      return std::is_eq(order);
-    case ComparisonDirection::ne:
-      return std::is_neq(order);
-    case ComparisonDirection::ge:
-      return std::is_gteq(order);
-    case ComparisonDirection::gt:
-      return std::is_gt(order);
-    case ComparisonDirection::le:
-      return std::is_lteq(order);
-    default:
-      return std::is_lt(order);
-  }
-}
-
 template <class T>
 std::partial_ordering order(T x, T y) {
   if constexpr (convert_detail::is_complex_type<T>) {
@@ -91,9 +75,9 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     for (size_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
       out[i] = attrs.compare_type == ComparisonType::totalorder
-                   ? holds(attrs.direction, total_order_key(element_bits(lhs, at), width) <=>
-                                                total_order_key(element_bits(rhs, at), width))
-                   : holds(attrs.direction, order<T>(lhs.data<T>()[i], rhs.data<T>()[i]));
+                   ? holds_for(attrs.direction, total_order_key(element_bits(lhs, at), width) <=>
+                                                    total_order_key(element_bits(rhs, at), width))
+                   : holds_for(attrs.direction, order<T>(lhs.data<T>()[i], rhs.data<T>()[i]));
     }
   });
   return {result};
