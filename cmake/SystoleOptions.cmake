@@ -28,7 +28,7 @@ target_compile_options(systole_flags INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms of g++ 12 inside absl::InlinedVector and std::string once they are inlined.
   target_compile_options(systole_flags INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized
-                                                 -Wno-restrict)
+                                                 -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(SYSTOLE_WERROR)
   target_compile_options(systole_flags INTERFACE -Werror)

@@ -26,7 +26,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 std::string parse_term(std::string_view equation, std::string_view term) {
   std::string labels;
   if (term.starts_with("...")) {
-    labels = ".";
+    labels.push_back('.');
     term.remove_prefix(3);
   }
   if (term.find("...") != std::string_view::npos) {

@@ -54,7 +54,7 @@ TEST_P(SessionTest, RunsTensorsOperationsAndVariablesTogether) {
 }
 
 TEST_P(SessionTest, FetchesByName) {
-  const Output x = add(placeholder(DType::f32, {}, "x"), 1.0F, {.name = "y"});
+  add(placeholder(DType::f32, {}, "x"), 1.0F, {.name = "y"});
   Session session("", config());
   EXPECT_EQ(session.run("y:0", {{graph_.tensor("x:0"), Tensor(2.0F)}}).item<float>(), 3);
   EXPECT_FALSE(session.run("y", {{graph_.tensor("x:0"), Tensor(2.0F)}}).valid());
