@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [NO_SANITIZE])
+#               [GENERATED <file>...] [PCH <header>...] [SANITIZE <preset>...])
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
@@ -8,8 +8,9 @@
 #                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
 # the tests only. GENERATED adds sources made at configure time. PCH names headers that nearly all of a large layer's
-# sources include: precompiled with the common ones, they halve the time of its many small files. Tests of a layer with NO_SANITIZE are left out of
-# the sanitizer builds. New files are picked up by the next build: there is no list to keep.
+# sources include: precompiled with the common ones, they halve the time of its many small files. SANITIZE names the
+# sanitizer builds that run the layer's tests: `asan` alone for one that starts no threads, by default both.
+# New files are picked up by the next build: there is no list to keep.
 # A folder with no sources yet is a header-only layer, one with no tests has no test target.
 
 # One precompiled header of the standard headers that nearly every file needs, shared by all targets.
@@ -45,19 +46,27 @@ function(systole_sanitized_test name executable)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-# systole_test(<name> SOURCES <file>... LIBS <target>... [NO_SANITIZE]): one GoogleTest executable. Tests run in
-# the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST().
+# systole_test(<name> SOURCES <file>... LIBS <target>... [SANITIZE <preset>...]): one GoogleTest executable. Tests run
+# in the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST(). SANITIZE names the
+# sanitizer builds that run it; by default all do.
 function(systole_test name)
-  cmake_parse_arguments(arg "NO_SANITIZE" "" "SOURCES;LIBS" ${ARGN})
-  if(NOT SYSTOLE_TESTS OR NOT arg_SOURCES OR (arg_NO_SANITIZE AND SYSTOLE_SANITIZE))
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS;SANITIZE" ${ARGN})
+  if(NOT DEFINED arg_SANITIZE)
+    set(arg_SANITIZE asan tsan)
+  endif()
+  if(NOT SYSTOLE_TESTS OR NOT arg_SOURCES)
     return()
+  endif()
+  if(SYSTOLE_SANITIZE)
+    string(REGEX REPLACE "^(.).*" "\\1san" preset "${SYSTOLE_SANITIZE}")  # address,undefined: asan; thread: tsan
+    if(NOT preset IN_LIST arg_SANITIZE)
+      return()
+    endif()
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} systole_test_flags GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM systole_test_pch)
-  if(NOT arg_NO_SANITIZE)
-    add_dependencies(core_tests ${name})
-  endif()
+  add_dependencies(core_tests ${name})
   if(SYSTOLE_SANITIZE)
     systole_sanitized_test(${name} "$<TARGET_FILE:${name}>")
     return()
@@ -65,8 +74,8 @@ function(systole_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}:"
                        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
   # `ctest -C sanitize` in the release build runs the sanitizer builds too, so that one summary tells all.
-  if(NOT arg_NO_SANITIZE AND PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release")
-    foreach(preset asan tsan)
+  if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release")
+    foreach(preset IN LISTS arg_SANITIZE)
       systole_sanitized_test(${preset}:${name} "${PROJECT_SOURCE_DIR}/build/${preset}/bin/${name}"
                              CONFIGURATIONS sanitize)
     endforeach()
@@ -74,7 +83,7 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "NO_SANITIZE" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH" ${ARGN})
+  cmake_parse_arguments(arg "" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -120,9 +129,9 @@ function(systole_layer name)
     target_link_libraries(${testing_lib} PUBLIC systole_${name} GTest::gmock)
   endif()
 
-  set(no_sanitize "")
-  if(arg_NO_SANITIZE)
-    set(no_sanitize NO_SANITIZE)
+  set(sanitize "")
+  if(DEFINED arg_SANITIZE)
+    set(sanitize SANITIZE ${arg_SANITIZE})
   endif()
-  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${no_sanitize})
+  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${sanitize})
 endfunction()
