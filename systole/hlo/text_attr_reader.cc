@@ -1,7 +1,9 @@
 #include "systole/hlo/text_attr_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -24,7 +26,8 @@ class ValueReader {
 
   void read(bool& field) const { field = get<bool>("true or false"); }
   void read(int64_t& field) const { field = get<int64_t>("an integer"); }
-  void read(std::string& field) const { field = get<Symbol>("a symbol such as @f").name; }
+  void read(std::string& field) const { field = get<std::string>("a string"); }
+  void read(Symbol& field) const { field = get<Symbol>("a symbol such as @f"); }
   void read(Tensor& field) const { field = get<Tensor>("dense<...>"); }
   void read(int& field) const {
     const int64_t value = get<int64_t>("an integer");
@@ -49,6 +52,33 @@ class ValueReader {
     const std::span<const int64_t> values = pairs.data<int64_t>();
     field.clear();
     for (size_t i = 0; i < values.size(); i += 2) field.emplace_back(values[i], values[i + 1]);
+  }
+
+  // 1.0e-3 : f32
+  void read(float& field) const {
+    lexer_.seek(attribute_.offset);
+    const bool negative = lexer_.accept('-');
+    const Token token = lexer_.peek();
+    if (!token.is(TokenKind::floating) && !token.is(TokenKind::integer)) throw wrong("a number");
+    lexer_.take();
+    const float magnitude =
+        token.text.starts_with("0x")
+            ? std::bit_cast<float>(static_cast<uint32_t>(get<int64_t>("32 bits")))
+            : std::strtof(std::string(token.text).c_str(), nullptr);
+    field = negative ? -magnitude : magnitude;
+  }
+  void read(AttrText& field) const {
+    lexer_.seek(attribute_.offset);
+    read_attribute(lexer_);
+    field.text = std::string(lexer_.text_since(attribute_.offset));
+  }
+  // [a, b]
+  template <class T>
+  void read(std::vector<T>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      ValueReader(lexer_, what_, element).read(field.emplace_back());
+    }
   }
 
   // #stablehlo<comparison_direction LT>
@@ -155,7 +185,37 @@ class AttrReader {
   void optional(std::string_view name, T& field, const T&) {
     if (const Attribute* attribute = find(name)) read(name, *attribute, field);
   }
-  void callee(std::string_view name, std::string& field) { required(name, field); }
+  void callee(std::string_view name, std::string& field) {
+    Symbol symbol;
+    required(name, symbol);
+    field = symbol.name;
+  }
+  void callees(std::string_view name, std::vector<std::string>& field) {
+    std::vector<Symbol> symbols;
+    optional(name, symbols, {});
+    for (const Symbol& symbol : symbols) field.push_back(symbol.name);
+  }
+  // A name alone, or = true.
+  void flag(std::string_view name, bool& field) {
+    const Attribute* attribute = find(name);
+    if (attribute == nullptr) return;
+    if (std::holds_alternative<Unit>(attribute->value)) {
+      field = true;
+    } else {
+      read(name, *attribute, field);
+    }
+  }
+  void rest(std::vector<NamedAttrText>& field) {
+    for (const Dictionary& dictionary : dictionaries_) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        if (!used_.insert(entry.name).second) continue;
+        NamedAttrText& text = field.emplace_back(NamedAttrText{entry.name, {}});
+        if (!std::holds_alternative<Unit>(entry.attribute.value)) {
+          read(entry.name, entry.attribute, text.attribute);
+        }
+      }
+    }
+  }
   void window_padding(std::string_view name, std::vector<std::pair<int64_t, int64_t>>& field) {
     optional(name, field, {});
   }
@@ -168,6 +228,12 @@ class AttrReader {
     AttrReader reader(lexer_, what, attribute.offset, fields);
     fill(reader);
     reader.check_all_used();
+  }
+
+  template <class Fill>
+  void optional_structure(std::string_view name, std::string_view attribute_name, bool,
+                          Fill&& fill) {
+    if (find(name) != nullptr) structure(name, attribute_name, fill);
   }
 
   void convolution(std::string_view name, ConvolutionAttrs& a) {
@@ -197,7 +263,7 @@ class AttrReader {
     for (const Dictionary& dictionary : dictionaries_) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
-        if (foreign || entry.name == "precision_config" || used_.contains(entry.name)) continue;
+        if (foreign || entry.name == "result_accuracy" || used_.contains(entry.name)) continue;
         throw lexer_.error_at(
             entry.attribute.offset,
             fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));

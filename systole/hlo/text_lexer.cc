@@ -52,7 +52,8 @@ Lexer::Lexer(std::string_view text, std::string_view file) : text_(text), file_(
 
 Token Lexer::take() {
   const Token taken = token_;
-  token_ = lex(taken.offset + taken.text.size());
+  end_ = taken.offset + taken.text.size();
+  token_ = lex(end_);
   return taken;
 }
 

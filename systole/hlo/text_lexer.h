@@ -51,6 +51,8 @@ class Lexer {
   // The next token's place; `seek` goes there again.
   size_t position() const { return token_.offset; }
   void seek(size_t offset);
+  // From `offset` to the end of the last token taken.
+  std::string_view text_since(size_t offset) const { return text_.substr(offset, end_ - offset); }
 
   // Takes the next token if it is that.
   bool accept(char c);
@@ -81,6 +83,7 @@ class Lexer {
   std::string_view text_;
   std::string file_;
   Token token_;
+  size_t end_ = 0;  // of the last token taken
 };
 
 // The bytes that a string token (or what follows a symbol's @) stands for: "a\22b\n" -> a"b and a

@@ -101,6 +101,12 @@ bool is_splat(const Tensor& value) {
 
 }  // namespace
 
+std::string float_text(float value) {
+  std::string text;
+  print_float(text, value);
+  return text + " : f32";
+}
+
 std::string type_text(const TensorType& type) {
   std::string text = "tensor<";
   for (const int64_t size : type.shape) {

@@ -20,6 +20,9 @@ TensorType read_type(Lexer& lexer);
 // versions and not in others.
 std::string literal_text(const Tensor& value, int64_t max_elements);
 
+// "0.001 : f32", or its bits where it is not finite.
+std::string float_text(float value);
+
 // Reads dense<...> : tensor<...> in each of its forms.
 Tensor read_literal(Lexer& lexer);
 

@@ -28,6 +28,9 @@ class StructWriter {
   void optional(std::string_view name, const Dims& field, const Dims& missing) {
     if (field != missing) entries.push_back(fmt::format("{} = [{}]", name, join(field)));
   }
+  void required(std::string_view name, int64_t field) {
+    entries.push_back(fmt::format("{} = {}", name, field));
+  }
   void optional(std::string_view name, int64_t field, int64_t missing) {
     if (field != missing) entries.push_back(fmt::format("{} = {}", name, field));
   }
@@ -51,6 +54,26 @@ class AttrWriter {
   void callee(std::string_view name, const std::string& field) {
     entries.push_back(fmt::format("{} = @{}", name, symbol_text(field)));
   }
+  void callees(std::string_view name, const std::vector<std::string>& field) {
+    std::vector<std::string> symbols;
+    for (const std::string& function : field) symbols.push_back("@" + symbol_text(function));
+    if (!field.empty()) entries.push_back(fmt::format("{} = [{}]", name, join(symbols)));
+  }
+  void flag(std::string_view name, bool field) {
+    if (field) entries.emplace_back(name);
+  }
+  void rest(const std::vector<NamedAttrText>& field) {
+    for (const NamedAttrText& entry : field) {
+      const std::string name = symbol_text(entry.name);
+      flag(name, entry.attribute.text.empty());
+      optional(name, entry.attribute, AttrText());
+    }
+  }
+  template <class Fill>
+  void optional_structure(std::string_view name, std::string_view attribute, bool present,
+                          Fill&& fill) {
+    if (present) structure(name, attribute, fill);
+  }
   template <class Fill>
   void structure(std::string_view name, std::string_view attribute, Fill&& fill) {
     StructWriter fields;
@@ -59,10 +82,7 @@ class AttrWriter {
   }
   void window_padding(std::string_view name,
                       const std::vector<std::pair<int64_t, int64_t>>& padding) {
-    std::vector<int64_t> flat;
-    for (const auto& [low, high] : padding) flat.insert(flat.end(), {low, high});
-    const Shape shape{static_cast<int64_t>(padding.size()), 2};
-    required(name, Tensor::of<int64_t>(shape, flat));
+    required(name, padding);
   }
   void convolution(std::string_view name, const ConvolutionAttrs& a) {
     entries.push_back(
@@ -80,6 +100,22 @@ class AttrWriter {
  private:
   static std::string value(bool field) { return field ? "true" : "false"; }
   static std::string value(int64_t field) { return fmt::format("{} : i64", field); }
+  static std::string value(float field) { return float_text(field); }
+  static std::string value(const std::string& field) { return quote(field); }
+  static std::string value(const AttrText& field) { return field.text; }
+  std::string value(const std::vector<std::pair<int64_t, int64_t>>& pairs) const {
+    std::vector<int64_t> flat;
+    for (const auto& [first, second] : pairs) flat.insert(flat.end(), {first, second});
+    const Shape shape{static_cast<int64_t>(pairs.size()), 2};
+    return value(Tensor::of<int64_t>(shape, flat));
+  }
+  template <class E>
+  requires std::is_enum_v<E>
+  static std::string value(const std::vector<E>& field) {
+    std::vector<std::string> elements;
+    for (const E element : field) elements.push_back(value(element));
+    return fmt::format("[{}]", join(elements));
+  }
   static std::string value(int field) { return fmt::format("{} : i32", field); }
   static std::string value(const Dims& field) {
     std::vector<std::string> elements;
