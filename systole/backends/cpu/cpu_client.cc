@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <map>
 #include <mutex>
 
@@ -7,6 +5,7 @@
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/host_buffer.h"
 #include "systole/base/error.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::cpu {
 namespace {
@@ -18,7 +17,7 @@ class CpuClient : public runtime::Client {
     device_.name = "cpu:0";
     device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
                                ThreadPool::global().num_threads());
-    device_.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+    device_.memory_bytes = runtime::host_memory_bytes();
   }
 
   std::string_view platform() const override { return "cpu"; }
@@ -33,7 +32,8 @@ class CpuClient : public runtime::Client {
       throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
     ThreadPool* threads = pool(options.num_threads);
     const int count = threads == nullptr ? 1 : threads->num_threads();
-    return std::make_unique<CpuExecutable>(compile_program(module, options, count, *jit_), threads);
+    return std::make_unique<CpuExecutable>(
+        compile_program(module, options, count, device_.memory_bytes, *jit_), threads);
   }
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {

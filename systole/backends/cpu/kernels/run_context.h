@@ -2,6 +2,7 @@
 // by its layout.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -23,12 +24,21 @@ class Kernel {
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
 };
 
+// The runs of one step of a program and the time they took.
+struct StepTime {
+  int64_t runs = 0;
+  std::chrono::nanoseconds time{0};
+};
+
 // One run of a program.
 struct RunContext {
   const void* const* constants = nullptr;
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
   std::exception_ptr error;    // the first that a kernel threw
+  // Of a program that is profiled: one for each step, and when the last step ended.
+  std::vector<StepTime> steps;
+  std::chrono::steady_clock::time_point step_end;
 };
 
 // The whole program: arguments and results by number, the arena.
