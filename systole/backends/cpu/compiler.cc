@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
@@ -59,6 +60,8 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
             emit_program(code, *optimized, buffers, jit.target(), options.optimize, num_threads);
       },
       options.optimize);
+  program->openmp = std::ranges::any_of(program->kernels,
+                                        [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);
