@@ -1,5 +1,6 @@
 #include "systole/backends/cpu/compiler.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
@@ -51,6 +52,8 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;
+  program->openmp = std::ranges::any_of(program->kernels,
+                                        [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);
