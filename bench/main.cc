@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
       arguments.push_back(argv[i]);
     }
   }
+  bench::add_bandwidth_figures();
   bench::add_iris_figures();
   bench::add_matmul_figures();
   bench::add_startup_figures();
