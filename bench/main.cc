@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
       arguments.push_back(argv[i]);
     }
   }
+  bench::add_bandwidth_figures();
   bench::add_iris_figures();
   bench::add_cnn_figures();
   bench::add_conv_figures();
