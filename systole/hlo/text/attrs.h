@@ -1,13 +1,16 @@
 // The text form of the attributes of every opcode, written once: the printer and the parser are the
 // two kinds of visitor that go through it. To give an opcode attributes: a struct in attrs.h,
-// `describe` for it here, and a row in text_attrs.cc.
+// `describe` for it here, and a row in attrs.cc.
 //
 // A visitor has
 //   required(name, field)   Errors (reading): INVALID_ARGUMENT when it is not there
 //   optional(name, field, default)   not printed when equal to the default; keeps it when not there
 //   structure(name, attribute, fill)   #stablehlo.gather<...>: `fill` gets a visitor of its fields
 //   convolution(name, attrs)   #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>
-//   window_padding(name, pairs), callee(name, function)
+//   optional_structure(name, attribute, present, fill)   printed when `present`
+//   flag(name, field)   a name alone, when true
+//   rest(fields)   all attributes that nothing above asked for
+//   window_padding(name, pairs), callee(name, function), callees(name, functions)
 #pragma once
 
 #include <array>
@@ -38,6 +41,27 @@ struct EnumNames<RngAlgorithm> {
   static constexpr std::string_view kind = "rng_algorithm";
   static constexpr std::array<std::string_view, 3> names = {"DEFAULT", "THREE_FRY", "PHILOX"};
 };
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::string_view kind = "precision";
+  static constexpr std::array<std::string_view, 3> names = {"DEFAULT", "HIGH", "HIGHEST"};
+};
+template <>
+struct EnumNames<FftType> {
+  static constexpr std::string_view kind = "fft_type";
+  static constexpr std::array<std::string_view, 4> names = {"FFT", "IFFT", "RFFT", "IRFFT"};
+};
+template <>
+struct EnumNames<Transpose> {
+  static constexpr std::string_view kind = "transpose";
+  static constexpr std::array<std::string_view, 4> names = {"TRANSPOSE_INVALID", "NO_TRANSPOSE",
+                                                            "TRANSPOSE", "ADJOINT"};
+};
+template <>
+struct EnumNames<RngDistribution> {
+  static constexpr std::string_view kind = "rng_distribution";
+  static constexpr std::array<std::string_view, 2> names = {"UNIFORM", "NORMAL"};
+};
 
 // Nothing to read or write; a parameter's index is its place.
 template <class V>
@@ -52,6 +76,13 @@ void describe(V& v, ConstantAttrs& a) {
 template <class V>
 void describe(V& v, CallAttrs& a) {
   v.callee("callee", a.callee);
+}
+template <class V>
+void describe(V& v, CompositeAttrs& a) {
+  v.required("name", a.name);
+  v.optional("composite_attributes", a.composite_attributes, AttrText());
+  v.callee("decomposition", a.decomposition);
+  v.optional("version", a.version, 0);
 }
 template <class V>
 void describe(V& v, IotaAttrs& a) {
@@ -140,6 +171,15 @@ void describe(V& v, WindowAttrs& a) {
   v.window_padding("padding", a.padding);
 }
 template <class V>
+void describe(V& v, GetDimensionSizeAttrs& a) {
+  v.required("dimension", a.dimension);
+}
+template <class V>
+void describe(V& v, BatchNormAttrs& a) {
+  v.required("epsilon", a.epsilon);
+  v.required("feature_index", a.feature_index);
+}
+template <class V>
 void describe(V& v, SortAttrs& a) {
   v.optional("dimension", a.dimension, int64_t{-1});
   v.optional("is_stable", a.is_stable, false);
@@ -152,6 +192,8 @@ void describe(V& v, DotAttrs& a) {
     s.optional("lhs_contracting_dimensions", a.lhs_contracting_dimensions, Dims());
     s.optional("rhs_contracting_dimensions", a.rhs_contracting_dimensions, Dims());
   });
+  v.optional("precision_config", a.precision_config, std::vector<Precision>());
+  v.optional("algorithm", a.algorithm, AttrText());
 }
 template <class V>
 void describe(V& v, ConvolutionAttrs& a) {
@@ -163,10 +205,102 @@ void describe(V& v, ConvolutionAttrs& a) {
   v.optional("window_reversal", a.window_reversal, std::vector<bool>());
   v.required("feature_group_count", a.feature_group_count);
   v.required("batch_group_count", a.batch_group_count);
+  v.optional("precision_config", a.precision_config, std::vector<Precision>());
 }
 template <class V>
 void describe(V& v, RngBitGeneratorAttrs& a) {
   v.required("rng_algorithm", a.rng_algorithm);
+}
+
+template <class V>
+void describe(V& v, FftAttrs& a) {
+  v.required("fft_type", a.fft_type);
+  v.required("fft_length", a.fft_length);
+}
+template <class V>
+void describe(V& v, CholeskyAttrs& a) {
+  v.optional("lower", a.lower, false);
+}
+template <class V>
+void describe(V& v, TriangularSolveAttrs& a) {
+  v.required("left_side", a.left_side);
+  v.required("lower", a.lower);
+  v.required("unit_diagonal", a.unit_diagonal);
+  v.required("transpose_a", a.transpose_a);
+}
+template <class V>
+void describe(V& v, RngAttrs& a) {
+  v.required("rng_distribution", a.rng_distribution);
+}
+
+template <class V>
+void describe(V& v, ChannelHandle& a) {
+  v.optional_structure("channel_handle", "stablehlo.channel_handle", a != ChannelHandle(),
+                       [&a](auto& s) {
+                         s.required("handle", a.handle);
+                         s.required("type", a.type);
+                       });
+}
+template <class V>
+void describe(V& v, CollectiveAttrs& a) {
+  v.required("replica_groups", a.replica_groups);
+  describe(v, a.channel_handle);
+  v.flag("use_global_device_ids", a.use_global_device_ids);
+}
+template <class V>
+void describe(V& v, AllGatherAttrs& a) {
+  v.required("all_gather_dim", a.all_gather_dim);
+  describe(v, a.groups);
+}
+template <class V>
+void describe(V& v, AllToAllAttrs& a) {
+  v.required("split_dimension", a.split_dimension);
+  v.required("concat_dimension", a.concat_dimension);
+  v.required("split_count", a.split_count);
+  describe(v, a.groups);
+}
+template <class V>
+void describe(V& v, ReduceScatterAttrs& a) {
+  v.required("scatter_dimension", a.scatter_dimension);
+  describe(v, a.groups);
+}
+template <class V>
+void describe(V& v, CollectiveBroadcastAttrs& a) {
+  describe(v, a.groups);
+  v.optional("has_dynamic_root", a.has_dynamic_root, false);
+}
+template <class V>
+void describe(V& v, CollectivePermuteAttrs& a) {
+  v.required("source_target_pairs", a.source_target_pairs);
+  describe(v, a.channel_handle);
+}
+template <class V>
+void describe(V& v, InfeedAttrs& a) {
+  v.optional("infeed_config", a.infeed_config, std::string());
+  v.optional("layout", a.layout, AttrText());
+}
+template <class V>
+void describe(V& v, OutfeedAttrs& a) {
+  v.optional("outfeed_config", a.outfeed_config, std::string());
+}
+template <class V>
+void describe(V& v, TransferAttrs& a) {
+  describe(v, a.channel_handle);
+  v.optional("is_host_transfer", a.is_host_transfer, false);
+  v.optional("source_target_pairs", a.source_target_pairs,
+             std::vector<std::pair<int64_t, int64_t>>());
+}
+template <class V>
+void describe(V& v, CustomCallAttrs& a) {
+  v.required("call_target_name", a.call_target_name);
+  v.optional("has_side_effect", a.has_side_effect, false);
+  v.optional("backend_config", a.backend_config, AttrText());
+  v.optional("api_version", a.api_version, 1);
+  v.callees("called_computations", a.called_computations);
+  v.optional("operand_layouts", a.operand_layouts, AttrText());
+  v.optional("result_layouts", a.result_layouts, AttrText());
+  v.optional("output_operand_aliases", a.output_operand_aliases, AttrText());
+  v.rest(a.others);
 }
 
 // The attributes that an opcode has, all at their defaults.

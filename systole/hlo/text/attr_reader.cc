@@ -1,11 +1,14 @@
-#include "systole/hlo/text_attr_reader.h"
+#include "systole/hlo/text/attr_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
-#include "systole/hlo/text_attrs.h"
+#include "systole/hlo/text/attrs.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -24,8 +27,22 @@ class ValueReader {
 
   void read(bool& field) const { field = get<bool>("true or false"); }
   void read(int64_t& field) const { field = get<int64_t>("an integer"); }
-  void read(std::string& field) const { field = get<Symbol>("a symbol such as @f").name; }
-  void read(Tensor& field) const { field = get<Tensor>("dense<...>"); }
+  // "foo", or @foo.
+  void read(std::string& field) const {
+    const auto* symbol = std::get_if<Symbol>(&attribute_.value);
+    field = symbol != nullptr ? symbol->name : get<std::string>("a string");
+  }
+  void read(Symbol& field) const { field = get<Symbol>("a symbol such as @f"); }
+  // dense<...>, or a number with its type.
+  void read(Tensor& field) const {
+    if (std::holds_alternative<Other>(attribute_.value) ||
+        std::holds_alternative<int64_t>(attribute_.value)) {
+      lexer_.seek(attribute_.offset);
+      field = read_scalar(lexer_);
+    } else {
+      field = get<Tensor>("dense<...>");
+    }
+  }
   void read(int& field) const {
     const int64_t value = get<int64_t>("an integer");
     if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
@@ -42,6 +59,7 @@ class ValueReader {
     field.assign(values.begin(), values.end());
   }
   void read(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    if (std::holds_alternative<std::vector<Attribute>>(attribute_.value)) return read_pairs(field);
     const Tensor& pairs = get<Tensor>("dense<...> : tensor<Nx2xi64>");
     if (pairs.dtype() != DType::s64 || pairs.rank() != 2 || pairs.dim(1) != 2) {
       throw wrong("dense<...> : tensor<Nx2xi64>");
@@ -51,21 +69,45 @@ class ValueReader {
     for (size_t i = 0; i < values.size(); i += 2) field.emplace_back(values[i], values[i + 1]);
   }
 
+  // 1.0e-3 : f32
+  void read(float& field) const {
+    lexer_.seek(attribute_.offset);
+    const bool negative = lexer_.accept('-');
+    const Token token = lexer_.peek();
+    if (!token.is(TokenKind::floating) && !token.is(TokenKind::integer)) throw wrong("a number");
+    lexer_.take();
+    const float magnitude =
+        token.text.starts_with("0x")
+            ? std::bit_cast<float>(static_cast<uint32_t>(get<int64_t>("32 bits")))
+            : std::strtof(std::string(token.text).c_str(), nullptr);
+    field = negative ? -magnitude : magnitude;
+  }
+  void read(AttrText& field) const {
+    field.text = attribute_text(lexer_, attribute_);
+  }
+  // [a, b]
+  template <class T>
+  void read(std::vector<T>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      ValueReader(lexer_, what_, element).read(field.emplace_back());
+    }
+  }
+
   // #stablehlo<comparison_direction LT>
   template <NamedEnum E>
   void read(E& field) const {
+    if (const Word* word = std::get_if<Word>(&attribute_.value)) {
+      field = value_named<E>(attribute_.offset, word->text);
+      return;
+    }
     const std::string expected = fmt::format("#stablehlo<{} ...>", EnumNames<E>::kind);
     const auto& dialect = get<DialectAttribute>(expected);
     lexer_.seek(dialect.body);
     const bool kind = lexer_.accept('<') && lexer_.accept_word(EnumNames<E>::kind);
-    if (dialect.name != "stablehlo" || !kind) throw wrong(expected);
+    if ((dialect.name != "stablehlo" && dialect.name != "chlo") || !kind) throw wrong(expected);
     const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
-    const auto found = std::ranges::find(EnumNames<E>::names, value.text);
-    if (found == EnumNames<E>::names.end()) {
-      throw lexer_.error_at(value.offset, fmt::format("{}, got '{}', expected one such as {}",
-                                                      what_, value.text, EnumNames<E>::names[0]));
-    }
-    field = static_cast<E>(found - EnumNames<E>::names.begin());
+    field = value_named<E>(value.offset, value.text);
     lexer_.expect('>', what_);
   }
 
@@ -87,9 +129,31 @@ class ValueReader {
     }
     std::vector<int64_t> values;
     for (const Attribute& element : get<std::vector<Attribute>>("a list of integers")) {
-      values.push_back(ValueReader(lexer_, what_, element).get<int64_t>("an integer"));
+      const bool* truth = std::get_if<bool>(&element.value);
+      const ValueReader reader(lexer_, what_, element);
+      values.push_back(truth != nullptr ? *truth : reader.get<int64_t>("an integer"));
     }
     return values;
+  }
+
+  // [[1, 1], [2, 2]]
+  void read_pairs(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      const std::vector<int64_t> pair = ValueReader(lexer_, what_, element).integers();
+      if (pair.size() != 2) throw wrong("lists of two integers");
+      field.emplace_back(pair[0], pair[1]);
+    }
+  }
+
+  template <NamedEnum E>
+  E value_named(size_t offset, std::string_view name) const {
+    const auto found = std::ranges::find(EnumNames<E>::names, name);
+    if (found == EnumNames<E>::names.end()) {
+      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_, name,
+                                                EnumNames<E>::names[0]));
+    }
+    return static_cast<E>(found - EnumNames<E>::names.begin());
   }
 
   Error wrong(std::string_view expected) const {
@@ -140,12 +204,12 @@ AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char 
   return order;
 }
 
-// The reading visitor of text_attrs.h.
+// The reading visitor of text/attrs.h.
 class AttrReader {
  public:
   AttrReader(Lexer& lexer, std::string_view op, size_t offset,
-             const std::vector<Dictionary>& dictionaries)
-      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries) {}
+             const std::vector<Dictionary>& dictionaries, bool pretty = false)
+      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries), pretty_(pretty) {}
 
   template <class T>
   void required(std::string_view name, T& field) {
@@ -155,13 +219,49 @@ class AttrReader {
   void optional(std::string_view name, T& field, const T&) {
     if (const Attribute* attribute = find(name)) read(name, *attribute, field);
   }
-  void callee(std::string_view name, std::string& field) { required(name, field); }
+  template <class T>
+  void read_present(std::string_view name, std::optional<T>& field) {
+    if (const Attribute* attribute = find(name)) read(name, *attribute, field.emplace());
+  }
+  void callee(std::string_view name, std::string& field) {
+    Symbol symbol;
+    required(name, symbol);
+    field = symbol.name;
+  }
+  void callees(std::string_view name, std::vector<std::string>& field) {
+    std::vector<Symbol> symbols;
+    optional(name, symbols, {});
+    for (const Symbol& symbol : symbols) field.push_back(symbol.name);
+  }
+  // A name alone, or = true.
+  void flag(std::string_view name, bool& field) {
+    const Attribute* attribute = find(name);
+    if (attribute == nullptr) return;
+    if (std::holds_alternative<Unit>(attribute->value)) {
+      field = true;
+    } else {
+      read(name, *attribute, field);
+    }
+  }
+  void rest(std::vector<NamedAttrText>& field) {
+    for (const Dictionary& dictionary : dictionaries_) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        if (!used_.insert(entry.name).second) continue;
+        NamedAttrText& text = field.emplace_back(NamedAttrText{entry.name, {}});
+        if (!std::holds_alternative<Unit>(entry.attribute.value)) {
+          read(entry.name, entry.attribute, text.attribute);
+        }
+      }
+    }
+  }
   void window_padding(std::string_view name, std::vector<std::pair<int64_t, int64_t>>& field) {
     optional(name, field, {});
   }
 
+  // In pretty forms the fields stand by themselves.
   template <class Fill>
   void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
+    if (pretty_ && find(name) == nullptr) return fill(*this);
     const Attribute& attribute = seek_body(name, attribute_name);
     const std::vector<Dictionary> fields = {read_struct(lexer_)};
     const std::string what = fmt::format("{}: {}", op_, name);
@@ -170,17 +270,23 @@ class AttrReader {
     reader.check_all_used();
   }
 
+  template <class Fill>
+  void optional_structure(std::string_view name, std::string_view attribute_name, bool,
+                          Fill&& fill) {
+    if (find(name) != nullptr) structure(name, attribute_name, fill);
+  }
+
   void convolution(std::string_view name, ConvolutionAttrs& a) {
     seek_body(name, "stablehlo.conv");
     const std::string what = fmt::format("{}: {}", op_, name);
-    lexer_.expect('<', what);
+    const bool brackets = lexer_.accept('<');
     const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
     // "x[" is one token less than "x0" would be.
     lexer_.expect_word("x", what);
     const AxisOrder kernel = read_axis_order(lexer_, what, 'i', 'o');
     lexer_.expect(TokenKind::arrow, what, "'->'");
     const AxisOrder output = read_axis_order(lexer_, what, 'b', 'f');
-    lexer_.expect('>', what);
+    if (brackets) lexer_.expect('>', what);
     a.input_batch_dimension = input.first;
     a.input_feature_dimension = input.second;
     a.input_spatial_dimensions = input.spatial;
@@ -197,7 +303,7 @@ class AttrReader {
     for (const Dictionary& dictionary : dictionaries_) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
-        if (foreign || entry.name == "precision_config" || used_.contains(entry.name)) continue;
+        if (foreign || entry.name == "result_accuracy" || used_.contains(entry.name)) continue;
         throw lexer_.error_at(
             entry.attribute.offset,
             fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));
@@ -244,17 +350,47 @@ class AttrReader {
   std::string op_;
   size_t offset_;
   const std::vector<Dictionary>& dictionaries_;
+  bool pretty_;
   std::set<std::string, std::less<>> used_;
 };
 
 }  // namespace
 
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
-                 const std::vector<Dictionary>& dictionaries) {
+                 const std::vector<Dictionary>& dictionaries, bool pretty) {
   const size_t position = lexer.position();
   Attrs attrs = empty_attrs(opcode);
-  AttrReader reader(lexer, to_string(opcode), offset, dictionaries);
+  AttrReader reader(lexer, to_string(opcode), offset, dictionaries, pretty);
   std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                              const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  LegacyAttrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
+  reader.optional("einsum_config", attrs.einsum_config, std::string());
+  reader.optional("index", attrs.index, int64_t{0});
+  reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+chlo::Attrs read_chlo_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                            const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  chlo::Attrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.read_present("broadcast_dimensions", attrs.broadcast_dimensions);
+  reader.optional("comparison_direction", attrs.comparison_direction, ComparisonDirection::eq);
+  reader.optional("compare_type", attrs.compare_type, ComparisonType::notype);
+  reader.optional("k", attrs.k, int64_t{0});
+  reader.optional("value", attrs.value, Tensor());
   reader.check_all_used();
   lexer.seek(position);
   return attrs;

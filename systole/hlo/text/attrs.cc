@@ -1,4 +1,4 @@
-#include "systole/hlo/text_attrs.h"
+#include "systole/hlo/text/attrs.h"
 
 #include <algorithm>
 
@@ -19,6 +19,7 @@ Attrs make() {
 constexpr Row kRows[] = {
     {Opcode::parameter, make<ParameterAttrs>},
     {Opcode::call, make<CallAttrs>},
+    {Opcode::composite, make<CompositeAttrs>},
     {Opcode::constant, make<ConstantAttrs>},
     {Opcode::iota, make<IotaAttrs>},
     {Opcode::reduce_precision, make<ReducePrecisionAttrs>},
@@ -27,18 +28,38 @@ constexpr Row kRows[] = {
     {Opcode::concatenate, make<ConcatenateAttrs>},
     {Opcode::dynamic_slice, make<DynamicSliceAttrs>},
     {Opcode::gather, make<GatherAttrs>},
+    {Opcode::get_dimension_size, make<GetDimensionSizeAttrs>},
     {Opcode::pad, make<PadAttrs>},
     {Opcode::reverse, make<DimensionsAttrs>},
     {Opcode::slice, make<SliceAttrs>},
     {Opcode::transpose, make<TransposeAttrs>},
+    {Opcode::map, make<DimensionsAttrs>},
     {Opcode::reduce, make<DimensionsAttrs>},
     {Opcode::reduce_window, make<WindowAttrs>},
     {Opcode::scatter, make<ScatterAttrs>},
     {Opcode::select_and_scatter, make<WindowAttrs>},
     {Opcode::sort, make<SortAttrs>},
+    {Opcode::batch_norm_grad, make<BatchNormAttrs>},
+    {Opcode::batch_norm_inference, make<BatchNormAttrs>},
+    {Opcode::batch_norm_training, make<BatchNormAttrs>},
+    {Opcode::cholesky, make<CholeskyAttrs>},
     {Opcode::convolution, make<ConvolutionAttrs>},
     {Opcode::dot_general, make<DotAttrs>},
+    {Opcode::fft, make<FftAttrs>},
+    {Opcode::triangular_solve, make<TriangularSolveAttrs>},
+    {Opcode::rng, make<RngAttrs>},
     {Opcode::rng_bit_generator, make<RngBitGeneratorAttrs>},
+    {Opcode::all_gather, make<AllGatherAttrs>},
+    {Opcode::all_reduce, make<CollectiveAttrs>},
+    {Opcode::all_to_all, make<AllToAllAttrs>},
+    {Opcode::collective_broadcast, make<CollectiveBroadcastAttrs>},
+    {Opcode::collective_permute, make<CollectivePermuteAttrs>},
+    {Opcode::reduce_scatter, make<ReduceScatterAttrs>},
+    {Opcode::custom_call, make<CustomCallAttrs>},
+    {Opcode::infeed, make<InfeedAttrs>},
+    {Opcode::outfeed, make<OutfeedAttrs>},
+    {Opcode::recv, make<TransferAttrs>},
+    {Opcode::send, make<TransferAttrs>},
 };
 
 void fill_if_empty(Dims& dims, size_t rank) {

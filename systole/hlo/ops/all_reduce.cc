@@ -1,0 +1,22 @@
+#include "systole/hlo/collective.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_groups(context.opcode, context.get<CollectiveAttrs>(), Groups::every);  // C1 - C4
+  std::vector<TensorType> results;
+  for (int i = 0; i < context.num_operands(); ++i) {
+    const TensorType& operand = context.operand(i);
+    const DType dtype = check_reducer(context, 0, {&operand.dtype, 1})[0];  // C5
+    results.push_back({dtype, operand.shape});                              // C6, C7
+  }
+  return results;
+}
+
+}  // namespace
+
+extern const OpSemantics all_reduce_semantics;
+const OpSemantics all_reduce_semantics{.infer = infer};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,17 @@
+#include "systole/hlo/checks.h"
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_token(context, 0);             // I1
+  return declared_and_token(context);  // C1, C2, C3
+}
+
+}  // namespace
+
+extern const OpSemantics infeed_semantics;
+const OpSemantics infeed_semantics{.infer = infer};
+
+}  // namespace systole::hlo::ops

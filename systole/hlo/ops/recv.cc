@@ -1,0 +1,18 @@
+#include "systole/hlo/collective.h"
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_token(context, 0);                                                        // I1
+  check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
+  return declared_and_token(context);
+}
+
+}  // namespace
+
+extern const OpSemantics recv_semantics;
+const OpSemantics recv_semantics{.infer = infer};
+
+}  // namespace systole::hlo::ops

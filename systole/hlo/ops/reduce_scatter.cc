@@ -1,0 +1,41 @@
+#include "systole/base/error.h"
+#include "systole/hlo/collective.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// Into how many parts the scattered axis is split.
+int64_t num_parts(const InferContext& context, const ReduceScatterAttrs& attrs) {
+  if (const std::optional<int64_t> size = group_size(attrs.groups)) return *size;
+  const int axis = static_cast<int>(attrs.scatter_dimension);
+  const Shape& declared = declared_result(context, 0).shape;
+  if (axis >= declared.rank() || declared[axis] == 0) return 1;
+  return std::max<int64_t>(context.operand(0).shape[axis] / declared[axis], 1);
+}
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const auto& attrs = context.get<ReduceScatterAttrs>();
+  const TensorType& operand = context.operand(0);
+  check_axes(context.opcode, "scatter_dimension", {&attrs.scatter_dimension, 1},
+             operand.shape.rank());                                 // C2
+  check_groups(context.opcode, attrs.groups, Groups::every_equal);  // C3 - C6
+  const int axis = static_cast<int>(attrs.scatter_dimension);
+  const int64_t parts = num_parts(context, attrs);
+  if (operand.shape[axis] % parts != 0) {  // C1
+    throw invalid_argument(
+        "reduce_scatter: size of scatter_dimension, got {}, expected a multiple "
+        "of {}",
+        operand.shape[axis], parts);
+  }
+  TensorType result = operand;
+  result.dtype = check_reducer(context, 0, {&operand.dtype, 1})[0];  // C7, C9
+  result.shape.set_dim(axis, operand.shape[axis] / parts);           // C8
+  return {result};
+}
+
+}  // namespace
+
+extern const OpSemantics reduce_scatter_semantics;
+const OpSemantics reduce_scatter_semantics{.infer = infer};
+
+}  // namespace systole::hlo::ops
