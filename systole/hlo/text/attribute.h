@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/hlo/text_lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
 
@@ -37,13 +37,18 @@ struct DialectAttribute {
   std::string name;  // "stablehlo.gather"
   size_t body = 0;   // the offset of the '<'
 };
+// A name alone, where attributes have a short spelling: LT, DEFAULT.
+struct Word {
+  std::string text;
+};
 // What no op of ours has: types, floating-point numbers, affine maps...
 struct Other {};
 
 struct Attribute {
   size_t offset = 0;
+  size_t end = 0;  // behind its last token
   std::variant<Unit, bool, int64_t, std::string, Symbol, Tensor, DenseArray, std::vector<Attribute>,
-               Dictionary, DialectAttribute, Other>
+               Dictionary, DialectAttribute, Word, Other>
       value;
 };
 
@@ -52,9 +57,15 @@ struct NamedAttribute {
   Attribute attribute;
 };
 
+// Reads a value, or the name of one, #name.
 Attribute read_attribute(Lexer& lexer);
+// Reads one as it stands in pretty forms: LT for #stablehlo<comparison_direction LT>, [1, 2] for
+// array<i64: 1, 2>; a colon behind it is not its own.
+Attribute read_short_attribute(Lexer& lexer);
 // {name = attribute, ...}
 Dictionary read_dictionary(Lexer& lexer);
+// Its text, with one space for any, without comments and names of other attributes.
+std::string attribute_text(Lexer& lexer, const Attribute& attribute);
 // <name = attribute, ...>: the body of #stablehlo.gather and its like.
 Dictionary read_struct(Lexer& lexer);
 

@@ -1,6 +1,6 @@
 // The text form of the attributes of every opcode, written once: the printer and the parser are the
 // two kinds of visitor that go through it. To give an opcode attributes: a struct in attrs.h,
-// `describe` for it here, and a row in text_attrs.cc.
+// `describe` for it here, and a row in attrs.cc.
 //
 // A visitor has
 //   required(name, field)   Errors (reading): INVALID_ARGUMENT when it is not there

@@ -1,4 +1,4 @@
-#include "systole/hlo/text_attr_reader.h"
+#include "systole/hlo/text/attr_reader.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,8 @@
 #include <limits>
 #include <set>
 
-#include "systole/hlo/text_attrs.h"
+#include "systole/hlo/text/attrs.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -26,9 +27,22 @@ class ValueReader {
 
   void read(bool& field) const { field = get<bool>("true or false"); }
   void read(int64_t& field) const { field = get<int64_t>("an integer"); }
-  void read(std::string& field) const { field = get<std::string>("a string"); }
+  // "foo", or @foo.
+  void read(std::string& field) const {
+    const auto* symbol = std::get_if<Symbol>(&attribute_.value);
+    field = symbol != nullptr ? symbol->name : get<std::string>("a string");
+  }
   void read(Symbol& field) const { field = get<Symbol>("a symbol such as @f"); }
-  void read(Tensor& field) const { field = get<Tensor>("dense<...>"); }
+  // dense<...>, or a number with its type.
+  void read(Tensor& field) const {
+    if (std::holds_alternative<Other>(attribute_.value) ||
+        std::holds_alternative<int64_t>(attribute_.value)) {
+      lexer_.seek(attribute_.offset);
+      field = read_scalar(lexer_);
+    } else {
+      field = get<Tensor>("dense<...>");
+    }
+  }
   void read(int& field) const {
     const int64_t value = get<int64_t>("an integer");
     if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
@@ -45,6 +59,7 @@ class ValueReader {
     field.assign(values.begin(), values.end());
   }
   void read(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    if (std::holds_alternative<std::vector<Attribute>>(attribute_.value)) return read_pairs(field);
     const Tensor& pairs = get<Tensor>("dense<...> : tensor<Nx2xi64>");
     if (pairs.dtype() != DType::s64 || pairs.rank() != 2 || pairs.dim(1) != 2) {
       throw wrong("dense<...> : tensor<Nx2xi64>");
@@ -68,9 +83,7 @@ class ValueReader {
     field = negative ? -magnitude : magnitude;
   }
   void read(AttrText& field) const {
-    lexer_.seek(attribute_.offset);
-    read_attribute(lexer_);
-    field.text = std::string(lexer_.text_since(attribute_.offset));
+    field.text = attribute_text(lexer_, attribute_);
   }
   // [a, b]
   template <class T>
@@ -84,18 +97,17 @@ class ValueReader {
   // #stablehlo<comparison_direction LT>
   template <NamedEnum E>
   void read(E& field) const {
+    if (const Word* word = std::get_if<Word>(&attribute_.value)) {
+      field = value_named<E>(attribute_.offset, word->text);
+      return;
+    }
     const std::string expected = fmt::format("#stablehlo<{} ...>", EnumNames<E>::kind);
     const auto& dialect = get<DialectAttribute>(expected);
     lexer_.seek(dialect.body);
     const bool kind = lexer_.accept('<') && lexer_.accept_word(EnumNames<E>::kind);
-    if (dialect.name != "stablehlo" || !kind) throw wrong(expected);
+    if ((dialect.name != "stablehlo" && dialect.name != "chlo") || !kind) throw wrong(expected);
     const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
-    const auto found = std::ranges::find(EnumNames<E>::names, value.text);
-    if (found == EnumNames<E>::names.end()) {
-      throw lexer_.error_at(value.offset, fmt::format("{}, got '{}', expected one such as {}",
-                                                      what_, value.text, EnumNames<E>::names[0]));
-    }
-    field = static_cast<E>(found - EnumNames<E>::names.begin());
+    field = value_named<E>(value.offset, value.text);
     lexer_.expect('>', what_);
   }
 
@@ -117,9 +129,31 @@ class ValueReader {
     }
     std::vector<int64_t> values;
     for (const Attribute& element : get<std::vector<Attribute>>("a list of integers")) {
-      values.push_back(ValueReader(lexer_, what_, element).get<int64_t>("an integer"));
+      const bool* truth = std::get_if<bool>(&element.value);
+      const ValueReader reader(lexer_, what_, element);
+      values.push_back(truth != nullptr ? *truth : reader.get<int64_t>("an integer"));
     }
     return values;
+  }
+
+  // [[1, 1], [2, 2]]
+  void read_pairs(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      const std::vector<int64_t> pair = ValueReader(lexer_, what_, element).integers();
+      if (pair.size() != 2) throw wrong("lists of two integers");
+      field.emplace_back(pair[0], pair[1]);
+    }
+  }
+
+  template <NamedEnum E>
+  E value_named(size_t offset, std::string_view name) const {
+    const auto found = std::ranges::find(EnumNames<E>::names, name);
+    if (found == EnumNames<E>::names.end()) {
+      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_, name,
+                                                EnumNames<E>::names[0]));
+    }
+    return static_cast<E>(found - EnumNames<E>::names.begin());
   }
 
   Error wrong(std::string_view expected) const {
@@ -170,12 +204,12 @@ AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char 
   return order;
 }
 
-// The reading visitor of text_attrs.h.
+// The reading visitor of text/attrs.h.
 class AttrReader {
  public:
   AttrReader(Lexer& lexer, std::string_view op, size_t offset,
-             const std::vector<Dictionary>& dictionaries)
-      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries) {}
+             const std::vector<Dictionary>& dictionaries, bool pretty = false)
+      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries), pretty_(pretty) {}
 
   template <class T>
   void required(std::string_view name, T& field) {
@@ -184,6 +218,10 @@ class AttrReader {
   template <class T>
   void optional(std::string_view name, T& field, const T&) {
     if (const Attribute* attribute = find(name)) read(name, *attribute, field);
+  }
+  template <class T>
+  void read_present(std::string_view name, std::optional<T>& field) {
+    if (const Attribute* attribute = find(name)) read(name, *attribute, field.emplace());
   }
   void callee(std::string_view name, std::string& field) {
     Symbol symbol;
@@ -220,8 +258,10 @@ class AttrReader {
     optional(name, field, {});
   }
 
+  // In pretty forms the fields stand by themselves.
   template <class Fill>
   void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
+    if (pretty_ && find(name) == nullptr) return fill(*this);
     const Attribute& attribute = seek_body(name, attribute_name);
     const std::vector<Dictionary> fields = {read_struct(lexer_)};
     const std::string what = fmt::format("{}: {}", op_, name);
@@ -239,14 +279,14 @@ class AttrReader {
   void convolution(std::string_view name, ConvolutionAttrs& a) {
     seek_body(name, "stablehlo.conv");
     const std::string what = fmt::format("{}: {}", op_, name);
-    lexer_.expect('<', what);
+    const bool brackets = lexer_.accept('<');
     const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
     // "x[" is one token less than "x0" would be.
     lexer_.expect_word("x", what);
     const AxisOrder kernel = read_axis_order(lexer_, what, 'i', 'o');
     lexer_.expect(TokenKind::arrow, what, "'->'");
     const AxisOrder output = read_axis_order(lexer_, what, 'b', 'f');
-    lexer_.expect('>', what);
+    if (brackets) lexer_.expect('>', what);
     a.input_batch_dimension = input.first;
     a.input_feature_dimension = input.second;
     a.input_spatial_dimensions = input.spatial;
@@ -310,17 +350,47 @@ class AttrReader {
   std::string op_;
   size_t offset_;
   const std::vector<Dictionary>& dictionaries_;
+  bool pretty_;
   std::set<std::string, std::less<>> used_;
 };
 
 }  // namespace
 
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
-                 const std::vector<Dictionary>& dictionaries) {
+                 const std::vector<Dictionary>& dictionaries, bool pretty) {
   const size_t position = lexer.position();
   Attrs attrs = empty_attrs(opcode);
-  AttrReader reader(lexer, to_string(opcode), offset, dictionaries);
+  AttrReader reader(lexer, to_string(opcode), offset, dictionaries, pretty);
   std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                              const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  LegacyAttrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
+  reader.optional("einsum_config", attrs.einsum_config, std::string());
+  reader.optional("index", attrs.index, int64_t{0});
+  reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+chlo::Attrs read_chlo_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                            const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  chlo::Attrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.read_present("broadcast_dimensions", attrs.broadcast_dimensions);
+  reader.optional("comparison_direction", attrs.comparison_direction, ComparisonDirection::eq);
+  reader.optional("compare_type", attrs.compare_type, ComparisonType::notype);
+  reader.optional("k", attrs.k, int64_t{0});
+  reader.optional("value", attrs.value, Tensor());
   reader.check_all_used();
   lexer.seek(position);
   return attrs;

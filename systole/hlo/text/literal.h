@@ -4,15 +4,9 @@
 #include <string>
 
 #include "systole/base/tensor.h"
-#include "systole/hlo/text_lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
-
-// "tensor<2x3xf32>"
-std::string type_text(const TensorType& type);
-
-// Reads tensor<...>. Errors: UNIMPLEMENTED for dynamic shapes; INVALID_ARGUMENT.
-TensorType read_type(Lexer& lexer);
 
 // dense<...> : tensor<...>. Equal elements are written once. More than `max_elements` become a
 // string of hexadecimal digits, little-endian, which reads back bit for bit as the decimal form
@@ -25,5 +19,7 @@ std::string float_text(float value);
 
 // Reads dense<...> : tensor<...> in each of its forms.
 Tensor read_literal(Lexer& lexer);
+// Reads a number with its type, 3.2 : f32.
+Tensor read_scalar(Lexer& lexer);
 
 }  // namespace systole::hlo::text

@@ -9,54 +9,16 @@
 #include <type_traits>
 
 #include "systole/base/convert.h"
-#include "systole/hlo/text_literal.h"
+#include "systole/hlo/text/literal.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::text {
 namespace {
 
 using convert_detail::is_complex_type;
 
-// A splat that fills more memory than this is refused: a few bytes of text could ask for any
-// amount.
-constexpr int64_t kMaxSplatBytes = int64_t{1} << 30;
 // No form of an element is shorter than this part of its bytes: "0.," for eight of them.
 constexpr int64_t kMaxBytesPerCharacter = 16;
-// Lists are read by recursion.
-constexpr size_t kMaxRank = 64;
-
-int64_t read_dim(Lexer& lexer) {
-  const Token token = lexer.peek();
-  int64_t size = 0;
-  const auto [end, error] =
-      std::from_chars(token.text.data(), token.text.data() + token.text.size(), size);
-  if (error != std::errc()) {
-    throw lexer.unexpected("tensor type", "a size below 2^63");
-  }
-  // "0x4xf32" was taken for the hexadecimal number 0x4.
-  lexer.seek(token.offset + static_cast<size_t>(end - token.text.data()));
-  return size;
-}
-
-DType read_dtype(Lexer& lexer) {
-  const Token token = lexer.peek();
-  std::string name(token.text);
-  if (lexer.accept_word("complex")) {
-    lexer.expect('<', "complex type");
-    name =
-        fmt::format("complex<{}>", lexer.expect(TokenKind::identifier, "complex type", "f32").text);
-    if (const auto dtype = dtype_from_mlir(name)) {
-      lexer.expect('>', "complex type");
-      return *dtype;
-    }
-  } else if (const auto dtype = dtype_from_mlir(name)) {
-    lexer.take();
-    return *dtype;
-  }
-  throw lexer.error_at(token.offset,
-                       fmt::format("element type, got '{}', expected one such as f32, "
-                                   "i64, ui8, i1",
-                                   name));
-}
 
 // The bits of one real element, from its token and sign.
 class ElementReader {
@@ -251,9 +213,23 @@ void read_hex(Lexer& lexer, Tensor& value) {
   canonicalize(value);
 }
 
+// Eight elements of i1 in a byte, the first in its lowest bit.
+bool read_packed_hex(Lexer& lexer, Tensor& value) {
+  const std::string_view text = lexer.peek().text;
+  const auto count = static_cast<size_t>(value.num_elements());
+  const size_t bytes = (count + 7) / 8;
+  if (value.dtype() != DType::pred || bytes < 2 || text.size() != 2 * bytes + 4) return false;
+  Tensor packed(DType::u8, {static_cast<int64_t>(bytes)});
+  read_hex(lexer, packed);
+  for (size_t i = 0; i < count; ++i) {
+    value.data<bool>()[i] = (packed.data<uint8_t>()[i / 8] >> (i % 8) & 1) != 0;
+  }
+  return true;
+}
+
 void read_elements(Lexer& lexer, Tensor& value) {
   if (lexer.peek().is(TokenKind::string)) {
-    read_hex(lexer, value);
+    if (!read_packed_hex(lexer, value)) read_hex(lexer, value);
   } else if (lexer.peek().is('>')) {
     if (value.num_elements() != 0) throw lexer.unexpected("dense elements", "an element or a list");
   } else {
@@ -266,37 +242,6 @@ void read_elements(Lexer& lexer, Tensor& value) {
 
 }  // namespace
 
-TensorType read_type(Lexer& lexer) {
-  lexer.expect_word("tensor", "type");
-  const size_t begin = lexer.position();
-  lexer.expect('<', "tensor type");
-  Dims dims;
-  while (!lexer.peek().is(TokenKind::identifier)) {
-    if (lexer.peek().is('?')) {
-      throw unimplemented("{}: tensor type, got a dynamic size, expected static ones",
-                          lexer.place(lexer.position()));
-    }
-    if (!lexer.peek().is(TokenKind::integer)) {
-      throw lexer.unexpected("tensor type", "a size or an element type");
-    }
-    if (dims.size() == kMaxRank) throw lexer.unexpected("tensor type", "at most 64 axes");
-    dims.push_back(read_dim(lexer));
-    const Token separator = lexer.peek();
-    if (!separator.text.starts_with('x')) throw lexer.unexpected("tensor type", "'x'");
-    lexer.seek(separator.offset + 1);
-  }
-  TensorType type{read_dtype(lexer), Shape(std::move(dims))};
-  lexer.expect('>', "tensor type");
-  int64_t bytes = 0;
-  const int64_t element_bytes = size_of(type.dtype);
-  try {
-    if (!__builtin_mul_overflow(type.shape.num_elements(), element_bytes, &bytes)) return type;
-  } catch (const Error&) {  // reported below, with its place
-  }
-  throw lexer.error_at(
-      begin, fmt::format("tensor type, got {}, expected below 2^63 bytes", type_text(type)));
-}
-
 Tensor read_literal(Lexer& lexer) {
   lexer.expect_word("dense", "constant");
   const size_t elements = lexer.position();
@@ -305,20 +250,37 @@ Tensor read_literal(Lexer& lexer) {
   lexer.skip_balanced('<', '>');
   lexer.expect(':', "dense elements");
   const size_t type_begin = lexer.position();
-  const TensorType type = read_type(lexer);
-  const size_t end = lexer.position();
-  const int64_t most =
-      std::max(kMaxSplatBytes, kMaxBytesPerCharacter * static_cast<int64_t>(type_begin - elements));
-  if (type.byte_size() > most) {
-    throw lexer.error_at(type_begin, fmt::format("constant, got {} bytes, expected at most {}",
-                                                 type.byte_size(), most));
+  const TensorType type = read_tensor_type(lexer);
+  const size_t end = lexer.last_end();
+  if (type.byte_size() > kMaxBytesPerCharacter * static_cast<int64_t>(type_begin - elements)) {
+    lexer.charge(type_begin, type.byte_size());
   }
   lexer.seek(elements);
   lexer.expect('<', "dense elements");
   Tensor value(type);
   read_elements(lexer, value);
   lexer.expect('>', "dense elements");
-  lexer.seek(end);
+  lexer.seek(type_begin);
+  while (lexer.last_end() < end) lexer.take();
+  return value;
+}
+
+Tensor read_scalar(Lexer& lexer) {
+  const size_t begin = lexer.position();
+  lexer.accept('-');
+  lexer.take();
+  lexer.expect(':', "number");
+  const Token type = lexer.expect(TokenKind::identifier, "number", "an element type");
+  const auto dtype = dtype_from_mlir(type.text);
+  if (!dtype) {
+    throw lexer.error_at(type.offset,
+                         fmt::format("element type, got '{}', expected one such as f32", type.text));
+  }
+  lexer.seek(begin);
+  Tensor value(*dtype, {});
+  visit_dtype(*dtype, [&]<class T>() { value.data<T>()[0] = ElementReader(lexer).read<T>(); });
+  lexer.expect(':', "number");
+  lexer.take();
   return value;
 }
 

@@ -1,9 +1,10 @@
-#include "systole/hlo/text_attribute.h"
+#include "systole/hlo/text/attribute.h"
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
-#include "systole/hlo/text_literal.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -13,15 +14,26 @@ constexpr int kMaxDepth = 32;
 
 class Reader {
  public:
-  explicit Reader(Lexer& lexer) : lexer_(lexer) {}
+  explicit Reader(Lexer& lexer, bool is_short = false) : lexer_(lexer), is_short_(is_short) {}
 
   Attribute read() {
     if (++depth_ > kMaxDepth) {
       throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxDepth));
     }
     Attribute attribute;
-    attribute.offset = lexer_.position();
-    read_value(attribute);
+    const Token token = lexer_.peek();
+    if (const auto definition = token.is(TokenKind::hash) ? lexer_.use_alias(token) : std::nullopt) {
+      lexer_.seek(*definition);
+      const bool is_short = std::exchange(is_short_, false);
+      attribute = read();
+      is_short_ = is_short;
+      lexer_.seek(token.offset);
+      lexer_.take();
+    } else {
+      attribute.offset = token.offset;
+      read_value(attribute);
+      attribute.end = lexer_.last_end();
+    }
     --depth_;
     return attribute;
   }
@@ -34,7 +46,7 @@ class Reader {
     while (!lexer_.accept(close)) {
       if (!dictionary.entries.empty()) lexer_.expect(',', "attributes");
       const size_t begin = lexer_.position();
-      NamedAttribute entry{read_name(), {.offset = begin, .value = Unit()}};
+      NamedAttribute entry{read_name(), {.offset = begin, .end = begin, .value = Unit()}};
       if (dictionary.find(entry.name) != nullptr) {
         throw lexer_.error_at(
             begin, fmt::format("attributes, got '{}' again, expected it once", entry.name));
@@ -92,8 +104,11 @@ class Reader {
       attribute.value = read_literal(lexer_);
     } else if (token.is_word("array")) {
       attribute.value = read_array();
+    } else if (is_short_) {
+      attribute.value = Word{std::string(lexer_.take().text)};
     } else {
       skip_type_value();
+      skip_type();
       attribute.value = Other();
     }
   }
@@ -110,16 +125,16 @@ class Reader {
 
   // An integer, or Other for a negative floating-point number.
   decltype(Attribute::value) read_number() {
-    const size_t begin = lexer_.position();
     const bool negative = lexer_.accept('-');
     if (negative && lexer_.peek().is(TokenKind::floating)) {
       lexer_.take();
       return Other();
     }
-    return read_integer(begin, negative);
+    return read_integer(negative);
   }
 
-  int64_t read_integer(size_t begin, bool negative) {
+  // Other when 64 bits do not hold it.
+  decltype(Attribute::value) read_integer(bool negative) {
     const Token token = lexer_.expect(TokenKind::integer, "attribute", "an integer");
     const bool hex = token.text.starts_with("0x");
     const std::string text =
@@ -127,11 +142,7 @@ class Reader {
     int64_t value = 0;
     const auto result =
         std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-    if (result.ec != std::errc()) {
-      throw lexer_.error_at(
-          begin,
-          fmt::format("attribute, got '{}', expected an integer of 64 bits", text.substr(0, 40)));
-    }
+    if (result.ec != std::errc()) return Other();
     return value;
   }
 
@@ -174,7 +185,9 @@ class Reader {
     }
     const size_t begin = lexer_.position();
     const bool negative = lexer_.accept('-');
-    return read_integer(begin, negative);
+    const auto element = read_integer(negative);
+    if (const auto* value = std::get_if<int64_t>(&element)) return *value;
+    throw lexer_.error_at(begin, "array, expected integers of 64 bits");
   }
 
   DialectAttribute read_dialect_attribute() {
@@ -186,7 +199,7 @@ class Reader {
 
   // The ": i64" behind a number.
   void skip_type() {
-    if (lexer_.accept(':')) skip_type_value();
+    if (!is_short_ && lexer_.accept(':')) skip_type_value();
   }
 
   void skip_type_value() {
@@ -207,6 +220,42 @@ class Reader {
   }
 
   Lexer& lexer_;
+  bool is_short_;
+  int depth_ = 0;
+};
+
+// Writes the tokens of a part of a text, and for the name of an attribute or a type its definition.
+class TextWriter {
+ public:
+  explicit TextWriter(Lexer& lexer) : lexer_(lexer) {}
+
+  void write(size_t begin, size_t end) {
+    if (++depth_ > kMaxDepth) {
+      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxDepth));
+    }
+    size_t last_end = begin;
+    for (lexer_.seek(begin); lexer_.position() < end;) {
+      const Token token = lexer_.take();
+      if (token.offset > last_end) text_ += ' ';
+      last_end = token.offset + token.text.size();
+      const bool name = token.is(TokenKind::hash) || token.is(TokenKind::bang);
+      if (const auto definition = name ? lexer_.use_alias(token) : std::nullopt) {
+        lexer_.seek(*definition);
+        const Attribute defined = Reader(lexer_).read();
+        write(defined.offset, defined.end);
+        lexer_.seek(last_end);
+      } else {
+        text_ += token.text;
+      }
+    }
+    --depth_;
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  Lexer& lexer_;
+  std::string text_;
   int depth_ = 0;
 };
 
@@ -218,6 +267,19 @@ const Attribute* Dictionary::find(std::string_view name) const {
 }
 
 Attribute read_attribute(Lexer& lexer) { return Reader(lexer).read(); }
+
+Attribute read_short_attribute(Lexer& lexer) { return Reader(lexer, true).read(); }
+
+std::string attribute_text(Lexer& lexer, const Attribute& attribute) {
+  const size_t position = lexer.position();
+  TextWriter writer(lexer);
+  // The body of an attribute in a pretty form stands without its name.
+  const auto* dialect = std::get_if<DialectAttribute>(&attribute.value);
+  const bool nameless = dialect != nullptr && dialect->body == attribute.offset;
+  writer.write(attribute.offset, attribute.end);
+  lexer.seek(position);
+  return (nameless ? "#" + dialect->name : "") + writer.take();
+}
 
 Dictionary read_dictionary(Lexer& lexer) { return Reader(lexer).read_entries('{', '}'); }
 

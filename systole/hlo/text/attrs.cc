@@ -1,4 +1,4 @@
-#include "systole/hlo/text_attrs.h"
+#include "systole/hlo/text/attrs.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "systole/hlo/text_literal.h"
+#include "systole/hlo/text/literal.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "systole/base/convert.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -105,15 +106,6 @@ std::string float_text(float value) {
   std::string text;
   print_float(text, value);
   return text + " : f32";
-}
-
-std::string type_text(const TensorType& type) {
-  std::string text = "tensor<";
-  for (const int64_t size : type.shape) {
-    text += size == kUnknown ? "?x" : fmt::format("{}x", size);
-  }
-  text += dtype_info(type.dtype).mlir_name;
-  return text + ">";
 }
 
 std::string literal_text(const Tensor& value, int64_t max_elements) {

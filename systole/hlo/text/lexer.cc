@@ -1,4 +1,4 @@
-#include "systole/hlo/text_lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 #include <algorithm>
 
@@ -46,18 +46,64 @@ std::string describe(const Token& token) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, std::string_view file) : text_(text), file_(file) {
-  token_ = lex(0);
+Lexer::Lexer(std::string_view text, std::string_view file, size_t begin)
+    : text_(text), file_(file) {
+  find_aliases(begin);
+  move_to(begin);
+}
+
+// Lines `#name =` and `!name =`. No string goes over a line's end, so a line's begin is in none.
+void Lexer::find_aliases(size_t begin) {
+  while (begin < text_.size()) {
+    size_t i = begin;
+    while (i < text_.size() && (text_[i] == ' ' || text_[i] == '\t')) ++i;
+    if (i < text_.size() && (text_[i] == '#' || text_[i] == '!')) {
+      const size_t name = i++;
+      while (i < text_.size() && continues_identifier(text_[i])) ++i;
+      const std::string_view key = text_.substr(name, i - name);
+      while (i < text_.size() && text_[i] == ' ') ++i;
+      if (key.size() > 1 && i < text_.size() && text_[i] == '=') aliases_.emplace(key, i + 1);
+    }
+    const size_t end = text_.find('\n', i);
+    begin = end == std::string_view::npos ? text_.size() : end + 1;
+  }
+}
+
+std::optional<size_t> Lexer::use_alias(const Token& name) const {
+  const auto found = aliases_.find(name.text);
+  if (found == aliases_.end()) return std::nullopt;
+  return found->second;
+}
+
+// Reading again what stands in regions and aliases must not take a time out of proportion.
+void Lexer::move_to(size_t offset) {
+  constexpr size_t kMaxReadings = 256;
+  constexpr size_t kMinWork = size_t{1} << 24;
+  token_ = lex(offset);
+  work_ += token_.offset + token_.text.size() - offset;
+  if (work_ > kMinWork + kMaxReadings * text_.size()) {
+    throw error_at(token_.offset, "text, got regions or aliases in each other, expected fewer");
+  }
+}
+
+void Lexer::charge(size_t offset, int64_t bytes) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (bytes <= kMost - memory_) {
+    memory_ += bytes;
+    return;
+  }
+  throw error_at(offset, fmt::format("constant, got {} bytes, expected at most {}", bytes,
+                                     kMost - memory_));
 }
 
 Token Lexer::take() {
   const Token taken = token_;
   end_ = taken.offset + taken.text.size();
-  token_ = lex(end_);
+  move_to(end_);
   return taken;
 }
 
-void Lexer::seek(size_t offset) { token_ = lex(offset); }
+void Lexer::seek(size_t offset) { move_to(offset); }
 
 bool Lexer::accept(char c) {
   if (!token_.is(c)) return false;
@@ -189,6 +235,17 @@ Token Lexer::lex_prefixed(size_t offset) const {
     throw error_at(offset, fmt::format("name, got none, expected one behind '{}'", text_[offset]));
   }
   return {kind, text_.substr(offset, end - offset), offset};
+}
+
+size_t next_split(std::string_view text, size_t begin) {
+  constexpr std::string_view kSplit = "// -----";
+  while (begin < text.size()) {
+    if (text.substr(begin).starts_with(kSplit)) return begin;
+    const size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    begin = end + 1;
+  }
+  return text.size();
 }
 
 std::string unquote(std::string_view quoted) {
