@@ -45,11 +45,12 @@ bool holds(T x, T y, const CheckRule& rule) {
     case CheckRule::Kind::almost_eq:
       if constexpr (kReal<T>) return almost_equal(x, y, rule.tolerance);
       return false;
-    default: {
-      if constexpr (!kReal<T> && !kComplex<T>) return false;
-      const uint64_t distance = ulp_distance(x, y);
-      return distance >= rule.min_ulps && distance <= rule.max_ulps;
-    }
+    default:
+      if constexpr (kReal<T> || kComplex<T>) {
+        const uint64_t distance = ulp_distance(x, y);
+        return distance >= rule.min_ulps && distance <= rule.max_ulps;
+      }
+      return false;
   }
 }
 

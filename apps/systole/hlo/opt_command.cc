@@ -21,7 +21,8 @@ struct OptOptions {
 };
 
 std::string text_of(const hlo::Module& module, const OptOptions& options) {
-  return hlo::print(module, {.pretty = options.pretty});
+  static_cast<void>(options);
+  return hlo::print(module);
 }
 
 // Passes that can be named: those of the pipeline, and those that backends put behind it.

@@ -83,6 +83,17 @@ llvm::Value* complex_arithmetic(FunctionEmitter& f, Opcode opcode, Sources s) {
   }
 }
 
+// real, imag: one part of a complex number; what is real is its own real part.
+llvm::Value* part(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
+  const bool real_part = x.is(Opcode::real);
+  if (operand_kind(x).complex) return e.f.b.CreateExtractValue(s[0], real_part ? 0U : 1U);
+  return real_part ? s[0] : real(s[0], 0);
+}
+
+llvm::Value* complex(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
+  return join(e.f, register_type(e.f.program.context(), x.dtype()), {s[0], s[1]});
+}
+
 // -- Arithmetic
 
 llvm::Value* arithmetic(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
@@ -440,6 +451,7 @@ constexpr Row kCodes[] = {
     {Opcode::ceil, intrinsic<Intrinsic::ceil>},
     {Opcode::clamp, clamp},
     {Opcode::compare, compare},
+    {Opcode::complex, complex, true},
     {Opcode::convert, convert, true},
     {Opcode::cosine, math<Math::cos>},
     {Opcode::count_leading_zeros, bitwise},
@@ -449,6 +461,7 @@ constexpr Row kCodes[] = {
     {Opcode::exponential_minus_one, math<Math::expm1>},
     {Opcode::floor, intrinsic<Intrinsic::floor>},
     {Opcode::gather, move, true},
+    {Opcode::imag, part, true},
     {Opcode::iota, iota, true},
     {Opcode::is_finite, is_finite},
     {Opcode::log, math<Math::log>},
@@ -462,6 +475,7 @@ constexpr Row kCodes[] = {
     {Opcode::or_, bitwise},
     {Opcode::popcnt, bitwise},
     {Opcode::power, power},
+    {Opcode::real, part, true},
     {Opcode::reduce_precision, reduce_precision},
     {Opcode::remainder, remainder},
     {Opcode::reshape, move, true},
