@@ -107,6 +107,57 @@ constexpr std::string_view kProgram = R"(module @every_opcode {
 }
 )";
 
+// The ops that are not elementwise and not in kProgram.
+constexpr std::string_view kRest = R"(module @the_rest {
+  func.func public @main(%arg0: tensor<2x2xf32>, %arg1: tensor<4xcomplex<f32>>, %arg2: !stablehlo.token, %arg3: tensor<2xf32>, %arg4: tensor<f32>, %arg5: tensor<1xi64>) -> tensor<4xcomplex<f32>> {
+    %0 = "stablehlo.real"(%arg1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    %1 = "stablehlo.imag"(%arg1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    %2 = "stablehlo.complex"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+    %3 = "stablehlo.fft"(%2) {fft_type = #stablehlo<fft_type IFFT>, fft_length = array<i64: 4>} : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+    %4 = "stablehlo.cholesky"(%arg0) {lower = true} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %5 = "stablehlo.triangular_solve"(%4, %arg0) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %6 = "stablehlo.batch_norm_inference"(%5, %arg3, %arg3, %arg3, %arg3) {epsilon = 0.001 : f32, feature_index = 1 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+    %7:3 = "stablehlo.batch_norm_training"(%6, %arg3, %arg3) {epsilon = 0.5 : f32, feature_index = 0 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+    %8:3 = "stablehlo.batch_norm_grad"(%7#0, %arg3, %7#1, %7#2, %arg0) {epsilon = 0.0 : f32, feature_index = 1 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+    %9 = "stablehlo.map"(%8#0, %arg0) ({
+    ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+      %10 = "stablehlo.divide"(%arg6, %arg7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%10) : (tensor<f32>) -> ()
+    }) {dimensions = array<i64: 0, 1>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %11 = "stablehlo.rng"(%arg4, %arg4, %arg5) {rng_distribution = #stablehlo<rng_distribution NORMAL>} : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<7xf32>
+    %12 = "stablehlo.get_dimension_size"(%11) {dimension = 0 : i64} : (tensor<7xf32>) -> tensor<i32>
+    %13:2 = "stablehlo.custom_call"(%9, %12) {call_target_name = "not an identifier", has_side_effect = true, backend_config = {a = 1 : i64, b = "c"}, api_version = 4 : i32, called_computations = [@twice], others.one, others.two = #x.y<z>} : (tensor<2x2xf32>, tensor<i32>) -> (tensor<2x2xf32>, !stablehlo.token)
+    %14 = "stablehlo.composite"(%0) {name = "my.twice", composite_attributes = {n = 2 : i64}, decomposition = @twice, version = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+    %15:2 = "stablehlo.all_reduce"(%13#0, %arg3) ({
+    ^bb0(%arg8: tensor<f32>, %arg9: tensor<f32>):
+      %16 = "stablehlo.add"(%arg8, %arg9) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%16) : (tensor<f32>) -> ()
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : (tensor<2x2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>)
+    %17 = "stablehlo.all_gather"(%15#0) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<2x4xf32>
+    %18 = "stablehlo.all_to_all"(%17) {split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    %19 = "stablehlo.reduce_scatter"(%18) ({
+    ^bb0(%arg10: tensor<f32>, %arg11: tensor<f32>):
+      %20 = "stablehlo.maximum"(%arg10, %arg11) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%20) : (tensor<f32>) -> ()
+    }) {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x2xf32>) -> tensor<2x2xf32>
+    %21 = "stablehlo.collective_permute"(%19) {source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %22 = "stablehlo.collective_broadcast"(%21) {replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %23 = "stablehlo.partition_id"() : () -> tensor<ui32>
+    %24 = "stablehlo.replica_id"() : () -> tensor<ui32>
+    %25 = "stablehlo.after_all"(%arg2, %13#1) : (!stablehlo.token, !stablehlo.token) -> !stablehlo.token
+    %26:2 = "stablehlo.infeed"(%25) {infeed_config = "a", layout = [[0, 1]]} : (!stablehlo.token) -> (tensor<2x2xf32>, !stablehlo.token)
+    %27 = "stablehlo.outfeed"(%22, %26#1) {outfeed_config = "b"} : (tensor<2x2xf32>, !stablehlo.token) -> !stablehlo.token
+    %28 = "stablehlo.send"(%23, %24, %27) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<ui32>, tensor<ui32>, !stablehlo.token) -> !stablehlo.token
+    %29:2 = "stablehlo.recv"(%28) {channel_handle = #stablehlo.channel_handle<handle = 2, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<2x2xf32>, !stablehlo.token)
+    "func.return"(%3) : (tensor<4xcomplex<f32>>) -> ()
+  }
+  func.func private @twice(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.add"(%arg0, %arg0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }
+}
+)";
+
 void collect(const Computation& computation, std::set<Opcode>& seen) {
   for (const Instruction* instruction : computation.instructions()) {
     seen.insert(instruction->opcode());
@@ -168,7 +219,10 @@ TEST(Text, EveryOpcodeSurvivesARoundTrip) {
   Computation& rest = module->add_function("elementwise");
   std::vector<Value> results;
   std::set<Opcode> seen;
+  const std::unique_ptr<Module> others = parse(kRest);
+  verify(*others);
   for (const auto& function : module->functions()) collect(*function, seen);
+  for (const auto& function : others->functions()) collect(*function, seen);
   for (int i = 0; i < kNumOpcodes; ++i) {
     const auto opcode = static_cast<Opcode>(i);
     if (seen.contains(opcode)) continue;
@@ -193,17 +247,25 @@ TEST(Text, EveryOpcodeSurvivesARoundTrip) {
   EXPECT_EQ(print(*again), text);
 }
 
-TEST(Text, PrintsWhatItReads) { EXPECT_EQ(print(*parse(kProgram)), kProgram); }
+TEST(Text, PrintsWhatItReads) {
+  for (const std::string_view program : {kProgram, kRest}) {
+    EXPECT_EQ(print(*parse(program)), program);
+    const std::string pretty = print(*parse(program), {.pretty = true});
+    EXPECT_EQ(print(*parse(pretty)), program) << pretty;
+  }
+}
 
 TEST(Text, MlirReadsIt) {
   const char* const tool = "mlir-opt-19";
   if (std::system("command -v mlir-opt-19 > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << tool << " is not installed (package mlir-19-tools)";
   }
-  FILE* const pipe = popen("mlir-opt-19 --allow-unregistered-dialect -o /dev/null", "w");
-  ASSERT_NE(pipe, nullptr);
-  std::fwrite(kProgram.data(), 1, kProgram.size(), pipe);
-  EXPECT_EQ(pclose(pipe), 0);
+  for (const std::string_view program : {kProgram, kRest}) {
+    FILE* const pipe = popen("mlir-opt-19 --allow-unregistered-dialect -o /dev/null", "w");
+    ASSERT_NE(pipe, nullptr);
+    std::fwrite(program.data(), 1, program.size(), pipe);
+    EXPECT_EQ(pclose(pipe), 0);
+  }
 }
 
 // Cut anywhere, it is an error with a place, and nothing worse.

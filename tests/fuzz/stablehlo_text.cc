@@ -1,4 +1,5 @@
-// Text that is accepted is a valid program, and prints, in either form, as text that reads back as itself.
+// Text that is accepted is a valid program, and prints, in either form, as text that reads back as
+// itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

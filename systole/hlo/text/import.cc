@@ -23,8 +23,7 @@ class Importer {
     builder_.set_metadata(op.metadata);
   }
 
-  std::optional<std::vector<Value>> run() {
-    if (!op_.regions.empty()) return std::nullopt;
+  std::vector<Value> run() {
     if (op_.name.starts_with(kChlo)) return expand_chlo();
     if (op_.name.starts_with("check.") || op_.name.starts_with("interpreter.")) return call();
     const std::string_view stem = op_.stem();
@@ -32,15 +31,13 @@ class Importer {
     if (stem == "create_token") return create_token();
     if (stem == "cross-replica-sum") return cross_replica_sum();
     if (stem == "dot") return dot();
-    if (stem == "einsum") return einsum();
-    return std::nullopt;
+    return einsum();
   }
 
  private:
   std::vector<Value> expand_chlo() {
     const chlo::Expand expand = chlo::find_expansion(op_.stem());
-    const chlo::Attrs attrs =
-        read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
+    const chlo::Attrs attrs = read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
@@ -62,8 +59,8 @@ class Importer {
       }
     }
     Attrs attrs = read_attrs(lexer_, Opcode::custom_call, op_.offset(), {std::move(attributes)});
-    return results(builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs),
-                               declared_));
+    return results(
+        builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs), declared_));
   }
 
   std::vector<Value> broadcast() {
@@ -113,8 +110,8 @@ class Importer {
   std::vector<Value> einsum() {
     expect_operands(2);
     const LegacyAttrs attrs = legacy_attrs();
-    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1],
-                         declared_, attrs.precision_config)};
+    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1], declared_,
+                         attrs.precision_config)};
   }
 
   LegacyAttrs legacy_attrs() {
@@ -158,12 +155,12 @@ std::optional<Opcode> opcode_of(std::string_view name) {
 bool is_known_op(std::string_view name) {
   if (name.starts_with(kChlo)) return chlo::find_expansion(name.substr(kChlo.size())) != nullptr;
   return opcode_of(name).has_value() || name.starts_with("check.") ||
-         name.starts_with("interpreter.") || std::ranges::find(kTuples, name) != std::end(kTuples) ||
+         name.starts_with("interpreter.") ||
+         std::ranges::find(kTuples, name) != std::end(kTuples) ||
          std::ranges::find(kDeprecated, name) != std::end(kDeprecated);
 }
 
-std::optional<std::vector<Value>> import_op(Lexer& lexer, Computation& computation,
-                                            const ParsedOp& op) {
+std::vector<Value> import_op(Lexer& lexer, Computation& computation, const ParsedOp& op) {
   return Importer(lexer, computation, op).run();
 }
 

@@ -88,7 +88,9 @@ TEST(TextImport, TuplesAreFlattened) {
     })");
   verify(*module);
   const std::string text = print(module->entry(), {.pretty = true});
-  EXPECT_EQ(text, R"(func.func public @main(%arg0: tensor<1xf32> {x.y}, %arg1: tensor<2xf32>, %arg2: tensor<3xf32>, %arg3: tensor<4xf32> {x.z}) -> (tensor<1xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32> {x.r}) {
+  EXPECT_EQ(
+      text,
+      R"(func.func public @main(%arg0: tensor<1xf32> {x.y}, %arg1: tensor<2xf32>, %arg2: tensor<3xf32>, %arg3: tensor<4xf32> {x.z}) -> (tensor<1xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32> {x.r}) {
   %0:4 = call @f(%arg0, %arg1, %arg2, %arg3) : (tensor<1xf32>, tensor<2xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<2xf32>, tensor<3xf32>)
   return %0#1, %arg1, %arg2, %arg2 : tensor<1xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32>
 }
@@ -96,7 +98,8 @@ TEST(TextImport, TuplesAreFlattened) {
 }
 
 TEST(TextImport, ChecksAreCustomCalls) {
-  EXPECT_EQ(ops_of("%a: tensor<2xf32>", R"(
+  EXPECT_EQ(
+      ops_of("%a: tensor<2xf32>", R"(
     check.expect_eq %a, %a : tensor<2xf32>
     check.expect_eq_const %a, dense<[1.0, 2.0]> : tensor<2xf32>
     check.expect_almost_eq %a, %a, tolerance = 0.1 : tensor<2xf32>
@@ -105,7 +108,7 @@ TEST(TextImport, ChecksAreCustomCalls) {
     "check.expect_eq_const"(%a) {value = dense<1.0> : tensor<2xf32>} : (tensor<2xf32>) -> ()
     %b = interpreter.probe %a, probe_id = "p" : tensor<2xf32>
     check.expect_serialized_eq %b, probe_id = "p", iter = 1 : tensor<2xf32>)"),
-            R"("stablehlo.custom_call"(%arg0, %arg0) {call_target_name = "check.expect_eq", has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+      R"("stablehlo.custom_call"(%arg0, %arg0) {call_target_name = "check.expect_eq", has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
 %0 = "stablehlo.constant"() {value = dense<[1.0, 2.0]> : tensor<2xf32>} : () -> tensor<2xf32>
 "stablehlo.custom_call"(%arg0, %0) {call_target_name = "check.expect_eq_const", has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
 "stablehlo.custom_call"(%arg0, %arg0) {call_target_name = "check.expect_almost_eq", has_side_effect = true, tolerance = 0.1} : (tensor<2xf32>, tensor<2xf32>) -> ()
@@ -127,12 +130,12 @@ TEST(TextImport, ChloIsExpanded) {
       return %0, %1 : tensor<2x3xf32>, tensor<2x3xi1>
     })");
   verify(*module);
-  const auto results = Evaluator().run(
-      module->entry(), std::vector<Tensor>{Tensor::of<float>({2, 1}, {1, 2}),
-                                           Tensor::of<float>({3}, {10, 20, 1.5})});
+  const auto results =
+      Evaluator().run(module->entry(), std::vector<Tensor>{Tensor::of<float>({2, 1}, {1, 2}),
+                                                           Tensor::of<float>({3}, {10, 20, 1.5})});
   EXPECT_TRUE(results[0].identical(Tensor::of<float>({2, 3}, {11, 21, 2.5, 12, 22, 3.5})));
-  EXPECT_TRUE(results[1].identical(
-      Tensor::of<bool>({2, 3}, {true, true, true, true, true, false})));
+  EXPECT_TRUE(
+      results[1].identical(Tensor::of<bool>({2, 3}, {true, true, true, true, true, false})));
 }
 
 TEST(TextImport, WhatIsNotThereIsNamed) {
@@ -143,7 +146,8 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%0 = stablehlo.dynamic_iota %a, dim = 0 : (tensor<2xf32>) -> tensor<4xf32>",
        "UNIMPLEMENTED: f:2:6: op, got stablehlo.dynamic_iota, expected one of the opcode table"},
       {"%0 = \"stablehlo.dynamic_iota\"(%a) : (tensor<2xf32>) -> tensor<?xf32>",
-       "UNIMPLEMENTED: f:2:6: op, got \"stablehlo.dynamic_iota\", expected one of the opcode table"},
+       "UNIMPLEMENTED: f:2:6: op, got \"stablehlo.dynamic_iota\", expected one of the opcode "
+       "table"},
       {"%0 = chlo.foo %a : tensor<2xf32> -> tensor<2xf32>",
        "UNIMPLEMENTED: f:2:6: op, got chlo.foo, expected one of the opcode table"},
       {"%0 = stablehlo.add %a, %a : tensor<2x!quant.uniform<i8:f32, 1.0>>",
@@ -170,7 +174,8 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
        "INVALID_ARGUMENT: f:2:21: operand types, got (f32[3]), expected (f32[2])"},
       {"%0 = stablehlo.reduce(%a init: %a) applies stablehlo.abs across dimensions = [0] : "
        "(tensor<2xf32>, tensor<2xf32>) -> tensor<f32>",
-       "INVALID_ARGUMENT: f:2:44: reduce, got 'stablehlo.abs', expected an op of two operands"},
+       "INVALID_ARGUMENT: f:2:44: reduce, got 'stablehlo.abs', expected an elementwise op of two "
+       "operands"},
   };
   for (const auto& [text, error] : rows) {
     EXPECT_EQ(with(text).substr(0, error.size()), error) << with(text);

@@ -89,8 +89,9 @@ class OpReader {
       read_op_types(lexer_, syntax->types, begin, op_);
       op_.metadata = read_location(lexer_);
     } else if (opcode_of(op_.name)) {
-      throw lexer_.error_at(op_.offset(), fmt::format("op, got {}, expected its generic form, \"{}\"",
-                                                      op_.token.text, op_.name));
+      throw lexer_.error_at(
+          op_.offset(),
+          fmt::format("op, got {}, expected its generic form, \"{}\"", op_.token.text, op_.name));
     } else {
       read_foreign();
     }
@@ -102,7 +103,8 @@ class OpReader {
     return ours || func ? find_syntax(op_.stem()) : nullptr;
   }
 
-  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do {...}
+  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do
+  // {...}
   void read_while() {
     std::vector<Token> names;
     const size_t begin = lexer_.position();
@@ -134,7 +136,8 @@ class OpReader {
     read_reduce_operands();
     ParsedRegion region;
     if (lexer_.accept_word("applies")) {
-      region.applied = lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
+      region.applied =
+          lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
     }
     lexer_.expect_word("across", "reduce");
     lexer_.expect_word("dimensions", "reduce");
@@ -245,8 +248,7 @@ std::vector<Value> ParsedOp::values() const {
 
 std::string_view ParsedOp::stem() const {
   const size_t dot = name.find('.');
-  return dot == std::string::npos ? std::string_view(name)
-                                  : std::string_view(name).substr(dot + 1);
+  return dot == std::string::npos ? std::string_view(name) : std::string_view(name).substr(dot + 1);
 }
 
 ParsedOp read_op(Lexer& lexer, const Scopes& scopes) { return OpReader(lexer, scopes).read(); }

@@ -59,13 +59,15 @@ const Form kForms[] = {
      "(tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xi1>\n"},
     {"select", "%arg0: tensor<i1>, %arg1: tensor<2xf32>",
      "%0 = stablehlo.select %arg0, %arg1, %arg1 : tensor<i1>, tensor<2xf32>",
-     "  %0 = \"stablehlo.select\"(%arg0, %arg1, %arg1) : (tensor<i1>, tensor<2xf32>, tensor<2xf32>) "
+     "  %0 = \"stablehlo.select\"(%arg0, %arg1, %arg1) : (tensor<i1>, tensor<2xf32>, "
+     "tensor<2xf32>) "
      "-> tensor<2xf32>\n"},
     {"complex", "%arg0: tensor<2xf64>",
      "%0 = stablehlo.complex %arg0, %arg0 : tensor<2xcomplex<f64>>",
      "  %0 = \"stablehlo.complex\"(%arg0, %arg0) : (tensor<2xf64>, tensor<2xf64>) -> "
      "tensor<2xcomplex<f64>>\n"},
-    {"reduce_precision", kX, "%0 = stablehlo.reduce_precision %arg0, format = e5m10 : tensor<2x4xf32>",
+    {"reduce_precision", kX,
+     "%0 = stablehlo.reduce_precision %arg0, format = e5m10 : tensor<2x4xf32>",
      "  %0 = \"stablehlo.reduce_precision\"(%arg0) {exponent_bits = 5 : i32, mantissa_bits = 10 : "
      "i32} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"},
     {"constant", "", "%0 = stablehlo.constant {a.b = 1 : i32} dense<[1, -2]> : tensor<2xi8>",
@@ -76,8 +78,7 @@ const Form kForms[] = {
      "  %0 = \"stablehlo.constant\"() {value = dense<3> : tensor<2xui8>} : () -> tensor<2xui8>\n"},
     {"iota", "", "%0 = stablehlo.iota dim = 1 : tensor<2x3xi32>",
      "  %0 = \"stablehlo.iota\"() {iota_dimension = 1 : i64} : () -> tensor<2x3xi32>\n"},
-    {"slice", kX,
-     "%0 = stablehlo.slice %arg0 [0:2, 1:4:3] : (tensor<2x4xf32>) -> tensor<2x1xf32>",
+    {"slice", kX, "%0 = stablehlo.slice %arg0 [0:2, 1:4:3] : (tensor<2x4xf32>) -> tensor<2x1xf32>",
      "  %0 = \"stablehlo.slice\"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = "
      "array<i64: 2, 4>, strides = array<i64: 1, 3>} : (tensor<2x4xf32>) -> tensor<2x1xf32>\n"},
     {"slice_of_scalar", "%arg0: tensor<f32>",
@@ -103,7 +104,8 @@ const Form kForms[] = {
      "(tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>\n"},
     {"dot_general_with_all", "%arg0: tensor<3x2xf32>",
      "%0 = stablehlo.dot_general %arg0, %arg0, batching_dims = [0] x [0], contracting_dims = [1] x "
-     "[1], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = f32, rhs_precision_type = "
+     "[1], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = f32, rhs_precision_type "
+     "= "
      "f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, "
      "num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3x2xf32>, "
      "tensor<3x2xf32>) -> tensor<3xf32>",
@@ -120,24 +122,29 @@ const Form kForms[] = {
      "f], window = {pad = [[1, 1], [0, 0]], stride = [2, 1], reverse = [true, false]} "
      "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x2xf32>, "
      "tensor<3x3x2x5xf32>) -> tensor<1x2x2x5xf32>",
-     "  %0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, 1, "
+     "  %0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, "
+     "1, "
      "f]x[0, 1, i, o]->[b, 0, 1, f]>, window_strides = array<i64: 2, 1>, padding = dense<[[1, 1], "
-     "[0, 0]]> : tensor<2x2xi64>, lhs_dilation = array<i64: 1, 1>, rhs_dilation = array<i64: 1, 1>, "
+     "[0, 0]]> : tensor<2x2xi64>, lhs_dilation = array<i64: 1, 1>, rhs_dilation = array<i64: 1, "
+     "1>, "
      "window_reversal = array<i1: true, false>, feature_group_count = 1 : i64, batch_group_count = "
      "1 : i64} : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x2x2x5xf32>\n"},
     {"convolution_with_empty_window", kImages,
      "%0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, "
      "f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
      "(tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x2x2x5xf32>",
-     "  %0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, 1, "
+     "  %0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, "
+     "1, "
      "f]x[0, 1, i, o]->[b, 0, 1, f]>, window_strides = array<i64: 1, 1>, padding = dense<0> : "
      "tensor<2x2xi64>, lhs_dilation = array<i64: 1, 1>, rhs_dilation = array<i64: 1, 1>, "
-     "window_reversal = array<i1: false, false>, feature_group_count = 1 : i64, batch_group_count = "
+     "window_reversal = array<i1: false, false>, feature_group_count = 1 : i64, batch_group_count "
+     "= "
      "1 : i64} : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x2x2x5xf32>\n"},
     {"fft", "%arg0: tensor<4xcomplex<f32>>",
      "%0 = stablehlo.fft %arg0, type = IFFT, length = [4] : (tensor<4xcomplex<f32>>) -> "
      "tensor<4xcomplex<f32>>",
-     "  %0 = \"stablehlo.fft\"(%arg0) {fft_type = #stablehlo<fft_type IFFT>, fft_length = array<i64: "
+     "  %0 = \"stablehlo.fft\"(%arg0) {fft_type = #stablehlo<fft_type IFFT>, fft_length = "
+     "array<i64: "
      "4>} : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>\n"},
     {"cholesky", "%arg0: tensor<2x2xf32>",
      "%0 = stablehlo.cholesky %arg0, lower = true : tensor<2x2xf32>\n"
@@ -166,8 +173,10 @@ const Form kForms[] = {
      "  %2 = \"stablehlo.after_all\"() : () -> !stablehlo.token\n"},
     {"custom_call", kX,
      "%0 = stablehlo.custom_call @\"a-b\"(%arg0) {backend_config = {a = [1, \"b\"], c}, k = #m} : "
-     "(tensor<2x4xf32>) -> tensor<2x4xf32>\nreturn\n}\n#m =  #x.y< a ,b > // here\nfunc.func private @f() {",
-     "  %0 = \"stablehlo.custom_call\"(%arg0) {call_target_name = \"a-b\", backend_config = {a = [1, "
+     "(tensor<2x4xf32>) -> tensor<2x4xf32>\nreturn\n}\n#m =  #x.y< a ,b > // here\nfunc.func "
+     "private @f() {",
+     "  %0 = \"stablehlo.custom_call\"(%arg0) {call_target_name = \"a-b\", backend_config = {a = "
+     "[1, "
      "\"b\"], c}, k = #x.y< a ,b >} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"},
     {"reduce_applies", kX + ", %arg1: tensor<f32>",
      "%0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.maximum across dimensions = [1] : "
@@ -177,7 +186,8 @@ const Form kForms[] = {
      "    %1 = \"stablehlo.maximum\"(%arg2, %arg3) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
      "    \"stablehlo.return\"(%1) : (tensor<f32>) -> ()\n"
      "  }) {dimensions = array<i64: 1>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2xf32>\n"},
-    {"reduce_with_reducer", "%arg0: tensor<4xf32>, %arg1: tensor<4xi32>, %arg2: tensor<f32>, "
+    {"reduce_with_reducer",
+     "%arg0: tensor<4xf32>, %arg1: tensor<4xi32>, %arg2: tensor<f32>, "
      "%arg3: tensor<i32>",
      "%0:2 = stablehlo.reduce(%arg0 init: %arg2), (%arg1 init: %arg3) across dimensions = [0] : "
      "(tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)\n"
@@ -191,7 +201,8 @@ const Form kForms[] = {
      "  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) "
      "-> (tensor<f32>, tensor<i32>)\n"},
     {"while", "%arg0: tensor<i32>, %arg1: tensor<2xf32>",
-     "%0:2 = stablehlo.while(%i = %arg0, %x = %arg1) : tensor<i32>, tensor<2xf32> attributes {a.b}\n"
+     "%0:2 = stablehlo.while(%i = %arg0, %x = %arg1) : tensor<i32>, tensor<2xf32> attributes "
+     "{a.b}\n"
      " cond {\n  %1 = stablehlo.compare NE, %i, %arg0 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
      "  stablehlo.return %1 : tensor<i1>\n} do {\n"
      "  stablehlo.return %i, %x : tensor<i32>, tensor<2xf32>\n}",
@@ -205,7 +216,8 @@ const Form kForms[] = {
      "  }) : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>)\n"},
     {"attribute_alias", kX,
      "%0 = \"stablehlo.compare\"(%arg0, %arg0) <{comparison_direction = #lt}> : (!x, !x) -> "
-     "tensor<2x4xi1>\nreturn\n}\n#lt = #stablehlo<comparison_direction LT>\n!x = tensor<2x4xf32>\nfunc.func "
+     "tensor<2x4xi1>\nreturn\n}\n#lt = #stablehlo<comparison_direction LT>\n!x = "
+     "tensor<2x4xf32>\nfunc.func "
      "private @f() {",
      "  %0 = \"stablehlo.compare\"(%arg0, %arg0) {comparison_direction = "
      "#stablehlo<comparison_direction LT>} : (tensor<2x4xf32>, tensor<2x4xf32>) -> "
@@ -213,10 +225,12 @@ const Form kForms[] = {
     {"packed_bits", "",
      "%0 = stablehlo.constant dense<\"0x0181\"> : tensor<16xi1>\n"
      "%1 = stablehlo.constant dense<\"0x00010001\"> : tensor<4xi1>",
-     "  %0 = \"stablehlo.constant\"() {value = dense<[true, false, false, false, false, false, false, "
+     "  %0 = \"stablehlo.constant\"() {value = dense<[true, false, false, false, false, false, "
+     "false, "
      "false, true, false, false, false, false, false, false, true]> : tensor<16xi1>} : () -> "
      "tensor<16xi1>\n"
-     "  %1 = \"stablehlo.constant\"() {value = dense<[false, true, false, true]> : tensor<4xi1>} : () "
+     "  %1 = \"stablehlo.constant\"() {value = dense<[false, true, false, true]> : tensor<4xi1>} : "
+     "() "
      "-> tensor<4xi1>\n"},
 };
 
