@@ -82,9 +82,7 @@ class ValueReader {
             : std::strtof(std::string(token.text).c_str(), nullptr);
     field = negative ? -magnitude : magnitude;
   }
-  void read(AttrText& field) const {
-    field.text = attribute_text(lexer_, attribute_);
-  }
+  void read(AttrText& field) const { field.text = attribute_text(lexer_, attribute_); }
   // [a, b]
   template <class T>
   void read(std::vector<T>& field) const {
@@ -150,8 +148,8 @@ class ValueReader {
   E value_named(size_t offset, std::string_view name) const {
     const auto found = std::ranges::find(EnumNames<E>::names, name);
     if (found == EnumNames<E>::names.end()) {
-      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_, name,
-                                                EnumNames<E>::names[0]));
+      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_,
+                                                name, EnumNames<E>::names[0]));
     }
     return static_cast<E>(found - EnumNames<E>::names.begin());
   }

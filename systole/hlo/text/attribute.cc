@@ -22,7 +22,8 @@ class Reader {
     }
     Attribute attribute;
     const Token token = lexer_.peek();
-    if (const auto definition = token.is(TokenKind::hash) ? lexer_.use_alias(token) : std::nullopt) {
+    if (const auto definition =
+            token.is(TokenKind::hash) ? lexer_.use_alias(token) : std::nullopt) {
       lexer_.seek(*definition);
       const bool is_short = std::exchange(is_short_, false);
       attribute = read();

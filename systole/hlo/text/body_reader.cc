@@ -122,8 +122,7 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
 
 // The leaves of one element.
 std::vector<Value> BodyReader::element_of_tuple(const ParsedOp& op) {
-  const int64_t index =
-      read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
+  const int64_t index = read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
   if (op.operands.size() != 1 || !op.operands[0].type.is_tuple) {
     throw lexer_.error_at(op.offset(), "get_tuple_element: operand, expected one tuple");
   }
@@ -158,9 +157,9 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
   if (!parsed.applied.text.empty()) {
     const auto opcode = opcode_of(parsed.applied.text);
     if (!opcode || traits(*opcode).min_operands != 2 || traits(*opcode).max_operands != 2) {
-      throw lexer_.error_at(parsed.applied.offset,
-                            fmt::format("reduce, got '{}', expected an op of two operands",
-                                        parsed.applied.text));
+      throw lexer_.error_at(
+          parsed.applied.offset,
+          fmt::format("reduce, got '{}', expected an op of two operands", parsed.applied.text));
     }
     try {
       fill_reducer(region, *opcode, instruction.operand(0).dtype());
@@ -206,8 +205,8 @@ void BodyReader::check_calls() {
   for (const auto& [call, offset] : calls_) {
     for (const std::string& callee : callees(call->attrs())) {
       if (module_.find_function(callee) != nullptr) continue;
-      throw lexer_.error_at(offset, fmt::format("{}: callee, got @{}, expected a function",
-                                                call->opcode(), callee));
+      throw lexer_.error_at(
+          offset, fmt::format("{}: callee, got @{}, expected a function", call->opcode(), callee));
     }
     check_types(*call, offset);
   }
@@ -230,8 +229,8 @@ void BodyReader::define_results(const ParsedOp& op, std::vector<Value> values) {
   }
   // A result without a name is unused; but MLIR wants names for all or none.
   if (named == groups.size() || op.result_names.empty()) return;
-  throw lexer_.error_at(op.offset(), fmt::format("names of results, got another number, expected {}",
-                                                 groups.size()));
+  throw lexer_.error_at(
+      op.offset(), fmt::format("names of results, got another number, expected {}", groups.size()));
 }
 
 }  // namespace systole::hlo::text

@@ -35,8 +35,7 @@ class Importer {
   std::optional<std::vector<Value>> expand_chlo() {
     const chlo::Expand expand = chlo::find_expansion(op_.stem());
     if (expand == nullptr) return std::nullopt;
-    const chlo::Attrs attrs =
-        read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
+    const chlo::Attrs attrs = read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
@@ -58,8 +57,8 @@ class Importer {
       }
     }
     Attrs attrs = read_attrs(lexer_, Opcode::custom_call, op_.offset(), {std::move(attributes)});
-    return results(builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs),
-                               declared_));
+    return results(
+        builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs), declared_));
   }
 
   std::vector<Value> broadcast() {
@@ -109,8 +108,8 @@ class Importer {
   std::vector<Value> einsum() {
     expect_operands(2);
     const LegacyAttrs attrs = legacy_attrs();
-    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1],
-                         declared_, attrs.precision_config)};
+    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1], declared_,
+                         attrs.precision_config)};
   }
 
   LegacyAttrs legacy_attrs() {

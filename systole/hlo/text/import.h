@@ -1,6 +1,6 @@
-// Ops in texts that no module keeps, said with those that it does: StableHLO's deprecated ones (dot,
-// broadcast, create_token, einsum, cross-replica-sum), CHLO, and the dialects of StableHLO's own
-// tests (check, interpreter), which become custom calls of the same names.
+// Ops in texts that no module keeps, said with those that it does: StableHLO's deprecated ones
+// (dot, broadcast, create_token, einsum, cross-replica-sum), CHLO, and the dialects of StableHLO's
+// own tests (check, interpreter), which become custom calls of the same names.
 #pragma once
 
 #include <optional>

@@ -90,9 +90,10 @@ class OpReader {
       read_op_types(lexer_, syntax->types, begin, op_);
       op_.metadata = read_location(lexer_);
     } else if (op_.name.starts_with("stablehlo.") || op_.name.find('.') == std::string::npos) {
-      throw unimplemented("{}: op, got '{}', expected one of the opcode table, in generic form "
-                          "where it has no other",
-                          lexer_.place(op_.offset()), op_.name);
+      throw unimplemented(
+          "{}: op, got '{}', expected one of the opcode table, in generic form "
+          "where it has no other",
+          lexer_.place(op_.offset()), op_.name);
     } else {
       read_foreign();
     }
@@ -104,7 +105,8 @@ class OpReader {
     return ours || func ? find_syntax(op_.stem()) : nullptr;
   }
 
-  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do {...}
+  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do
+  // {...}
   void read_while() {
     std::vector<Token> names;
     const size_t begin = lexer_.position();
@@ -136,7 +138,8 @@ class OpReader {
     read_reduce_operands();
     ParsedRegion region;
     if (lexer_.accept_word("applies")) {
-      region.applied = lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
+      region.applied =
+          lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
     }
     lexer_.expect_word("across", "reduce");
     lexer_.expect_word("dimensions", "reduce");
@@ -247,8 +250,7 @@ std::vector<Value> ParsedOp::values() const {
 
 std::string_view ParsedOp::stem() const {
   const size_t dot = name.find('.');
-  return dot == std::string::npos ? std::string_view(name)
-                                  : std::string_view(name).substr(dot + 1);
+  return dot == std::string::npos ? std::string_view(name) : std::string_view(name).substr(dot + 1);
 }
 
 ParsedOp read_op(Lexer& lexer, const Scopes& scopes) { return OpReader(lexer, scopes).read(); }

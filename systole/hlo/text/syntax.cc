@@ -57,7 +57,8 @@ constexpr Row kRows[] = {
      TypeForm::functional},
     {"dot_general",
      "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
-     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision = "
+     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision "
+     "= "
      "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
      TypeForm::functional},
     {"fft", "$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},
