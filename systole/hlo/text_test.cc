@@ -398,8 +398,8 @@ const BadText kBad[] = {
      "2:6: op, got \"mhlo.add\""},
     {"internal_op", "%0 = \"stablehlo.fusion\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:6: op, got \"stablehlo.fusion\""},
-    {"pretty_form", "%0 = stablehlo.abs %a : tensor<2xf32>",
-     "2:6: op, got 'stablehlo.abs', expected one in generic form"},
+    {"no_pretty_form", "%0 = stablehlo.gather %a, %a : tensor<2xf32>",
+     "2:6: op, got stablehlo.gather, expected its generic form, \"stablehlo.gather\""},
     {"unknown_value", "%0 = \"stablehlo.abs\"(%b) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:22: operand, got %b, expected a name that is defined before"},
     {"own_value", "%0 = \"stablehlo.abs\"(%0) : (tensor<2xf32>) -> tensor<2xf32>",
@@ -492,7 +492,7 @@ const BadText kBad[] = {
     {"bad_byte", "%0 = `", "2:6: character, got byte 0x60, expected a token"},
     {"empty_name", "% = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:1: name, got none, expected one behind '%'"},
-    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({", "2:25: '(', got the end of the text"},
+    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({", "2:26: '{', got the end of the text"},
     {"region_without_return",
      "%0 = \"stablehlo.reduce\"(%a, %a) ({}) {dimensions = array<i64>} : (tensor<2xf32>, "
      "tensor<2xf32>) -> tensor<2xf32>",
@@ -536,8 +536,8 @@ TEST(Text, AliasesAreChecked) {
            "}) -> tensor<f32> {\n\"func.return\"(%a) : (tensor<f32>) -> ()\n}";
   };
   EXPECT_EQ(parse(text("0 : i32"))->aliases, (std::vector<Module::Alias>{{0, 0}}));
-  EXPECT_NE(error_of(text("1 : i32")).find("1:11: tf.aliasing_output, got 1"), std::string::npos);
-  EXPECT_NE(error_of(text("-1 : i32")).find("1:33: tf.aliasing_output"), std::string::npos);
+  EXPECT_NE(error_of(text("1 : i32")).find("1:55: tf.aliasing_output, got 1"), std::string::npos);
+  EXPECT_NE(error_of(text("-1 : i32")).find("1:55: tf.aliasing_output"), std::string::npos);
   EXPECT_NE(error_of(text("true")).find("1:55: tf.aliasing_output"), std::string::npos);
 }
 
@@ -560,7 +560,7 @@ TEST(Text, NestingIsBounded) {
   }
   const std::string error = error_of("func.func @main(%p: tensor<i1>) {\n" + deep + close +
                                      "\"func.return\"() : () -> ()\n}");
-  EXPECT_NE(error.find("region, got '(', expected at most 64 levels"), std::string::npos) << error;
+  EXPECT_NE(error.find("region, got '{', expected at most 64 levels"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -25,7 +25,10 @@ class ValueReader {
   ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
       : lexer_(lexer), what_(what), attribute_(attribute) {}
 
-  void read(bool& field) const { field = get<bool>("true or false"); }
+  // A name alone is true.
+  void read(bool& field) const {
+    field = std::holds_alternative<Unit>(attribute_.value) || get<bool>("true or false");
+  }
   void read(int64_t& field) const { field = get<int64_t>("an integer"); }
   // "foo", or @foo.
   void read(std::string& field) const {

@@ -17,21 +17,6 @@ namespace {
 // Regions in regions are read by recursion.
 constexpr int kMaxRegionDepth = 64;
 
-// func.call -> call; nullopt for what is no op of ours.
-std::optional<Opcode> opcode_of(std::string_view name) {
-  const size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view dialect = name.substr(0, dot);
-  const std::optional<Opcode> opcode = opcode_from_name(name.substr(dot + 1));
-  if (!opcode || *opcode == Opcode::parameter) return std::nullopt;
-  if (dialect == "func") {
-    const bool in_func = *opcode == Opcode::call || *opcode == Opcode::return_;
-    return in_func ? opcode : std::nullopt;
-  }
-  if (dialect != (traits(*opcode).has(kInternal) ? "systole" : "stablehlo")) return std::nullopt;
-  return opcode == Opcode::call ? std::nullopt : opcode;
-}
-
 std::vector<Value> results_of(Instruction& instruction) {
   std::vector<Value> values;
   for (int i = 0; i < instruction.num_results(); ++i) values.push_back(instruction.result(i));
@@ -108,8 +93,8 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
     throw at(lexer_, op.offset(), error);
   }
   if (!values) {
-    throw unimplemented("{}: op, got {}, expected one of the opcode table",
-                        lexer_.place(op.offset()), op.token.text);
+    throw lexer_.error_at(op.offset(),
+                          fmt::format("op, got {} with regions, expected none", op.token.text));
   }
   const std::vector<TensorType> declared = flatten(op.results);
   if (types_of(*values) != declared) {

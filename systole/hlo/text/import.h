@@ -4,12 +4,19 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "systole/hlo/module.h"
 #include "systole/hlo/text/op_reader.h"
 
 namespace systole::hlo::text {
+
+// "stablehlo.add" -> add, "func.call" -> call; nullopt for what is no op of ours.
+std::optional<Opcode> opcode_of(std::string_view name);
+// Whether a text may hold ops of that name: opcodes, tuple and get_tuple_element, and what import_op
+// rewrites.
+bool is_known_op(std::string_view name);
 
 // Appends what stands for `op` to `computation`, and returns the values that stand for its results;
 // nullopt when nothing does. Errors: INVALID_ARGUMENT; UNIMPLEMENTED for forms of these ops that we

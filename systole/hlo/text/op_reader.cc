@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "systole/hlo/signature.h"
+#include "systole/hlo/text/import.h"
 #include "systole/hlo/text/location.h"
 #include "systole/hlo/text/op_types.h"
 #include "systole/hlo/text/syntax_reader.h"
@@ -17,20 +17,19 @@ class OpReader {
   ParsedOp read() {
     read_result_names();
     op_.token = lexer_.peek();
-    if (op_.token.is(TokenKind::string)) {
-      lexer_.take();
-      op_.name = unquote(op_.token.text);
-      read_generic();
-    } else if (op_.token.is(TokenKind::identifier)) {
-      lexer_.take();
-      op_.name = op_.token.text;
-      // func's ops are called by their stems inside functions.
-      if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
-      op_.pretty = true;
-      read_pretty();
-    } else {
+    op_.pretty = op_.token.is(TokenKind::identifier);
+    if (!op_.pretty && !op_.token.is(TokenKind::string)) {
       throw lexer_.unexpected("op", "a name such as stablehlo.add or \"stablehlo.add\"");
     }
+    lexer_.take();
+    op_.name = unquote(op_.token.text);
+    // func's ops are called by their stems inside functions.
+    if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
+    if (!is_known_op(op_.name)) {
+      throw unimplemented("{}: op, got {}, expected one of the opcode table",
+                          lexer_.place(op_.offset()), op_.token.text);
+    }
+    op_.pretty ? read_pretty() : read_generic();
     return std::move(op_);
   }
 
@@ -89,11 +88,17 @@ class OpReader {
       read_attributes();
       read_op_types(lexer_, syntax->types, begin, op_);
       op_.metadata = read_location(lexer_);
+<<<<<<< HEAD
     } else if (op_.name.starts_with("stablehlo.") || op_.name.find('.') == std::string::npos) {
       throw unimplemented(
           "{}: op, got '{}', expected one of the opcode table, in generic form "
           "where it has no other",
           lexer_.place(op_.offset()), op_.name);
+=======
+    } else if (opcode_of(op_.name)) {
+      throw lexer_.error_at(op_.offset(), fmt::format("op, got {}, expected its generic form, \"{}\"",
+                                                      op_.token.text, op_.name));
+>>>>>>> 379e02a8ff7c9ff1147f01aae4461213366cd549
     } else {
       read_foreign();
     }

@@ -30,7 +30,7 @@ class Parser {
     } else if (accept_op("builtin.module")) {
       parse_generic_module();
     } else {
-      while (!lexer_.peek().is(TokenKind::end)) parse_member("module");
+      for (; !lexer_.peek().is(TokenKind::end); skip_aliases()) parse_member("module");
     }
     bodies_->check_calls();
     skip_aliases();

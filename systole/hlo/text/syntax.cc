@@ -30,7 +30,6 @@ constexpr Row kRows[] = {
     {"clamp", "$*", TypeForm::same},
     {"compare", "<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
     {"complex", "$*", TypeForm::complex},
-    {"convert", "$*", TypeForm::functional},
     {"is_finite", "$*", TypeForm::functional},
     {"reduce_precision", "$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
     {"select", "$*", TypeForm::select},
