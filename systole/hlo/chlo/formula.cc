@@ -54,7 +54,10 @@ Expr from_bits(Expr bits, DType dtype) {
                  ->result()};
 }
 
-Expr bits_of(Expr x) { return from_bits(x, x.is_f64() ? DType::s64 : DType::s32); }
+Expr bits_of(Expr x) {
+  const int bytes = size_of(x.dtype());
+  return from_bits(x, bytes == 8 ? DType::s64 : bytes == 4 ? DType::s32 : DType::s16);
+}
 
 Expr copy_sign(Expr x, Expr sign) {
   const Expr size = abs(x);
@@ -106,8 +109,9 @@ std::vector<Value> expand_formula(const BinaryFormula& formula, Builder& b,
   expect_operands(formula.name, operands, 2);
   const DType dtype = operands[0].dtype();
   const auto function = formula_of(formula, dtype);
-  const Expr x = Expr(b, operands[0]).convert(compute_dtype(dtype));
-  const Expr y = Expr(b, operands[1]).convert(compute_dtype(dtype));
+  const DType wide = formula.widen ? compute_dtype(dtype) : dtype;
+  const Expr x = Expr(b, operands[0]).convert(wide);
+  const Expr y = Expr(b, operands[1]).convert(wide);
   return {function(x, y).convert(dtype).value()};
 }
 

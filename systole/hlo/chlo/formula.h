@@ -76,6 +76,9 @@ inline Expr sin(Expr x) { return x.unary(Opcode::sine); }
 inline Expr cos(Expr x) { return x.unary(Opcode::cosine); }
 inline Expr tan(Expr x) { return x.unary(Opcode::tan); }
 inline Expr floor(Expr x) { return x.unary(Opcode::floor); }
+inline Expr real(Expr z) { return z.unary(Opcode::real); }
+inline Expr imag(Expr z) { return z.unary(Opcode::imag); }
+inline Expr complex(Expr x, Expr y) { return x.binary(Opcode::complex, y); }
 inline Expr atan2(Expr y, Expr x) { return y.binary(Opcode::atan2, x); }
 inline Expr pow(Expr x, Expr y) { return x.binary(Opcode::power, y); }
 inline Expr max(Expr x, Expr y) { return x.binary(Opcode::maximum, y); }
@@ -91,13 +94,13 @@ inline Expr where(Expr condition, Expr x, Expr y) {
 inline Expr where(Expr condition, double x, Expr y) { return where(condition, y.constant(x), y); }
 inline Expr where(Expr condition, Expr x, double y) { return where(condition, x, x.constant(y)); }
 
-// The element's bits as a signed integer of its width. f32 and f64.
+// The element's bits as a signed integer of its width. Floating types.
 Expr bits_of(Expr x);
 // The inverse: the number of that dtype, as wide as the integers.
 Expr from_bits(Expr bits, DType dtype);
-// Whether the sign is set, of zeros and NaNs too. f32 and f64.
+// Whether the sign is set, of zeros and NaNs too.
 inline Expr is_negative(Expr x) { return bits_of(x) < 0.0; }
-// |x| with the sign of `sign`. f32 and f64.
+// |x| with the sign of `sign`.
 Expr copy_sign(Expr x, Expr sign);
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -148,6 +151,7 @@ struct BinaryFormula {
   Expr (*floating)(Expr, Expr) = nullptr;
   Expr (*complex)(Expr, Expr) = nullptr;
   Expr (*integer)(Expr, Expr) = nullptr;
+  bool widen = true;  // false: f16 and bf16 stay as they are
 };
 
 // Errors: INVALID_ARGUMENT for another number of operands, operands of different types, or an

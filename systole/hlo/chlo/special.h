@@ -12,12 +12,27 @@ struct HalfAngle {
 };
 HalfAngle asin_half_angle(Expr x);
 
-// exp(x) / 2 and exp(-x) / 2 for x >= 0; the first overflows where cosh(x) does.
+// A complex number by parts.
+struct Parts {
+  Expr real;
+  Expr imaginary;
+};
+// w = _asin_acos_kernel(re + i im), both parts >= 0:
+//   asin(z) = atan2(re, w.real) + i copy_sign(w.imaginary, im)
+//   acos(z) = atan2(w.real, re) - i copy_sign(w.imaginary, im)
+Parts asin_acos_kernel(Expr re, Expr im);
+Parts atanh_parts(Expr re, Expr im);
+
+// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is 1
+// but where exp(x) may overflow: there a factor below 1 goes before it.
 struct HalfExponential {
-  Expr half_exp;
+  Expr half;
   Expr inverse;
+  Expr scale;
 };
 HalfExponential half_exponential(Expr x);
+// sinh(x) / e.scale, where e = half_exponential(|x|).
+Expr scaled_sinh(Expr x, const HalfExponential& e);
 
 // erf(x) on [-1, 1].
 Expr erf_core(Expr x);

@@ -12,9 +12,15 @@ Expr acos(Expr x) {
   return where(small, near_zero, where(is_negative(x), near_minus_one, 2.0 * sum));
 }
 
+Expr acos_complex(Expr z) {
+  const Parts w = asin_acos_kernel(real(z), imag(z));
+  return complex(atan2(w.real, real(z)), -copy_sign(w.imaginary, imag(z)));
+}
+
 constexpr UnaryFormula kFormula{
     .name = "acos",
     .floating = acos,
+    .complex = acos_complex,
 };
 
 }  // namespace

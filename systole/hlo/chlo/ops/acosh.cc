@@ -13,9 +13,15 @@ Expr acosh(Expr x) {
   return where(x < 1.0, kNan, where(huge, result + std::numbers::ln2, result));
 }
 
+Expr acosh_complex(Expr z) {
+  const Parts w = asin_acos_kernel(real(z), imag(z));
+  return complex(w.imaginary, copy_sign(atan2(w.real, real(z)), imag(z)));
+}
+
 constexpr UnaryFormula kFormula{
     .name = "acosh",
     .floating = acosh,
+    .complex = acosh_complex,
 };
 
 }  // namespace

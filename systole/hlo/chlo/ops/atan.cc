@@ -5,9 +5,16 @@ namespace {
 
 Expr atan(Expr x) { return atan2(x, x.constant(1)); }
 
+// atan(z) = -i atanh(iz).
+Expr atan_complex(Expr z) {
+  const Parts w = atanh_parts(-imag(z), real(z));
+  return complex(w.imaginary, -w.real);
+}
+
 constexpr UnaryFormula kFormula{
     .name = "atan",
     .floating = atan,
+    .complex = atan_complex,
 };
 
 }  // namespace
