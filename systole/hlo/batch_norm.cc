@@ -1,5 +1,7 @@
 #include "systole/hlo/batch_norm.h"
 
+#include <cmath>
+
 #include "systole/base/error.h"
 
 namespace systole::hlo {
@@ -23,6 +25,18 @@ TensorType check_batch_norm(const InferContext& context,
     ++i;
   }
   return features;
+}
+
+Tensor normalized(const FeatureWalk& x, const Tensor& scale, const Tensor& offset,
+                  const Tensor& mean, const Tensor& variance, float epsilon) {
+  const Tensor wide_scale = scale.cast(DType::f64);
+  const Tensor wide_offset = offset.cast(DType::f64);
+  const Tensor result = x.map([&](double element, size_t f, size_t) {
+    const double deviation = std::sqrt(variance.data<double>()[f] + epsilon);
+    const double centered = element - mean.data<double>()[f];
+    return wide_scale.data<double>()[f] * (centered / deviation) + wide_offset.data<double>()[f];
+  });
+  return result.cast(scale.dtype());
 }
 
 }  // namespace systole::hlo

@@ -1,11 +1,64 @@
 #include "systole/hlo/collective.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "systole/base/error.h"
+#include "systole/hlo/index.h"
+#include "systole/hlo/lifted_region.h"
 
 namespace systole::hlo {
+namespace {
+
+int64_t count_ids(const ProcessGrid& grid, Grouping grouping) {
+  if (grouping == Grouping::flattened_ids) return grid.size();
+  return grouping == Grouping::cross_partition ? grid.num_partitions : grid.num_replicas;
+}
+
+int64_t own_id(const Process& process, Grouping grouping) {
+  if (grouping == Grouping::flattened_ids) return process.number();
+  return grouping == Grouping::cross_partition ? process.partition_id() : process.replica_id();
+}
+
+// The rows of replica_groups without what fills them up; all ids in one row when it is empty.
+std::vector<std::vector<int64_t>> id_groups(const Tensor& replica_groups, int64_t num_ids) {
+  std::vector<std::vector<int64_t>> rows;
+  if (replica_groups.num_elements() == 0) {
+    rows.emplace_back(static_cast<size_t>(num_ids));
+    std::iota(rows[0].begin(), rows[0].end(), 0);
+    return rows;
+  }
+  for (int64_t i = 0; i < replica_groups.dim(0); ++i) {
+    const Tensor row = replica_groups.slice(i, i + 1);
+    rows.emplace_back(row.data<int64_t>().begin(), row.data<int64_t>().end());
+    std::erase(rows.back(), -1);
+  }
+  return rows;
+}
+
+// The numbers of the processes that the ids of the row around `process` stand for.
+std::vector<int64_t> processes_of(const std::vector<int64_t>& row, const Process& process,
+                                  Grouping grouping) {
+  if (grouping == Grouping::flattened_ids) return row;
+  const int64_t num_partitions = process.grid().num_partitions;
+  std::vector<int64_t> numbers;
+  const auto add = [&](int64_t replica, int64_t partition) {
+    numbers.push_back(replica * num_partitions + partition);
+  };
+  if (grouping == Grouping::cross_replica_and_partition) {
+    for (int64_t partition = 0; partition < num_partitions; ++partition) {
+      for (const int64_t id : row) add(id, partition);
+    }
+  } else if (grouping == Grouping::cross_partition) {
+    for (const int64_t id : row) add(process.replica_id(), id);
+  } else {
+    for (const int64_t id : row) add(id, process.partition_id());
+  }
+  return numbers;
+}
+
+}  // namespace
 
 void check_groups(Opcode opcode, const CollectiveAttrs& attrs, Groups groups) {
   const Tensor& ids = attrs.replica_groups;
@@ -51,6 +104,74 @@ std::optional<int64_t> group_size(const CollectiveAttrs& attrs) {
   const bool spans_partitions = attrs.channel_handle.handle > 0 && !attrs.use_global_device_ids;
   if (spans_partitions || attrs.replica_groups.num_elements() == 0) return std::nullopt;
   return attrs.replica_groups.dim(1);
+}
+
+Grouping grouping_of(const CollectiveAttrs& attrs) {
+  if (attrs.channel_handle.handle <= 0) return Grouping::cross_replica;
+  return attrs.use_global_device_ids ? Grouping::flattened_ids
+                                     : Grouping::cross_replica_and_partition;
+}
+
+Grouping grouping_of(const ChannelHandle& channel) {
+  return channel.handle <= 0 ? Grouping::cross_replica : Grouping::cross_partition;
+}
+
+std::vector<int64_t> group_around(const Instruction& instruction, const Process& process,
+                                  const CollectiveAttrs& attrs, Grouping grouping, Groups groups) {
+  const int64_t num_ids = count_ids(process.grid(), grouping);
+  const int64_t own = own_id(process, grouping);
+  int64_t found = 0;
+  std::vector<int64_t> around;
+  for (const std::vector<int64_t>& row : id_groups(attrs.replica_groups, num_ids)) {
+    for (const int64_t id : row) {
+      ++found;
+      if (id < num_ids) continue;
+      throw invalid_argument("{}: replica_groups, got id {}, expected below {}",
+                             instruction.opcode(), id, num_ids);
+    }
+    if (std::ranges::find(row, own) != row.end()) around = processes_of(row, process, grouping);
+  }
+  if (groups != Groups::some && found != num_ids) {
+    throw invalid_argument("{}: replica_groups, got {} ids, expected {}, one a process",
+                           instruction.opcode(), found, num_ids);
+  }
+  return around;
+}
+
+std::vector<std::vector<Tensor>> exchange_in_group(const Instruction& instruction,
+                                                   std::span<const Tensor> operands,
+                                                   const Evaluator& evaluator,
+                                                   const CollectiveAttrs& attrs, Grouping grouping,
+                                                   Groups groups) {
+  Process& process = evaluator.process();
+  return process.exchange(instruction, group_around(instruction, process, attrs, grouping, groups),
+                          {operands.begin(), operands.end()});
+}
+
+std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i) {
+  std::vector<Tensor> tensors;
+  for (const std::vector<Tensor>& of_process : given) tensors.push_back(of_process[i]);
+  return tensors;
+}
+
+Tensor combine_elements(const Computation& region, const Evaluator& evaluator, DType dtype,
+                        std::span<const Tensor> tensors) {
+  const LiftedRegion combine(region, evaluator);
+  Tensor result = tensors[0].cast(dtype);
+  for (const Tensor& tensor : tensors.subspan(1)) {
+    result = combine.apply(std::vector<Tensor>{result, tensor.cast(dtype)})[0];
+  }
+  return result;
+}
+
+Tensor split_part(const Tensor& tensor, int axis, int64_t count, int64_t i) {
+  Shape shape = tensor.shape();
+  shape.set_dim(axis, shape[axis] / count);
+  Tensor part(tensor.dtype(), shape);
+  StridedView from = view_of(tensor.shape());
+  from.offset = i * shape[axis] * from.strides[static_cast<size_t>(axis)];
+  copy_strided(part, view_of(shape), tensor, from, shape.dims());
+  return part;
 }
 
 const TensorType& declared_result(const InferContext& context, int i) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "systole/hlo/builder.h"
+#include "systole/hlo/lifted_region.h"
 
 namespace systole::hlo {
 namespace {
@@ -98,6 +99,52 @@ Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), c
   return result;
 }
 
+// What is reduced into each result, one row a step: [number of steps, number of results].
+Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t> extents,
+               const StridedView& from, const StridedView& to) {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  Tensor rows(input.dtype(), {count / num_results, num_results});
+  std::vector<int64_t> filled(static_cast<size_t>(num_results), 0);
+  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t target = offsets[1] + i * steps[1];
+      const int64_t row = filled[static_cast<size_t>(target)]++;
+      copy_element(rows, row * num_results + target, input, offsets[0] + i * steps[0]);
+    }
+  });
+  return rows;
+}
+
+// Up to so many rows are taken one after the other, as most implementations do: what rounds then
+// rounds alike.
+constexpr int64_t kMaxRowsInOrder = 1024;
+
+// Neighbours combined until few rows are left: the specification leaves the tree open, and in this
+// one the region works on half of all elements at once.
+std::vector<Tensor> combine_neighbours(const LiftedRegion& region, std::vector<Tensor> rows) {
+  while (rows[0].dim(0) > kMaxRowsInOrder) {
+    const int64_t num_pairs = rows[0].dim(0) / 2;
+    std::vector<Tensor> arguments;
+    for (const int64_t first : {0, 1}) {
+      for (const Tensor& input : rows) {
+        const int64_t width = input.dim(1);
+        const StridedView from{.offset = first * width, .strides = {2 * width, 1}};
+        arguments.emplace_back(input.dtype(), Shape{num_pairs, width});
+        copy_strided(arguments.back(), view_of(arguments.back().shape()), input, from,
+                     arguments.back().shape().dims());
+      }
+    }
+    std::vector<Tensor> combined = region.apply(arguments);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Tensor rest = rows[k].slice(2 * num_pairs, rows[k].dim(0));
+      combined[k] = concatenated(std::vector<Tensor>{combined[k], rest}, 0);
+    }
+    rows = std::move(combined);
+  }
+  return rows;
+}
+
 std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evaluator& evaluator,
                                      std::span<const Tensor> inputs,
                                      std::span<const Tensor> initial_values,
@@ -108,18 +155,20 @@ std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evalu
     results.emplace_back(instruction.results()[k]);
     fill(results[k], initial_values[k]);
   }
-  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t source = offsets[0] + i * steps[0];
-      const int64_t target = offsets[1] + i * steps[1];
-      std::vector<Tensor> arguments;
-      arguments.reserve(2 * inputs.size());
-      for (const Tensor& result : results) arguments.push_back(element(result, target));
-      for (const Tensor& input : inputs) arguments.push_back(element(input, source));
-      const std::vector<Tensor> combined = evaluator.run_region(instruction.region(), arguments);
-      for (size_t k = 0; k < results.size(); ++k) set_element(results[k], target, combined[k]);
-    }
-  });
+  const int64_t num_results = instruction.shape().num_elements();
+  if (num_results == 0 || inputs[0].num_elements() == 0) return results;
+  const LiftedRegion region(instruction.region(), evaluator);
+  std::vector<Tensor> rows;
+  for (const Tensor& input : inputs) {
+    rows.push_back(rows_of(input, num_results, extents, from, to));
+  }
+  rows = combine_neighbours(region, std::move(rows));
+  for (Tensor& result : results) result = result.reshape({num_results});
+  for (int64_t i = 0; i < rows[0].dim(0); ++i) {
+    for (const Tensor& row : rows) results.push_back(row.slice(i, i + 1).reshape({num_results}));
+    results = region.apply(results);
+  }
+  for (Tensor& result : results) result = result.reshape(instruction.shape());
   return results;
 }
 

@@ -9,6 +9,9 @@ namespace systole::hlo {
 
 inline TensorType token_type() { return {DType::token, {}}; }
 
+// The evaluator's value of every token: no bytes.
+inline Tensor token_value() { return Tensor(token_type()); }
+
 // Operand `i` is a token. Errors: INVALID_ARGUMENT.
 void check_token(const InferContext& context, int i);
 

@@ -47,17 +47,45 @@ DType compute_dtype(DType dtype) {
 
 }  // namespace
 
-Expr bits_of(Expr x) {
-  const DType integer = x.is_f64() ? DType::s64 : DType::s32;
-  Builder& b = x.builder();
-  return {b, b.op(Opcode::bitcast_convert, {x.value()}, NoAttrs{},
-                  {TensorType{integer, x.value().shape()}})
+Expr from_bits(Expr bits, DType dtype) {
+  Builder& b = bits.builder();
+  return {b, b.op(Opcode::bitcast_convert, {bits.value()}, NoAttrs{},
+                  {TensorType{dtype, bits.value().shape()}})
                  ->result()};
+}
+
+Expr bits_of(Expr x) {
+  const int bytes = size_of(x.dtype());
+  return from_bits(x, bytes == 8 ? DType::s64 : bytes == 4 ? DType::s32 : DType::s16);
 }
 
 Expr copy_sign(Expr x, Expr sign) {
   const Expr size = abs(x);
   return where(is_negative(sign), -size, size);
+}
+
+TwoPart split(Expr x, SplitConstant constant) {
+  if (x.is_f64()) return {x.constant(constant.high), x.constant(constant.low)};
+  const double high = static_cast<float>(constant.high);
+  return {x.constant(high), x.constant(constant.high - high)};
+}
+
+Expr high_half(Expr x) {
+  Builder& b = x.builder();
+  const ReducePrecisionAttrs half =
+      x.is_f64() ? ReducePrecisionAttrs{11, 25} : ReducePrecisionAttrs{8, 11};
+  return {b, b.op(Opcode::reduce_precision, {x.value()}, half)->result()};
+}
+
+SplitExponent split_exponent(Expr x) {
+  // The bits of sqrt(1/2) lie below x's by the exponent, and by the mantissa beyond it.
+  const int mantissa_bits = x.is_f64() ? 52 : 23;
+  const double root = x.is_f64() ? 0x3fe6a09e667f3c00 : 0x3f3504f3;
+  const Expr bits = bits_of(x);
+  const Expr width = bits.constant(mantissa_bits);
+  const Expr power = (bits - root).binary(Opcode::shift_right_arithmetic, width);
+  const Expr rest = bits - power.binary(Opcode::shift_left, width);
+  return {power.convert(x.dtype()), from_bits(rest, x.dtype())};
 }
 
 Expr polynomial(Expr x, std::span<const double> coefficients) {
@@ -81,8 +109,9 @@ std::vector<Value> expand_formula(const BinaryFormula& formula, Builder& b,
   expect_operands(formula.name, operands, 2);
   const DType dtype = operands[0].dtype();
   const auto function = formula_of(formula, dtype);
-  const Expr x = Expr(b, operands[0]).convert(compute_dtype(dtype));
-  const Expr y = Expr(b, operands[1]).convert(compute_dtype(dtype));
+  const DType wide = formula.widen ? compute_dtype(dtype) : dtype;
+  const Expr x = Expr(b, operands[0]).convert(wide);
+  const Expr y = Expr(b, operands[1]).convert(wide);
   return {function(x, y).convert(dtype).value()};
 }
 

@@ -72,7 +72,13 @@ inline Expr exp(Expr x) { return x.unary(Opcode::exponential); }
 inline Expr expm1(Expr x) { return x.unary(Opcode::exponential_minus_one); }
 inline Expr log(Expr x) { return x.unary(Opcode::log); }
 inline Expr log1p(Expr x) { return x.unary(Opcode::log_plus_one); }
+inline Expr sin(Expr x) { return x.unary(Opcode::sine); }
+inline Expr cos(Expr x) { return x.unary(Opcode::cosine); }
+inline Expr tan(Expr x) { return x.unary(Opcode::tan); }
 inline Expr floor(Expr x) { return x.unary(Opcode::floor); }
+inline Expr real(Expr z) { return z.unary(Opcode::real); }
+inline Expr imag(Expr z) { return z.unary(Opcode::imag); }
+inline Expr complex(Expr x, Expr y) { return x.binary(Opcode::complex, y); }
 inline Expr atan2(Expr y, Expr x) { return y.binary(Opcode::atan2, x); }
 inline Expr pow(Expr x, Expr y) { return x.binary(Opcode::power, y); }
 inline Expr max(Expr x, Expr y) { return x.binary(Opcode::maximum, y); }
@@ -88,26 +94,49 @@ inline Expr where(Expr condition, Expr x, Expr y) {
 inline Expr where(Expr condition, double x, Expr y) { return where(condition, y.constant(x), y); }
 inline Expr where(Expr condition, Expr x, double y) { return where(condition, x, x.constant(y)); }
 
-// The element's bits as a signed integer of its width. f32 and f64.
+// The element's bits as a signed integer of its width. Floating types.
 Expr bits_of(Expr x);
-// Whether the sign is set, of zeros and NaNs too. f32 and f64.
+// The inverse: the number of that dtype, as wide as the integers.
+Expr from_bits(Expr bits, DType dtype);
+// Whether the sign is set, of zeros and NaNs too.
 inline Expr is_negative(Expr x) { return bits_of(x) < 0.0; }
-// |x| with the sign of `sign`. f32 and f64.
+// |x| with the sign of `sign`.
 Expr copy_sign(Expr x, Expr sign);
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A function's coefficients for each format that formulas are computed in; highest power first.
-struct Coefficients {
-  std::span<const double> f32;
-  std::span<const double> f64;
-};
-// By Horner's rule.
+// By Horner's rule; highest power first.
 Expr polynomial(Expr x, std::span<const double> coefficients);
-inline Expr polynomial(Expr x, const Coefficients& coefficients) {
-  return polynomial(x, x.is_f64() ? coefficients.f64 : coefficients.f32);
+// The same with a list for each format that formulas are computed in.
+inline Expr polynomial(Expr x, std::span<const double> f32, std::span<const double> f64) {
+  return polynomial(x, x.is_f64() ? f64 : f32);
 }
+
+// A number as the sum of two of a format, to about twice its precision.
+struct SplitConstant {
+  double high;  // in f64
+  double low;
+};
+inline constexpr SplitConstant kHalfPi{1.5707963267948966, 6.123233995736766e-17};
+struct TwoPart {
+  Expr high;
+  Expr low;
+};
+// The constant in x's format.
+TwoPart split(Expr x, SplitConstant constant);
+// x rounded to half of its format's bits, so that the square of the result is exact.
+Expr high_half(Expr x);
+
+// x = 2^power * rest with rest in [sqrt(1/2), sqrt(2)]. REQUIRES: x is positive and normal.
+struct SplitExponent {
+  Expr power;
+  Expr rest;
+};
+SplitExponent split_exponent(Expr x);
+
+// 2^50: 1 is lost beside it, and its square is finite, in f32 and f64 alike.
+inline constexpr double kHuge = 1125899906842624.0;
 
 // The op of one file, as one formula a family of element types; null where the family has none.
 // f16 and bf16 are computed in f32 and rounded once.
@@ -122,6 +151,7 @@ struct BinaryFormula {
   Expr (*floating)(Expr, Expr) = nullptr;
   Expr (*complex)(Expr, Expr) = nullptr;
   Expr (*integer)(Expr, Expr) = nullptr;
+  bool widen = true;  // false: f16 and bf16 stay as they are
 };
 
 // Errors: INVALID_ARGUMENT for another number of operands, operands of different types, or an

@@ -8,9 +8,13 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {token_type()};
 }
 
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor>, const Evaluator&) {
+  return {token_value()};
+}
+
 }  // namespace
 
 extern const OpSemantics after_all_semantics;
-const OpSemantics after_all_semantics{.infer = infer};
+const OpSemantics after_all_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

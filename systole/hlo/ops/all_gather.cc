@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/collective.h"
+#include "systole/hlo/index.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -29,9 +30,21 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<AllGatherAttrs>();
+  const auto given = exchange_in_group(instruction, operands, evaluator, attrs.groups,
+                                       grouping_of(attrs.groups), Groups::every_equal);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    results.push_back(concatenated(column(given, i), static_cast<int>(attrs.all_gather_dim)));
+  }
+  return results;
+}
+
 }  // namespace
 
 extern const OpSemantics all_gather_semantics;
-const OpSemantics all_gather_semantics{.infer = infer};
+const OpSemantics all_gather_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

@@ -14,9 +14,22 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<CollectiveAttrs>();
+  const auto given =
+      exchange_in_group(instruction, operands, evaluator, attrs, grouping_of(attrs), Groups::every);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    results.push_back(combine_elements(instruction.region(), evaluator,
+                                       instruction.results()[i].dtype, column(given, i)));
+  }
+  return results;
+}
+
 }  // namespace
 
 extern const OpSemantics all_reduce_semantics;
-const OpSemantics all_reduce_semantics{.infer = infer};
+const OpSemantics all_reduce_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "systole/base/error.h"
 #include "systole/hlo/collective.h"
+#include "systole/hlo/index.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -39,9 +42,32 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<AllToAllAttrs>();
+  const int split = static_cast<int>(attrs.split_dimension);
+  const Grouping grouping = grouping_of(attrs.groups.channel_handle);
+  const std::vector<int64_t> group =
+      group_around(instruction, evaluator.process(), attrs.groups, grouping, Groups::every_equal);
+  if (static_cast<int64_t>(group.size()) != attrs.split_count) {
+    throw invalid_argument("all_to_all: split_count, got {} for a group of {}, expected as many",
+                           attrs.split_count, group.size());
+  }
+  const int64_t place = std::ranges::find(group, evaluator.process().number()) - group.begin();
+  const auto given =
+      evaluator.process().exchange(instruction, group, {operands.begin(), operands.end()});
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::vector<Tensor> parts = column(given, i);
+    for (Tensor& part : parts) part = split_part(part, split, attrs.split_count, place);
+    results.push_back(concatenated(parts, static_cast<int>(attrs.concat_dimension)));
+  }
+  return results;
+}
+
 }  // namespace
 
 extern const OpSemantics all_to_all_semantics;
-const OpSemantics all_to_all_semantics{.infer = infer};
+const OpSemantics all_to_all_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <complex>
+
 #include "systole/base/error.h"
 #include "systole/hlo/op_semantics.h"
 
@@ -16,9 +19,24 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{lhs.dtype == DType::f32 ? DType::c64 : DType::c128, lhs.shape}};  // C2, C3
 }
 
+template <class Part>
+Tensor join(const Tensor& lhs, const Tensor& rhs) {
+  Tensor result(dtype_of<std::complex<Part>>(), lhs.shape());
+  std::ranges::transform(lhs.data<Part>(), rhs.data<Part>(),
+                         result.data<std::complex<Part>>().begin(),
+                         [](Part real, Part imag) { return std::complex<Part>(real, imag); });
+  return result;
+}
+
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const bool narrow = operands[0].dtype() == DType::f32;
+  return {(narrow ? join<float> : join<double>)(operands[0], operands[1])};
+}
+
 }  // namespace
 
 extern const OpSemantics complex_semantics;
-const OpSemantics complex_semantics{.infer = infer};
+const OpSemantics complex_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

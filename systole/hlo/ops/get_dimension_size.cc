@@ -1,4 +1,3 @@
-#include "systole/base/error.h"
 #include "systole/hlo/checks.h"
 
 namespace systole::hlo::ops {
@@ -10,9 +9,15 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{DType::s32, {}}};
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const auto axis = static_cast<int>(instruction.attrs<GetDimensionSizeAttrs>().dimension);
+  return {Tensor(operands[0].dim(axis)).cast(DType::s32)};
+}
+
 }  // namespace
 
 extern const OpSemantics get_dimension_size_semantics;
-const OpSemantics get_dimension_size_semantics{.infer = infer};
+const OpSemantics get_dimension_size_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <complex>
+
 #include "systole/base/error.h"
 #include "systole/hlo/op_semantics.h"
 
@@ -13,9 +16,26 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{real_dtype(x.dtype), x.shape}};  // C1, C2
 }
 
+template <class Complex>
+Tensor part_of(const Tensor& x) {
+  using Part = typename Complex::value_type;
+  Tensor result(dtype_of<Part>(), x.shape());
+  std::ranges::transform(x.data<Complex>(), result.data<Part>().begin(),
+                         [](Complex element) { return element.imag(); });
+  return result;
+}
+
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const Tensor& x = operands[0];
+  if (x.dtype() == DType::c64) return {part_of<std::complex<float>>(x)};
+  if (x.dtype() == DType::c128) return {part_of<std::complex<double>>(x)};
+  return {Tensor::zeros(x.dtype(), x.shape())};
+}
+
 }  // namespace
 
 extern const OpSemantics imag_semantics;
-const OpSemantics imag_semantics{.infer = infer};
+const OpSemantics imag_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

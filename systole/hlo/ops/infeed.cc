@@ -1,3 +1,4 @@
+#include "systole/base/error.h"
 #include "systole/hlo/checks.h"
 #include "systole/hlo/token.h"
 
@@ -9,9 +10,15 @@ std::vector<TensorType> infer(const InferContext& context) {
   return declared_and_token(context);  // C1, C2, C3
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("infeed: got a device without an infeed, expected none, {}",
+                      instruction.describe());
+}
+
 }  // namespace
 
 extern const OpSemantics infeed_semantics;
-const OpSemantics infeed_semantics{.infer = infer};
+const OpSemantics infeed_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/checks.h"
+#include "systole/hlo/lifted_region.h"
 #include "systole/hlo/signature.h"
 
 namespace systole::hlo::ops {
@@ -28,9 +29,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{results[0].dtype, shape}};
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  return LiftedRegion(instruction.region(), evaluator).apply(operands);
+}
+
 }  // namespace
 
 extern const OpSemantics map_semantics;
-const OpSemantics map_semantics{.infer = infer};
+const OpSemantics map_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

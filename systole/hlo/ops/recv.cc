@@ -1,3 +1,4 @@
+#include "systole/base/error.h"
 #include "systole/hlo/collective.h"
 #include "systole/hlo/token.h"
 
@@ -10,9 +11,15 @@ std::vector<TensorType> infer(const InferContext& context) {
   return declared_and_token(context);
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("recv: got a device without a channel to receive from, expected none, {}",
+                      instruction.describe());
+}
+
 }  // namespace
 
 extern const OpSemantics recv_semantics;
-const OpSemantics recv_semantics{.infer = infer};
+const OpSemantics recv_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

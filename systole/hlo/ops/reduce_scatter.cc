@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "systole/base/error.h"
 #include "systole/hlo/collective.h"
 
@@ -33,9 +35,22 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {result};
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<ReduceScatterAttrs>();
+  const std::vector<int64_t> group = group_around(instruction, evaluator.process(), attrs.groups,
+                                                  grouping_of(attrs.groups), Groups::every_equal);
+  const int64_t place = std::ranges::find(group, evaluator.process().number()) - group.begin();
+  const auto given = evaluator.process().exchange(instruction, group, {operands[0]});
+  const Tensor reduced =
+      combine_elements(instruction.region(), evaluator, instruction.dtype(), column(given, 0));
+  return {split_part(reduced, static_cast<int>(attrs.scatter_dimension),
+                     static_cast<int64_t>(group.size()), place)};
+}
+
 }  // namespace
 
 extern const OpSemantics reduce_scatter_semantics;
-const OpSemantics reduce_scatter_semantics{.infer = infer};
+const OpSemantics reduce_scatter_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

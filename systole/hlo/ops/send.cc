@@ -1,3 +1,4 @@
+#include "systole/base/error.h"
 #include "systole/hlo/collective.h"
 #include "systole/hlo/token.h"
 
@@ -10,9 +11,15 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {token_type()};
 }
 
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("send: got a device without a channel to send to, expected none, {}",
+                      instruction.describe());
+}
+
 }  // namespace
 
 extern const OpSemantics send_semantics;
-const OpSemantics send_semantics{.infer = infer};
+const OpSemantics send_semantics{.infer = infer, .evaluate = evaluate};
 
 }  // namespace systole::hlo::ops

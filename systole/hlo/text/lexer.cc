@@ -92,8 +92,8 @@ void Lexer::charge(size_t offset, int64_t bytes) {
     memory_ += bytes;
     return;
   }
-  throw error_at(offset, fmt::format("constant, got {} bytes, expected at most {}", bytes,
-                                     kMost - memory_));
+  throw error_at(
+      offset, fmt::format("constant, got {} bytes, expected at most {}", bytes, kMost - memory_));
 }
 
 Token Lexer::take() {

@@ -51,9 +51,7 @@ const Computation& function_around(const Computation& computation) {
 // scopes to be read; but for the two regions of a pretty `while`, which names its parameters once.
 class Names {
  public:
-  Names(const Computation& inside, bool pretty) : pretty_(pretty) {
-    name(function_around(inside));
-  }
+  Names(const Computation& inside, bool pretty) : pretty_(pretty) { name(function_around(inside)); }
 
   const std::string& of(const Instruction* instruction) const { return names_.at(instruction); }
   std::string of(Value value) const {
@@ -184,8 +182,8 @@ class Printer {
     if (instruction.is(Opcode::reduce)) return print_reduce(instruction, indent);
     const Syntax* syntax = find_syntax(to_string(instruction.opcode()));
     // A list of no types has no place for no operands.
-    const bool nothing = instruction.is(Opcode::optimization_barrier) &&
-                         instruction.num_operands() == 0;
+    const bool nothing =
+        instruction.is(Opcode::optimization_barrier) && instruction.num_operands() == 0;
     if (syntax == nullptr || nothing || instruction.num_regions() > 0 ||
         instruction.traits().has(kInternal)) {
       return false;
@@ -288,7 +286,8 @@ class Printer {
     for (const Value& value : function.results()) {
       const auto found = kept.find(static_cast<int>(results.size()));
       results.push_back(type_text(value.type()));
-      if (found != kept.end()) results.back() += fmt::format(" {{{}}}", entries_text(found->second));
+      if (found != kept.end())
+        results.back() += fmt::format(" {{{}}}", entries_text(found->second));
     }
     const bool list = results.size() != 1 || !kept.empty();
     append(" -> {}{}{}", list ? "(" : "", join(results), list ? ")" : "");

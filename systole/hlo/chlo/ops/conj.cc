@@ -1,0 +1,23 @@
+#include "systole/hlo/chlo/formula.h"
+
+namespace systole::hlo::chlo::ops {
+namespace {
+
+Expr conj(Expr z) { return complex(real(z), -imag(z)); }
+
+// A number that is not complex is its own conjugate.
+Expr same(Expr x) { return x; }
+
+constexpr UnaryFormula kFormula{
+    .name = "conj",
+    .floating = same,
+    .complex = conj,
+    .integer = same,
+};
+
+}  // namespace
+
+extern const Expand conj_expansion;
+const Expand conj_expansion = elementwise<kFormula>;
+
+}  // namespace systole::hlo::chlo::ops

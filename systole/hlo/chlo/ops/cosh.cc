@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "systole/hlo/chlo/special.h"
+
+namespace systole::hlo::chlo {
+
+HalfExponential half_exponential(Expr x) {
+  const double limit = x.is_f64() ? 700 : 80;
+  const Expr large = x > limit;
+  // Exact, as both have the same exponent or nearly so.
+  const Expr half = 0.5 * exp(where(large, x - limit, x));
+  return {half, where(large, 0.0, 0.25 / half), where(large, std::exp(limit), x.constant(1))};
+}
+
+namespace ops {
+namespace {
+
+Expr cosh(Expr x) {
+  const auto [half, inverse, scale] = half_exponential(abs(x));
+  return (half + inverse) * scale;
+}
+
+// cosh(x) cos(y) + i sinh(x) sin(y). sin(0) is 0 also where sinh(x) is infinite.
+Expr cosh_complex(Expr z) {
+  const Expr x = real(z);
+  const HalfExponential e = half_exponential(abs(x));
+  const Expr sine = sin(imag(z));
+  const Expr imaginary = scaled_sinh(x, e) * sine * e.scale;
+  return complex((e.half + e.inverse) * cos(imag(z)) * e.scale,
+                 where(sine == 0.0, copy_sign(sine, imaginary), imaginary));
+}
+
+constexpr UnaryFormula kFormula{
+    .name = "cosh",
+    .floating = cosh,
+    .complex = cosh_complex,
+};
+
+}  // namespace
+
+extern const Expand cosh_expansion;
+const Expand cosh_expansion = elementwise<kFormula>;
+
+}  // namespace ops
+}  // namespace systole::hlo::chlo
