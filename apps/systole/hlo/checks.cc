@@ -48,10 +48,12 @@ CheckRule rule_of(const Instruction& x) {
   std::string_view name = attrs.call_target_name;
   name.remove_prefix(kPrefix.size());
   if (name == "expect_eq" || name == "expect_eq_const") return {.kind = Kind::eq};
-  if (name == "expect_almost_eq" || name == "expect_almost_eq_const") {
+  const auto almost = [&](double usual) -> CheckRule {
     return {.kind = Kind::almost_eq,
-            .tolerance = number_attribute<double>(attrs, "tolerance").value_or(0.001)};
-  }
+            .tolerance = number_attribute<double>(attrs, "tolerance").value_or(usual)};
+  };
+  if (name == "expect_almost_eq") return almost(0.001);
+  if (name == "expect_almost_eq_const") return almost(0.0001);
   if (name == "expect_close") {
     return {.kind = Kind::close,
             .min_ulps = number_attribute<uint64_t>(attrs, "min_ulp_difference").value_or(0),

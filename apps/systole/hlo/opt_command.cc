@@ -21,8 +21,7 @@ struct OptOptions {
 };
 
 std::string text_of(const hlo::Module& module, const OptOptions& options) {
-  static_cast<void>(options);
-  return hlo::print(module);
+  return hlo::print(module, {.pretty = options.pretty});
 }
 
 // Passes that can be named: those of the pipeline, and those that backends put behind it.

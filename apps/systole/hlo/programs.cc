@@ -12,22 +12,6 @@
 #include "systole/runtime/registry.h"
 
 namespace systole::app {
-namespace {
-
-// Nothing but space and comments.
-bool is_blank(std::string_view text) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
-    if (!line.empty() && !line.starts_with("//")) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   return read_file(local_file_system(), path);
@@ -35,24 +19,8 @@ std::string read_text(const std::string& path) {
 
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
                                                          const std::string& path) {
-  constexpr std::string_view kSeparator = "\n// -----";
-  std::vector<std::unique_ptr<hlo::Module>> modules;
-  std::string lines;  // as many as come before the part, so that errors have the file's numbers
-  size_t begin = 0;
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(kSeparator, begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    if (!is_blank(part)) {
-      modules.push_back(hlo::parse(lines + part, path));
-      hlo::verify(*modules.back());
-    }
-    lines.append(static_cast<size_t>(std::ranges::count(part, '\n')), '\n');
-    begin = end;
-    if (begin < text.size()) {
-      lines += '\n';
-      ++begin;
-    }
-  }
+  auto modules = hlo::parse_all(text, path);
+  for (const auto& module : modules) hlo::verify(*module);
   return modules;
 }
 

@@ -15,9 +15,7 @@ namespace systole::app {
 // The text of a file; of standard input for "-". Errors: those of the file system.
 std::string read_text(const std::string& path);
 
-// Every module of a text, in which lines of "// -----" stand between modules. What stands there
-// besides comments is a module. Errors: those of hlo::parse and hlo::verify, with lines counted
-// from the begin of the file.
+// Every module of a text, verified. Errors: those of hlo::parse_all and hlo::verify.
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
                                                          const std::string& path);
 // The only module of a file. Errors: INVALID_ARGUMENT when there are more, or none.

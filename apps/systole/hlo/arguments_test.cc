@@ -1,0 +1,111 @@
+#include "apps/systole/hlo/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "systole/base/error.h"
+#include "systole/hlo/text.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/npy.h"
+
+namespace systole::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Arguments : public ::testing::Test {
+ protected:
+  Arguments()
+      : module_(hlo::parse("func.func @main(%x: tensor<2xf32>, %n: tensor<i32>) -> tensor<2xf32> {"
+                           " return %x : tensor<2xf32> }")),
+        folder_(std::filesystem::path(::testing::TempDir()) /
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Arguments() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name, const Tensor& value) {
+    const std::string path = (folder_ / name).string();
+    write_npy(local_file_system(), path, value);
+    return path;
+  }
+
+  std::string error_of(const std::vector<std::string>& inputs) {
+    try {
+      read_arguments(*module_, inputs, std::nullopt);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  std::unique_ptr<hlo::Module> module_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(Arguments, ComeFromFiles) {
+  const Tensor x = Tensor::of<float>({2}, {1, 2});
+  const auto arguments = read_arguments(
+      *module_, {"1=" + file("n.npy", Tensor(7)), "0=" + file("x.npy", x)}, std::nullopt);
+  ASSERT_EQ(arguments.size(), 2);
+  EXPECT_TRUE(arguments[0].identical(x));
+  EXPECT_TRUE(arguments[1].identical(Tensor(7)));
+}
+
+TEST_F(Arguments, MissingOnesAreRandomOrAnError) {
+  const std::string n = "1=" + file("n.npy", Tensor(7));
+  EXPECT_EQ(read_arguments(*module_, {n}, 3)[1].item<int32_t>(), 7);
+  const auto once = read_arguments(*module_, {}, 3);
+  const auto again = read_arguments(*module_, {}, 3);
+  const auto other = read_arguments(*module_, {}, 4);
+  EXPECT_TRUE(once[0].identical(again[0]));
+  EXPECT_FALSE(once[0].identical(other[0]));
+  EXPECT_THAT(error_of({n}), AllOf(HasSubstr("expected --input NUMBER=FILE.npy"),
+                                   HasSubstr("\n  0  "), HasSubstr("f32[2]")));
+  EXPECT_THAT(error_of({n}), Not(HasSubstr("\n  1  ")));
+}
+
+TEST_F(Arguments, BadOnesAreNamed) {
+  const std::string path = file("x.npy", Tensor::of<double>({2}, {1, 2}));
+  EXPECT_THAT(error_of({"0=" + path}), HasSubstr("type, got f64[2], expected f32[2]"));
+  EXPECT_THAT(error_of({"2=" + path}), HasSubstr("parameter, got 2, expected 0 to 1"));
+  EXPECT_THAT(error_of({"x.npy"}), HasSubstr("got 'x.npy', expected NUMBER=FILE.npy"));
+  EXPECT_THAT(error_of({"0=" + folder_.string() + "/none.npy"}), HasSubstr("NOT_FOUND"));
+  const std::string x = "0=" + file("y.npy", Tensor::of<float>({2}, {1, 2}));
+  EXPECT_THAT(error_of({x, x}), HasSubstr("got 0 a second time"));
+}
+
+TEST(RandomArgument, FillsEveryElementType) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!is_numeric(dtype)) continue;
+    const Tensor x = random_argument({dtype, {64}}, 1, 0);
+    double least = 8;
+    double most = -8;
+    for (int64_t k = 0; k < 64; ++k) {
+      least = std::min(least, x.as_double(k));
+      most = std::max(most, x.as_double(k));
+    }
+    EXPECT_LT(least, most) << to_string(dtype);
+    EXPECT_GE(least, -1) << to_string(dtype);
+    EXPECT_LT(most, 8) << to_string(dtype);
+  }
+}
+
+TEST(Readable, ARowALine) {
+  EXPECT_EQ(readable(Tensor(2.5F)), "f32[] 2.5");
+  EXPECT_EQ(readable(Tensor::of<int32_t>({3}, {1, 2, 3})), "s32[3] {1, 2, 3}");
+  EXPECT_EQ(readable(Tensor::of<int32_t>({2, 2}, {1, 2, 3, 4})), "s32[2,2]\n{{1, 2},\n {3, 4}}");
+  EXPECT_EQ(readable(Tensor(DType::f32, {0})), "f32[0] {}");
+}
+
+TEST(Readable, LargeOnesAreShownInPart) {
+  Tensor x(DType::s32, {1000});
+  for (size_t i = 0; i < 1000; ++i) x.data<int32_t>()[i] = static_cast<int32_t>(i);
+  EXPECT_EQ(readable(x), "s32[1000] {0, 1, 2, ..., 997, 998, 999}");
+}
+
+}  // namespace
+}  // namespace systole::app
