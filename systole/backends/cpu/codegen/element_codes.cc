@@ -356,6 +356,16 @@ llvm::Value* total_order_key(FunctionEmitter& f, llvm::Value* x) {
   return f.b.CreateXor(bits, f.b.CreateLShr(negative, 1));
 }
 
+// Only equality is defined: both parts are equal, or one of them is not.
+llvm::Value* complex_equality(FunctionEmitter& f, llvm::CmpInst::Predicate predicate, Sources s) {
+  auto& b = f.b;
+  const Complex x = parts(f, s[0]);
+  const Complex y = parts(f, s[1]);
+  llvm::Value* re = b.CreateFCmp(predicate, x.re, y.re);
+  llvm::Value* im = b.CreateFCmp(predicate, x.im, y.im);
+  return predicate == llvm::CmpInst::FCMP_OEQ ? b.CreateAnd(re, im) : b.CreateOr(re, im);
+}
+
 llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   using Predicate = llvm::CmpInst::Predicate;
   using Direction = hlo::ComparisonDirection;
@@ -380,7 +390,7 @@ llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources
         return {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT};
     }
   }();
-  if (kind.complex) return nullptr;
+  if (kind.complex) return complex_equality(e.f, row.floating, s);
   if (kind.floating && attrs.compare_type == hlo::ComparisonType::totalorder) {
     return e.f.b.CreateICmp(row.is_signed, total_order_key(e.f, s[0]), total_order_key(e.f, s[1]));
   }
