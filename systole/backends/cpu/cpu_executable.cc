@@ -3,12 +3,13 @@
 #include <cassert>
 #include <cstring>
 
-#include "systole/backends/cpu/host_buffer.h"
 #include "systole/base/error.h"
+#include "systole/runtime/host_buffer.h"
 
 namespace systole::cpu {
 
 using runtime::Argument;
+using runtime::HostBuffer;
 using runtime::Result;
 
 struct CpuExecutable::Run {
