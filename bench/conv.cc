@@ -74,6 +74,11 @@ void through_session(benchmark::State& state, const Layer& layer, Direction dire
   for (auto _ : state) run(operands);
 }
 
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
 // The primitive with everything that a call takes.
 struct Direct {
   dnnl::primitive primitive;
@@ -92,7 +97,7 @@ class DirectMaker {
         dst_(desc({layer.batch, layer.out, layer.result_size(), layer.result_size()}, images)),
         forward_({dnnl::prop_kind::forward_training, kAlgorithm, src_, weights_, dst_, strides(),
                   low(), high()},
-                 engine_) {}
+                 cpu_engine()) {}
 
   Direct make(Direction direction) const {
     if (direction == Direction::forward) {
@@ -103,14 +108,14 @@ class DirectMaker {
     }
     if (direction == Direction::input_gradient) {
       const dnnl::convolution_backward_data::primitive_desc pd(
-          {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, engine_, forward_);
+          {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, cpu_engine(), forward_);
       return {dnnl::convolution_backward_data(pd),
               {{DNNL_ARG_DIFF_SRC, full(pd.diff_src_desc())},
                {DNNL_ARG_WEIGHTS, full(pd.weights_desc())},
                {DNNL_ARG_DIFF_DST, full(pd.diff_dst_desc())}}};
     }
     const dnnl::convolution_backward_weights::primitive_desc pd(
-        {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, engine_, forward_);
+        {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, cpu_engine(), forward_);
     return {dnnl::convolution_backward_weights(pd),
             {{DNNL_ARG_SRC, full(pd.src_desc())},
              {DNNL_ARG_DIFF_WEIGHTS, full(pd.diff_weights_desc())},
@@ -132,7 +137,7 @@ class DirectMaker {
   dnnl::memory::dims low() const { return {padding() / 2, padding() / 2}; }
   dnnl::memory::dims high() const { return {padding() - padding() / 2, padding() - padding() / 2}; }
   dnnl::memory full(const dnnl::memory::desc& desc) const {
-    dnnl::memory memory(desc, engine_);
+    dnnl::memory memory(desc, cpu_engine());
     if (type_ == dnnl::memory::data_type::f32) {
       auto* data = static_cast<float*>(memory.get_data_handle());
       std::fill_n(data, desc.get_size() / sizeof(float), 0.5F);
@@ -146,7 +151,6 @@ class DirectMaker {
 
   Layer layer_;
   dnnl::memory::data_type type_;
-  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::memory::desc src_, weights_, dst_;
   dnnl::convolution_forward::primitive_desc forward_;
 };
@@ -170,7 +174,7 @@ double seconds(const Direct& direct, dnnl::stream& stream) {
 
 void direct(benchmark::State& state, const Layer& layer, Direction direction, st::DType dtype) {
   omp_set_num_threads(omp_get_num_procs());
-  dnnl::stream stream(dnnl::engine(dnnl::engine::kind::cpu, 0));
+  dnnl::stream stream(cpu_engine());
   const Direct choices[] = {
       DirectMaker(layer, dtype, dnnl::memory::format_tag::nhwc).make(direction),
       DirectMaker(layer, dtype, dnnl::memory::format_tag::any).make(direction)};

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   bench::add_cnn_figures();
   bench::add_conv_figures();
   bench::add_matmul_figures();
+  bench::add_pool_figures();
   bench::add_startup_figures();
   return bench::run(static_cast<int>(arguments.size()), arguments.data(), json_path);
 }

@@ -115,6 +115,10 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   }
 }
 
+int64_t step_scratch_bytes(const Instruction& x, bool optimize) {
+  return optimize && x.is(Opcode::select_and_scatter) ? select_and_scatter_scratch_bytes(x) : 0;
+}
+
 double step_bytes(const Instruction& x) {
   double total = 0;
   for (const TensorType& type : x.results()) total += static_cast<double>(type.byte_size());
