@@ -28,8 +28,11 @@ int main(int argc, char** argv) {
       arguments.push_back(argv[i]);
     }
   }
+  bench::add_embedding_figures();
   bench::add_iris_figures();
   bench::add_matmul_figures();
+  bench::add_sort_figures();
   bench::add_startup_figures();
+  bench::add_while_figures();
   return bench::run(static_cast<int>(arguments.size()), arguments.data(), json_path);
 }
