@@ -58,6 +58,10 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   }
 }
 
+int64_t step_scratch_bytes(const Instruction& x, int num_threads) {
+  return x.is(Opcode::sort) ? sort_scratch_bytes(x, num_threads) : 0;
+}
+
 double step_flops(const Instruction& x) {
   double total = 0;
   if (x.is(Opcode::fusion)) {

@@ -12,7 +12,7 @@ using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instructio
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
 // Memory that the step wants besides its operands and results.
-int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize);
+int64_t step_scratch_bytes(const hlo::Instruction& instruction, int num_threads);
 double step_flops(const hlo::Instruction& instruction);
 
 // The entries, each in the file of its name.
@@ -27,8 +27,9 @@ void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
 void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
-void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);            // scatter.cc
-void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);               // sort.cc
+void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc
+void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
+int64_t sort_scratch_bytes(const hlo::Instruction& x, int num_threads);
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
 void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
