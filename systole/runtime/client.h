@@ -62,6 +62,7 @@ struct ExecutableStats {
   int64_t code_bytes = 0;
   double flops = 0;
   double compile_seconds = 0;
+  bool code_cached = false;  // its machine code was there already, in memory or on disk
 };
 
 // A compiled program. `execute` may be called from several threads at once (on distinct aliased
@@ -91,6 +92,9 @@ struct CompileOptions {
   // Parameters that affect speed.
   bool optimize = true;  // false: only what is needed to run (for differential tests)
   int num_threads = 0;   // per replica; 0: the backend's choice
+  // Where compiled code is kept for other processes; "": where the backend's environment says (the
+  // CPU's: $SYSTOLE_CACHE_DIR), nowhere when it says nothing.
+  std::string cache_folder;
 };
 
 // A backend in use: its devices, its memory, its compiler. Thread-safe.

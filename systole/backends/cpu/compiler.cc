@@ -7,6 +7,7 @@
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/analysis/element_access.h"
 #include "systole/backends/cpu/codegen/program.h"
+#include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
@@ -39,26 +40,29 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, Jit& jit) {
+                                                 int num_threads, Jit& jit, CodeCache* cache) {
   const auto start = std::chrono::steady_clock::now();
   const auto optimized = module.clone();
   run_passes(*optimized, options);
   auto program = std::make_unique<CompiledProgram>();
   note_signature(optimized->entry(), *program);
   program->aliases = optimized->aliases;
-  const BufferAssignment buffers(
-      *optimized, {.reuse = options.optimize,
-                   .in_place = can_update_in_place,
-                   .scratch_bytes = [](const hlo::Instruction&) { return int64_t{0}; }});
+  const BufferAssignment buffers(*optimized, {.reuse = options.optimize,
+                                              .in_place = can_update_in_place,
+                                              .scratch_bytes = [=](const hlo::Instruction& x) {
+                                                return step_scratch_bytes(x, num_threads);
+                                              }});
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
   check_memory(module, program->stats);
   program->constants = buffers.constants();
-  program->code = jit.compile(
+  JitResult compiled = jit.compile(
       [&](llvm::Module& code) {
         program->kernels =
             emit_program(code, *optimized, buffers, jit.target(), options.optimize, num_threads);
       },
-      options.optimize);
+      options.optimize, cache);
+  program->code = std::move(compiled.code);
+  program->stats.code_cached = compiled.origin != CodeOrigin::made;
   program->stats.flops = program_flops(*optimized);
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);

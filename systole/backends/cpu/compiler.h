@@ -18,15 +18,15 @@ struct CompiledProgram {
   std::vector<hlo::Module::Alias> aliases;
   std::vector<Tensor> constants;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::unique_ptr<CompiledCode> code;
+  std::shared_ptr<const CompiledCode> code;
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;
   std::string text;  // the module after all passes
 };
 
-// `num_threads` >= 1. Errors: those of Client::compile.
+// `num_threads` >= 1. `cache` may be null. Errors: those of Client::compile.
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, Jit& jit);
+                                                 int num_threads, Jit& jit, CodeCache* cache);
 
 }  // namespace systole::cpu
