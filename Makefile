@@ -13,10 +13,10 @@ QUICKSTART_TARGET ?= iris_session
 bin := build/release/bin
 
 # Configures once (CMake reconfigures by itself), again when an option given here changes.
-configure = cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
+configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test sanitize bench bench-peers lint tidy format docs clean help deps
+.PHONY: quickstart build test quick-test bench bench-peers lint tidy format docs clean help deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -27,18 +27,14 @@ build: deps ## the release build: programs and libraries, in build/release
 	@$(call configure,release)
 	@$(call compile,release) --target programs
 
-test: deps ## all tests of the release build
+test: deps ## all tests, in the release build and under the address, undefined-behaviour and thread sanitizers
+	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
+	@cd build/release && ctest -C sanitize --parallel $(JOBS) --output-on-failure --progress
+
+quick-test: deps ## all tests of the release build, without the sanitizers: a third of the time
 	@$(call configure,release)
 	@$(call compile,release)
 	@cd build/release && ctest --parallel $(JOBS) --output-on-failure --progress
-
-sanitize: deps ## the core tests under the address, undefined-behaviour and thread sanitizers
-	@$(call configure,release)
-	@$(call configure,asan)
-	@$(call configure,tsan)
-	@$(call compile,asan)
-	@$(call compile,tsan)
-	@cd build/release && ctest -C sanitize -R '^[at]san:' --output-on-failure --progress
 
 bench: deps ## our figures beside the machine's limit; FILTER=regex picks some
 	@$(call configure,release)

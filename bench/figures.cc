@@ -81,10 +81,10 @@ std::string cell(const std::optional<double>& value, const char* suffix = "", do
 }
 
 void print_table(const std::vector<Row>& rows) {
-  fmt::print("{:<26}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit",
+  fmt::print("{:<32}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit",
              "share", "peer", "ratio");
   for (const Row& r : rows) {
-    fmt::print("{:<26}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit,
+    fmt::print("{:<32}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit,
                cell(r.limit), cell(r.share_of_limit, " %", 100), cell(r.peer_value),
                cell(r.peer_ratio, " x"));
   }

@@ -35,6 +35,9 @@ void add(Figure figure);
 Body libtorch(const std::string& figure);
 
 // Each file of rows: called once by main. (Definitions are one a file.)
+void add_bandwidth_figures();
+void add_cnn_figures();
+void add_conv_figures();
 void add_embedding_figures();
 void add_iris_figures();
 void add_matmul_figures();

@@ -25,9 +25,10 @@ void start_version(benchmark::State& state) {
 }
 
 // The child measures itself: starting it is not part of the figure.
-void compile_iris(benchmark::State& state, const std::string& environment) {
+void compile_cold(benchmark::State& state, const std::string& option,
+                  const std::string& environment = "") {
   const std::string command =
-      environment + (own_folder() / "systole_bench").string() + " --compile-iris-cold";
+      environment + (own_folder() / "systole_bench").string() + " " + option;
   for (auto _ : state) {
     std::FILE* child = popen(command.c_str(), "r");
     double seconds = 0;
@@ -39,14 +40,14 @@ void compile_iris(benchmark::State& state, const std::string& environment) {
 }
 
 // With the machine code that another process has left.
-void compile_iris_cached(benchmark::State& state) {
+void compile_cached(benchmark::State& state, const std::string& option) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("systole_bench." + std::to_string(getpid()));
   const std::string environment = "SYSTOLE_CACHE_DIR='" + folder.string() + "' ";
   const std::string fill =
-      environment + (own_folder() / "systole_bench").string() + " --compile-iris-cold >/dev/null";
+      environment + (own_folder() / "systole_bench").string() + " " + option + " >/dev/null";
   if (std::system(fill.c_str()) != 0) return state.SkipWithError("the child failed");
-  compile_iris(state, environment);
+  compile_cold(state, option, environment);
   std::filesystem::remove_all(folder);
 }
 
@@ -54,14 +55,17 @@ void compile_iris_cached(benchmark::State& state) {
 
 void add_startup_figures() {
   add({.name = "startup.version", .unit = "ms", .ours = start_version});
-  add({.name = "iris.compile",
-       .unit = "ms",
-       .ours = [](benchmark::State& state) { compile_iris(state, ""); },
-       .manual_time = true});
-  add({.name = "iris.compile_cached",
-       .unit = "ms",
-       .ours = compile_iris_cached,
-       .manual_time = true});
+  for (const auto& [name, option] : {std::pair{"iris.compile", "--compile-iris-cold"},
+                                     {"cnn_step.compile", "--compile-cnn-cold"}}) {
+    add({.name = name,
+         .unit = "ms",
+         .ours = [=](benchmark::State& state) { compile_cold(state, option); },
+         .manual_time = true});
+    add({.name = std::string(name) + "_cached",
+         .unit = "ms",
+         .ours = [=](benchmark::State& state) { compile_cached(state, option); },
+         .manual_time = true});
+  }
 }
 
 }  // namespace bench

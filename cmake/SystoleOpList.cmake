@@ -1,10 +1,12 @@
-# systole_op_list(<out variable> KIND graph|hlo FOLDER <folder>)
+# systole_op_list(<out variable> KIND graph|hlo|chlo FOLDER <folder>)
 #
 # Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
 #   graph  ops/<op>.cc defines      extern const OpDef op_<op>;                      in namespace systole::ops
 #          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/op_semantics.h
+#   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
+#          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 # Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
 function(systole_op_list out)
   cmake_parse_arguments(arg "" "KIND;FOLDER" "" ${ARGN})
@@ -27,6 +29,9 @@ function(systole_op_list out)
     if(arg_KIND STREQUAL "graph")
       string(APPEND declarations "extern const OpDef op_${name};\n")
       string(APPEND rows "    &ops::op_${name},\n")
+    elseif(arg_KIND STREQUAL "chlo")
+      string(APPEND declarations "extern const Expand ${name}_expansion;\n")
+      string(APPEND rows "      {\"${name}\", ops::${name}_expansion},\n")
     else()
       string(APPEND declarations "extern const OpSemantics ${name}_semantics;\n")
       string(APPEND rows "    {\"${name}\", &ops::${name}_semantics},\n")

@@ -15,6 +15,7 @@ struct Command {
 
 extern const Command kDevicesCommand;
 extern const Command kFlopsCommand;
+extern const Command kHloCommand;
 extern const Command kVersionCommand;
 
 }  // namespace systole::app

@@ -41,7 +41,8 @@ class TensorBuffer {
 };
 
 Tensor::Tensor(DType dtype, Shape shape) : shape_(std::move(shape)), dtype_(dtype) {
-  if (!is_numeric(dtype) && dtype != DType::string) {
+  const bool token = dtype == DType::token && shape_.rank() == 0;
+  if (!is_numeric(dtype) && dtype != DType::string && !token) {
     throw invalid_argument("Tensor: dtype, got {}, expected one with elements", dtype);
   }
   if (!shape_.is_static()) {

@@ -22,7 +22,7 @@ bool closed(const hlo::Computation& region, const hlo::Computation& top) {
 
 bool foldable(const hlo::Instruction& instruction) {
   if (instruction.is(hlo::Opcode::parameter) || instruction.is(hlo::Opcode::call)) return false;
-  if (instruction.traits().has(hlo::kPinned | hlo::kSideEffect)) return false;
+  if (instruction.traits().has(hlo::kPinned | hlo::kSideEffect | hlo::kContextual)) return false;
   return std::ranges::all_of(instruction.regions(),
                              [](const auto& region) { return closed(*region, *region); });
 }

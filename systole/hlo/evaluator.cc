@@ -1,5 +1,8 @@
 #include "systole/hlo/evaluator.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "systole/base/error.h"
 #include "systole/hlo/op_semantics.h"
 
@@ -41,6 +44,10 @@ std::vector<std::vector<Instruction*>> last_uses(const Computation& computation,
     result[last].push_back(def);
   }
   return result;
+}
+
+std::string place_of(const Process& process) {
+  return fmt::format("from replica {}, partition {}", process.replica_id(), process.partition_id());
 }
 
 }  // namespace
@@ -108,6 +115,42 @@ std::vector<Tensor> Evaluator::evaluate(const Instruction& instruction,
   const std::string source = instruction.metadata().to_string();
   if (source.empty()) throw;
   throw error.with_context(source);
+}
+
+std::vector<std::vector<Tensor>> evaluate_parallel(const Computation& function,
+                                                   const ProcessGrid& grid,
+                                                   std::span<const std::vector<Tensor>> arguments) {
+  const auto count = static_cast<size_t>(grid.size());
+  if (arguments.size() != count) {
+    throw invalid_argument("{}: lists of arguments, got {}, expected {}, one a process",
+                           function.name(), arguments.size(), count);
+  }
+  Rendezvous rendezvous(grid.size());
+  std::vector<std::vector<Tensor>> results(count);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        Process process(grid, static_cast<int64_t>(i), rendezvous);
+        try {
+          results[i] = Evaluator(process).run(function, arguments[i]);
+          rendezvous.finish();
+        } catch (const Error& error) {
+          rendezvous.fail(error.with_context(place_of(process)));
+        } catch (const std::exception& error) {
+          rendezvous.fail(internal_error("{}: {}", place_of(process), error.what()));
+        }
+      });
+    }
+  }
+  if (rendezvous.failure()) throw Error(*rendezvous.failure());
+  return results;
+}
+
+std::vector<std::vector<Tensor>> evaluate_replicated(
+    const Module& module, std::span<const std::vector<Tensor>> arguments) {
+  const ProcessGrid grid{.num_replicas = static_cast<int64_t>(arguments.size())};
+  return evaluate_parallel(module.entry(), grid, arguments);
 }
 
 }  // namespace systole::hlo

@@ -119,6 +119,12 @@ void Computation::erase_parameter(int i) {
   }
   instructions_.erase(parameter->position_);
   parameters_.erase(parameters_.begin() + i);
+  attributes_.parameters.erase(i);
+  for (auto at = attributes_.parameters.upper_bound(i); at != attributes_.parameters.end();) {
+    auto moved = attributes_.parameters.extract(at++);
+    --moved.key();
+    attributes_.parameters.insert(std::move(moved));
+  }
   for (int k = i; k < num_parameters(); ++k) {
     parameters_[static_cast<size_t>(k)]->set_attrs(ParameterAttrs{k});
   }
@@ -257,9 +263,12 @@ std::unique_ptr<Module> Module::clone() const {
   auto copy = std::make_unique<Module>(name_);
   for (const auto& function : functions_) {
     ValueMap map;
-    copy->add_function(function->name()).clone_from(*function, map);
+    Computation& clone = copy->add_function(function->name());
+    clone.clone_from(*function, map);
+    clone.attributes() = function->attributes();
   }
   copy->aliases = aliases;
+  copy->attributes = attributes;
   return copy;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,6 +48,16 @@ struct ValueHash {
 };
 // From the values of one computation to those of another (clone, inline, fuse).
 using ValueMap = std::unordered_map<Value, Value, ValueHash>;
+
+// Attributes that nothing here reads, as MLIR text by name: kept from text to text. "" for a name
+// alone.
+using AttributeTexts = std::map<std::string, std::string>;
+struct FunctionAttributes {
+  AttributeTexts function;
+  std::map<int, AttributeTexts> parameters;  // by index, of those that have any
+  std::map<int, AttributeTexts> results;
+  friend bool operator==(const FunctionAttributes&, const FunctionAttributes&) = default;
+};
 
 // Where an instruction comes from; carried by every rewrite, shown by every error.
 struct Metadata {
@@ -163,6 +174,10 @@ class Computation {
   void set_results(std::vector<Value> values);
   Instruction* terminator() const { return terminator_; }
 
+  // Of a function; regions have none.
+  FunctionAttributes& attributes() { return attributes_; }
+  const FunctionAttributes& attributes() const { return attributes_; }
+
   // Appends before the terminator (or before `before`). Nothing is inferred or checked: Builder
   // does that.
   Instruction* insert(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
@@ -193,6 +208,7 @@ class Computation {
   std::list<std::unique_ptr<Instruction>> instructions_;
   std::vector<Instruction*> parameters_;
   Instruction* terminator_ = nullptr;
+  FunctionAttributes attributes_;
 };
 
 // A program. `entry()` is its function "main".
@@ -204,6 +220,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
   // Errors: ALREADY_EXISTS when there is one of that name.
   Computation& add_function(std::string name);
   // nullptr when there is none of that name.
@@ -224,6 +241,8 @@ class Module {
     friend bool operator==(const Alias&, const Alias&) = default;
   };
   std::vector<Alias> aliases;
+
+  AttributeTexts attributes;
 
  private:
   std::string name_;

@@ -29,6 +29,8 @@ inline constexpr uint32_t kTerminator = 1U << 11;  // ends a computation
 inline constexpr uint32_t kSideEffect = 1U << 12;  // kept though unused, in order
 inline constexpr uint32_t kCapturing = 1U
                                        << 13;  // rewrites may make its regions use values around it
+inline constexpr uint32_t kContextual =
+    1U << 14;  // its value depends on who runs it, when or where: never folded
 
 enum class Opcode : uint8_t {
 #define OP(enumerator, name, min_operands, max_operands, regions, flags) enumerator,

@@ -88,6 +88,34 @@ bool Pipeline::run(Module& module) {
   return run_steps(module);
 }
 
+std::vector<Pass*> Pipeline::passes() const {
+  std::vector<Pass*> all;
+  for (const Step& step : steps_) {
+    if (step.pass != nullptr) {
+      all.push_back(step.pass.get());
+    } else {
+      const std::vector<Pass*> inner = step.nested->passes();
+      all.insert(all.end(), inner.begin(), inner.end());
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> Pipeline::pass_names() const {
+  std::vector<std::string> names;
+  for (const Pass* pass : passes()) {
+    if (std::ranges::find(names, pass->name()) == names.end()) names.emplace_back(pass->name());
+  }
+  return names;
+}
+
+bool Pipeline::run_only(std::string_view name, Module& module) {
+  for (Pass* pass : passes()) {
+    if (pass->name() == name) return run_pass(*pass, module);
+  }
+  throw not_found("pipeline '{}': pass, got '{}'", name_, name);
+}
+
 bool Pipeline::run_steps(Module& module) {
   bool changed = false;
   for (const Step& step : steps_) {
@@ -118,6 +146,7 @@ bool Pipeline::run_pass(Pass& pass, Module& module) {
   const std::chrono::duration<double> elapsed = real_clock().steady_now() - start;
   timings_.push_back({std::string(pass.name()), elapsed.count(), changed});
   if (!changed) return false;
+  if (options_.after_change) options_.after_change(module, timings_.back());
   if (!options_.dump_folder.empty()) dump(module, options_.dump_folder, pass.name());
   if (options_.verify) verify_at(module, fmt::format("after pass '{}'", pass.name()));
   return true;

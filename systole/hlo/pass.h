@@ -1,6 +1,7 @@
 // Passes over a module, and the one place that runs them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct PipelineOptions {
   std::string dump_folder;
   // Names of passes not to run; the default comes from SYSTOLE_DISABLE_PASSES, comma-separated.
   std::vector<std::string> disabled;
+  // Called after each pass that changed something.
+  std::function<void(const Module&, const PassTiming&)> after_change;
   static PipelineOptions from_environment();
 };
 
@@ -56,6 +59,11 @@ class Pipeline {
   // Returns whether any pass changed anything. Errors: what a pass throws, with "in pass '<name>'"
   // behind it; what the verifier throws, with "before pipeline '<name>'" or "after pass '<name>'".
   bool run(Module& module);
+  // Runs the pass of this name alone, once. Returns whether it changed anything. Errors: NOT_FOUND
+  // when there is none; those of `run`.
+  bool run_only(std::string_view name, Module& module);
+  // The names of all passes, nested ones too, each once, in the order of their first run.
+  std::vector<std::string> pass_names() const;
   // Of the last run, one row each time a pass ran; those of nested pipelines stand in their place.
   const std::vector<PassTiming>& timings() const { return timings_; }
 
@@ -67,6 +75,7 @@ class Pipeline {
   };
   bool run_steps(Module& module);
   bool run_pass(Pass& pass, Module& module);
+  std::vector<Pass*> passes() const;
   bool run_nested(const Step& step, Module& module);
 
   std::string name_;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "systole/hlo/builder.h"
+#include "systole/hlo/lifted_region.h"
 
 namespace systole::hlo {
 namespace {
@@ -98,6 +99,54 @@ Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), c
   return result;
 }
 
+// What is reduced into each result, one row a step: [number of steps, number of results].
+Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t> extents,
+               const StridedView& from, const StridedView& to) {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  Tensor rows(input.dtype(), {count / num_results, num_results});
+  std::vector<int64_t> filled(static_cast<size_t>(num_results), 0);
+  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t target = offsets[1] + i * steps[1];
+      const int64_t row = filled[static_cast<size_t>(target)]++;
+      copy_element(rows, row * num_results + target, input, offsets[0] + i * steps[0]);
+    }
+  });
+  return rows;
+}
+
+// Rows first, first + 2, ... of the first 2 * count ones.
+Tensor every_other(const Tensor& rows, int64_t first, int64_t count) {
+  Tensor half(rows.dtype(), {count, rows.dim(1)});
+  copy_strided(half, view_of(half.shape()), rows,
+               {.offset = first * rows.dim(1), .strides = {2 * rows.dim(1), 1}},
+               half.shape().dims());
+  return half;
+}
+
+// Neighbours combined until one row is left: the specification leaves the tree open, and this one
+// works on whole rows.
+std::vector<Tensor> reduce_rows(const LiftedRegion& region, std::vector<Tensor> rows) {
+  while (rows[0].dim(0) > 1) {
+    const int64_t pairs = rows[0].dim(0) / 2;
+    std::vector<Tensor> arguments;
+    for (const Tensor& input : rows) arguments.push_back(every_other(input, 0, pairs));
+    for (const Tensor& input : rows) arguments.push_back(every_other(input, 1, pairs));
+    const std::vector<Tensor> combined = region.apply(arguments);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Tensor odd_one = rows[k].slice(2 * pairs, rows[k].dim(0));
+      rows[k] = Tensor(rows[k].dtype(), {pairs + odd_one.dim(0), odd_one.dim(1)});
+      std::memcpy(rows[k].raw(), combined[k].raw(), static_cast<size_t>(combined[k].byte_size()));
+      if (odd_one.dim(0) > 0) {
+        std::memcpy(rows[k].slice(pairs, pairs + 1).raw(), odd_one.raw(),
+                    static_cast<size_t>(odd_one.byte_size()));
+      }
+    }
+  }
+  return rows;
+}
+
 std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evaluator& evaluator,
                                      std::span<const Tensor> inputs,
                                      std::span<const Tensor> initial_values,
@@ -108,18 +157,20 @@ std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evalu
     results.emplace_back(instruction.results()[k]);
     fill(results[k], initial_values[k]);
   }
-  for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t source = offsets[0] + i * steps[0];
-      const int64_t target = offsets[1] + i * steps[1];
-      std::vector<Tensor> arguments;
-      arguments.reserve(2 * inputs.size());
-      for (const Tensor& result : results) arguments.push_back(element(result, target));
-      for (const Tensor& input : inputs) arguments.push_back(element(input, source));
-      const std::vector<Tensor> combined = evaluator.run_region(instruction.region(), arguments);
-      for (size_t k = 0; k < results.size(); ++k) set_element(results[k], target, combined[k]);
-    }
-  });
+  const int64_t num_results = instruction.shape().num_elements();
+  if (num_results == 0 || inputs[0].num_elements() == 0) return results;
+  const LiftedRegion region(instruction.region(), evaluator);
+  std::vector<Tensor> rows;
+  for (const Tensor& input : inputs) {
+    rows.push_back(rows_of(input, num_results, extents, from, to));
+  }
+  std::vector<Tensor> arguments;
+  for (const Tensor& result : results) arguments.push_back(result.reshape({num_results}));
+  for (const Tensor& row : reduce_rows(region, std::move(rows))) {
+    arguments.push_back(row.reshape({num_results}));
+  }
+  results = region.apply(arguments);
+  for (Tensor& result : results) result = result.reshape(instruction.shape());
   return results;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "systole/base/error.h"
+#include "systole/hlo/callees.h"
 #include "systole/hlo/op_semantics.h"
 #include "systole/hlo/signature.h"
 
@@ -95,7 +96,7 @@ class Verifier {
       check_place(*region, &instruction);
       check_computation(*region);
     }
-    if (instruction.is(Opcode::call)) check_callee(instruction);
+    check_callees(instruction);
     check_types_of(instruction);
   }
 
@@ -114,11 +115,11 @@ class Verifier {
     uses_[operand.def].push_back(&user);
   }
 
-  void check_callee(const Instruction& call) {
-    const auto* attrs = std::get_if<CallAttrs>(&call.attrs());
-    if (attrs == nullptr || module_.find_function(attrs->callee) == nullptr) {
-      throw invalid_argument("call: callee, got '{}', expected a function of the module",
-                             attrs == nullptr ? "" : attrs->callee);
+  void check_callees(const Instruction& instruction) {
+    for (const std::string& callee : callees(instruction.attrs())) {
+      if (module_.find_function(callee) != nullptr) continue;
+      throw invalid_argument("{}: callee, got '{}', expected a function of the module",
+                             instruction.opcode(), callee);
     }
   }
 
@@ -159,18 +160,18 @@ class Verifier {
       throw invalid_argument("call: callee, got '{}' from within itself, expected no recursion",
                              function.name());
     }
-    for (const Computation* callee : callees(function)) check_recursion(*callee);
+    for (const Computation* callee : called_from(function)) check_recursion(*callee);
     finished_.insert(&function);
   }
 
-  std::vector<const Computation*> callees(const Computation& computation) const {
+  std::vector<const Computation*> called_from(const Computation& computation) const {
     std::vector<const Computation*> result;
     for (const Instruction* instruction : computation.instructions()) {
-      if (instruction->is(Opcode::call)) {
-        result.push_back(module_.find_function(instruction->attrs<CallAttrs>().callee));
+      for (const std::string& callee : callees(instruction->attrs())) {
+        result.push_back(module_.find_function(callee));
       }
       for (const auto& region : instruction->regions()) {
-        for (const Computation* callee : callees(*region)) result.push_back(callee);
+        for (const Computation* callee : called_from(*region)) result.push_back(callee);
       }
     }
     return result;

@@ -50,8 +50,21 @@ struct Result {
   Tensor* host = nullptr;
 };
 
+// One step of a compiled program, and what it took in one run of the program.
+struct StepProfile {
+  std::string step;           // "fusion(exponential, reduce) f32[32]", and the node it is from
+  bool by_reference = false;  // computed by the op's reference value, for want of code of its own
+  int64_t runs = 0;           // several inside a loop
+  double seconds = 0;         // of all runs, without those of the steps inside it
+  double flops = 0;           // of all runs
+  double bytes = 0;           // of all runs: each operand and each result once
+};
+
 struct ExecuteOptions {
   int first_device = 0;  // replica r runs on device first_device + r
+  // Where a program that was compiled with CompileOptions::profile puts its steps, in program
+  // order; untouched by others.
+  std::vector<StepProfile>* profile = nullptr;
 };
 
 // Bytes and operations of one replica's run.
@@ -61,6 +74,7 @@ struct ExecutableStats {
   int64_t temp_bytes = 0;
   int64_t code_bytes = 0;
   double flops = 0;
+  int64_t reference_steps = 0;  // see StepProfile::by_reference
   double compile_seconds = 0;
   bool code_cached = false;  // its machine code was there already, in memory or on disk
 };
@@ -92,6 +106,7 @@ struct CompileOptions {
   // Parameters that affect speed.
   bool optimize = true;  // false: only what is needed to run (for differential tests)
   int num_threads = 0;   // per replica; 0: the backend's choice
+  bool profile = false;  // take the time of every step: see ExecuteOptions::profile
   // Where compiled code is kept for other processes; "": where the backend's environment says (the
   // CPU's: $SYSTOLE_CACHE_DIR), nowhere when it says nothing.
   std::string cache_folder;

@@ -1,7 +1,6 @@
 #include "systole/backends/cpu/compiler.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
@@ -11,19 +10,10 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::cpu {
 namespace {
-
-int64_t physical_memory() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
-
-void check_memory(const hlo::Module& module, const runtime::ExecutableStats& stats) {
-  const int64_t needed = stats.argument_bytes + stats.result_bytes + stats.temp_bytes;
-  if (needed <= physical_memory()) return;
-  throw make_error(Code::resource_exhausted,
-                   "cpu: memory of '{}', got {} bytes, expected at most {}", module.name(), needed,
-                   physical_memory());
-}
 
 void note_signature(const hlo::Computation& main, CompiledProgram& program) {
   for (int i = 0; i < main.num_parameters(); ++i) {
@@ -40,7 +30,8 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, Jit& jit, CodeCache* cache) {
+                                                 int num_threads, int64_t memory_bytes, Jit& jit,
+                                                 CodeCache* cache) {
   const auto start = std::chrono::steady_clock::now();
   const auto optimized = module.clone();
   run_passes(*optimized, options);
@@ -53,16 +44,21 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                 return step_scratch_bytes(x, num_threads);
                                               }});
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
-  check_memory(module, program->stats);
+  runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   program->constants = buffers.constants();
+  EmittedProgram emitted;
   JitResult compiled = jit.compile(
       [&](llvm::Module& code) {
-        program->kernels =
-            emit_program(code, *optimized, buffers, jit.target(), options.optimize, num_threads);
+        emitted = emit_program(code, *optimized, buffers, jit.target(), options, num_threads);
       },
       options.optimize, cache);
   program->code = std::move(compiled.code);
   program->stats.code_cached = compiled.origin != CodeOrigin::made;
+  program->kernels = std::move(emitted.kernels);
+  program->steps = std::move(emitted.steps);
+  program->stats.reference_steps = emitted.reference_steps;
+  program->openmp = std::ranges::any_of(program->kernels,
+                                        [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
 #include "systole/io/local_file_system.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::cpu {
 namespace {
@@ -23,7 +22,7 @@ class CpuClient : public runtime::Client {
     device_.name = "cpu:0";
     device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
                                ThreadPool::global().num_threads());
-    device_.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+    device_.memory_bytes = runtime::host_memory_bytes();
     const char* folder = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
     if (folder != nullptr) default_cache_folder_ = folder;
   }
@@ -41,7 +40,9 @@ class CpuClient : public runtime::Client {
     ThreadPool* threads = pool(options.num_threads);
     const int count = threads == nullptr ? 1 : threads->num_threads();
     return std::make_unique<CpuExecutable>(
-        compile_program(module, options, count, *jit_, code_cache(options.cache_folder)), threads);
+        compile_program(module, options, count, device_.memory_bytes, *jit_,
+                        code_cache(options.cache_folder)),
+        threads);
   }
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {

@@ -180,14 +180,43 @@ TEST(CpuClient, SaysWhatItCannotDo) {
       module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
   EXPECT_EQ(error_of([&] { testing::client().compile(*module, {.num_replicas = 2}); }),
             "UNIMPLEMENTED: cpu cannot run replicas, got 2, expected 1");
-  hlo::Module complex;
-  hlo::Computation& main = complex.add_function("main");
-  const Value x = main.add_parameter({DType::c64, {2}});
+}
+
+TEST(CpuClient, RunsWhatItHasNoCodeForByItsReferenceValue) {
+  // The steps around it have code, and share its memory.
+  hlo::Module module;
+  hlo::Computation& main = module.add_function("main");
+  const Value x = main.add_parameter({DType::c64, {3}});
   hlo::Builder b(main);
-  b.set_metadata({.name = "x"});
-  main.set_results({b.unary(Opcode::tanh, x)});
-  EXPECT_EQ(error_of([&] { testing::client().compile(complex, {.optimize = false}); }),
-            "UNIMPLEMENTED: cpu cannot lower 'tanh' (c64[2]), from node 'x'");
+  const Value sum = b.add(x, x);
+  main.set_results({b.multiply(b.unary(Opcode::tanh, sum), sum)});
+  EXPECT_EQ(testing::client().compile(module)->stats().reference_steps, 1);
+  using Complex = std::complex<float>;
+  const Tensor argument = Tensor::of<Complex>({3}, {Complex(1, 2), Complex(-0.5F, 0), Complex(0, -3)});
+  EXPECT_EQ(testing::check(module, {{argument}}, {.ulps = 1}), "");
+}
+
+TEST(CpuClient, ProfilesEveryStep) {
+  const auto module = testing::training_step({});
+  const auto executable = testing::client().compile(*module, {.profile = true});
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : executable->parameter_types())
+    arguments.push_back(Tensor::full(type.dtype, type.shape, 0.5));
+  std::vector<runtime::Argument> inputs;
+  for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
+  const std::vector<runtime::Result> results(executable->result_types().size());
+  std::vector<runtime::StepProfile> steps;
+  executable->execute(inputs, results, {.profile = &steps});
+  ASSERT_FALSE(steps.empty());
+  double flops = 0;
+  for (const runtime::StepProfile& step : steps) {
+    EXPECT_NE(step.step, "");
+    EXPECT_EQ(step.runs, 1) << step.step;
+    EXPECT_GE(step.seconds, 0) << step.step;
+    EXPECT_GT(step.bytes, 0) << step.step;
+    flops += step.flops;
+  }
+  EXPECT_EQ(flops, executable->stats().flops);
 }
 
 TEST(CpuClient, RefusesAProgramLargerThanMemory) {

@@ -40,6 +40,7 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   run->context.constants = constants_.data();
   run->context.kernels = program_->kernels.data();
   run->context.pool = pool_;
+  run->context.openmp = program_->openmp;
   return run;
 }
 
@@ -111,12 +112,26 @@ void CpuExecutable::check_aliases(const Run& run) const {
   }
 }
 
+std::vector<runtime::StepProfile> CpuExecutable::profile(const RunContext& context) const {
+  std::vector<runtime::StepProfile> steps = program_->steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StepTime& time = context.steps[i];
+    steps[i].runs = time.runs;
+    steps[i].seconds = std::chrono::duration<double>(time.time).count();
+    steps[i].flops *= static_cast<double>(time.runs);
+    steps[i].bytes *= static_cast<double>(time.runs);
+  }
+  return steps;
+}
+
 void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,
-                            const runtime::ExecuteOptions&) {
+                            const runtime::ExecuteOptions& options) {
   std::unique_ptr<Run> run = acquire();
   bind_arguments(*run, arguments);
   bind_results(*run, arguments, results);
   check_aliases(*run);
+  run->context.steps.assign(program_->steps.size(), {});
+  run->context.step_end = std::chrono::steady_clock::now();
   program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
                          &run->context);
   if (run->context.error != nullptr) std::rethrow_exception(run->context.error);
@@ -128,6 +143,8 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
     std::memcpy(place_result(*run, k, results[k]), from,
                 static_cast<size_t>(program_->results[k].byte_size()));
   }
+  if (options.profile != nullptr && !program_->steps.empty())
+    *options.profile = profile(run->context);
   Run* none = nullptr;
   if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release)) run.release();
 }

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <complex>
 #include <limits>
+#include <utility>
 
 #include "systole/hlo/testing/run_op.h"
 
@@ -254,6 +257,101 @@ TEST(CompareTest, Constraints) {
   EXPECT_THAT(error(s32({1}), s32({1}), ComparisonType::unsigned_), HasSubstr("expected SIGNED"));
   EXPECT_THAT(error(pred({true}), pred({true}), ComparisonType::signed_),
               HasSubstr("expected UNSIGNED"));
+}
+
+// -- Four bits
+
+// All pairs of two elements of `dtype`, s4 or u4.
+std::vector<Tensor> all_pairs(DType dtype) {
+  Tensor x(DType::s32, {256});
+  Tensor y(DType::s32, {256});
+  for (int i = 0; i < 256; ++i) {
+    x.data<int32_t>()[static_cast<size_t>(i)] = i / 16;
+    y.data<int32_t>()[static_cast<size_t>(i)] = i % 16;
+  }
+  return {x.cast(dtype), y.cast(dtype)};
+}
+
+// As in 32 bits, of which the lowest four are left.
+TEST(FourBitTest, Arithmetic) {
+  for (const auto& [narrow, wide] :
+       {std::pair{DType::s4, DType::s32}, std::pair{DType::u4, DType::u32}}) {
+    const std::vector<Tensor> x = all_pairs(narrow);
+    const std::vector<Tensor> y = {x[0].cast(wide), x[1].cast(wide)};
+    for (const Opcode opcode :
+         {Opcode::add, Opcode::subtract, Opcode::multiply, Opcode::divide, Opcode::remainder,
+          Opcode::maximum, Opcode::minimum, Opcode::and_, Opcode::or_, Opcode::xor_}) {
+      const Tensor expected = run_op({.opcode = opcode, .operands = y})[0].cast(narrow);
+      EXPECT_TRUE(run_op({.opcode = opcode, .operands = x})[0].identical(expected)) << opcode;
+    }
+    for (const Opcode opcode : {Opcode::not_, Opcode::negate, Opcode::sign, Opcode::abs}) {
+      if (narrow == DType::u4 && (opcode == Opcode::sign || opcode == Opcode::abs)) continue;
+      const Tensor expected = run_op({.opcode = opcode, .operands = {y[0]}})[0].cast(narrow);
+      EXPECT_TRUE(run_op({.opcode = opcode, .operands = {x[0]}})[0].identical(expected)) << opcode;
+    }
+  }
+}
+
+TEST(FourBitTest, BitsAndShifts) {
+  const auto s4 = [](std::initializer_list<int> elements) {
+    const std::vector<int32_t> wide(elements.begin(), elements.end());
+    return s32(wide).cast(DType::s4);
+  };
+  const Tensor x = s4({0, 1, 7, -8, -1});
+  const auto run = [&x](Opcode opcode, const Tensor& y) {
+    return run_op({.opcode = opcode, .operands = {x, y}})[0];
+  };
+  EXPECT_TRUE(
+      run_op({.opcode = Opcode::popcnt, .operands = {x}})[0].identical(s4({0, 1, 3, 1, 4})));
+  EXPECT_TRUE(run_op({.opcode = Opcode::count_leading_zeros, .operands = {x}})[0].identical(
+      s4({4, 3, 1, 0, 0})));
+  const Tensor amounts = s4({1, 3, 1, 3, 4});
+  EXPECT_TRUE(run(Opcode::shift_left, amounts).identical(s4({0, -8, -2, 0, 0})));
+  EXPECT_TRUE(run(Opcode::shift_right_logical, amounts).identical(s4({0, 0, 3, 1, 0})));
+  EXPECT_TRUE(run(Opcode::shift_right_arithmetic, amounts).identical(s4({0, 0, 3, -1, -1})));
+}
+
+// -- Complex numbers, where formulas lose them
+
+Tensor c64(std::complex<float> x) { return Tensor::scalar(x); }
+
+void expect_close(const Tensor& got, std::complex<double> expected) {
+  const std::complex<double> value = got.item<std::complex<float>>();
+  EXPECT_NEAR(value.real(), expected.real(), std::abs(expected.real()) * 1e-7);
+  EXPECT_NEAR(value.imag(), expected.imag(), std::abs(expected.imag()) * 1e-7);
+}
+
+TEST(ComplexTest, LogPlusOneNearZeroAndNearTheUnitCircle) {
+  const auto run = [](std::complex<float> x) {
+    return run_op({.opcode = Opcode::log_plus_one, .operands = {c64(x)}})[0];
+  };
+  expect_close(run({1e-20F, 0}), {1e-20F, 0});
+  expect_close(run({0, 1e-10F}), {0.5e-20, 1e-10F});
+  // |1 + z|^2 - 1 = 2x + x^2 + y^2 with x = -2^-13, y = 2^-6: all but x^2 cancels.
+  const double x = -std::ldexp(1.0, -13);
+  expect_close(run({static_cast<float>(x), std::ldexp(1.0F, -6)}),
+               {std::log1p(x * x) / 2, std::atan2(std::ldexp(1.0, -6), 1 + x)});
+  expect_close(run({3, 4}), std::log(std::complex<double>(4, 4)));
+}
+
+TEST(ComplexTest, PowerOfZeroAndToZero) {
+  const auto run = [](std::complex<float> x, std::complex<float> y) {
+    return run_op({.opcode = Opcode::power, .operands = {c64(x), c64(y)}})[0];
+  };
+  expect_close(run({0, 0}, {0, 0}), 1);
+  expect_close(run({2, 3}, {0, 0}), 1);
+  expect_close(run({0, 0}, {2, 1}), 0);
+  expect_close(run({0, 2}, {2, 0}), std::complex<double>(-4, 4.898587e-16));
+}
+
+TEST(ComplexTest, ExponentialMinusOneAtItsLimits) {
+  const auto run = [](std::complex<float> x) {
+    return run_op({.opcode = Opcode::exponential_minus_one, .operands = {c64(x)}})[0]
+        .item<std::complex<float>>();
+  };
+  EXPECT_EQ(run({kInf, 0}), std::complex<float>(kInf, 0));
+  EXPECT_EQ(run({-kInf, kInf}), std::complex<float>(-1, 0));
+  EXPECT_EQ(run({1e-20F, 0}), std::complex<float>(1e-20F, 0));
 }
 
 }  // namespace

@@ -9,6 +9,11 @@ namespace {
 std::complex<double> exponential_minus_one(std::complex<double> x) {
   const double a = x.real();
   const double b = x.imag();
+  if (b == 0 || std::isinf(a)) {
+    // On the real axis, and where exp has its limits, as C has them.
+    const std::complex<double> exponential = std::exp(x);
+    return {b == 0 ? std::expm1(a) : exponential.real() - 1, exponential.imag()};
+  }
   const double half = std::sin(b / 2);
   return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};
 }

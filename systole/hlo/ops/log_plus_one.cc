@@ -5,9 +5,34 @@
 namespace systole::hlo::ops {
 namespace {
 
+// What is lost when a and b are added in f64.
+double rounding_error(double a, double b) {
+  const double sum = a + b;
+  const double part = sum - a;
+  return (a - (sum - part)) + (b - part);
+}
+
+// |1 + x + iy|^2 - 1 == 2x + x^2 + y^2, in which terms cancel each other: summed with what each
+// step loses.
+double excess(double x, double y) {
+  const double xx = x * x;
+  const double yy = y * y;
+  const double lost = std::fma(x, x, -xx) + std::fma(y, y, -yy);
+  const double first = 2 * x + xx;
+  return first + yy + (rounding_error(2 * x, xx) + rounding_error(first, yy) + lost);
+}
+
+std::complex<double> log_plus_one(std::complex<double> z) {
+  const double x = z.real();
+  const double y = z.imag();
+  const double magnitude = std::hypot(1 + x, y);
+  const bool near_one = magnitude > 0.5 && magnitude < 2;
+  return {near_one ? std::log1p(excess(x, y)) / 2 : std::log(magnitude), std::atan2(y, 1 + x)};
+}
+
 constexpr UnaryKernel kLogPlusOne{
     .floating = [](double x) { return std::log1p(x); },
-    .complex = [](std::complex<double> x) { return std::log(1.0 + x); },
+    .complex = [](std::complex<double> x) { return log_plus_one(x); },
 };
 
 }  // namespace

@@ -21,9 +21,16 @@ int64_t power(int64_t base, int64_t exponent) {
   return static_cast<int64_t>(power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
 }
 
+// By way of the logarithm, which zero does not have.
+std::complex<double> power(std::complex<double> base, std::complex<double> exponent) {
+  if (exponent == 0.0) return 1.0;
+  if (base == 0.0 && exponent.real() > 0) return 0.0;
+  return std::pow(base, exponent);
+}
+
 constexpr BinaryKernel kPower{
     .floating = [](double x, double y) { return std::pow(x, y); },
-    .complex = [](std::complex<double> x, std::complex<double> y) { return std::pow(x, y); },
+    .complex = [](std::complex<double> x, std::complex<double> y) { return power(x, y); },
     .signed_integer = [](int64_t x, int64_t y) { return power(x, y); },
     .unsigned_integer = [](uint64_t x, uint64_t y) { return power(x, y); },
 };

@@ -1,4 +1,5 @@
 #include "systole/hlo/dynamic_start.h"
+#include "systole/hlo/lifted_region.h"
 #include "systole/hlo/reducer.h"
 
 namespace systole::hlo::ops {
@@ -129,7 +130,14 @@ class Combiner {
       return;
     }
     const bool done = results_.size() == 1 && combine_typed(extents, to, from);
-    if (!done) combine_by_region(extents, to, from);
+    if (!done) collect(extents, to, from);
+  }
+
+  // Ends the last walk.
+  void finish() {
+    std::vector<Tensor> updates;
+    for (const Tensor& update : updates_) updates.push_back(elements_at(update, sources_));
+    fold_into(results_, targets_, updates, LiftedRegion(region_, evaluator_));
   }
 
  private:
@@ -153,18 +161,11 @@ class Combiner {
     });
   }
 
-  void combine_by_region(std::span<const int64_t> extents, const StridedView& to,
-                         const StridedView& from) {
+  void collect(std::span<const int64_t> extents, const StridedView& to, const StridedView& from) {
     for_each_row<2>(extents, {to, from}, [&](const auto& at, const auto& steps, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t target = at[0] + i * steps[0];
-        std::vector<Tensor> arguments;
-        for (const Tensor& result : results_) arguments.push_back(element(result, target));
-        for (const Tensor& update : updates_) {
-          arguments.push_back(element(update, at[1] + i * steps[1]));
-        }
-        const std::vector<Tensor> values = evaluator_.run_region(region_, arguments);
-        for (size_t k = 0; k < values.size(); ++k) set_element(results_[k], target, values[k]);
+        targets_.push_back(at[0] + i * steps[0]);
+        sources_.push_back(at[1] + i * steps[1]);
       }
     });
   }
@@ -173,6 +174,9 @@ class Combiner {
   const Evaluator& evaluator_;
   std::vector<Tensor>& results_;
   const std::vector<Tensor>& updates_;
+  // What waits for the region.
+  std::vector<int64_t> targets_;
+  std::vector<int64_t> sources_;
 };
 
 // Where the windows of the updates go.
@@ -254,6 +258,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
     Dims extents;
     if (clip(p, p.starts[next++], input, to, from, extents)) combiner.combine(extents, to, from);
   });
+  combiner.finish();
   return results;
 }
 

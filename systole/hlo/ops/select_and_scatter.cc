@@ -1,4 +1,5 @@
 #include "systole/hlo/comparator.h"
+#include "systole/hlo/lifted_region.h"
 #include "systole/hlo/reducer.h"
 #include "systole/hlo/window.h"
 
@@ -51,67 +52,94 @@ std::vector<int64_t> window_elements(const Shape& operand, std::span<const Windo
   return elements;
 }
 
-// The first region: whether element a of the operand stays selected when b comes.
-class Selector {
- public:
-  Selector(const Computation& region, const Tensor& operand, const Evaluator& evaluator)
-      : region_(region), operand_(operand), evaluator_(evaluator), fast_(match_comparator(region)) {
-    if (fast_) keys_.emplace(operand, fast_->compare.compare_type);
+using Windows = std::vector<std::vector<int64_t>>;
+
+// By the first region: which element of each window stays when all others have come.
+std::vector<int64_t> select(const Computation& region, const Evaluator& evaluator,
+                            const Tensor& operand, const Windows& windows) {
+  std::vector<int64_t> selected;
+  for (const std::vector<int64_t>& window : windows) selected.push_back(window[0]);
+  const LiftedRegion keeps(region, evaluator);
+  std::vector<size_t> open;  // the windows with an element number `i`
+  for (size_t i = 1; i == 1 || !open.empty(); ++i) {
+    std::vector<int64_t> kept;
+    std::vector<int64_t> come;
+    open.clear();
+    for (size_t w = 0; w < windows.size(); ++w) {
+      if (i >= windows[w].size()) continue;
+      open.push_back(w);
+      kept.push_back(selected[w]);
+      come.push_back(windows[w][i]);
+    }
+    const std::vector<Tensor> arguments = {elements_at(operand, kept), elements_at(operand, come)};
+    const Tensor stays = keeps.apply(arguments)[0];
+    for (size_t k = 0; k < open.size(); ++k) {
+      if (!stays.data<bool>()[k]) selected[open[k]] = come[k];
+    }
   }
+  return selected;
+}
 
-  bool keeps(int64_t a, int64_t b) const {
-    if (fast_) return keys_->holds(fast_->compare.direction, a, b);
-    const std::vector<Tensor> arguments = {element(operand_, a), element(operand_, b)};
-    return evaluator_.run_region(region_, arguments)[0].item<bool>();
+// The same for a region that compares.
+std::vector<int64_t> select(const Comparator& comparator, const Tensor& operand,
+                            const Windows& windows) {
+  const ComparisonKeys keys(operand, comparator.compare.compare_type);
+  std::vector<int64_t> selected;
+  for (const std::vector<int64_t>& window : windows) {
+    selected.push_back(window[0]);
+    for (const int64_t come : window) {
+      if (!keys.holds(comparator.compare.direction, selected.back(), come)) selected.back() = come;
+    }
   }
+  return selected;
+}
 
- private:
-  const Computation& region_;
-  const Tensor& operand_;
-  const Evaluator& evaluator_;
-  std::optional<Comparator> fast_;
-  std::optional<ComparisonKeys> keys_;
-};
-
-// The second region, into one element of the result.
-void scatter_element(const Computation& region, const Evaluator& evaluator, Tensor& result,
-                     int64_t target, const Tensor& source, int64_t from) {
-  const bool done = visit_dtype(result.dtype(), [&]<class T>() {
-    using A = Accumulator<T>;
-    const auto combine = combiner_of<A>(region);
-    if (combine == nullptr) return false;
-    T& value = result.data<T>()[static_cast<size_t>(target)];
-    const T added = source.data<T>()[static_cast<size_t>(from)];
+// The second region when it is one that elements of T are combined by. False when it is not.
+template <class T>
+bool scatter_typed(const Computation& region, Tensor& result, std::span<const int64_t> targets,
+                   const Tensor& updates) {
+  using A = Accumulator<T>;
+  const auto combine = combiner_of<A>(region);
+  if (combine == nullptr) return false;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    T& value = result.data<T>()[static_cast<size_t>(targets[i])];
+    const T added = updates.data<T>()[i];
     value = convert_element<T>(combine(convert_element<A>(value), convert_element<A>(added)));
-    return true;
-  });
-  if (done) return;
-  const std::vector<Tensor> arguments = {element(result, target), element(source, from)};
-  set_element(result, target, evaluator.run_region(region, arguments)[0]);
+  }
+  return true;
 }
 
 // What a window without elements selects is not specified: nothing is scattered for it.
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator& evaluator) {
   const Tensor& operand = operands[0];
-  const Tensor source = operands[1].cast(instruction.dtype());
   const std::vector<WindowAxis> axes = window_axes(instruction.attrs<WindowAttrs>());
-  const Selector selector(instruction.region(0), operand, evaluator);
-  Tensor result(instruction.type());
-  fill(result, operands[2].cast(instruction.dtype()));
-  int64_t from = 0;
-  for_each_index(source.shape().dims(), [&](const Dims& source_index) {
-    const std::vector<int64_t> window = window_elements(operand.shape(), axes, source_index);
-    if (!window.empty()) {
-      int64_t selected = window[0];
-      for (size_t i = 1; i < window.size(); ++i) {
-        if (!selector.keeps(selected, window[i])) selected = window[i];
-      }
-      scatter_element(instruction.region(1), evaluator, result, selected, source, from);
+  Windows windows;
+  std::vector<int64_t> sources;
+  int64_t source = 0;
+  for_each_index(operands[1].shape().dims(), [&](const Dims& source_index) {
+    windows.push_back(window_elements(operand.shape(), axes, source_index));
+    if (windows.back().empty()) {
+      windows.pop_back();
+    } else {
+      sources.push_back(source);
     }
-    ++from;
+    ++source;
   });
-  return {result};
+  const std::optional<Comparator> comparator = match_comparator(instruction.region(0));
+  const std::vector<int64_t> targets =
+      comparator ? select(*comparator, operand, windows)
+                 : select(instruction.region(0), evaluator, operand, windows);
+  const Tensor updates = elements_at(operands[1].cast(instruction.dtype()), sources);
+  std::vector<Tensor> results = {Tensor(instruction.type())};
+  fill(results[0], operands[2].cast(instruction.dtype()));
+  const bool done = visit_dtype(instruction.dtype(), [&]<class T>() {
+    return scatter_typed<T>(instruction.region(1), results[0], targets, updates);
+  });
+  if (!done) {
+    fold_into(results, targets, {&updates, 1}, LiftedRegion(instruction.region(1), evaluator));
+  }
+  return results;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "systole/hlo/checks.h"
 #include "systole/hlo/comparator.h"
+#include "systole/hlo/lifted_region.h"
 #include "systole/hlo/reducer.h"
 
 namespace systole::hlo::ops {
@@ -50,6 +51,117 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
   return results;
 }
 
+// A merge sort of all slices at once, by a comparator that is a region. At each step every element
+// asks where it belongs in the run beside its own, so that the region sees whole tensors.
+class RegionSort {
+ public:
+  RegionSort(const Computation& region, const Evaluator& evaluator,
+             std::span<const Tensor> operands, int axis)
+      : less_(region, evaluator), operands_(operands), order_(slice_by_slice(operands[0], axis)) {
+    size_ = static_cast<size_t>(operands[0].dim(axis));
+  }
+
+  // Row-major indices of elements in their order, slice by slice; none when the region orders
+  // nothing: a < b < c < a.
+  std::vector<int64_t> sort() {
+    for (size_t width = 1; width < size_; width *= 2) {
+      if (!merge(width)) return {};
+    }
+    return order_;
+  }
+
+ private:
+  static std::vector<int64_t> slice_by_slice(const Tensor& operand, int axis) {
+    const Shape& shape = operand.shape();
+    StridedView view = view_of(shape);
+    Dims extents = shape.dims();
+    std::swap(view.strides[static_cast<size_t>(axis)], view.strides.back());
+    std::swap(extents[static_cast<size_t>(axis)], extents.back());
+    std::vector<int64_t> order;
+    for_each_row<1>(extents, {view}, [&](const auto& offsets, const auto& steps, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) order.push_back(offsets[0] + i * steps[0]);
+    });
+    return order;
+  }
+
+  // Two runs of up to `width` elements, and the one of them that an element at `place` is in.
+  struct Runs {
+    size_t begin;   // of the pair
+    size_t middle;  // where the second one begins
+    size_t end;
+    bool in_first;
+  };
+  Runs runs_around(size_t place, size_t width) const {
+    const size_t slice = place / size_ * size_;
+    const size_t begin = slice + (place - slice) / (2 * width) * (2 * width);
+    const size_t end = slice + size_;
+    return {begin, std::min(begin + width, end), std::min(begin + 2 * width, end),
+            place < begin + width};
+  }
+
+  // less(order[a[i]], order[b[i]]) for each i.
+  Tensor compare(std::span<const size_t> a, std::span<const size_t> b) const {
+    std::vector<int64_t> left;
+    std::vector<int64_t> right;
+    for (const size_t place : a) left.push_back(order_[place]);
+    for (const size_t place : b) right.push_back(order_[place]);
+    std::vector<Tensor> arguments;
+    for (const Tensor& operand : operands_) {
+      arguments.push_back(elements_at(operand, left));
+      arguments.push_back(elements_at(operand, right));
+    }
+    return less_.apply(arguments)[0];
+  }
+
+  // Binary searches in step. Of equal elements those of the first run come first.
+  bool merge(size_t width) {
+    const size_t count = order_.size();
+    std::vector<size_t> low(count);
+    std::vector<size_t> high(count);
+    for (size_t i = 0; i < count; ++i) {
+      const Runs runs = runs_around(i, width);
+      low[i] = runs.in_first ? runs.middle : runs.begin;
+      high[i] = runs.in_first ? runs.end : runs.middle;
+    }
+    std::vector<size_t> a(count);
+    std::vector<size_t> b(count);
+    for (size_t left = width; left > 0; left /= 2) {
+      for (size_t i = 0; i < count; ++i) {
+        const bool in_first = runs_around(i, width).in_first;
+        const size_t probe = std::min((low[i] + high[i]) / 2, count - 1);
+        a[i] = in_first ? probe : i;
+        b[i] = in_first ? i : probe;
+      }
+      const Tensor less = compare(a, b);
+      for (size_t i = 0; i < count; ++i) {
+        if (low[i] >= high[i]) continue;
+        const size_t probe = (low[i] + high[i]) / 2;
+        const bool goes_behind = less.data<bool>()[i] == runs_around(i, width).in_first;
+        (goes_behind ? low[i] : high[i]) = goes_behind ? probe + 1 : probe;
+      }
+    }
+    return place_all(width, low);
+  }
+
+  // In either run, an element goes as far as there are elements of the other one before it.
+  bool place_all(size_t width, std::span<const size_t> low) {
+    std::vector<int64_t> merged(order_.size(), -1);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const Runs runs = runs_around(i, width);
+      const size_t place = i + low[i] - runs.middle;
+      if (merged[place] >= 0) return false;
+      merged[place] = order_[i];
+    }
+    order_ = std::move(merged);
+    return true;
+  }
+
+  LiftedRegion less_;
+  std::span<const Tensor> operands_;
+  std::vector<int64_t> order_;
+  size_t size_ = 0;
+};
+
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator& evaluator) {
   const Computation& region = instruction.region();
@@ -60,6 +172,16 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
                               comparator->compare.compare_type);
     return sort_slices(operands, axis, [&](int64_t a, int64_t b) {
       return keys.holds(comparator->compare.direction, a, b);
+    });
+  }
+  const std::vector<int64_t> order = RegionSort(region, evaluator, operands, axis).sort();
+  std::vector<int64_t> rank(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    rank[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  if (!order.empty()) {
+    return sort_slices(operands, axis, [&](int64_t a, int64_t b) {
+      return rank[static_cast<size_t>(a)] < rank[static_cast<size_t>(b)];
     });
   }
   return sort_slices(operands, axis, [&](int64_t a, int64_t b) {

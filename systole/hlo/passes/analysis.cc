@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "systole/hlo/callees.h"
+
 namespace systole::hlo {
 namespace {
 
@@ -24,10 +26,13 @@ bool is_pure(const Instruction& instruction, int calls) {
   for (const auto& region : instruction.regions()) {
     if (!is_pure(*region, calls)) return false;
   }
-  if (!instruction.is(Opcode::call)) return true;
+  const auto* custom_call = std::get_if<CustomCallAttrs>(&instruction.attrs());
+  if (custom_call != nullptr) return !custom_call->has_side_effect;
   const Module& module = instruction.parent().module();
-  const Computation* callee = module.find_function(instruction.attrs<CallAttrs>().callee);
-  return callee != nullptr && calls < kMaxCallDepth && is_pure(*callee, calls + 1);
+  return std::ranges::all_of(callees(instruction.attrs()), [&](const std::string& name) {
+    const Computation* callee = module.find_function(name);
+    return callee != nullptr && calls < kMaxCallDepth && is_pure(*callee, calls + 1);
+  });
 }
 
 class CaptureCollector {
@@ -65,6 +70,14 @@ class CaptureCollector {
 }  // namespace
 
 bool is_pure(const Instruction& instruction) { return is_pure(instruction, 0); }
+
+bool is_contextual(const Instruction& instruction) {
+  if (instruction.traits().has(kContextual)) return true;
+  return std::ranges::any_of(instruction.regions(), [](const auto& region) {
+    return std::ranges::any_of(region->instructions(),
+                               [](const Instruction* nested) { return is_contextual(*nested); });
+  });
+}
 
 bool is_dead(const Instruction& instruction) {
   return instruction.unused() && is_pure(instruction);

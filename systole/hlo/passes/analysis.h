@@ -14,6 +14,10 @@ namespace systole::hlo {
 // regions do not count.)
 bool is_pure(const Instruction& instruction);
 
+// True when its value, or that of an instruction in its regions, is no function of operands alone:
+// it cannot be computed beforehand.
+bool is_contextual(const Instruction& instruction);
+
 // Unused and pure.
 bool is_dead(const Instruction& instruction);
 

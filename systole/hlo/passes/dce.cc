@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "systole/hlo/callees.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
@@ -186,9 +187,10 @@ class Eliminator {
     if (!reached.insert(&computation).second) return;
     for (const Instruction* instruction : computation.instructions()) {
       for (const auto& region : instruction->regions()) reach(*region, reached);
-      if (!instruction->is(Opcode::call)) continue;
-      const Computation* callee = module_.find_function(instruction->attrs<CallAttrs>().callee);
-      if (callee != nullptr) reach(*callee, reached);
+      for (const std::string& name : callees(instruction->attrs())) {
+        const Computation* callee = module_.find_function(name);
+        if (callee != nullptr) reach(*callee, reached);
+      }
     }
   }
 

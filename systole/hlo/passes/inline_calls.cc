@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "systole/hlo/callees.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
@@ -27,12 +28,14 @@ class Inliner {
   void visit(Computation& computation) {
     for (Instruction* instruction : computation.instructions()) {
       for (const auto& region : instruction->regions()) visit(*region);
-      if (instruction->is(Opcode::call)) inline_call(*instruction);
+      const bool stands_for_its_callee =
+          instruction->is(Opcode::call) || instruction->is(Opcode::composite);
+      if (stands_for_its_callee) inline_call(*instruction);
     }
   }
 
   void inline_call(Instruction& call) {
-    Computation* callee = module_.find_function(call.attrs<CallAttrs>().callee);
+    Computation* callee = module_.find_function(callees(call.attrs())[0]);
     if (callee == nullptr) return;
     visit_function(*callee);
     if (!finished_.contains(callee)) return;

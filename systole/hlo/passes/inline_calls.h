@@ -1,4 +1,5 @@
-// Puts the body of the called function in the place of every `call`, innermost calls first. Leaves
+// Puts the body of the called function in the place of every `call` and `composite`, innermost
+// ones first. Leaves
 // calls of unknown functions and recursions (which the verifier refuses) alone. The functions stay;
 // dce removes those that nothing calls any more.
 #pragma once

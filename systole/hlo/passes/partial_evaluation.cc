@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "systole/base/error.h"
+#include "systole/hlo/callees.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
@@ -28,7 +29,7 @@ Bounds bounds_of(const Instruction& instruction) {
 }
 
 bool has_unbounded_cost(const Instruction& instruction) {
-  if (instruction.is(Opcode::while_) || instruction.is(Opcode::call)) return true;
+  if (instruction.is(Opcode::while_) || !callees(instruction.attrs()).empty()) return true;
   for (const auto& region : instruction.regions()) {
     if (std::ranges::any_of(region->instructions(), [](const Instruction* nested) {
           return has_unbounded_cost(*nested);
@@ -92,7 +93,8 @@ Tensor known_value(Value value) {
 std::vector<Tensor> evaluate_if_cheap(const Instruction& instruction,
                                       std::span<const Tensor> operands) {
   if (!std::ranges::all_of(operands, &Tensor::valid)) return {};
-  if (!is_cheap(instruction) || !is_pure(instruction) || !captures(instruction).empty()) return {};
+  if (!is_cheap(instruction) || !is_pure(instruction) || is_contextual(instruction)) return {};
+  if (!captures(instruction).empty()) return {};
   try {
     return Evaluator().evaluate(instruction, operands);
   } catch (const Error&) {

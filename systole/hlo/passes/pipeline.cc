@@ -27,7 +27,7 @@ std::unique_ptr<Pipeline> simplification(const PipelineOptions& options) {
 
 }  // namespace
 
-void optimize(Module& module, const PipelineOptions& options) {
+Pipeline optimization_pipeline(const PipelineOptions& options) {
   Pipeline pipeline("optimize", options);
   // Everything behind looks at one function at a time.
   pipeline.add<InlineCalls>();
@@ -38,7 +38,11 @@ void optimize(Module& module, const PipelineOptions& options) {
   pipeline.add<LoopInvariantCodeMotion>();
   // Values that have left a loop meet their equals outside of it, and loops carry less.
   pipeline.add_fixed_point(simplification(options));
-  pipeline.run(module);
+  return pipeline;
+}
+
+void optimize(Module& module, const PipelineOptions& options) {
+  optimization_pipeline(options).run(module);
 }
 
 }  // namespace systole::hlo

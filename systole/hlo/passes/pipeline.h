@@ -6,7 +6,10 @@
 
 namespace systole::hlo {
 
-// Rewrites the module into an equivalent one that is smaller and faster. Deterministic. Errors:
+Pipeline optimization_pipeline(
+    const PipelineOptions& options = PipelineOptions::from_environment());
+
+// Runs it once: rewrites the module into an equivalent one that is smaller and faster. Deterministic. Errors:
 // those of Pipeline::run, with which `options` says what to verify, to dump, and to leave out.
 void optimize(Module& module, const PipelineOptions& options = PipelineOptions::from_environment());
 

@@ -1,4 +1,5 @@
 // The element code of every elementwise opcode: the table at the end.
+#include <algorithm>
 #include <array>
 
 #include "systole/backends/cpu/codegen/elements.h"
@@ -82,6 +83,17 @@ llvm::Value* complex_arithmetic(FunctionEmitter& f, Opcode opcode, Sources s) {
   }
 }
 
+// real, imag: one part of a complex number; what is real is its own real part.
+llvm::Value* part(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
+  const bool real_part = x.is(Opcode::real);
+  if (operand_kind(x).complex) return e.f.b.CreateExtractValue(s[0], real_part ? 0U : 1U);
+  return real_part ? s[0] : real(s[0], 0);
+}
+
+llvm::Value* complex(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
+  return join(e.f, register_type(e.f.program.context(), x.dtype()), {s[0], s[1]});
+}
+
 // -- Arithmetic
 
 llvm::Value* arithmetic(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
@@ -130,7 +142,6 @@ llvm::Value* integer_quotient(FunctionEmitter& f, const Kind& kind, llvm::Value*
 
 llvm::Value* divide(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
-  if (kind.complex) return nullptr;
   llvm::Value* r =
       kind.floating ? e.f.b.CreateFDiv(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], false);
   return fit(e.f, kind.dtype, r);
@@ -138,7 +149,6 @@ llvm::Value* divide(Elements& e, const Instruction& x, const IndexRef&, Sources 
 
 llvm::Value* remainder(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
-  if (kind.complex) return nullptr;
   llvm::Value* r =
       kind.floating ? e.f.b.CreateFRem(s[0], s[1]) : integer_quotient(e.f, kind, s[0], s[1], true);
   return fit(e.f, kind.dtype, r);
@@ -156,18 +166,16 @@ llvm::Value* extremum(FunctionEmitter& f, const Kind& kind, bool maximum, llvm::
 
 llvm::Value* extremum(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
-  return kind.complex ? nullptr : extremum(e.f, kind, x.is(Opcode::maximum), s[0], s[1]);
+  return extremum(e.f, kind, x.is(Opcode::maximum), s[0], s[1]);
 }
 
 llvm::Value* clamp(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind(x.dtype());
-  if (kind.complex) return nullptr;
   return extremum(e.f, kind, false, extremum(e.f, kind, true, s[1], s[0]), s[2]);
 }
 
 llvm::Value* abs(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
-  if (kind.complex) return nullptr;
   if (kind.floating) return e.f.b.CreateUnaryIntrinsic(Intrinsic::fabs, s[0]);
   return fit(e.f, kind.dtype, e.f.b.CreateBinaryIntrinsic(Intrinsic::abs, s[0], e.f.b.getFalse()));
 }
@@ -175,7 +183,6 @@ llvm::Value* abs(Elements& e, const Instruction& x, const IndexRef&, Sources s) 
 llvm::Value* sign(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   auto& b = e.f.b;
   const Kind kind = operand_kind(x);
-  if (kind.complex) return nullptr;
   if (!kind.floating) {
     llvm::Value* positive = b.CreateZExt(b.CreateICmpSGT(s[0], integer(s[0], 0)), s[0]->getType());
     return b.CreateSub(positive,
@@ -190,7 +197,6 @@ llvm::Value* sign(Elements& e, const Instruction& x, const IndexRef&, Sources s)
 llvm::Value* power(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   auto& b = e.f.b;
   const Kind kind = operand_kind(x);
-  if (kind.complex) return nullptr;
   if (kind.floating) return fit(e.f, kind.dtype, emit_math(e.f, Math::pow, s[0], s[1]));
   auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty(), b.getInt64Ty()}, false);
   auto callee = e.f.runtime_function(
@@ -290,7 +296,6 @@ llvm::Value* bitcast_convert(Elements& e, const Instruction& x, const IndexRef& 
   auto& b = e.f.b;
   const Kind from = operand_kind(x);
   const Kind to(x.dtype());
-  if (from.complex || to.complex) return from.dtype == to.dtype ? s[0] : nullptr;
   const auto width = [](const Kind& k) { return static_cast<unsigned>(std::max(k.info.bits, 8)); };
   if (from.info.bits == to.info.bits)
     return from_bits(e.f, to.dtype, to_bits(e.f, from.dtype, s[0]));
@@ -380,7 +385,6 @@ llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources
         return {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT};
     }
   }();
-  if (kind.complex) return nullptr;
   if (kind.floating && attrs.compare_type == hlo::ComparisonType::totalorder) {
     return e.f.b.CreateICmp(row.is_signed, total_order_key(e.f, s[0]), total_order_key(e.f, s[1]));
   }
@@ -401,19 +405,16 @@ llvm::Value* is_finite(Elements& e, const Instruction&, const IndexRef&, Sources
 
 template <Intrinsic::ID kId>
 llvm::Value* intrinsic(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
-  if (!operand_kind(x).floating) return nullptr;
   return fit(e.f, x.dtype(), e.f.b.CreateUnaryIntrinsic(kId, s[0]));
 }
 
 llvm::Value* rsqrt(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
-  if (!operand_kind(x).floating) return nullptr;
   return fit(e.f, x.dtype(),
              e.f.b.CreateFDiv(real(s[0], 1), e.f.b.CreateUnaryIntrinsic(Intrinsic::sqrt, s[0])));
 }
 
 template <Math kFunction>
 llvm::Value* math(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
-  if (!operand_kind(x).floating) return nullptr;
   return fit(e.f, x.dtype(), emit_math(e.f, kFunction, s[0], s.size() > 1 ? s[1] : nullptr));
 }
 
@@ -437,67 +438,77 @@ llvm::Value* iota(Elements& e, const Instruction& x, const IndexRef& index, Sour
 struct Row {
   Opcode opcode;
   ElementCode code;
+  bool complex = false;  // also for complex elements
 };
 constexpr Row kCodes[] = {
     {Opcode::abs, abs},
-    {Opcode::add, arithmetic},
+    {Opcode::add, arithmetic, true},
     {Opcode::and_, bitwise},
     {Opcode::atan2, math<Math::atan2>},
     {Opcode::bitcast_convert, bitcast_convert},
-    {Opcode::broadcast_in_dim, move},
+    {Opcode::broadcast_in_dim, move, true},
     {Opcode::cbrt, math<Math::cbrt>},
     {Opcode::ceil, intrinsic<Intrinsic::ceil>},
     {Opcode::clamp, clamp},
     {Opcode::compare, compare},
-    {Opcode::convert, convert},
+    {Opcode::complex, complex, true},
+    {Opcode::convert, convert, true},
     {Opcode::cosine, math<Math::cos>},
     {Opcode::count_leading_zeros, bitwise},
     {Opcode::divide, divide},
-    {Opcode::dynamic_slice, move},
+    {Opcode::dynamic_slice, move, true},
     {Opcode::exponential, math<Math::exp>},
     {Opcode::exponential_minus_one, math<Math::expm1>},
     {Opcode::floor, intrinsic<Intrinsic::floor>},
-    {Opcode::gather, move},
-    {Opcode::iota, iota},
+    {Opcode::gather, move, true},
+    {Opcode::imag, part, true},
+    {Opcode::iota, iota, true},
     {Opcode::is_finite, is_finite},
     {Opcode::log, math<Math::log>},
     {Opcode::log_plus_one, math<Math::log1p>},
     {Opcode::logistic, math<Math::logistic>},
     {Opcode::maximum, extremum},
     {Opcode::minimum, extremum},
-    {Opcode::multiply, arithmetic},
-    {Opcode::negate, arithmetic},
+    {Opcode::multiply, arithmetic, true},
+    {Opcode::negate, arithmetic, true},
     {Opcode::not_, bitwise},
     {Opcode::or_, bitwise},
     {Opcode::popcnt, bitwise},
     {Opcode::power, power},
+    {Opcode::real, part, true},
     {Opcode::reduce_precision, reduce_precision},
     {Opcode::remainder, remainder},
-    {Opcode::reshape, move},
-    {Opcode::reverse, move},
+    {Opcode::reshape, move, true},
+    {Opcode::reverse, move, true},
     {Opcode::round_nearest_afz, intrinsic<Intrinsic::round>},
     {Opcode::round_nearest_even, intrinsic<Intrinsic::roundeven>},
     {Opcode::rsqrt, rsqrt},
-    {Opcode::select, select},
+    {Opcode::select, select, true},
     {Opcode::shift_left, shift},
     {Opcode::shift_right_arithmetic, shift},
     {Opcode::shift_right_logical, shift},
     {Opcode::sign, sign},
     {Opcode::sine, math<Math::sin>},
-    {Opcode::slice, move},
+    {Opcode::slice, move, true},
     {Opcode::sqrt, intrinsic<Intrinsic::sqrt>},
-    {Opcode::subtract, arithmetic},
+    {Opcode::subtract, arithmetic, true},
     {Opcode::tan, math<Math::tan>},
     {Opcode::tanh, math<Math::tanh>},
-    {Opcode::transpose, move},
+    {Opcode::transpose, move, true},
     {Opcode::xor_, bitwise},
 };
 
 constexpr auto kByOpcode = [] {
-  std::array<ElementCode, hlo::kNumOpcodes> table{};
-  for (const Row& row : kCodes) table[static_cast<size_t>(row.opcode)] = row.code;
+  std::array<Row, hlo::kNumOpcodes> table{};
+  for (const Row& row : kCodes) table[static_cast<size_t>(row.opcode)] = row;
   return table;
 }();
+
+bool has_complex(const Instruction& x) {
+  const auto complex = [](const TensorType& type) { return is_complex(type.dtype); };
+  return std::ranges::any_of(x.results(), complex) ||
+         std::ranges::any_of(x.operands(), [&](const hlo::Value& v) { return complex(v.type()); });
+}
 
 }  // namespace
 
@@ -530,6 +541,9 @@ llvm::Value* emit_reducer(FunctionEmitter& f, Opcode opcode, DType dtype, llvm::
   }
 }
 
-ElementCode element_code(Opcode opcode) { return kByOpcode[static_cast<size_t>(opcode)]; }
+ElementCode element_code(const Instruction& x) {
+  const Row& row = kByOpcode[static_cast<size_t>(x.opcode())];
+  return row.complex || !has_complex(x) ? row.code : nullptr;
+}
 
 }  // namespace systole::cpu

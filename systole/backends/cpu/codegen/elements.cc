@@ -86,7 +86,7 @@ llvm::Value* Elements::compute(Value value, const IndexRef& index) {
     if (tensor.num_elements() != 1) throw_cannot_lower(x);
     return f.constant(tensor, 0);
   }
-  const ElementCode code = element_code(x.opcode());
+  const ElementCode code = element_code(x);
   if (code == nullptr) throw_cannot_lower(x);
   std::vector<llvm::Value*> sources;
   for (const ElementSource& source : element_sources(*this, x, index)) {

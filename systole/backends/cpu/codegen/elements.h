@@ -55,8 +55,11 @@ class Elements : public IndexSpace {
 // has none for these types.
 using ElementCode = llvm::Value* (*)(Elements& e, const hlo::Instruction& instruction,
                                      const IndexRef& index, std::span<llvm::Value* const> sources);
-// Null when the opcode has none.
-ElementCode element_code(hlo::Opcode opcode);
+// Null when the opcode has none for elements of the instruction's types.
+ElementCode element_code(const hlo::Instruction& instruction);
+inline bool has_element_code(const hlo::Instruction& instruction) {
+  return element_code(instruction) != nullptr;
+}
 
 // One step of a reduction by one of match_reducer's opcodes, not rounded to the dtype: floats
 // accumulate in registers. Null when the opcode is none of these.

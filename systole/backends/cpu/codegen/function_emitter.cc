@@ -313,4 +313,15 @@ void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel,
                {context_, i64(number), table, i64(static_cast<int64_t>(buffers.size()))});
 }
 
+void FunctionEmitter::note_step(runtime::StepProfile step) {
+  const auto number = static_cast<int64_t>(program.steps.size());
+  program.steps.push_back(std::move(step));
+  auto* pointer = b.getPtrTy();
+  auto* type = llvm::FunctionType::get(
+      b.getVoidTy(), {pointer, b.getInt64Ty(), pointer, pointer, pointer}, false);
+  // It is given all memory, so that no load or store moves across it.
+  b.CreateCall(runtime_function("systole_cpu_note_step", type),
+               {context_, i64(number), arguments_, results_, temp_});
+}
+
 }  // namespace systole::cpu

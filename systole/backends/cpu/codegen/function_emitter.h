@@ -12,6 +12,7 @@
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/runtime/client.h"
 
 namespace systole::cpu {
 
@@ -24,7 +25,10 @@ struct ProgramEmitter {
   const HostTarget& target;
   bool optimize = true;
   int num_threads = 1;
+  bool profile = false;
   std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
+  int64_t reference_steps = 0;
 
   llvm::LLVMContext& context() const { return module.getContext(); }
 };
@@ -83,6 +87,8 @@ class FunctionEmitter {
   void copy(const Move& move);
   // A call of the kernel with these memory addresses.
   void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
+  // When profiling, behind the code of a step: takes the time since the step before it ended.
+  void note_step(runtime::StepProfile step);
   llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
   // The four pointers of this function, for a loop body's frame.
   llvm::Value* frame();

@@ -4,22 +4,21 @@
 
 namespace systole::cpu {
 
-std::vector<std::unique_ptr<Kernel>> emit_program(llvm::Module& code, const hlo::Module& module,
-                                                  const BufferAssignment& buffers,
-                                                  const HostTarget& target, bool optimize,
-                                                  int num_threads) {
+EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
+                            const BufferAssignment& buffers, const HostTarget& target,
+                            const runtime::CompileOptions& options, int num_threads) {
   ProgramEmitter program{.module = code,
                          .buffers = buffers,
                          .target = target,
-                         .optimize = optimize,
+                         .optimize = options.optimize,
                          .num_threads = num_threads,
-                         .kernels = {}};
+                         .profile = options.profile};
   FunctionEmitter main(program, "main");
   emit_steps(main, module.entry());
   main.begin_step({});
   for (const Move& move : buffers.final_moves()) main.copy(move);
   main.finish();
-  return std::move(program.kernels);
+  return {std::move(program.kernels), std::move(program.steps), program.reference_steps};
 }
 
 double program_flops(const hlo::Module& module) {

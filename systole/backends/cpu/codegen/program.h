@@ -6,15 +6,22 @@
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/runtime/client.h"
 
 namespace systole::cpu {
 
-// Fills `code` with the function "main", a MainFunction, and returns the kernels that it calls by
-// number. Errors: UNIMPLEMENTED names the instruction that has no code.
-std::vector<std::unique_ptr<Kernel>> emit_program(llvm::Module& code, const hlo::Module& module,
-                                                  const BufferAssignment& buffers,
-                                                  const HostTarget& target, bool optimize,
-                                                  int num_threads);
+// What compiled code needs besides memory.
+struct EmittedProgram {
+  std::vector<std::unique_ptr<Kernel>> kernels;  // called by number
+  std::vector<runtime::StepProfile> steps;       // noted by number, when profiling
+  int64_t reference_steps = 0;
+};
+
+// Fills `code` with the function "main", a MainFunction. Errors: UNIMPLEMENTED names the instruction
+// that has no code.
+EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
+                            const BufferAssignment& buffers, const HostTarget& target,
+                            const runtime::CompileOptions& options, int num_threads);
 
 // Floating-point operations of one run: 2 for each multiplication of a product, 1 for each
 // elementwise result.

@@ -1,14 +1,20 @@
 #include "systole/backends/cpu/codegen/steps.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 
 #include "systole/backends/cpu/codegen/elements.h"
+#include "systole/backends/cpu/codegen/native.h"
+#include "systole/hlo/op_semantics.h"
 
 namespace systole::cpu {
 namespace {
 
 using hlo::Instruction;
 using hlo::Opcode;
+using hlo::Value;
 
 // Their value is where it is.
 void emit_nothing(FunctionEmitter&, const Instruction&) {}
@@ -47,19 +53,88 @@ constexpr auto kByOpcode = [] {
   return table;
 }();
 
+StepCode native_code(const Instruction& x) {
+  const StepCode code = kByOpcode[static_cast<size_t>(x.opcode())];
+  if (code != nullptr) return code;
+  return has_element_code(x) ? emit_element_loop : nullptr;
+}
+
+// A function of elements, which becomes part of the code around it.
+bool all_element_code(const hlo::Computation& region) {
+  return std::ranges::all_of(region.instructions(), [&](const Instruction* x) {
+    if (x == region.terminator() || x->is(Opcode::parameter)) return true;
+    if (x->is(Opcode::constant)) return x->shape().num_elements() == 1;
+    return has_element_code(*x);
+  });
+}
+
+// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce)
+// f32[32]".
+std::string step_name(const Instruction& x) {
+  std::string name(to_string(x.opcode()));
+  if (x.is(Opcode::fusion)) {
+    std::vector<std::string> inner;
+    for (const Instruction* y : x.region().instructions()) {
+      if (y->is(Opcode::parameter) || y->is(Opcode::constant) || y == x.region().terminator())
+        continue;
+      inner.emplace_back(to_string(y->opcode()));
+    }
+    std::ranges::sort(inner);
+    inner.erase(std::ranges::unique(inner).begin(), inner.end());
+    name += fmt::format("({})", fmt::join(inner, ", "));
+  }
+  for (const TensorType& type : x.results()) name += " " + type.to_string();
+  const std::string source = x.metadata().to_string();
+  return source.empty() ? name : name + ", " + source;
+}
+
+StepCode code_of(const Instruction& x) {
+  if (has_native_code(x)) return native_code(x);
+  // A value that needs more than its operands (a decomposition, other replicas) cannot be had.
+  if (hlo::semantics_of(x.opcode()).evaluate == nullptr) throw_cannot_lower(x);
+  return emit_reference;
+}
+
 }  // namespace
+
+bool has_native_code(const Instruction& x) {
+  if (native_code(x) == nullptr) return false;
+  if (has_programs(x) || x.is(Opcode::fusion)) return true;
+  return std::ranges::all_of(x.regions(), [](const auto& r) { return all_element_code(*r); });
+}
 
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   for (const Instruction* x : computation.instructions()) {
-    StepCode code = kByOpcode[static_cast<size_t>(x->opcode())];
-    if (code == nullptr && element_code(x->opcode()) != nullptr) code = emit_element_loop;
-    if (code == nullptr) throw_cannot_lower(*x);
+    const StepCode code = code_of(*x);
     code(f, *x);
+    if (code == emit_reference) ++f.program.reference_steps;
+    if (code == emit_nothing || !f.program.profile) continue;
+    f.note_step({.step = step_name(*x),
+                 .by_reference = code == emit_reference,
+                 .flops = has_programs(*x) ? 0 : step_flops(*x),
+                 .bytes = has_programs(*x) ? 0 : step_bytes(*x)});
   }
 }
 
 int64_t step_scratch_bytes(const Instruction& x, int num_threads) {
   return x.is(Opcode::sort) ? sort_scratch_bytes(x, num_threads) : 0;
+}
+
+double step_bytes(const Instruction& x) {
+  double total = 0;
+  for (const TensorType& type : x.results()) total += static_cast<double>(type.byte_size());
+  // Only what is taken or replaced is touched.
+  if (x.is(Opcode::dynamic_slice) || x.is(Opcode::gather) || x.is(Opcode::slice)) return 2 * total;
+  if (x.is(Opcode::dynamic_update_slice)) {
+    return 2 * static_cast<double>(x.operand(1).type().byte_size());
+  }
+  std::vector<Value> seen;
+  for (const Value& operand : x.operands()) {
+    if (std::ranges::find(seen, operand) != seen.end()) continue;
+    seen.push_back(operand);
+    total += static_cast<double>(operand.type().byte_size());
+  }
+  return total;
 }
 
 double step_flops(const Instruction& x) {

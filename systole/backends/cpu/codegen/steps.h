@@ -8,12 +8,15 @@ namespace systole::cpu {
 // Emits an instruction's results into their memory.
 using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instruction);
 
-// All instructions of a computation with memory of its own, in program order.
+// All instructions of a computation with memory of its own, in program order. Those without native
+// code (native.h) are calls of their reference value.
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
 // Memory that the step wants besides its operands and results.
 int64_t step_scratch_bytes(const hlo::Instruction& instruction, int num_threads);
 double step_flops(const hlo::Instruction& instruction);
+// Bytes of its operands and results, each once; of an operand that it picks elements from, those.
+double step_bytes(const hlo::Instruction& instruction);
 
 // The entries, each in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
@@ -31,6 +34,7 @@ void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc
 void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
 int64_t sort_scratch_bytes(const hlo::Instruction& x, int num_threads);
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
+void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // reference.cc
 void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
 

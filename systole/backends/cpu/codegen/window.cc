@@ -126,6 +126,30 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
 
 namespace {
 
+// How the windows of a select_and_scatter lie.
+struct WindowCover {
+  explicit WindowCover(const Instruction& x) {
+    const auto& attrs = x.attrs<hlo::WindowAttrs>();
+    for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
+      const int axis = static_cast<int>(d);
+      const int64_t window = attrs.window_dimensions[d];
+      apart = apart && window <= attrs.window_strides[d];
+      whole = whole && window == attrs.window_strides[d] && attrs.padding[d].first == 0 &&
+              x.operand(1).shape()[axis] * window == x.shape()[axis];
+    }
+    first_apart =
+        attrs.window_dimensions.empty() || attrs.window_dimensions[0] <= attrs.window_strides[0];
+  }
+  bool apart = true;        // no element lies in two
+  bool whole = true;        // every element lies in exactly one
+  bool first_apart = true;  // apart along the first axis
+};
+
+llvm::Value* initial_element(Elements& e, const Instruction& x) {
+  const Value init = x.operand(2);
+  return convert(e.f, init.dtype(), x.dtype(), e.element(init, scalar_index()));
+}
+
 // select_and_scatter for one window, written out: which of its elements is selected, and its
 // update.
 class WindowScatter {
@@ -135,6 +159,8 @@ class WindowScatter {
     const auto& attrs = x.attrs<hlo::WindowAttrs>();
     std::vector<Affine> inside(attrs.window_dimensions.size());
     collect(attrs, source->at(e), inside, 0);
+    fresh_ = WindowCover(x).apart &&
+             std::ranges::all_of(elements_, [](const auto& w) { return w.bounds.empty(); });
   }
 
   void emit(const IndexRef& source) {
@@ -144,7 +170,8 @@ class WindowScatter {
       const DType dtype = x_.dtype();
       llvm::Value* chosen = b_.CreateICmpEQ(selected_, b_.getInt32(static_cast<uint32_t>(k)));
       llvm::Value* offset = e_.number(elements_[k].index->offset());
-      llvm::Value* old = e_.f.load_from(e_.f.address(result_), dtype, offset);
+      llvm::Value* old =
+          fresh_ ? initial_element(e_, x_) : e_.f.load_from(e_.f.address(result_), dtype, offset);
       llvm::Value* arguments[] = {
           convert(e_.f, dtype, x_.region(1).parameter(0).dtype(), old),
           convert(e_.f, x_.operand(1).dtype(), x_.region(1).parameter(1).dtype(), update)};
@@ -190,16 +217,12 @@ class WindowScatter {
   llvm::IRBuilder<>& b_;
   Slice result_;
   std::vector<WindowElement> elements_;
+  bool fresh_ = false;  // the window's elements hold the initial value
   llvm::Value* selected_ = nullptr;
 };
 
-}  // namespace
-
-void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
-  if (x.shape().num_elements() == 0) return;
-  const Step step(x);
-  const auto& attrs = x.attrs<hlo::WindowAttrs>();
-  const Shape& operand = x.operand(0).shape();
+// The initial value everywhere.
+void emit_initial(FunctionEmitter& f, const Instruction& x, const Step& step) {
   const std::vector<Slice> written = result_slices(f, x);
   emit_loop_over(
       f,
@@ -209,28 +232,31 @@ void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
        .visit = [&](ElementAccess& access, const IndexRef& index) { access.need(index->offset()); },
        .store =
            [&](Elements& e, const IndexRef& index) {
-             const Value init = x.operand(2);
-             llvm::Value* value =
-                 convert(e.f, init.dtype(), x.dtype(), e.element(init, scalar_index()));
-             e.f.store(written[0], x.dtype(), e.number(index->offset()), value);
+             e.f.store(written[0], x.dtype(), e.number(index->offset()), initial_element(e, x));
            }});
+}
+
+}  // namespace
+
+void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
+  if (x.shape().num_elements() == 0) return;
+  const Step step(x);
+  const auto& attrs = x.attrs<hlo::WindowAttrs>();
+  const Shape& operand = x.operand(0).shape();
+  const std::vector<Slice> written = result_slices(f, x);
+  const WindowCover cover(x);
+  if (!cover.whole) emit_initial(f, x, step);
   // Windows that overlap update the same element: only what lies apart for certain goes to
   // different threads.
-  bool apart = true;
-  for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
-    apart = apart && attrs.window_dimensions[d] <= attrs.window_strides[d];
-  }
-  const bool first_apart =
-      attrs.window_dimensions.empty() || attrs.window_dimensions[0] <= attrs.window_strides[0];
   emit_loop_over(f, {.step = step,
                      .shape = x.operand(1).shape(),
                      .written = written,
-                     .parallel = first_apart,
+                     .parallel = cover.first_apart,
                      .visit =
                          [&](ElementAccess& access, const IndexRef& index) {
                            const std::vector<Affine>& window = index->at(access);
                            access.need(index->offset());
-                           if (!apart) access.need(window[0]);
+                           if (!cover.apart) access.need(window[0]);
                            std::vector<Affine> inside;
                            for (const int64_t size : attrs.window_dimensions)
                              inside.push_back(Affine::variable(access.add_variable(size)));

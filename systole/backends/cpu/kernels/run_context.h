@@ -2,6 +2,7 @@
 // by its layout.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -21,6 +22,14 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
+  // Its threads are OpenMP's (openmp.h), not the pool's.
+  virtual bool uses_openmp() const { return false; }
+};
+
+// The runs of one step of a program and the time they took.
+struct StepTime {
+  int64_t runs = 0;
+  std::chrono::nanoseconds time{0};
 };
 
 // One run of a program.
@@ -28,7 +37,11 @@ struct RunContext {
   const void* const* constants = nullptr;
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
+  bool openmp = false;         // loops run on OpenMP's threads, as many as the pool has
   std::exception_ptr error;    // the first that a kernel threw
+  // Of a program that is profiled: one for each step, and when the last step ended.
+  std::vector<StepTime> steps;
+  std::chrono::steady_clock::time_point step_end;
 };
 
 // The whole program: arguments and results by number, the arena.

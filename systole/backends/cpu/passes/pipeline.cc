@@ -1,6 +1,8 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 
+#include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
+#include "systole/backends/cpu/passes/convolution_forms.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
@@ -19,9 +21,14 @@ bool keeps_minor_axis(const hlo::Instruction& transpose) {
 
 // A large transposition walks through memory across its lines: alone it can be done in blocks.
 bool inside(const hlo::Instruction& x) {
+  if (!has_native_code(x)) return false;
   if (x.is(hlo::Opcode::transpose))
     return keeps_minor_axis(x) || x.type().byte_size() <= kCacheBytes;
   return hlo::FusionOptions::defaults().inside(x);
+}
+
+bool at_end(const hlo::Instruction& x) {
+  return hlo::FusionOptions::defaults().at_end(x) && has_native_code(x);
 }
 
 }  // namespace
@@ -33,11 +40,14 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   pipeline.add<hlo::InlineCalls>();
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
+    // The copies that it makes can be fused with what they copy.
+    pipeline.add<ConvolutionForms>();
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
     pipeline.add<ThinDots>();
     hlo::FusionOptions fusion = hlo::FusionOptions::defaults();
     fusion.inside = inside;
+    fusion.at_end = at_end;
     pipeline.add<hlo::FusionPass>(fusion);
     // Copies that fusion made, and what it left behind.
     pipeline.add<hlo::DeadCodeElimination>();

@@ -1,0 +1,157 @@
+#include "apps/systole/hlo/arguments.h"
+
+#include <charconv>
+
+#include "systole/base/convert.h"
+#include "systole/base/error.h"
+#include "systole/base/random.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/npy.h"
+
+namespace systole::app {
+namespace {
+
+// Tensors with more elements are shown in part.
+constexpr int64_t kShownWhole = 200;
+// Elements at either end of a long axis.
+constexpr int64_t kEdge = 3;
+
+std::string parameter_name(const hlo::Computation& main, int i) {
+  const std::string& name = main.parameter(i).def->metadata().name;
+  return name.empty() ? fmt::format("%arg{}", i) : name;
+}
+
+// The number before the '=' of "0=x.npy".
+int parameter_number(const hlo::Computation& main, const std::string& input) {
+  const size_t equals = input.find('=');
+  int number = -1;
+  const char* end = input.data() + std::min(equals, input.size());
+  const auto [stop, error] = std::from_chars(input.data(), end, number);
+  if (equals == std::string::npos || error != std::errc() || stop != end)
+    throw invalid_argument("--input: got '{}', expected NUMBER=FILE.npy", input);
+  if (number < 0 || number >= main.num_parameters()) {
+    throw invalid_argument("--input {}: parameter, got {}, expected 0 to {}", input, number,
+                           main.num_parameters() - 1);
+  }
+  return number;
+}
+
+[[noreturn]] void throw_missing(const hlo::Computation& main, const std::vector<Tensor>& given) {
+  std::string missing;
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    if (given[static_cast<size_t>(i)].valid()) continue;
+    missing += fmt::format("\n  {}  {}  {}", i, parameter_name(main, i), main.parameter(i).type());
+  }
+  throw invalid_argument(
+      "inputs: got none for these parameters, expected --input NUMBER=FILE.npy for each, or "
+      "--random SEED{}",
+      missing);
+}
+
+// The elements of one axis, and below it of the others.
+class Readable {
+ public:
+  explicit Readable(const Tensor& tensor)
+      : tensor_(tensor), elide_(tensor.num_elements() > kShownWhole) {}
+
+  std::string text() {
+    text_ = tensor_.type().to_string() + (tensor_.rank() > 1 ? "\n" : " ");
+    if (tensor_.num_elements() == 0) return text_ + "{}";
+    print(0, 0);
+    return text_;
+  }
+
+ private:
+  void print(int axis, int64_t offset) {
+    if (axis == tensor_.rank()) {
+      // As Tensor prints one element, without its type.
+      const std::string one = tensor_.reshape({tensor_.num_elements()})
+                                  .slice(offset, offset + 1)
+                                  .reshape({})
+                                  .to_string();
+      text_ += one.substr(one.find(' ') + 1);
+      return;
+    }
+    int64_t below = 1;
+    for (int d = axis + 1; d < tensor_.rank(); ++d) below *= tensor_.dim(d);
+    const int64_t size = tensor_.dim(axis);
+    text_ += '{';
+    for (int64_t i = 0; i < size; ++i) {
+      if (i > 0) text_ += separator(axis);
+      if (elide_ && size > 2 * kEdge + 1 && i == kEdge) {
+        text_ += "..." + separator(axis);
+        i = size - kEdge;
+      }
+      print(axis + 1, (offset + i * below));
+    }
+    text_ += '}';
+  }
+
+  // Rows begin a line each, below the first.
+  std::string separator(int axis) const {
+    const bool row = axis + 1 < tensor_.rank();
+    return row ? ",\n" + std::string(static_cast<size_t>(axis) + 1, ' ') : ", ";
+  }
+
+  const Tensor& tensor_;
+  bool elide_;
+  std::string text_;
+};
+
+}  // namespace
+
+Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number) {
+  RandomStream random(seed, number);
+  Tensor result(type);
+  visit_dtype(type.dtype, [&]<class T>() {
+    for (T& element : result.data<T>()) {
+      if constexpr (std::is_same_v<T, std::complex<float>> ||
+                    std::is_same_v<T, std::complex<double>>) {
+        using Part = typename T::value_type;
+        const auto part = [&] { return static_cast<Part>(2 * random.next_uniform() - 1); };
+        const Part real = part();
+        element = T(real, part());
+      } else if (is_floating(type.dtype)) {
+        element = convert_element<T>(2 * random.next_uniform() - 1);
+      } else {
+        const auto whole = random.next_below(type.dtype == DType::pred ? 2 : 8);
+        element = convert_element<T>(static_cast<int64_t>(whole));
+      }
+    }
+  });
+  return result;
+}
+
+std::vector<Tensor> random_arguments(const hlo::Module& module, uint64_t seed) {
+  return read_arguments(module, {}, seed);
+}
+
+std::vector<Tensor> read_arguments(const hlo::Module& module,
+                                   const std::vector<std::string>& inputs,
+                                   const std::optional<uint64_t>& seed) {
+  const hlo::Computation& main = module.entry();
+  std::vector<Tensor> arguments(static_cast<size_t>(main.num_parameters()));
+  for (const std::string& input : inputs) {
+    const int number = parameter_number(main, input);
+    Tensor& argument = arguments[static_cast<size_t>(number)];
+    if (argument.valid())
+      throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
+    argument = read_npy(local_file_system(), input.substr(input.find('=') + 1));
+    const TensorType& wanted = main.parameter(number).type();
+    if (argument.type() != wanted) {
+      throw invalid_argument("--input {}: type, got {}, expected {} for parameter {} ({})", input,
+                             argument.type(), wanted, number, parameter_name(main, number));
+    }
+  }
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    Tensor& argument = arguments[static_cast<size_t>(i)];
+    if (argument.valid()) continue;
+    if (!seed) throw_missing(main, arguments);
+    argument = random_argument(main.parameter(i).type(), *seed, static_cast<uint64_t>(i));
+  }
+  return arguments;
+}
+
+std::string readable(const Tensor& tensor) { return Readable(tensor).text(); }
+
+}  // namespace systole::app

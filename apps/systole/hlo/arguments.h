@@ -1,0 +1,32 @@
+// What a program is given: arrays of files, or random ones; and arrays as a person reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "systole/base/tensor.h"
+#include "systole/hlo/module.h"
+
+namespace systole::app {
+
+// Numbers in [-1, 1), whole ones in [0, 8), either truth value: a function of the seed, the number
+// of the argument and the type.
+Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number);
+
+// One for each parameter of main.
+std::vector<Tensor> random_arguments(const hlo::Module& module, uint64_t seed);
+
+// `inputs` are "number=file.npy", each for the parameter of that number. The others get random
+// values where `seed` is given. Errors: INVALID_ARGUMENT names the input that is malformed, that
+// no parameter has, that is given twice or is of another type; lists those that are missing; those
+// of the file.
+std::vector<Tensor> read_arguments(const hlo::Module& module,
+                                   const std::vector<std::string>& inputs,
+                                   const std::optional<uint64_t>& seed);
+
+// "f32[2,3]", then the elements, a row a line: {{1, 2, 3}, {4, 5, 6}} ends in two lines. Of an
+// axis with more than a few elements in a large tensor the first and the last ones are shown.
+std::string readable(const Tensor& tensor);
+
+}  // namespace systole::app

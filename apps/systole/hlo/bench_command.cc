@@ -1,0 +1,234 @@
+// systole hlo bench: the time of a program and of each of its steps, beside the machine's limits.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/systole/hlo/arguments.h"
+#include "apps/systole/hlo/hlo_commands.h"
+#include "apps/systole/hlo/programs.h"
+#include "systole/profile/machine.h"
+#include "systole/runtime/memory.h"
+
+namespace systole::app {
+namespace {
+
+struct BenchOptions {
+  std::string file;
+  std::string backend = "cpu";
+  int runs = 0;
+  int threads = 0;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+// Runs when no number is given: about a second's worth, within these bounds.
+constexpr int kLeastRuns = 5;
+constexpr int kMostRuns = 1000;
+constexpr int64_t kTriadBytes = int64_t{64} << 20;  // an array of it is larger than any cache
+
+struct Figures {
+  std::vector<double> seconds;  // of each run, sorted
+  std::vector<runtime::StepProfile> steps;  // sums over all profiled runs, by time
+  int profiled_runs = 0;
+  runtime::ExecutableStats stats;
+  double flops = 0;  // of one run
+  double bytes = 0;
+  DType peak_dtype = DType::f32;
+  std::optional<double> peak_flops;  // a second
+  double peak_bytes = 0;
+
+  double quantile(double q) const {
+    return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1) + 0.5)];
+  }
+  double median() const { return quantile(0.5); }
+};
+
+void count_products(const hlo::Computation& computation, std::map<DType, double>& elements) {
+  for (const hlo::Instruction* x : computation.instructions()) {
+    if (x->is(hlo::Opcode::dot_general) || x->is(hlo::Opcode::convolution))
+      elements[x->operand(0).dtype()] += static_cast<double>(x->shape().num_elements());
+    for (const auto& region : x->regions()) count_products(*region, elements);
+  }
+}
+
+// The element type whose multiply-adds limit the program: that of most of its products.
+DType limiting_dtype(const hlo::Module& module) {
+  std::map<DType, double> elements;
+  for (const auto& function : module.functions()) count_products(*function, elements);
+  DType best = DType::f32;
+  for (const auto& [dtype, count] : elements) {
+    if (count > elements[best]) best = dtype;
+  }
+  return best;
+}
+
+double seconds_of_run(runtime::Executable& executable, std::span<const Tensor> arguments,
+                      const runtime::ExecuteOptions& options = {}) {
+  const auto start = std::chrono::steady_clock::now();
+  run_once(executable, arguments, options);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void take_steps(runtime::Executable& executable, std::span<const Tensor> arguments, int runs,
+                Figures& figures) {
+  for (int i = 0; i <= runs; ++i) {
+    std::vector<runtime::StepProfile> steps;
+    run_once(executable, arguments, {.profile = &steps});
+    if (i == 0) continue;  // caches fill
+    figures.steps.resize(steps.size());
+    for (size_t k = 0; k < steps.size(); ++k) {
+      runtime::StepProfile& sum = figures.steps[k];
+      steps[k].runs += sum.runs;
+      steps[k].seconds += sum.seconds;
+      steps[k].flops += sum.flops;
+      steps[k].bytes += sum.bytes;
+      sum = std::move(steps[k]);
+    }
+  }
+  figures.profiled_runs = runs;
+  for (const runtime::StepProfile& step : figures.steps) {
+    figures.flops += step.flops / runs;
+    figures.bytes += step.bytes / runs;
+  }
+  std::ranges::stable_sort(figures.steps, std::ranges::greater(), &runtime::StepProfile::seconds);
+}
+
+Figures measure(const hlo::Module& module, const BenchOptions& options) {
+  Figures figures;
+  runtime::Client& client = backend(options.backend);
+  const std::vector<Tensor> arguments = random_arguments(module, options.seed);
+  const auto executable = client.compile(module, {.num_threads = options.threads});
+  figures.stats = executable->stats();
+  seconds_of_run(*executable, arguments);
+  const double once = seconds_of_run(*executable, arguments);
+  const int runs = options.runs > 0
+                       ? options.runs
+                       : static_cast<int>(std::clamp(1 / std::max(once, 1e-9), double{kLeastRuns},
+                                                     double{kMostRuns}));
+  for (int i = 0; i < runs; ++i)
+    figures.seconds.push_back(seconds_of_run(*executable, arguments));
+  std::ranges::sort(figures.seconds);
+  const auto profiled =
+      client.compile(module, {.num_threads = options.threads, .profile = true});
+  take_steps(*profiled, arguments, std::min(runs, 100), figures);
+  const int cores = options.threads > 0 ? options.threads : profile::num_cores();
+  figures.peak_dtype = limiting_dtype(module);
+  figures.peak_flops = profile::measure_peak_flops(figures.peak_dtype, cores);
+  figures.peak_bytes = profile::measure_triad_bandwidth(kTriadBytes, cores);
+  return figures;
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+std::string share_text(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
+}
+
+void print_steps(const Figures& f) {
+  double total = 0;
+  for (const runtime::StepProfile& step : f.steps) total += step.seconds;
+  fmt::print("\n{:>6} {:>12} {:>7} {:>9} {:>7} {:>8} {:>7}  {}\n", "time %", "time of run", "runs",
+             "GFLOP/s", "peak %", "GB/s", "triad %", "step (* by its reference value)");
+  for (const runtime::StepProfile& step : f.steps) {
+    const double flops = step.seconds > 0 ? step.flops / step.seconds : 0;
+    const double bytes = step.seconds > 0 ? step.bytes / step.seconds : 0;
+    fmt::print("{:>6} {:>12} {:>7} {:>9.2f} {:>7} {:>8.2f} {:>7}  {}{}\n",
+               share_text(step.seconds, total), time_text(step.seconds / f.profiled_runs),
+               step.runs / f.profiled_runs, flops * 1e-9,
+               share_text(flops, f.peak_flops.value_or(0)), bytes * 1e-9,
+               share_text(bytes, f.peak_bytes), step.step, step.by_reference ? " *" : "");
+  }
+}
+
+void print_table(const Figures& f, const BenchOptions& options) {
+  fmt::print("{} on {}\n", options.file, options.backend);
+  fmt::print("  time       {} a run (median of {}; 10 % below {}, 10 % above {})\n",
+             time_text(f.median()), f.seconds.size(), time_text(f.quantile(0.1)),
+             time_text(f.quantile(0.9)));
+  fmt::print("  compile    {}\n", time_text(f.stats.compile_seconds));
+  fmt::print("  memory     arguments {}, results {}, temporaries {}\n",
+             runtime::bytes_text(static_cast<double>(f.stats.argument_bytes)),
+             runtime::bytes_text(static_cast<double>(f.stats.result_bytes)),
+             runtime::bytes_text(static_cast<double>(f.stats.temp_bytes)));
+  if (f.steps.empty()) {
+    fmt::print("  steps      {} does not tell\n", options.backend);
+    return;
+  }
+  fmt::print("  operations {:.4g} GFLOP, {:.2f} GFLOP/s", f.flops * 1e-9,
+             f.flops / f.median() * 1e-9);
+  if (f.peak_flops) {
+    fmt::print(", {} % of {:.1f} ({} multiply-adds, measured now)",
+               share_text(f.flops / f.median(), *f.peak_flops), *f.peak_flops * 1e-9,
+               f.peak_dtype);
+  }
+  fmt::print("\n  traffic    {}, {:.2f} GB/s, {} % of {:.1f} (triad, measured now)\n",
+             runtime::bytes_text(f.bytes), f.bytes / f.median() * 1e-9,
+             share_text(f.bytes / f.median(), f.peak_bytes), f.peak_bytes * 1e-9);
+  print_steps(f);
+}
+
+void print_json(const Figures& f, const BenchOptions& options) {
+  nlohmann::ordered_json json = {
+      {"file", options.file},
+      {"backend", options.backend},
+      {"runs", f.seconds.size()},
+      {"seconds_median", f.median()},
+      {"seconds_p10", f.quantile(0.1)},
+      {"seconds_p90", f.quantile(0.9)},
+      {"compile_seconds", f.stats.compile_seconds},
+      {"argument_bytes", f.stats.argument_bytes},
+      {"result_bytes", f.stats.result_bytes},
+      {"temp_bytes", f.stats.temp_bytes},
+      {"reference_steps", f.stats.reference_steps},
+      {"flops", f.flops},
+      {"bytes", f.bytes},
+      {"peak_flops_per_second", f.peak_flops.value_or(0)},
+      {"peak_flops_dtype", to_string(f.peak_dtype)},
+      {"peak_bytes_per_second", f.peak_bytes},
+      {"steps", nlohmann::ordered_json::array()},
+  };
+  for (const runtime::StepProfile& step : f.steps) {
+    json["steps"].push_back({{"step", step.step},
+                             {"by_reference", step.by_reference},
+                             {"runs", step.runs / f.profiled_runs},
+                             {"seconds", step.seconds / f.profiled_runs},
+                             {"flops", step.flops / f.profiled_runs},
+                             {"bytes", step.bytes / f.profiled_runs}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+void run(const BenchOptions& options) {
+  const auto module = read_program(options.file);
+  ensure_main(*module);
+  remove_checks(*module);
+  const Figures figures = measure(*module, options);
+  options.json ? print_json(figures, options) : print_table(figures, options);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  app.add_option("file", options->file, "A program; - is standard input")->required();
+  app.add_option("--backend", options->backend, "What runs it: cpu or reference")
+      ->capture_default_str();
+  app.add_option("--runs", options->runs, "Runs to take the time of; 0: about a second's worth")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options->threads, "Threads of a run; 0: the backend's choice")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options->seed, "The seed of the random inputs")->capture_default_str();
+  app.add_flag("--json", options->json, "Print the figures as JSON");
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,152 @@
+#include "apps/systole/hlo/checks.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "apps/systole/hlo/programs.h"
+#include "systole/base/error.h"
+#include "systole/hlo/evaluator.h"
+#include "systole/hlo/passes/inline_calls.h"
+
+namespace systole::app {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Value;
+
+constexpr std::string_view kPrefix = "check.";
+
+bool any_check(const Computation& computation) {
+  return std::ranges::any_of(computation.instructions(), [](const Instruction* x) {
+    return is_check(*x) ||
+           std::ranges::any_of(x->regions(), [](const auto& r) { return any_check(*r); });
+  });
+}
+
+// The number that an attribute's text begins with: "3 : i64". Nothing when there is no such
+// attribute.
+template <class T>
+std::optional<T> number_attribute(const hlo::CustomCallAttrs& attrs, std::string_view name) {
+  for (const hlo::NamedAttrText& attribute : attrs.others) {
+    if (attribute.name != name) continue;
+    const std::string& text = attribute.attribute.text;
+    T number{};
+    if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
+      return number;
+    throw invalid_argument("{}: attribute '{}', got '{}', expected a number",
+                           attrs.call_target_name, name, text);
+  }
+  return std::nullopt;
+}
+
+// What StableHLO's own interpreter takes where the text gives no bounds.
+CheckRule rule_of(const Instruction& x) {
+  using Kind = CheckRule::Kind;
+  const auto& attrs = x.attrs<hlo::CustomCallAttrs>();
+  std::string_view name = attrs.call_target_name;
+  name.remove_prefix(kPrefix.size());
+  if (name == "expect_eq" || name == "expect_eq_const") return {.kind = Kind::eq};
+  if (name == "expect_almost_eq" || name == "expect_almost_eq_const") {
+    return {.kind = Kind::almost_eq,
+            .tolerance = number_attribute<double>(attrs, "tolerance").value_or(0.001)};
+  }
+  if (name == "expect_close") {
+    return {.kind = Kind::close,
+            .min_ulps = number_attribute<uint64_t>(attrs, "min_ulp_difference").value_or(0),
+            .max_ulps = number_attribute<uint64_t>(attrs, "max_ulp_difference").value_or(3)};
+  }
+  if (name == "eq") {
+    const DType dtype = x.operand(0).dtype();
+    if (!is_floating(dtype) && !is_complex(dtype)) return {.kind = Kind::eq};
+    return {.kind = Kind::almost_eq, .tolerance = 1e-4};
+  }
+  throw unimplemented("{}: no such check here", attrs.call_target_name);
+}
+
+// Makes parameters of main of an instruction's results.
+void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& program) {
+  Computation& main = x.parent();
+  for (int i = 0; i < x.num_results(); ++i) {
+    const Tensor& value = values[static_cast<size_t>(i)];
+    Computation::replace_all_uses(x.result(i), main.add_parameter(value.type(), x.metadata()));
+    program.arguments.push_back(value);
+  }
+  main.erase(&x);
+}
+
+void lift_inputs(CheckedProgram& program) {
+  Computation& main = program.module->entry();
+  bool lifted = false;
+  for (Instruction* x : main.instructions()) {
+    if (!x->is(Opcode::call) || x->num_operands() > 0) continue;
+    const Computation* callee = program.module->find_function(x->attrs<hlo::CallAttrs>().callee);
+    if (callee == nullptr || any_check(*callee)) continue;
+    lift(*x, hlo::Evaluator().run(*callee, {}), program);
+    lifted = true;
+  }
+  if (lifted) return;
+  for (Instruction* x : main.instructions()) {
+    if (x->is(Opcode::constant)) lift(*x, {{x->attrs<hlo::ConstantAttrs>().value}}, program);
+  }
+}
+
+}  // namespace
+
+bool is_check(const Instruction& x) {
+  return x.is(Opcode::custom_call) &&
+         x.attrs<hlo::CustomCallAttrs>().call_target_name.starts_with(kPrefix);
+}
+
+bool has_checks(const hlo::Module& module) {
+  return std::ranges::any_of(module.functions(), [](const auto& f) { return any_check(*f); });
+}
+
+CheckedProgram extract_checks(const hlo::Module& module) {
+  CheckedProgram program{.module = module.clone()};
+  ensure_main(*program.module);
+  Computation& main = program.module->entry();
+  program.module->aliases.clear();
+  if (main.num_parameters() > 0) {
+    throw unimplemented("{}: parameters of main, got {}, expected none in a program with checks",
+                        module.name(), main.num_parameters());
+  }
+  // A function under another name is behind the call that ensure_main made.
+  if (module.find_function("main") == nullptr) hlo::InlineCalls().run(*program.module);
+  lift_inputs(program);
+  hlo::InlineCalls().run(*program.module);
+  std::vector<Value> compared;
+  for (Instruction* x : main.instructions()) {
+    if (std::ranges::any_of(x->regions(), [](const auto& r) { return any_check(*r); })) {
+      throw unimplemented("{}: check inside of a '{}', expected it in a function", module.name(),
+                          x->opcode());
+    }
+    if (!is_check(*x)) continue;
+    const auto& name = x->attrs<hlo::CustomCallAttrs>().call_target_name;
+    program.checks.push_back({name, rule_of(*x)});
+    if (x->num_operands() != 2)
+      throw invalid_argument("{}: operands, got {}, expected 2", name, x->num_operands());
+    compared.push_back(x->operand(0));
+    compared.push_back(x->operand(1));
+  }
+  main.set_results(std::move(compared));
+  remove_checks(*program.module);
+  return program;
+}
+
+std::string run_checks(const CheckedProgram& program, runtime::Client& client,
+                       const runtime::CompileOptions& options) {
+  const auto executable = client.compile(*program.module, options);
+  const std::vector<Tensor> results = run_once(*executable, program.arguments);
+  for (size_t i = 0; i < program.checks.size(); ++i) {
+    const Check& check = program.checks[i];
+    const std::string wrong = difference(results[2 * i], results[2 * i + 1], check.rule);
+    if (wrong.empty()) continue;
+    return fmt::format("{} (number {} of {}): {}, {}", check.name, i + 1, program.checks.size(),
+                       results[2 * i].type(), wrong);
+  }
+  return "";
+}
+
+}  // namespace systole::app

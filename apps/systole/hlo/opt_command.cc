@@ -1,0 +1,78 @@
+// systole hlo opt: a program after our passes.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "apps/systole/hlo/hlo_commands.h"
+#include "apps/systole/hlo/programs.h"
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+#include "systole/hlo/passes/fusion.h"
+#include "systole/hlo/passes/pipeline.h"
+#include "systole/hlo/text.h"
+
+namespace systole::app {
+namespace {
+
+struct OptOptions {
+  std::string file;
+  std::vector<std::string> passes;
+  bool dump = false;
+  bool pretty = false;
+};
+
+std::string text_of(const hlo::Module& module, const OptOptions& options) {
+  static_cast<void>(options);
+  return hlo::print(module);
+}
+
+// Passes that can be named: those of the pipeline, and those that backends put behind it.
+hlo::Pipeline named_passes(const hlo::PipelineOptions& options) {
+  hlo::Pipeline pipeline = hlo::optimization_pipeline(options);
+  pipeline.add<hlo::FusionPass>();
+  return pipeline;
+}
+
+void check_names(const std::vector<std::string>& wanted, const hlo::Pipeline& passes) {
+  const std::vector<std::string> names = passes.pass_names();
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw not_found("hlo opt: pass, got '{}'{}; there are {}", name, did_you_mean(name, names),
+                    fmt::join(names, ", "));
+  }
+}
+
+void run(const OptOptions& options) {
+  const auto module = read_program(options.file);
+  hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
+  pipeline_options.verify = true;
+  if (options.dump) {
+    pipeline_options.after_change = [&](const hlo::Module& changed, const hlo::PassTiming& pass) {
+      fmt::print("// after {}, {:.3f} ms\n{}\n", pass.name, pass.seconds * 1e3,
+                 text_of(changed, options));
+    };
+  }
+  if (options.passes.empty()) {
+    hlo::optimization_pipeline(pipeline_options).run(*module);
+  } else {
+    hlo::Pipeline passes = named_passes(pipeline_options);
+    check_names(options.passes, passes);
+    for (const std::string& name : options.passes) passes.run_only(name, *module);
+  }
+  if (!options.dump) fmt::print("{}", text_of(*module, options));
+}
+
+}  // namespace
+
+void add_opt_command(CLI::App& app) {
+  auto options = std::make_shared<OptOptions>();
+  app.add_option("file", options->file, "A program; - is standard input")->required();
+  app.add_option("--passes", options->passes,
+                 "Only these, in this order: names with commas between")
+      ->delimiter(',');
+  app.add_flag("--dump", options->dump,
+               "Print the program after each pass that changed it, with the time that it took");
+  app.add_flag("--pretty", options->pretty, "Print the short form of the text");
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,122 @@
+#include "apps/systole/hlo/programs.h"
+
+#include <iostream>
+#include <iterator>
+
+#include "apps/systole/hlo/checks.h"
+#include "systole/base/error.h"
+#include "systole/hlo/builder.h"
+#include "systole/hlo/text.h"
+#include "systole/hlo/verifier.h"
+#include "systole/io/local_file_system.h"
+#include "systole/runtime/registry.h"
+
+namespace systole::app {
+namespace {
+
+// Nothing but space and comments.
+bool is_blank(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (!line.empty() && !line.starts_with("//")) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  return read_file(local_file_system(), path);
+}
+
+std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
+                                                         const std::string& path) {
+  constexpr std::string_view kSeparator = "\n// -----";
+  std::vector<std::unique_ptr<hlo::Module>> modules;
+  std::string lines;  // as many as come before the part, so that errors have the file's numbers
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(kSeparator, begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    if (!is_blank(part)) {
+      modules.push_back(hlo::parse(lines + part, path));
+      hlo::verify(*modules.back());
+    }
+    lines.append(static_cast<size_t>(std::ranges::count(part, '\n')), '\n');
+    begin = end;
+    if (begin < text.size()) {
+      lines += '\n';
+      ++begin;
+    }
+  }
+  return modules;
+}
+
+std::unique_ptr<hlo::Module> read_program(const std::string& path) {
+  auto modules = parse_programs(read_text(path), path);
+  if (modules.size() != 1)
+    throw invalid_argument("{}: modules, got {}, expected one", path, modules.size());
+  return std::move(modules[0]);
+}
+
+void ensure_main(hlo::Module& module) {
+  if (module.find_function("main") != nullptr) return;
+  if (module.functions().size() != 1) {
+    throw invalid_argument("module '{}': functions, got {} and none of them 'main', expected 'main'",
+                           module.name(), module.functions().size());
+  }
+  const hlo::Computation& only = *module.functions()[0];
+  hlo::Computation& main = module.add_function("main");
+  std::vector<hlo::Value> arguments;
+  for (int i = 0; i < only.num_parameters(); ++i)
+    arguments.push_back(main.add_parameter(only.parameter(i).type()));
+  std::vector<TensorType> types;
+  for (const hlo::Value& result : only.results()) types.push_back(result.type());
+  hlo::Instruction* call = hlo::Builder(main).op(hlo::Opcode::call, std::move(arguments),
+                                                 hlo::CallAttrs{only.name()}, types);
+  std::vector<hlo::Value> results;
+  for (int i = 0; i < call->num_results(); ++i) results.push_back(call->result(i));
+  main.set_results(std::move(results));
+}
+
+namespace {
+
+int remove_checks_of(hlo::Computation& computation) {
+  int removed = 0;
+  for (hlo::Instruction* x : computation.instructions()) {
+    for (const auto& region : x->regions()) removed += remove_checks_of(*region);
+    if (!is_check(*x)) continue;
+    for (int i = 0; i < x->num_results(); ++i)
+      hlo::Computation::replace_all_uses(x->result(i), x->operand(0));
+    computation.erase(x);
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace
+
+int remove_checks(hlo::Module& module) {
+  int removed = 0;
+  for (const auto& function : module.functions()) removed += remove_checks_of(*function);
+  return removed;
+}
+
+std::vector<Tensor> run_once(runtime::Executable& executable, std::span<const Tensor> arguments,
+                             const runtime::ExecuteOptions& options) {
+  std::vector<runtime::Argument> inputs;
+  for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
+  std::vector<Tensor> outputs(executable.result_types().size());
+  std::vector<runtime::Result> results;
+  for (Tensor& output : outputs) results.push_back({.host = &output});
+  executable.execute(inputs, results, options);
+  return outputs;
+}
+
+runtime::Client& backend(const std::string& name) { return runtime::client(name); }
+
+}  // namespace systole::app

@@ -1,0 +1,41 @@
+// StableHLO programs from files, and running them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "systole/base/tensor.h"
+#include "systole/hlo/module.h"
+#include "systole/runtime/client.h"
+
+namespace systole::app {
+
+// The text of a file; of standard input for "-". Errors: those of the file system.
+std::string read_text(const std::string& path);
+
+// Every module of a text, in which lines of "// -----" stand between modules. What stands there
+// besides comments is a module. Errors: those of hlo::parse and hlo::verify, with lines counted
+// from the begin of the file.
+std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
+                                                         const std::string& path);
+// The only module of a file. Errors: INVALID_ARGUMENT when there are more, or none.
+std::unique_ptr<hlo::Module> read_program(const std::string& path);
+
+// Gives a module whose only function has another name a "main" that calls it. Errors:
+// INVALID_ARGUMENT when there are several functions and none is main.
+void ensure_main(hlo::Module& module);
+
+// Removes the custom calls of StableHLO's check.*, wherever they are, and returns how many there
+// were. Those with a result are replaced by their first operand.
+int remove_checks(hlo::Module& module);
+
+// The results of one run, in host memory.
+std::vector<Tensor> run_once(runtime::Executable& executable, std::span<const Tensor> arguments,
+                             const runtime::ExecuteOptions& options = {});
+
+// The backend of that name. Errors: NOT_FOUND lists those that there are.
+runtime::Client& backend(const std::string& name);
+
+}  // namespace systole::app

@@ -1,0 +1,60 @@
+// systole hlo run: one run of a program.
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "apps/systole/hlo/arguments.h"
+#include "apps/systole/hlo/hlo_commands.h"
+#include "apps/systole/hlo/programs.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/npy.h"
+
+namespace systole::app {
+namespace {
+
+struct RunOptions {
+  std::string file;
+  std::string backend = "cpu";
+  std::vector<std::string> inputs;
+  std::optional<uint64_t> seed;
+  std::string output;
+};
+
+void run(const RunOptions& options) {
+  const auto module = read_program(options.file);
+  ensure_main(*module);
+  if (const int checks = remove_checks(*module); checks > 0) {
+    fmt::print(stderr, "{}: {} checks left out: systole hlo test makes them\n", options.file,
+               checks);
+  }
+  const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
+  const auto executable = backend(options.backend).compile(*module);
+  const std::vector<Tensor> results = run_once(*executable, arguments);
+  if (!options.output.empty()) local_file_system().make_directories(options.output);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (options.output.empty()) {
+      fmt::print("result {}: {}\n", i, readable(results[i]));
+      continue;
+    }
+    const std::string path = join_path(options.output, fmt::format("{}.npy", i));
+    write_npy(local_file_system(), path, results[i]);
+    fmt::print("result {}: {} in {}\n", i, results[i].type(), path);
+  }
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  app.add_option("file", options->file, "A program; - is standard input")->required();
+  app.add_option("--backend", options->backend, "What runs it: cpu or reference")
+      ->capture_default_str();
+  app.add_option("--input", options->inputs, "NUMBER=FILE.npy: the value of a parameter of main");
+  app.add_option("--random", options->seed,
+                 "The seed of random values for the parameters without --input");
+  app.add_option("--output", options->output,
+                 "A folder for the results, 0.npy and so on, which are printed otherwise");
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,44 @@
+// systole hlo support: the table of supported ops, for docs/stablehlo.md.
+#include <fmt/core.h>
+
+#include "apps/systole/hlo/hlo_commands.h"
+#include "apps/systole/hlo/programs.h"
+#include "apps/systole/hlo/support.h"
+#include "systole/base/error.h"
+#include "systole/io/local_file_system.h"
+
+namespace systole::app {
+namespace {
+
+struct SupportOptions {
+  std::string write;
+  std::string check;
+};
+
+void run(const SupportOptions& options) {
+  if (!options.write.empty()) {
+    write_file_atomically(local_file_system(), options.write,
+                          with_support_tables(read_text(options.write), options.write));
+  } else if (!options.check.empty()) {
+    const std::string document = read_text(options.check);
+    if (with_support_tables(document, options.check) != document) {
+      throw failed_precondition(
+          "{}: tables, got others than this build's, expected what 'systole hlo support --write {}' "
+          "writes",
+          options.check, options.check);
+    }
+  } else {
+    fmt::print("{}", support_tables());
+  }
+}
+
+}  // namespace
+
+void add_support_command(CLI::App& app) {
+  auto options = std::make_shared<SupportOptions>();
+  app.add_option("--write", options->write, "Replace the tables of this document");
+  app.add_option("--check", options->check, "Fail when the tables of this document are not these");
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,180 @@
+// systole hlo test: programs that check themselves.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "apps/systole/hlo/checks.h"
+#include "apps/systole/hlo/hlo_commands.h"
+#include "apps/systole/hlo/isolated.h"
+#include "apps/systole/hlo/programs.h"
+#include "systole/profile/machine.h"
+
+namespace systole::app {
+namespace {
+
+struct TestOptions {
+  std::vector<std::string> paths;
+  std::string backend = "cpu";
+  int jobs = 0;
+  double timeout = 600;
+};
+
+// What a file's programs came to. The letter is how it travels from the process that ran them.
+enum class Outcome : char { pass = 'P', fail = 'F', unsupported = 'U', no_checks = 'N' };
+
+struct Verdict {
+  Outcome outcome = Outcome::pass;
+  std::string why;
+};
+
+Verdict verdict_of(const Error& error) {
+  return {error.code() == Code::unimplemented ? Outcome::unsupported : Outcome::fail,
+          error.what()};
+}
+
+Verdict test_program(const hlo::Module& module, const TestOptions& options) {
+  try {
+    // Files share the cores among themselves when there are several at a time.
+    const std::string wrong = run_checks(extract_checks(module), backend(options.backend),
+                                         {.num_threads = options.jobs > 1 ? 1 : 0});
+    return {wrong.empty() ? Outcome::pass : Outcome::fail, wrong};
+  } catch (const Error& error) {
+    return verdict_of(error);
+  }
+}
+
+// The worst of its programs decides.
+Verdict test_file(const std::string& path, const TestOptions& options) {
+  try {
+    const auto modules = parse_programs(read_text(path), path);
+    Verdict worst{Outcome::no_checks, "no program with checks"};
+    const auto rank = [](Outcome o) { return std::string_view("NPUF").find(static_cast<char>(o)); };
+    for (size_t i = 0; i < modules.size(); ++i) {
+      if (!has_checks(*modules[i])) continue;
+      Verdict verdict = test_program(*modules[i], options);
+      if (rank(verdict.outcome) <= rank(worst.outcome)) continue;
+      if (!verdict.why.empty() && modules.size() > 1)
+        verdict.why = fmt::format("program {} of {}: {}", i + 1, modules.size(), verdict.why);
+      worst = std::move(verdict);
+    }
+    return worst;
+  } catch (const Error& error) {
+    return verdict_of(error);
+  } catch (const std::exception& error) {
+    return {Outcome::fail, error.what()};
+  }
+}
+
+// The files named, and all *.mlir below the folders named, sorted.
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".mlir")
+        found.push_back(entry.path().string());
+    }
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  if (files.empty()) throw not_found("hlo test: files *.mlir, got none");
+  return files;
+}
+
+// Prints verdicts as they come, and a line of progress where a person looks on.
+class Report {
+ public:
+  explicit Report(size_t files) : files_(files), on_terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  void add(const std::string& path, const Verdict& verdict) {
+    ++done_;
+    clear_progress();
+    switch (verdict.outcome) {
+      case Outcome::pass:
+        ++passed_;
+        fmt::print("{}: PASS\n", path);
+        break;
+      case Outcome::unsupported:
+        ++unsupported_;
+        fmt::print("{}: UNSUPPORTED {}\n", path, verdict.why);
+        break;
+      case Outcome::fail:
+        ++failed_;
+        fmt::print("{}: FAIL {}\n", path, verdict.why);
+        break;
+      case Outcome::no_checks:
+        ++without_;
+        break;
+    }
+    std::fflush(stdout);
+    if (on_terminal_) fmt::print(stderr, "{} of {}, {} failed", done_, files_, failed_);
+  }
+
+  bool finish() {
+    clear_progress();
+    if (without_ > 0) fmt::print("{} files without checks left out\n", without_);
+    fmt::print("{} passed, {} failed, {} unsupported\n", passed_, failed_, unsupported_);
+    return failed_ == 0;
+  }
+
+ private:
+  void clear_progress() const {
+    if (on_terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+  size_t files_;
+  bool on_terminal_;
+  size_t done_ = 0;
+  size_t passed_ = 0;
+  size_t failed_ = 0;
+  size_t unsupported_ = 0;
+  size_t without_ = 0;
+};
+
+void run(TestOptions options) {
+  const std::vector<std::string> files = files_of(options.paths);
+  if (options.jobs == 0) options.jobs = profile::num_cores();
+  options.jobs = std::min(options.jobs, static_cast<int>(files.size()));
+  Report report(files.size());
+  run_isolated(
+      files.size(), {.processes = options.jobs, .time_limit = options.timeout},
+      [&](size_t i) {
+        const Verdict verdict = test_file(files[i], options);
+        return static_cast<char>(verdict.outcome) + verdict.why;
+      },
+      [&](size_t i, const IsolatedResult& result) {
+        if (!result.death.empty()) {
+          report.add(files[i], {Outcome::fail, result.death});
+        } else {
+          report.add(files[i], {static_cast<Outcome>(result.text[0]), result.text.substr(1)});
+        }
+      });
+  if (!report.finish()) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_test_command(CLI::App& app) {
+  auto options = std::make_shared<TestOptions>();
+  app.add_option("path", options->paths, "Files, or folders with *.mlir in them")->required();
+  app.add_option("--backend", options->backend, "What runs them: cpu or reference")
+      ->capture_default_str();
+  app.add_option("--jobs", options->jobs, "Files at a time; 0: one for each core")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--timeout", options->timeout, "Seconds that a file may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,44 @@
+#include "systole/hlo/chlo/chlo.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "systole/hlo/chlo/broadcast.h"
+#include "systole/hlo/chlo/op_list.h"
+
+namespace systole::hlo::chlo {
+namespace {
+
+// `broadcast_<opcode>` of every elementwise opcode on two operands; null rows for the others.
+constexpr NamedExpansion kBroadcastForms[] = {
+#define OP(enumerator, name, min_operands, max_operands, regions, flags) \
+  {"broadcast_" name, ((flags)&kElementwise) != 0 && (max_operands) == 2 \
+                          ? &expand_broadcast_form<Opcode::enumerator>   \
+                          : nullptr},
+#include "systole/hlo/opcodes.def"
+#undef OP
+};
+
+std::vector<NamedExpansion> collect() {
+  const std::span<const NamedExpansion> files = expansion_files();
+  std::vector<NamedExpansion> all(files.begin(), files.end());
+  std::ranges::copy_if(kBroadcastForms, std::back_inserter(all),
+                       [](const NamedExpansion& row) { return row.expand != nullptr; });
+  std::ranges::sort(all, {}, &NamedExpansion::name);
+  return all;
+}
+
+}  // namespace
+
+std::span<const NamedExpansion> all_expansions() {
+  static const std::vector<NamedExpansion> all = collect();
+  return all;
+}
+
+Expand find_expansion(std::string_view name) {
+  const std::span<const NamedExpansion> all = all_expansions();
+  const auto row = std::ranges::lower_bound(all, name, {}, &NamedExpansion::name);
+  return row != all.end() && row->name == name ? row->expand : nullptr;
+}
+
+}  // namespace systole::hlo::chlo

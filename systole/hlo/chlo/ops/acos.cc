@@ -1,0 +1,25 @@
+#include "systole/hlo/chlo/special.h"
+
+namespace systole::hlo::chlo::ops {
+namespace {
+
+Expr acos(Expr x) {
+  const auto [small, angle] = asin_half_angle(x);
+  const Expr sum = angle.high + angle.low;
+  const TwoPart quarter = split(x, kHalfPi);
+  const Expr near_zero = quarter.high - (copy_sign(sum, x) - quarter.low);
+  const Expr near_minus_one = 2.0 * (quarter.high - (sum - quarter.low));
+  return where(small, near_zero, where(is_negative(x), near_minus_one, 2.0 * sum));
+}
+
+constexpr UnaryFormula kFormula{
+    .name = "acos",
+    .floating = acos,
+};
+
+}  // namespace
+
+extern const Expand acos_expansion;
+const Expand acos_expansion = elementwise<kFormula>;
+
+}  // namespace systole::hlo::chlo::ops

@@ -1,0 +1,44 @@
+#include "systole/hlo/chlo/special.h"
+
+namespace systole::hlo::chlo {
+namespace {
+
+// Chebyshev fits computed with 50 digits: erf(x) / x - 1 in x^2 on [0, 1], and, for f32 only,
+// log(erfc(x)) / x on [1, 4].
+constexpr double kCore32[] = {7.875875063e-5, -8.016864287e-4, 5.189087423e-3, -2.685421201e-2,
+                              1.128359472e-1, -3.761262667e-1, 1.283791658e-1};
+constexpr double kCore64[] = {-4.2320376764874592264e-12, 8.7097552328517897160e-11, -1.2164764337224505578e-9, 1.4792435426962471013e-8, -1.6364645854816387701e-7, 1.6462045711013025157e-6, -0.000014925647581008592978, 0.00012055332903350668265, -0.00085483270219454273153, 0.0052239776254234543525, -0.026866170645129854479, 0.11283791670955120298, -0.37612638903183752380, 0.12837916709551257389};
+constexpr double kTail32[] = {1.1660325e-6,   -3.659301182e-5, 5.157455638e-4,  -4.373922625e-3,
+                              2.530860119e-2, -1.080919126e-1, -6.339714476e-1, -1.128957243};
+
+// 1 - erf(x) for x >= 1, as accurate as 1 - it has to be.
+Expr tail(Expr x) {
+  if (x.is_f64()) return erfc_tail(x);
+  const Expr bounded = min(x, 4.0);
+  return exp(bounded * polynomial(bounded, kTail32));
+}
+
+}  // namespace
+
+Expr erf_core(Expr x) { return x + x * polynomial(x * x, kCore32, kCore64); }
+
+Expr erf(Expr x) {
+  const Expr size = abs(x);
+  return where(size < 1.0, erf_core(x), copy_sign(1.0 - tail(size), x));
+}
+
+namespace ops {
+namespace {
+
+constexpr UnaryFormula kFormula{
+    .name = "erf",
+    .floating = chlo::erf,
+};
+
+}  // namespace
+
+extern const Expand erf_expansion;
+const Expand erf_expansion = elementwise<kFormula>;
+
+}  // namespace ops
+}  // namespace systole::hlo::chlo

@@ -1,0 +1,16 @@
+#include "systole/hlo/chlo/formula.h"
+
+namespace systole::hlo::chlo::ops {
+namespace {
+
+constexpr UnaryFormula kFormula{
+    .name = "is_pos_inf",
+    .floating = [](Expr x) { return x == kInfinity; },
+};
+
+}  // namespace
+
+extern const Expand is_pos_inf_expansion;
+const Expand is_pos_inf_expansion = elementwise<kFormula>;
+
+}  // namespace systole::hlo::chlo::ops

@@ -1,0 +1,41 @@
+// Sums and functions that more than one op is made of. All take f32 or f64.
+#pragma once
+
+#include "systole/hlo/chlo/formula.h"
+
+namespace systole::hlo::chlo {
+
+// asin(|x|) = small ? angle : pi/2 - 2 * angle, with small = |x| <= 1/2; NaN above 1.
+struct HalfAngle {
+  Expr small;
+  TwoPart angle;
+};
+HalfAngle asin_half_angle(Expr x);
+
+// exp(x) / 2 and exp(-x) / 2 for x >= 0; the first overflows where cosh(x) does.
+struct HalfExponential {
+  Expr half_exp;
+  Expr inverse;
+};
+HalfExponential half_exponential(Expr x);
+
+// erf(x) on [-1, 1].
+Expr erf_core(Expr x);
+// erfc(x) for x >= 3/4.
+Expr erfc_tail(Expr x);
+
+Expr erf(Expr x);
+Expr erfc(Expr x);
+// The positive zero of digamma, where lgamma is lowest.
+inline constexpr SplitConstant kDigammaRoot{1.4616321449683622, 9.549995429965698e-17};
+// x - c, accurate where they are close.
+inline Expr distance(Expr x, SplitConstant c) {
+  const TwoPart parts = split(x, c);
+  return (x - parts.high) - parts.low;
+}
+
+Expr digamma(Expr x);
+Expr lgamma(Expr x);
+Expr zeta(Expr x, Expr q);
+
+}  // namespace systole::hlo::chlo

@@ -1,0 +1,20 @@
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  for (int i = 0; i < context.num_operands(); ++i) check_token(context, i);  // I1
+  return {token_type()};
+}
+
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor>, const Evaluator&) {
+  return {token_value()};
+}
+
+}  // namespace
+
+extern const OpSemantics after_all_semantics;
+const OpSemantics after_all_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,35 @@
+#include "systole/hlo/collective.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_groups(context.opcode, context.get<CollectiveAttrs>(), Groups::every);  // C1 - C4
+  std::vector<TensorType> results;
+  for (int i = 0; i < context.num_operands(); ++i) {
+    const TensorType& operand = context.operand(i);
+    const DType dtype = check_reducer(context, 0, {&operand.dtype, 1})[0];  // C5
+    results.push_back({dtype, operand.shape});                              // C6, C7
+  }
+  return results;
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<CollectiveAttrs>();
+  const auto given =
+      exchange_in_group(instruction, operands, evaluator, attrs, grouping_of(attrs), Groups::every);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    results.push_back(combine_elements(instruction.region(), evaluator,
+                                       instruction.results()[i].dtype, column(given, i)));
+  }
+  return results;
+}
+
+}  // namespace
+
+extern const OpSemantics all_reduce_semantics;
+const OpSemantics all_reduce_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,25 @@
+#include "systole/base/error.h"
+#include "systole/hlo/batch_norm.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_batch_norm(context, {"scale", "offset", "mean", "variance"});  // C1 - C6
+  return {context.operand(0)};                                         // C7
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const auto& attrs = instruction.attrs<BatchNormAttrs>();
+  const FeatureWalk features(operands[0], attrs.feature_index);
+  return {normalized(features, operands[1], operands[2], operands[3].cast(DType::f64),
+                     operands[4].cast(DType::f64), attrs.epsilon)};
+}
+
+}  // namespace
+
+extern const OpSemantics batch_norm_inference_semantics;
+const OpSemantics batch_norm_inference_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,31 @@
+#include "systole/base/error.h"
+#include "systole/hlo/batch_norm.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType features = check_batch_norm(context, {"scale", "offset"});  // C1 - C4
+  return {context.operand(0), features, features};                             // C5 - C7
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const auto& attrs = instruction.attrs<BatchNormAttrs>();
+  const FeatureWalk features(operands[0], attrs.feature_index);
+  const Tensor mean = features.mean([](double x, size_t, size_t) { return x; });
+  const Tensor variance = features.mean([&](double x, size_t feature, size_t) {
+    const double centered = x - mean.data<double>()[feature];
+    return centered * centered;
+  });
+  const DType dtype = instruction.dtype();
+  return {normalized(features, operands[1], operands[2], mean, variance, attrs.epsilon),
+          mean.cast(dtype), variance.cast(dtype)};
+}
+
+}  // namespace
+
+extern const OpSemantics batch_norm_training_semantics;
+const OpSemantics batch_norm_training_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

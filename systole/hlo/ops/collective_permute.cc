@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "systole/base/error.h"
+#include "systole/hlo/collective.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_pairs(context.opcode,
+              context.get<CollectivePermuteAttrs>().source_target_pairs);  // C1 - C4
+  return {context.operand(0)};                                             // C5
+}
+
+// A process may be the source of one pair and the target of another, and so all meet at once.
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  const auto& attrs = instruction.attrs<CollectivePermuteAttrs>();
+  const CollectiveAttrs all{.replica_groups = Tensor(DType::s64, {0, 0}),
+                            .channel_handle = attrs.channel_handle};
+  const Grouping grouping = grouping_of(attrs.channel_handle);
+  const std::vector<int64_t> group =
+      group_around(instruction, evaluator.process(), all, grouping, Groups::every);
+  const auto given = evaluator.process().exchange(instruction, group, {operands[0]});
+  const int64_t place = std::ranges::find(group, evaluator.process().number()) - group.begin();
+  const auto size = static_cast<int64_t>(group.size());
+  for (const auto& [source, target] : attrs.source_target_pairs) {
+    if (source >= size || target >= size) {
+      throw invalid_argument(
+          "collective_permute: source_target_pairs, got {} to {}, expected ids "
+          "below {}",
+          source, target, size);
+    }
+    if (target == place) return {given[static_cast<size_t>(source)][0]};
+  }
+  return {Tensor::zeros(instruction.dtype(), instruction.shape())};
+}
+
+}  // namespace
+
+extern const OpSemantics collective_permute_semantics;
+const OpSemantics collective_permute_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "systole/base/error.h"
+#include "systole/hlo/callees.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+// Two parts or more, separated by dots.
+bool is_namespaced(std::string_view name) {
+  return name.find('.') != std::string_view::npos && !name.starts_with('.') && !name.ends_with('.');
+}
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const auto& attrs = context.get<CompositeAttrs>();
+  if (!is_namespaced(attrs.name)) {  // C1
+    throw invalid_argument("composite: name, got '{}', expected one such as 'namespace.op'",
+                           attrs.name);
+  }
+  return infer_call(context, attrs.decomposition);  // C2, C3, C4
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator& evaluator) {
+  return evaluate_call(instruction, instruction.attrs<CompositeAttrs>().decomposition, operands,
+                       evaluator);
+}
+
+}  // namespace
+
+extern const OpSemantics composite_semantics;
+const OpSemantics composite_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

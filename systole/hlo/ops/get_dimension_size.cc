@@ -1,0 +1,23 @@
+#include "systole/hlo/checks.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const int64_t dimension = context.get<GetDimensionSizeAttrs>().dimension;
+  check_axes(context.opcode, "dimension", {&dimension, 1}, context.operand(0).shape.rank());  // C1
+  return {{DType::s32, {}}};
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const auto axis = static_cast<int>(instruction.attrs<GetDimensionSizeAttrs>().dimension);
+  return {Tensor(operands[0].dim(axis)).cast(DType::s32)};
+}
+
+}  // namespace
+
+extern const OpSemantics get_dimension_size_semantics;
+const OpSemantics get_dimension_size_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <complex>
+
+#include "systole/base/error.h"
+#include "systole/hlo/op_semantics.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  const TensorType& x = context.operand(0);
+  if (!is_floating(x.dtype) && !is_complex(x.dtype)) {  // I1
+    throw invalid_argument("imag: element type, got {}, expected floating-point or complex",
+                           x.dtype);
+  }
+  return {{real_dtype(x.dtype), x.shape}};  // C1, C2
+}
+
+template <class Complex>
+Tensor part_of(const Tensor& x) {
+  using Part = typename Complex::value_type;
+  Tensor result(dtype_of<Part>(), x.shape());
+  std::ranges::transform(x.data<Complex>(), result.data<Part>().begin(),
+                         [](Complex element) { return element.imag(); });
+  return result;
+}
+
+std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
+                             const Evaluator&) {
+  const Tensor& x = operands[0];
+  if (x.dtype() == DType::c64) return {part_of<std::complex<float>>(x)};
+  if (x.dtype() == DType::c128) return {part_of<std::complex<double>>(x)};
+  return {Tensor::zeros(x.dtype(), x.shape())};
+}
+
+}  // namespace
+
+extern const OpSemantics imag_semantics;
+const OpSemantics imag_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,24 @@
+#include "systole/base/error.h"
+#include "systole/hlo/checks.h"
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_token(context, 0);             // I1
+  return declared_and_token(context);  // C1, C2, C3
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("infeed: got a device without an infeed, expected none, {}",
+                      instruction.describe());
+}
+
+}  // namespace
+
+extern const OpSemantics infeed_semantics;
+const OpSemantics infeed_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,23 @@
+#include "systole/base/error.h"
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_token(context, context.num_operands() - 1);  // I2
+  return {token_type()};
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("outfeed: got a device without an outfeed, expected none, {}",
+                      instruction.describe());
+}
+
+}  // namespace
+
+extern const OpSemantics outfeed_semantics;
+const OpSemantics outfeed_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,25 @@
+#include "systole/base/error.h"
+#include "systole/hlo/collective.h"
+#include "systole/hlo/token.h"
+
+namespace systole::hlo::ops {
+namespace {
+
+std::vector<TensorType> infer(const InferContext& context) {
+  check_token(context, 0);                                                        // I1
+  check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
+  return declared_and_token(context);
+}
+
+std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
+                             const Evaluator&) {
+  throw unimplemented("recv: got a device without a channel to receive from, expected none, {}",
+                      instruction.describe());
+}
+
+}  // namespace
+
+extern const OpSemantics recv_semantics;
+const OpSemantics recv_semantics{.infer = infer, .evaluate = evaluate};
+
+}  // namespace systole::hlo::ops

@@ -1,0 +1,408 @@
+#include "systole/hlo/text/attr_reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "systole/hlo/text/attrs.h"
+#include "systole/hlo/text/literal.h"
+
+namespace systole::hlo::text {
+namespace {
+
+template <class T>
+concept NamedEnum = requires {
+  EnumNames<T>::kind;
+};
+
+// Each function makes one kind of field out of an attribute value, or says what it expected
+// instead.
+class ValueReader {
+ public:
+  ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
+      : lexer_(lexer), what_(what), attribute_(attribute) {}
+
+  void read(bool& field) const { field = get<bool>("true or false"); }
+  void read(int64_t& field) const { field = get<int64_t>("an integer"); }
+  // "foo", or @foo.
+  void read(std::string& field) const {
+    const auto* symbol = std::get_if<Symbol>(&attribute_.value);
+    field = symbol != nullptr ? symbol->name : get<std::string>("a string");
+  }
+  void read(Symbol& field) const { field = get<Symbol>("a symbol such as @f"); }
+  // dense<...>, or a number with its type.
+  void read(Tensor& field) const {
+    if (std::holds_alternative<Other>(attribute_.value) ||
+        std::holds_alternative<int64_t>(attribute_.value)) {
+      lexer_.seek(attribute_.offset);
+      field = read_scalar(lexer_);
+    } else {
+      field = get<Tensor>("dense<...>");
+    }
+  }
+  void read(int& field) const {
+    const int64_t value = get<int64_t>("an integer");
+    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+      throw wrong("an integer of 32 bits");
+    }
+    field = static_cast<int>(value);
+  }
+  void read(Dims& field) const {
+    const std::vector<int64_t> values = integers();
+    field.assign(values.begin(), values.end());
+  }
+  void read(std::vector<bool>& field) const {
+    const std::vector<int64_t> values = integers();
+    field.assign(values.begin(), values.end());
+  }
+  void read(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    if (std::holds_alternative<std::vector<Attribute>>(attribute_.value)) return read_pairs(field);
+    const Tensor& pairs = get<Tensor>("dense<...> : tensor<Nx2xi64>");
+    if (pairs.dtype() != DType::s64 || pairs.rank() != 2 || pairs.dim(1) != 2) {
+      throw wrong("dense<...> : tensor<Nx2xi64>");
+    }
+    const std::span<const int64_t> values = pairs.data<int64_t>();
+    field.clear();
+    for (size_t i = 0; i < values.size(); i += 2) field.emplace_back(values[i], values[i + 1]);
+  }
+
+  // 1.0e-3 : f32
+  void read(float& field) const {
+    lexer_.seek(attribute_.offset);
+    const bool negative = lexer_.accept('-');
+    const Token token = lexer_.peek();
+    if (!token.is(TokenKind::floating) && !token.is(TokenKind::integer)) throw wrong("a number");
+    lexer_.take();
+    const float magnitude =
+        token.text.starts_with("0x")
+            ? std::bit_cast<float>(static_cast<uint32_t>(get<int64_t>("32 bits")))
+            : std::strtof(std::string(token.text).c_str(), nullptr);
+    field = negative ? -magnitude : magnitude;
+  }
+  void read(AttrText& field) const {
+    field.text = attribute_text(lexer_, attribute_);
+  }
+  // [a, b]
+  template <class T>
+  void read(std::vector<T>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      ValueReader(lexer_, what_, element).read(field.emplace_back());
+    }
+  }
+
+  // #stablehlo<comparison_direction LT>
+  template <NamedEnum E>
+  void read(E& field) const {
+    if (const Word* word = std::get_if<Word>(&attribute_.value)) {
+      field = value_named<E>(attribute_.offset, word->text);
+      return;
+    }
+    const std::string expected = fmt::format("#stablehlo<{} ...>", EnumNames<E>::kind);
+    const auto& dialect = get<DialectAttribute>(expected);
+    lexer_.seek(dialect.body);
+    const bool kind = lexer_.accept('<') && lexer_.accept_word(EnumNames<E>::kind);
+    if ((dialect.name != "stablehlo" && dialect.name != "chlo") || !kind) throw wrong(expected);
+    const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
+    field = value_named<E>(value.offset, value.text);
+    lexer_.expect('>', what_);
+  }
+
+  template <class T>
+  const T& get(std::string_view expected) const {
+    if (const T* value = std::get_if<T>(&attribute_.value)) return *value;
+    throw wrong(expected);
+  }
+
+ private:
+  // array<i64: 1, 2>, the older dense<[1, 2]> : tensor<2xi64>, or a list of a structure's [1, 2].
+  std::vector<int64_t> integers() const {
+    if (const auto* array = std::get_if<DenseArray>(&attribute_.value)) return array->values;
+    if (const auto* tensor = std::get_if<Tensor>(&attribute_.value)) {
+      const bool integral = is_integer(tensor->dtype()) || tensor->dtype() == DType::pred;
+      if (tensor->rank() != 1 || !integral) throw wrong("integers");
+      const Tensor wide = tensor->cast(DType::s64);
+      return {wide.data<int64_t>().begin(), wide.data<int64_t>().end()};
+    }
+    std::vector<int64_t> values;
+    for (const Attribute& element : get<std::vector<Attribute>>("a list of integers")) {
+      const bool* truth = std::get_if<bool>(&element.value);
+      const ValueReader reader(lexer_, what_, element);
+      values.push_back(truth != nullptr ? *truth : reader.get<int64_t>("an integer"));
+    }
+    return values;
+  }
+
+  // [[1, 1], [2, 2]]
+  void read_pairs(std::vector<std::pair<int64_t, int64_t>>& field) const {
+    field.clear();
+    for (const Attribute& element : get<std::vector<Attribute>>("a list")) {
+      const std::vector<int64_t> pair = ValueReader(lexer_, what_, element).integers();
+      if (pair.size() != 2) throw wrong("lists of two integers");
+      field.emplace_back(pair[0], pair[1]);
+    }
+  }
+
+  template <NamedEnum E>
+  E value_named(size_t offset, std::string_view name) const {
+    const auto found = std::ranges::find(EnumNames<E>::names, name);
+    if (found == EnumNames<E>::names.end()) {
+      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_, name,
+                                                EnumNames<E>::names[0]));
+    }
+    return static_cast<E>(found - EnumNames<E>::names.begin());
+  }
+
+  Error wrong(std::string_view expected) const {
+    lexer_.seek(attribute_.offset);
+    return lexer_.unexpected(what_, expected);
+  }
+
+  Lexer& lexer_;
+  std::string_view what_;
+  const Attribute& attribute_;
+};
+
+// [b, 0, 1, f]: letters and the numbers of spatial dimensions, by axis.
+std::vector<std::string> read_axis_names(Lexer& lexer, std::string_view what) {
+  std::vector<std::string> names;
+  lexer.expect('[', what);
+  while (!lexer.accept(']')) {
+    if (!names.empty()) lexer.expect(',', what);
+    const Token token = lexer.peek();
+    if (!token.is(TokenKind::identifier) && !token.is(TokenKind::integer)) {
+      throw lexer.unexpected(what, "a letter or a number");
+    }
+    names.emplace_back(lexer.take().text);
+  }
+  return names;
+}
+
+struct AxisOrder {
+  int64_t first;
+  int64_t second;
+  Dims spatial;
+};
+
+// Where the letters `first` and `second` and the numbers from 0 stand.
+AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char second) {
+  const size_t begin = lexer.position();
+  const std::vector<std::string> names = read_axis_names(lexer, what);
+  const auto axis_of = [&](const std::string& name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      throw lexer.error_at(begin, fmt::format("{}, got no '{}', expected {}, {} and 0, 1...", what,
+                                              name, first, second));
+    }
+    return static_cast<int64_t>(found - names.begin());
+  };
+  AxisOrder order{axis_of({first}), axis_of({second}), {}};
+  for (size_t i = 0; i + 2 < names.size(); ++i) order.spatial.push_back(axis_of(std::to_string(i)));
+  return order;
+}
+
+// The reading visitor of text/attrs.h.
+class AttrReader {
+ public:
+  AttrReader(Lexer& lexer, std::string_view op, size_t offset,
+             const std::vector<Dictionary>& dictionaries, bool pretty = false)
+      : lexer_(lexer), op_(op), offset_(offset), dictionaries_(dictionaries), pretty_(pretty) {}
+
+  template <class T>
+  void required(std::string_view name, T& field) {
+    read(name, find_required(name), field);
+  }
+  template <class T>
+  void optional(std::string_view name, T& field, const T&) {
+    if (const Attribute* attribute = find(name)) read(name, *attribute, field);
+  }
+  template <class T>
+  void read_present(std::string_view name, std::optional<T>& field) {
+    if (const Attribute* attribute = find(name)) read(name, *attribute, field.emplace());
+  }
+  void callee(std::string_view name, std::string& field) {
+    Symbol symbol;
+    required(name, symbol);
+    field = symbol.name;
+  }
+  void callees(std::string_view name, std::vector<std::string>& field) {
+    std::vector<Symbol> symbols;
+    optional(name, symbols, {});
+    for (const Symbol& symbol : symbols) field.push_back(symbol.name);
+  }
+  // A name alone, or = true.
+  void flag(std::string_view name, bool& field) {
+    const Attribute* attribute = find(name);
+    if (attribute == nullptr) return;
+    if (std::holds_alternative<Unit>(attribute->value)) {
+      field = true;
+    } else {
+      read(name, *attribute, field);
+    }
+  }
+  void rest(std::vector<NamedAttrText>& field) {
+    for (const Dictionary& dictionary : dictionaries_) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        if (!used_.insert(entry.name).second) continue;
+        NamedAttrText& text = field.emplace_back(NamedAttrText{entry.name, {}});
+        if (!std::holds_alternative<Unit>(entry.attribute.value)) {
+          read(entry.name, entry.attribute, text.attribute);
+        }
+      }
+    }
+  }
+  void window_padding(std::string_view name, std::vector<std::pair<int64_t, int64_t>>& field) {
+    optional(name, field, {});
+  }
+
+  // In pretty forms the fields stand by themselves.
+  template <class Fill>
+  void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
+    if (pretty_ && find(name) == nullptr) return fill(*this);
+    const Attribute& attribute = seek_body(name, attribute_name);
+    const std::vector<Dictionary> fields = {read_struct(lexer_)};
+    const std::string what = fmt::format("{}: {}", op_, name);
+    AttrReader reader(lexer_, what, attribute.offset, fields);
+    fill(reader);
+    reader.check_all_used();
+  }
+
+  template <class Fill>
+  void optional_structure(std::string_view name, std::string_view attribute_name, bool,
+                          Fill&& fill) {
+    if (find(name) != nullptr) structure(name, attribute_name, fill);
+  }
+
+  void convolution(std::string_view name, ConvolutionAttrs& a) {
+    seek_body(name, "stablehlo.conv");
+    const std::string what = fmt::format("{}: {}", op_, name);
+    const bool brackets = lexer_.accept('<');
+    const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
+    // "x[" is one token less than "x0" would be.
+    lexer_.expect_word("x", what);
+    const AxisOrder kernel = read_axis_order(lexer_, what, 'i', 'o');
+    lexer_.expect(TokenKind::arrow, what, "'->'");
+    const AxisOrder output = read_axis_order(lexer_, what, 'b', 'f');
+    if (brackets) lexer_.expect('>', what);
+    a.input_batch_dimension = input.first;
+    a.input_feature_dimension = input.second;
+    a.input_spatial_dimensions = input.spatial;
+    a.kernel_input_feature_dimension = kernel.first;
+    a.kernel_output_feature_dimension = kernel.second;
+    a.kernel_spatial_dimensions = kernel.spatial;
+    a.output_batch_dimension = output.first;
+    a.output_feature_dimension = output.second;
+    a.output_spatial_dimensions = output.spatial;
+  }
+
+  // What no field asked for must be something that changes no value.
+  void check_all_used() const {
+    for (const Dictionary& dictionary : dictionaries_) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        const bool foreign = entry.name.find('.') != std::string::npos;
+        if (foreign || entry.name == "result_accuracy" || used_.contains(entry.name)) continue;
+        throw lexer_.error_at(
+            entry.attribute.offset,
+            fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));
+      }
+    }
+  }
+
+ private:
+  const Attribute* find(std::string_view name) {
+    used_.insert(std::string(name));
+    for (const Dictionary& dictionary : dictionaries_) {
+      if (const Attribute* attribute = dictionary.find(name)) return attribute;
+    }
+    return nullptr;
+  }
+
+  const Attribute& find_required(std::string_view name) {
+    if (const Attribute* attribute = find(name)) return *attribute;
+    throw lexer_.error_at(offset_,
+                          fmt::format("{}: attributes, got no '{}', expected one", op_, name));
+  }
+
+  template <class T>
+  void read(std::string_view name, const Attribute& attribute, T& field) {
+    const std::string what = fmt::format("{}: {}", op_, name);
+    ValueReader(lexer_, what, attribute).read(field);
+  }
+
+  // Moves to the body of #<attribute_name><...>.
+  const Attribute& seek_body(std::string_view name, std::string_view attribute_name) {
+    const Attribute& attribute = find_required(name);
+    const std::string what = fmt::format("{}: {}", op_, name);
+    const std::string expected = fmt::format("#{}<...>", attribute_name);
+    const auto& dialect = ValueReader(lexer_, what, attribute).get<DialectAttribute>(expected);
+    if (dialect.name != attribute_name) {
+      lexer_.seek(attribute.offset);
+      throw lexer_.unexpected(what, expected);
+    }
+    lexer_.seek(dialect.body);
+    return attribute;
+  }
+
+  Lexer& lexer_;
+  std::string op_;
+  size_t offset_;
+  const std::vector<Dictionary>& dictionaries_;
+  bool pretty_;
+  std::set<std::string, std::less<>> used_;
+};
+
+}  // namespace
+
+Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
+                 const std::vector<Dictionary>& dictionaries, bool pretty) {
+  const size_t position = lexer.position();
+  Attrs attrs = empty_attrs(opcode);
+  AttrReader reader(lexer, to_string(opcode), offset, dictionaries, pretty);
+  std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                              const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  LegacyAttrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
+  reader.optional("einsum_config", attrs.einsum_config, std::string());
+  reader.optional("index", attrs.index, int64_t{0});
+  reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+chlo::Attrs read_chlo_attrs(Lexer& lexer, std::string_view op, size_t offset,
+                            const std::vector<Dictionary>& dictionaries) {
+  const size_t position = lexer.position();
+  chlo::Attrs attrs;
+  AttrReader reader(lexer, op, offset, dictionaries);
+  reader.read_present("broadcast_dimensions", attrs.broadcast_dimensions);
+  reader.optional("comparison_direction", attrs.comparison_direction, ComparisonDirection::eq);
+  reader.optional("compare_type", attrs.compare_type, ComparisonType::notype);
+  reader.optional("k", attrs.k, int64_t{0});
+  reader.optional("value", attrs.value, Tensor());
+  reader.check_all_used();
+  lexer.seek(position);
+  return attrs;
+}
+
+int64_t read_integer_or(const Lexer& lexer, const Dictionary& dictionary, std::string_view name,
+                        int64_t missing) {
+  const Attribute* attribute = dictionary.find(name);
+  if (attribute == nullptr) return missing;
+  if (const auto* value = std::get_if<int64_t>(&attribute->value)) return *value;
+  throw lexer.error_at(attribute->offset,
+                       fmt::format("{}, got another kind, expected an integer", name));
+}
+
+}  // namespace systole::hlo::text

@@ -1,0 +1,45 @@
+// The ops of functions and regions.
+#pragma once
+
+#include <vector>
+
+#include "systole/hlo/module.h"
+#include "systole/hlo/text/names.h"
+#include "systole/hlo/text/op_reader.h"
+
+namespace systole::hlo::text {
+
+class BodyReader {
+ public:
+  BodyReader(Lexer& lexer, Module& module) : lexer_(lexer), module_(module) {}
+
+  // Between these, the names of a function or region are known.
+  void open_scope() { scopes_.open(); }
+  void close_scope() { scopes_.close(); }
+  // The leaves of a parameter's type become parameters.
+  void add_parameter(Computation& computation, const ParsedParameter& parameter);
+  // ^bb0(%arg0: tensor<f32>): where one stands.
+  void read_block_label(Computation& computation);
+  // Reads ops up to the '}' behind the return.
+  void read_body(Computation& computation);
+  // When all functions are read: those that are called exist, and take what they are called with.
+  void check_calls();
+
+ private:
+  void read_op(Computation& computation);
+  void set_results(Computation& computation, const ParsedOp& op);
+  std::vector<Value> make(Computation& computation, const ParsedOp& op);
+  std::vector<Value> element_of_tuple(const ParsedOp& op);
+  std::vector<Value> make_instruction(Computation& computation, Opcode opcode, const ParsedOp& op);
+  void read_region(Instruction& instruction, const ParsedRegion& parsed);
+  void check_types(const Instruction& instruction, size_t offset);
+  void define_results(const ParsedOp& op, std::vector<Value> values);
+
+  Lexer& lexer_;
+  Module& module_;
+  Scopes scopes_;
+  std::vector<std::pair<const Instruction*, size_t>> calls_;
+  int depth_ = 0;
+};
+
+}  // namespace systole::hlo::text

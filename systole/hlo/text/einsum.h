@@ -1,0 +1,20 @@
+// einsum of two operands, as StableHLO had it before dot_general.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "systole/hlo/builder.h"
+
+namespace systole::hlo::text {
+
+// `config` such as "ab,bc->ac": a letter an axis. Builds a dot_general, and a transpose where the
+// result's axes are in another order. `declared` is the result's type, or empty.
+// Errors: INVALID_ARGUMENT; UNIMPLEMENTED for ellipses, letters twice in one operand, and letters of
+// one operand alone that the result has not.
+Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value rhs,
+                   std::span<const TensorType> declared,
+                   const std::vector<Precision>& precision_config);
+
+}  // namespace systole::hlo::text

@@ -1,0 +1,145 @@
+#include "systole/hlo/text/import.h"
+
+#include <algorithm>
+
+#include "systole/hlo/builder.h"
+#include "systole/hlo/chlo/chlo.h"
+#include "systole/hlo/text/attr_reader.h"
+#include "systole/hlo/text/einsum.h"
+
+namespace systole::hlo::text {
+namespace {
+
+class Importer {
+ public:
+  Importer(Lexer& lexer, Computation& computation, const ParsedOp& op)
+      : lexer_(lexer), builder_(computation), op_(op), declared_(flatten(op.results)) {
+    builder_.set_metadata(op.metadata);
+  }
+
+  std::optional<std::vector<Value>> run() {
+    if (!op_.regions.empty()) return std::nullopt;
+    if (op_.name.starts_with("chlo.")) return expand_chlo();
+    if (op_.name.starts_with("check.") || op_.name.starts_with("interpreter.")) return call();
+    if (!op_.name.starts_with("stablehlo.")) return std::nullopt;
+    const std::string_view stem = op_.stem();
+    if (stem == "broadcast") return broadcast();
+    if (stem == "create_token") return create_token();
+    if (stem == "cross-replica-sum") return cross_replica_sum();
+    if (stem == "dot") return dot();
+    if (stem == "einsum") return einsum();
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<std::vector<Value>> expand_chlo() {
+    const chlo::Expand expand = chlo::find_expansion(op_.stem());
+    if (expand == nullptr) return std::nullopt;
+    const chlo::Attrs attrs =
+        read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
+    return expand(builder_, op_.values(), attrs, declared_);
+  }
+
+  // The target is the op's name. What it compares with, where the text has it as an attribute, is
+  // one more operand.
+  std::vector<Value> call() {
+    std::vector<Value> operands = op_.values();
+    Dictionary attributes;
+    attributes.entries.push_back({"call_target_name", {.value = op_.name}});
+    attributes.entries.push_back({"has_side_effect", {.value = true}});
+    for (const Dictionary& dictionary : op_.attributes) {
+      for (const NamedAttribute& entry : dictionary.entries) {
+        const auto* constant = std::get_if<Tensor>(&entry.attribute.value);
+        if (constant != nullptr && entry.name == "value") {
+          operands.push_back(builder_.constant(*constant));
+        } else {
+          attributes.entries.push_back(entry);
+        }
+      }
+    }
+    Attrs attrs = read_attrs(lexer_, Opcode::custom_call, op_.offset(), {std::move(attributes)});
+    return results(builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs),
+                               declared_));
+  }
+
+  std::vector<Value> broadcast() {
+    expect_operands(1);
+    const Dims sizes = legacy_attrs().broadcast_sizes;
+    const auto& operand = op_.values()[0].shape();
+    BroadcastInDimAttrs attrs;
+    Dims dims = sizes;
+    for (int i = 0; i < operand.rank(); ++i) {
+      attrs.broadcast_dimensions.push_back(static_cast<int64_t>(sizes.size()) + i);
+      dims.push_back(operand[i]);
+    }
+    const TensorType type{op_.values()[0].dtype(), Shape(std::move(dims))};
+    return results(builder_.op(Opcode::broadcast_in_dim, op_.values(), std::move(attrs), {type}));
+  }
+
+  std::vector<Value> create_token() {
+    return results(builder_.op(Opcode::after_all, op_.values()));
+  }
+
+  // A sum over groups of replicas.
+  std::vector<Value> cross_replica_sum() {
+    expect_operands(1);
+    Attrs attrs = read_attrs(lexer_, Opcode::all_reduce, op_.offset(), op_.attributes);
+    const DType dtype = op_.values()[0].dtype();
+    const auto fill = [dtype](Instruction& instruction) {
+      fill_reducer(instruction.add_region(), Opcode::add, dtype);
+    };
+    return results(builder_.op_with_regions(Opcode::all_reduce, op_.values(), std::move(attrs),
+                                            fill, declared_));
+  }
+
+  // The last axis of the left side with the first of the right one.
+  std::vector<Value> dot() {
+    expect_operands(2);
+    DotAttrs attrs;
+    attrs.precision_config = legacy_attrs().precision_config;
+    const int rank = op_.values()[0].shape().rank();
+    if (rank == 0 || op_.values()[1].shape().rank() == 0) {
+      throw invalid_argument("dot: ranks of operands, got a scalar, expected 1 or 2");
+    }
+    attrs.lhs_contracting_dimensions = {rank - 1};
+    attrs.rhs_contracting_dimensions = {0};
+    return results(builder_.op(Opcode::dot_general, op_.values(), std::move(attrs), declared_));
+  }
+
+  std::vector<Value> einsum() {
+    expect_operands(2);
+    const LegacyAttrs attrs = legacy_attrs();
+    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1],
+                         declared_, attrs.precision_config)};
+  }
+
+  LegacyAttrs legacy_attrs() {
+    return read_legacy_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
+  }
+
+  void expect_operands(size_t count) const {
+    if (op_.values().size() == count) return;
+    throw invalid_argument("{}: number of operands, got {}, expected {}", op_.name,
+                           op_.values().size(), count);
+  }
+
+  static std::vector<Value> results(Instruction* instruction) {
+    std::vector<Value> values;
+    for (int i = 0; i < instruction->num_results(); ++i) values.push_back(instruction->result(i));
+    return values;
+  }
+
+  Lexer& lexer_;
+  Builder builder_;
+  const ParsedOp& op_;
+  std::vector<TensorType> declared_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Value>> import_op(Lexer& lexer, Computation& computation,
+                                            const ParsedOp& op) {
+  return Importer(lexer, computation, op).run();
+}
+
+}  // namespace systole::hlo::text

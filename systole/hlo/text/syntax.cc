@@ -1,0 +1,187 @@
+#include "systole/hlo/text/syntax.h"
+
+#include <algorithm>
+#include <map>
+
+#include "systole/hlo/opcode.h"
+
+namespace systole::hlo::text {
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::string_view line;
+  TypeForm types;
+};
+
+// Elementwise ops without a row are `$* : same`; other ops without one have the generic form alone.
+constexpr Row kRows[] = {
+    {"return", "$*", TypeForm::list},
+    {"call", "<@callee>($*)", TypeForm::functional},
+    {"composite", "<name> $*", TypeForm::functional},
+    {"custom_call", "<@call_target_name>($*)", TypeForm::functional},
+    {"constant", "<value>", TypeForm::none},
+    {"iota", "dim = <iota_dimension>", TypeForm::result},
+    {"partition_id", "", TypeForm::result},
+    {"replica_id", "", TypeForm::result},
+    {"after_all", "$*", TypeForm::same},
+    {"optimization_barrier", "$*", TypeForm::list},
+
+    {"clamp", "$*", TypeForm::same},
+    {"compare", "<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
+    {"complex", "$*", TypeForm::complex},
+    {"convert", "$*", TypeForm::functional},
+    {"is_finite", "$*", TypeForm::functional},
+    {"reduce_precision", "$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
+    {"select", "$*", TypeForm::select},
+
+    {"bitcast_convert", "$*", TypeForm::functional},
+    {"broadcast_in_dim", "$*, dims = <broadcast_dimensions>", TypeForm::functional},
+    {"concatenate", "$*, dim = <dimension>", TypeForm::functional},
+    {"dynamic_slice", "$*, sizes = <slice_sizes>", TypeForm::functional},
+    {"dynamic_update_slice", "$*", TypeForm::functional},
+    {"get_dimension_size", "$*, dim = <dimension>", TypeForm::functional},
+    {"pad",
+     "$*, low = <edge_padding_low>, high = <edge_padding_high>, interior = <interior_padding>",
+     TypeForm::functional},
+    {"reshape", "$*", TypeForm::functional},
+    {"reverse", "$*, dims = <dimensions>", TypeForm::same},
+    {"slice", "$* <start_indices:limit_indices:strides>", TypeForm::functional},
+    {"transpose", "$*, dims = <permutation>", TypeForm::functional},
+
+    {"cholesky", "$*?(, lower = <lower>)", TypeForm::same},
+    {"convolution",
+     "($*) dim_numbers = <dimension_numbers#stablehlo.conv<>>, window = {|stride = "
+     "<window_strides>, pad = <padding>, lhs_dilate = <lhs_dilation>, rhs_dilate = <rhs_dilation>, "
+     "reverse = <window_reversal>|}",
+     TypeForm::functional},
+    {"dot_general",
+     "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
+     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision = "
+     "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
+     TypeForm::functional},
+    {"fft", "$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},
+    {"rng", "$*, distribution = <rng_distribution>", TypeForm::functional},
+    {"rng_bit_generator", "$*, algorithm = <rng_algorithm>", TypeForm::functional},
+
+    // Ops that no module keeps (text/import.h).
+    {"broadcast", "$*, sizes = <broadcast_sizes>", TypeForm::functional},
+    {"create_token", "", TypeForm::result},
+    {"dot", "$*?(, precision = <precision_config>)", TypeForm::functional},
+    {"einsum", "$*, config = <einsum_config>", TypeForm::functional},
+    {"get_tuple_element", "$*[<index>]", TypeForm::functional},
+    {"tuple", "$*", TypeForm::tuple},
+};
+
+// Makes pieces of a line. The lines are ours: they are not checked.
+class Compiler {
+ public:
+  explicit Compiler(std::string_view line) : rest_(line) {}
+
+  // Up to `end`, which is taken; '\0': to the end of the line.
+  std::vector<Piece> pieces(char end) {
+    std::vector<Piece> pieces;
+    while (!rest_.empty() && rest_[0] != end) pieces.push_back(piece(end));
+    rest_.remove_prefix(rest_.empty() ? 0 : 1);
+    return pieces;
+  }
+
+  std::vector<std::string> fields;
+
+ private:
+  Piece piece(char end) {
+    if (rest_.starts_with("$*")) {
+      rest_.remove_prefix(2);
+      return {Piece::Kind::operands, "", {}, false, {}};
+    }
+    if (rest_[0] == '<') return field();
+    if (rest_.starts_with("?(")) {
+      rest_.remove_prefix(2);
+      return {Piece::Kind::optional, "", {}, false, {pieces(')')}};
+    }
+    if (rest_[0] == '|') return set();
+    const std::string stop = std::string("$<?|") + end;
+    const size_t size = std::min(rest_.find_first_of(stop), rest_.size());
+    return {Piece::Kind::literal, std::string(take(size)), {}, false, {}};
+  }
+
+  Piece field() {
+    const size_t size = rest_.find('>');
+    std::string_view body = take(size + 1).substr(1, size - 1);
+    Piece piece{Piece::Kind::field, "", {}, false, {}};
+    if (body.starts_with('@')) {
+      piece.kind = Piece::Kind::symbol;
+      body.remove_prefix(1);
+    }
+    if (const size_t hash = body.find('#'); hash != std::string_view::npos) {
+      piece.kind = Piece::Kind::dialect;
+      piece.bare = body.ends_with('<');
+      if (piece.bare) rest_.remove_prefix(1);
+      body.remove_suffix(piece.bare ? 1 : 0);
+      piece.rest.emplace_back(body.substr(hash + 1));
+      body = body.substr(0, hash);
+    }
+    while (body.find(':') != std::string_view::npos) {
+      piece.kind = Piece::Kind::ranges;
+      const size_t colon = body.rfind(':');
+      piece.rest.emplace(piece.rest.begin(), body.substr(colon + 1));
+      fields.push_back(piece.rest.front());
+      body = body.substr(0, colon);
+    }
+    piece.text = body;
+    fields.push_back(piece.text);
+    return piece;
+  }
+
+  Piece set() {
+    rest_.remove_prefix(1);
+    Piece piece{Piece::Kind::set, "", {}, false, {}};
+    std::string_view body = take(rest_.find('|'));
+    rest_.remove_prefix(1);
+    while (!body.empty()) {
+      const size_t size = std::min(body.find(", "), body.size());
+      Compiler part(body.substr(0, size));
+      piece.parts.push_back(part.pieces('\0'));
+      fields.insert(fields.end(), part.fields.begin(), part.fields.end());
+      body.remove_prefix(std::min(size + 2, body.size()));
+    }
+    return piece;
+  }
+
+  std::string_view take(size_t size) {
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view rest_;
+};
+
+Syntax compile(std::string_view line, TypeForm types) {
+  Compiler compiler(line);
+  std::vector<Piece> pieces = compiler.pieces('\0');
+  return {types, std::move(pieces), std::move(compiler.fields)};
+}
+
+std::map<std::string_view, Syntax> compile_all() {
+  std::map<std::string_view, Syntax> table;
+  for (const OpcodeTraits& row : kOpcodeTraits) {
+    if (row.has(kElementwise)) table.emplace(row.name, compile("$*", TypeForm::same));
+  }
+  for (const Row& row : kRows) table.insert_or_assign(row.name, compile(row.line, row.types));
+  return table;
+}
+
+}  // namespace
+
+bool Syntax::has_field(std::string_view name) const {
+  return std::ranges::find(fields, name) != fields.end();
+}
+
+const Syntax* find_syntax(std::string_view name) {
+  static const std::map<std::string_view, Syntax> table = compile_all();
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+}  // namespace systole::hlo::text
