@@ -49,7 +49,11 @@ void standard(benchmark::State& state, const Problem& p) {
   for (auto _ : state) {
     for (int64_t r = 0; r < p.rows; ++r) {
       std::copy_n(rows.data<float>().data() + r * p.length, p.length, row.begin());
-      std::partial_sort(row.begin(), row.begin() + p.k, row.end(), std::greater<>());
+      if (p.k == p.length) {
+        std::sort(row.begin(), row.end(), std::greater<>());
+      } else {
+        std::partial_sort(row.begin(), row.begin() + p.k, row.end(), std::greater<>());
+      }
       benchmark::DoNotOptimize(row.data());
     }
   }

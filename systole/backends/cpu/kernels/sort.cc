@@ -16,49 +16,64 @@ constexpr int64_t kAlignment = 64;
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 size_t u(int64_t i) { return static_cast<size_t>(i); }
 
-// How the bits of an element, an unsigned T, become a key.
-template <class T>
-struct KeyForm {
-  explicit KeyForm(const SortKeys& keys) : flip(keys.descending ? ~T{0} : T{0}) {
-    const DTypeInfo& info = dtype_info(keys.dtype);
-    is_signed = info.is_signed && !info.floating;
-    floating = info.floating;
-    total = keys.total;
-    switch (keys.dtype) {
-      case DType::f16:
-        infinity = T(0x7c00);
-        break;
-      case DType::bf16:
-        infinity = T(0x7f80);
-        break;
-      case DType::f32:
-        infinity = T(0x7f800000);
-        break;
-      default:
-        infinity = T(0x7ff0000000000000);
-    }
+// In how many ways the bits of an element become a key.
+enum class KeyKind { unsigned_, signed_, number, total };
+KeyKind kind_of(const SortKeys& keys) {
+  const DTypeInfo& info = dtype_info(keys.dtype);
+  if (info.floating) return keys.total ? KeyKind::total : KeyKind::number;
+  return info.is_signed ? KeyKind::signed_ : KeyKind::unsigned_;
+}
+
+uint64_t infinity_bits(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 0x7c00;
+    case DType::bf16:
+      return 0x7f80;
+    case DType::f32:
+      return 0x7f800000;
+    default:
+      return 0x7ff0000000000000;
   }
-  T flip;  // descending
+}
+
+// From the bits of an element, an unsigned T, to its key.
+template <class T, KeyKind kind>
+struct KeyForm {
+  explicit KeyForm(const SortKeys& keys)
+      : flip(keys.descending ? T(~T{0}) : T{0}), infinity(T(infinity_bits(keys.dtype))) {}
+  T flip;  // all bits of a descending order
   T infinity;
-  bool is_signed, floating, total;
 
   static constexpr T kSign = T(T{1} << (8 * sizeof(T) - 1));
 
-  T operator()(T bits) const {
-    if (floating) return T(of_float(bits) ^ flip);
-    return T((is_signed ? bits ^ kSign : bits) ^ flip);
-  }
+  T operator()(T bits) const { return T(ascending(bits) ^ flip); }
 
  private:
-  T of_float(T bits) const {
-    if (!total) {
-      const T magnitude = T(bits & ~kSign);
-      if (magnitude > infinity) return T(~T{0});
-      if (magnitude == 0) return kSign;
-    }
-    return T((bits & kSign) != 0 ? ~bits : bits | kSign);
+  T ascending(T bits) const {
+    if constexpr (kind == KeyKind::unsigned_) return bits;
+    if constexpr (kind == KeyKind::signed_) return T(bits ^ kSign);
+    const T ordered = (bits & kSign) != 0 ? T(~bits) : T(bits | kSign);
+    if constexpr (kind == KeyKind::total) return ordered;
+    const T magnitude = T(bits & ~kSign);
+    if (magnitude > infinity) return T(~T{0});
+    return magnitude == 0 ? kSign : ordered;
   }
 };
+
+template <class F>
+void visit_kind(KeyKind kind, F&& f) {
+  switch (kind) {
+    case KeyKind::unsigned_:
+      return f.template operator()<KeyKind::unsigned_>();
+    case KeyKind::signed_:
+      return f.template operator()<KeyKind::signed_>();
+    case KeyKind::number:
+      return f.template operator()<KeyKind::number>();
+    case KeyKind::total:
+      return f.template operator()<KeyKind::total>();
+  }
+}
 
 // One part's scratch memory: both lists of items (or of positions), keys, copies of the operands'
 // slices.
@@ -197,25 +212,30 @@ class SortKernel : public Kernel {
     } else {
       keys = from[u(p_.keys->operand)];
     }
-    auto* items = reinterpret_cast<Item*>(scratch.items);
+    const Item* order = nullptr;
     visit_size(size_of(p_.keys->dtype), [&]<class T>() {
-      if constexpr (!std::is_same_v<T, Pair>) {
-        const KeyForm<T> form(*p_.keys);
-        const auto* bits = reinterpret_cast<const T*>(keys);
-        const auto item = [&](int64_t i) {
-          return Item::of(form(bits[i]), static_cast<uint64_t>(i));
-        };
-        const int64_t capacity = 4 * p_.wanted + 64;
-        if (p_.wanted == 0) return;
-        if (2 * capacity < p_.length) {
-          select_items(items, p_.length, p_.wanted, capacity, item);
-          return;
-        }
-        for (int64_t i = 0; i < p_.length; ++i) items[i] = item(i);
-        items = sort_items(items, reinterpret_cast<Item*>(scratch.others), p_.length, sizeof(T));
-      }
+      visit_kind(kind_of(*p_.keys), [&]<KeyKind kind>() {
+        if constexpr (!std::is_same_v<T, Pair>)
+          order =
+              ordered<Item>(reinterpret_cast<const T*>(keys), KeyForm<T, kind>(*p_.keys), scratch);
+      });
     });
-    return items;
+    return order;
+  }
+
+  // As many as are wanted.
+  template <class Item, class T, class Form>
+  const Item* ordered(const T* bits, const Form& form, const Scratch& scratch) const {
+    auto* items = reinterpret_cast<Item*>(scratch.items);
+    const auto item = [&](int64_t i) { return Item::of(form(bits[i]), static_cast<uint64_t>(i)); };
+    const int64_t capacity = 4 * p_.wanted + 64;
+    if (p_.wanted == 0) return items;
+    if (2 * capacity < p_.length) {
+      select_items(items, p_.length, p_.wanted, capacity, item);
+      return items;
+    }
+    for (int64_t i = 0; i < p_.length; ++i) items[i] = item(i);
+    return sort_items(items, reinterpret_cast<Item*>(scratch.others), p_.length, sizeof(T));
   }
 
   struct Position {
