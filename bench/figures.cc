@@ -49,7 +49,7 @@ class Collector : public benchmark::BenchmarkReporter {
 
 double value_of(const Figure& figure, double seconds) {
   if (figure.work > 0) return figure.work / seconds;
-  return seconds * (figure.unit == "ms" ? 1e3 : 1e6);
+  return seconds / figure.per * (figure.unit == "ms" ? 1e3 : 1e6);
 }
 
 struct Row {

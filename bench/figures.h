@@ -20,6 +20,7 @@ struct Figure {
   std::string name;  // fixed: bench.json is read by others
   std::string unit;
   double work = 0;  // of an iteration, in units of the rate: 2e-9 * n^3 for GFLOP/s
+  double per = 1;   // what a time is divided by: how often an iteration repeats what it is about
   Body ours;
   bool manual_time = false;  // `ours` calls state.SetIterationTime
   Body limit = nullptr;      // the same work by the fastest means that the machine has
@@ -37,10 +38,13 @@ Body libtorch(const std::string& figure);
 void add_bandwidth_figures();
 void add_cnn_figures();
 void add_conv_figures();
+void add_embedding_figures();
 void add_iris_figures();
 void add_matmul_figures();
 void add_pool_figures();
+void add_sort_figures();
 void add_startup_figures();
+void add_while_figures();
 
 // Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to
 // `json_path`. Returns the exit status.

@@ -33,11 +33,14 @@ int main(int argc, char** argv) {
     }
   }
   bench::add_bandwidth_figures();
+  bench::add_embedding_figures();
   bench::add_iris_figures();
   bench::add_cnn_figures();
   bench::add_conv_figures();
   bench::add_matmul_figures();
   bench::add_pool_figures();
+  bench::add_sort_figures();
   bench::add_startup_figures();
+  bench::add_while_figures();
   return bench::run(static_cast<int>(arguments.size()), arguments.data(), json_path);
 }

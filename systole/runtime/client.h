@@ -76,6 +76,7 @@ struct ExecutableStats {
   double flops = 0;
   int64_t reference_steps = 0;  // see StepProfile::by_reference
   double compile_seconds = 0;
+  bool code_cached = false;  // its machine code was there already, in memory or on disk
 };
 
 // A compiled program. `execute` may be called from several threads at once (on distinct aliased
@@ -106,6 +107,9 @@ struct CompileOptions {
   bool optimize = true;  // false: only what is needed to run (for differential tests)
   int num_threads = 0;   // per replica; 0: the backend's choice
   bool profile = false;  // take the time of every step: see ExecuteOptions::profile
+  // Where compiled code is kept for other processes; "": where the backend's environment says (the
+  // CPU's: $SYSTOLE_CACHE_DIR), nowhere when it says nothing.
+  std::string cache_folder;
 };
 
 // A backend in use: its devices, its memory, its compiler. Thread-safe.

@@ -73,6 +73,8 @@ class Program {
   // Host ops to run first; null for nearly all programs.
   const HostPlan* host_plan() const { return host_plan_.get(); }
   double compile_seconds() const { return compile_seconds_; }
+  // The backend had its machine code already.
+  bool code_cached() const { return executable_ != nullptr && executable_->stats().code_cached; }
 
   // Runs the device part. `fetched` has one tensor a fetch and is written in place where its memory
   // fits; those of operations are left alone. REQUIRES: the session's lock, exclusive when

@@ -112,8 +112,9 @@ ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches,
 }
 
 void ProgramCache::log_compiled(const Program& program, const Program* sibling) const {
-  const std::string what = fmt::format("compiled {} in {:.0f} ms", program.key().to_string(),
-                                       program.compile_seconds() * 1e3);
+  const std::string what = fmt::format("compiled {} in {:.0f} ms{}", program.key().to_string(),
+                                       program.compile_seconds() * 1e3,
+                                       program.code_cached() ? " with code from the cache" : "");
   if (sibling == nullptr) {
     log_debug("Session: {}", what);
   } else {

@@ -38,7 +38,10 @@ struct Session::Impl {
         target(resolve_target(target_name, config.backend)),
         state(config.entropy ? *config.entropy : draw_entropy()),
         cache(graph, *target.client,
-              {.optimize = config.optimize, .num_threads = config.num_threads}, state) {}
+              {.optimize = config.optimize,
+               .num_threads = config.num_threads,
+               .cache_folder = config.cache_folder},
+              state) {}
 
   FetchKey resolve(const Fetch& fetch) const;
   void run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,

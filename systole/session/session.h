@@ -27,6 +27,9 @@ struct SessionConfig {
   bool optimize = true;
   // Threads that a program may use; 0: one for each core.
   int num_threads = 0;
+  // Where compiled code is kept, for the next process to find; $SYSTOLE_CACHE_DIR when empty,
+  // nowhere when that is unset.
+  std::string cache_folder;
 };
 
 // What can be fetched: a tensor, an operation (runs, gives no value), a variable (its value) or

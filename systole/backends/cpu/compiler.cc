@@ -30,7 +30,8 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, int64_t memory_bytes, Jit& jit) {
+                                                 int num_threads, int64_t memory_bytes, Jit& jit,
+                                                 CodeCache* cache) {
   const auto start = std::chrono::steady_clock::now();
   const auto optimized = module.clone();
   run_passes(*optimized, options);
@@ -40,17 +41,20 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   const BufferAssignment buffers(*optimized, {.reuse = options.optimize,
                                               .in_place = can_update_in_place,
                                               .scratch_bytes = [&](const hlo::Instruction& x) {
-                                                return step_scratch_bytes(x, options.optimize);
+                                                return step_scratch_bytes(x, options.optimize,
+                                                                          num_threads);
                                               }});
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   program->constants = buffers.constants();
   EmittedProgram emitted;
-  program->code = jit.compile(
+  JitResult compiled = jit.compile(
       [&](llvm::Module& code) {
         emitted = emit_program(code, *optimized, buffers, jit.target(), options, num_threads);
       },
-      options.optimize);
+      options.optimize, cache);
+  program->code = std::move(compiled.code);
+  program->stats.code_cached = compiled.origin != CodeOrigin::made;
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;

@@ -19,16 +19,18 @@ struct CompiledProgram {
   std::vector<Tensor> constants;
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // of a program that is profiled
-  std::unique_ptr<CompiledCode> code;
+  std::shared_ptr<const CompiledCode> code;
   bool openmp = false;  // some kernel runs on OpenMP's threads
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;
   std::string text;  // the module after all passes
 };
 
-// `num_threads` >= 1; `memory_bytes` is what the program may use. Errors: those of Client::compile.
+// `num_threads` >= 1; `memory_bytes` is what the program may use; `cache` may be null. Errors:
+// those of Client::compile.
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, int64_t memory_bytes, Jit& jit);
+                                                 int num_threads, int64_t memory_bytes, Jit& jit,
+                                                 CodeCache* cache);
 
 }  // namespace systole::cpu

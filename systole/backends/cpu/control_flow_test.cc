@@ -102,6 +102,63 @@ TEST(ControlFlow, LoopsNest) {
   EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 8}), "");
 }
 
+// What an update in place must not do: change a value that is read after it.
+TEST(ControlFlow, LoopsReadWhatTheyUpdateInPlace) {
+  Program p;
+  const Value x = p.main.add_parameter(kMatrix);
+  auto* loop =
+      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 5, [&](hlo::Builder& b, auto v) {
+        const Value zero = b.scalar(DType::s32, 0);
+        const Value here[] = {v[0], zero};
+        const Value below[] = {b.add(v[0], b.scalar(DType::s32, 1)), zero};
+        // A row moves down in a stack that is read before and after the move.
+        const Value row = b.dynamic_slice(v[1], here, {1, 33});
+        const Value moved = b.dynamic_update_slice(v[1], row, below);
+        return std::vector{moved, b.add(b.multiply(v[2], b.splat_like(x, 0.5)), v[1])};
+      });
+  p.main.set_results({loop->result(1), loop->result(2), p.b.add(x, loop->result(1))});
+  EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 2}), "");
+}
+
+TEST(ControlFlow, LoopsCarryWhatIsUsedAround) {
+  Program p;
+  const Value x = p.main.add_parameter(kMatrix);
+  const Value zeros = p.b.splat(kMatrix, 0);
+  const Value y = p.b.negate(x);
+  auto* first = counted_loop(p.b, {p.b.scalar(DType::s32, 0), y, zeros}, 3, [&](auto& b, auto v) {
+    return std::vector{b.add(v[1], y), b.subtract(v[2], v[1])};
+  });
+  // The same start again, and the result of the first.
+  auto* second = counted_loop(p.b, {p.b.scalar(DType::s32, 0), y, first->result(1), zeros}, 2,
+                              [&](auto& b, auto v) {
+                                return std::vector{b.multiply(v[1], v[1]), v[3], b.add(v[2], y)};
+                              });
+  p.main.set_results({second->result(1), second->result(2), second->result(3), first->result(1),
+                      first->result(2), y});
+  p.module.aliases = {{0, 0}};
+  EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 4}), "");
+}
+
+TEST(ControlFlow, LoopsBranch) {
+  Program p;
+  const Value x = p.main.add_parameter(kMatrix);
+  auto* loop =
+      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 6, [&](hlo::Builder& b, auto v) {
+        const Value odd = b.compare(b.binary(Opcode::and_, v[0], b.scalar(DType::s32, 1)),
+                                    b.scalar(DType::s32, 0), hlo::ComparisonDirection::ne);
+        auto* branch =
+            b.op_with_regions(Opcode::if_, {odd}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
+              hlo::Computation& yes = i.add_region();
+              yes.set_results({hlo::Builder(yes).add(v[1], v[2]), v[1]});
+              hlo::Computation& no = i.add_region();
+              no.set_results({v[2], hlo::Builder(no).subtract(v[2], v[1])});
+            });
+        return std::vector{branch->result(0), branch->result(1)};
+      });
+  p.main.set_results({loop->result(1), loop->result(2)});
+  EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 8}), "");
+}
+
 TEST(ControlFlow, LoopsMayNotRun) {
   Program p;
   const Value x = p.main.add_parameter(kMatrix);

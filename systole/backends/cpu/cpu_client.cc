@@ -1,14 +1,19 @@
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "systole/backends/cpu/cpu_backend.h"
 #include "systole/backends/cpu/cpu_executable.h"
+#include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
+#include "systole/io/local_file_system.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::cpu {
 namespace {
+
+constexpr int64_t kCacheBytes = int64_t{1} << 30;  // of code on disk
 
 class CpuClient : public runtime::Client {
  public:
@@ -18,6 +23,8 @@ class CpuClient : public runtime::Client {
     device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
                                ThreadPool::global().num_threads());
     device_.memory_bytes = runtime::host_memory_bytes();
+    const char* folder = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
+    if (folder != nullptr) default_cache_folder_ = folder;
   }
 
   std::string_view platform() const override { return "cpu"; }
@@ -33,7 +40,9 @@ class CpuClient : public runtime::Client {
     ThreadPool* threads = pool(options.num_threads);
     const int count = threads == nullptr ? 1 : threads->num_threads();
     return std::make_unique<CpuExecutable>(
-        compile_program(module, options, count, device_.memory_bytes, *jit_), threads);
+        compile_program(module, options, count, device_.memory_bytes, *jit_,
+                        code_cache(options.cache_folder)),
+        threads);
   }
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
@@ -42,6 +51,17 @@ class CpuClient : public runtime::Client {
   }
 
  private:
+  // Null when code is not kept on disk.
+  CodeCache* code_cache(const std::string& wanted) {
+    const std::string& folder = wanted.empty() ? default_cache_folder_ : wanted;
+    if (folder.empty()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    auto& cache = code_caches_[folder];
+    if (cache == nullptr)
+      cache = std::make_unique<CodeCache>(local_file_system(), folder, kCacheBytes);
+    return cache.get();
+  }
+
   // Null for one thread.
   ThreadPool* pool(int num_threads) {
     if (num_threads == 1) return nullptr;
@@ -57,7 +77,9 @@ class CpuClient : public runtime::Client {
   std::unique_ptr<Jit> jit_;
   runtime::Device device_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<ThreadPool>> pools_;
+  std::map<int, std::unique_ptr<ThreadPool>> pools_;               // guarded by mutex_
+  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;  // guarded by mutex_; by folder
+  std::string default_cache_folder_;
 };
 
 }  // namespace

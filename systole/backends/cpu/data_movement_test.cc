@@ -148,29 +148,6 @@ TEST(DataMovement, Scatters) {
   }
 }
 
-TEST(DataMovement, Sorts) {
-  RandomStream random(33);
-  for (const DType dtype : {DType::s8, DType::u32, DType::bf16, DType::f32}) {
-    const Shape shape{3, 41, 2};
-    const std::vector<Tensor> operands = {
-        testing::random_tensor(random, {dtype, shape}, -9, 9),
-        testing::random_tensor(random, {DType::s32, shape}, 0, 100)};
-    const auto descending = [&](hlo::Instruction& x) {
-      hlo::Computation& region = x.add_region();
-      const hlo::Value a = region.add_parameter({dtype, {}});
-      const hlo::Value b = region.add_parameter({dtype, {}});
-      region.add_parameter({DType::s32, {}});
-      region.add_parameter({DType::s32, {}});
-      region.set_results({hlo::Builder(region).compare(a, b, hlo::ComparisonDirection::gt)});
-    };
-    EXPECT_EQ(testing::check({.opcode = Opcode::sort,
-                              .operands = operands,
-                              .attrs = hlo::SortAttrs{1, true},
-                              .fill_regions = descending}),
-              "");
-  }
-}
-
 TEST(DataMovement, GeneratesRandomBits) {
   for (const hlo::RngAlgorithm algorithm :
        {hlo::RngAlgorithm::default_, hlo::RngAlgorithm::three_fry, hlo::RngAlgorithm::philox}) {
@@ -186,6 +163,24 @@ TEST(DataMovement, GeneratesRandomBits) {
                              .declared = {state.type(), {as_bits ? DType::s32 : dtype, shape}}};
         EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);
       }
+    }
+  }
+}
+
+// Enough bits for several threads, with the words of a block beside each other in every way.
+TEST(DataMovement, GeneratesManyRandomBits) {
+  for (const hlo::RngAlgorithm algorithm :
+       {hlo::RngAlgorithm::three_fry, hlo::RngAlgorithm::philox}) {
+    for (const Shape& shape : {Shape{40001}, Shape{2, 20001}, Shape{3, 5, 3001}, Shape{20000, 2}}) {
+      const Tensor state = Tensor::of<uint64_t>({3}, {7, ~uint64_t{0} - 99, ~uint64_t{0}});
+      const bool has_counter = algorithm == hlo::RngAlgorithm::philox;
+      const Tensor words = has_counter ? state : Tensor::of<uint64_t>({2}, {7, ~uint64_t{0} - 99});
+      EXPECT_EQ(testing::check(OpUnderTest{.opcode = Opcode::rng_bit_generator,
+                                           .operands = {words},
+                                           .attrs = hlo::RngBitGeneratorAttrs{algorithm},
+                                           .declared = {words.type(), {DType::u32, shape}}}),
+                "")
+          << testing::words(shape);
     }
   }
 }

@@ -99,6 +99,67 @@ TEST(BufferAssignment, CopiesWhereAnAliasIsReadLater) {
   EXPECT_EQ(buffers.final_moves()[0].to.memory, Memory::argument);
 }
 
+// while (state[0] < 9) state = body(state), where body leaves counting to us.
+hlo::Instruction* counted_loop(
+    hlo::Builder& b, std::vector<Value> state,
+    const std::function<std::vector<Value>(hlo::Builder&, const std::vector<Value>&)>& body) {
+  return b.op_with_regions(Opcode::while_, state, hlo::NoAttrs{}, [&](hlo::Instruction& x) {
+    for (int r = 0; r < 2; ++r) {
+      hlo::Computation& region = x.add_region();
+      std::vector<Value> now;
+      for (const Value& v : state) now.push_back(region.add_parameter(v.type()));
+      hlo::Builder inner(region);
+      if (r == 0) {
+        region.set_results(
+            {inner.compare(now[0], inner.scalar(DType::s32, 9), hlo::ComparisonDirection::lt)});
+        continue;
+      }
+      std::vector<Value> next = body(inner, now);
+      next.insert(next.begin(), inner.add(now[0], inner.scalar(DType::s32, 1)));
+      region.set_results(std::move(next));
+    }
+  });
+}
+
+TEST(BufferAssignment, LoopsCopyNothingThatTheyUpdateInPlace) {
+  Program p;
+  const Value x = p.main.add_parameter(kRow);
+  const Value row = p.main.add_parameter({DType::f32, {1}});
+  hlo::Instruction* inner = nullptr;
+  auto* outer = counted_loop(
+      p.b, {p.b.scalar(DType::s32, 0), p.b.negate(x), p.b.unary(Opcode::tanh, x)},
+      [&](hlo::Builder& b, const auto& v) {
+        const Value starts[] = {v[0]};
+        const Value stack = b.dynamic_update_slice(v[2], row, starts);
+        inner = counted_loop(b, {b.scalar(DType::s32, 0), v[1]}, [](auto& c, const auto& w) {
+          return std::vector{c.multiply(w[1], w[1])};
+        });
+        return std::vector{inner->result(1), stack};
+      });
+  p.main.set_results({outer->result(1), outer->result(2)});
+  const BufferAssignment buffers = p.assign();
+  const auto rows = [](const std::vector<Move>& moves) {
+    return std::ranges::count_if(moves, [](const Move& m) { return m.from.bytes == 400; });
+  };
+  EXPECT_EQ(rows(buffers.moves_before(*outer)), 0);
+  EXPECT_EQ(rows(buffers.moves_after(outer->region(1))), 0);
+  EXPECT_EQ(rows(buffers.moves_before(*inner)), 0);
+  EXPECT_EQ(rows(buffers.moves_after(inner->region(1))), 0);
+  EXPECT_TRUE(buffers.final_moves().empty());
+}
+
+TEST(BufferAssignment, LoopsCopyAnArgumentOnce) {
+  Program p;
+  const Value x = p.main.add_parameter(kRow);
+  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x},
+                            [](auto& b, const auto& v) { return std::vector{b.negate(v[1])}; });
+  p.main.set_results({loop->result(1)});
+  const BufferAssignment buffers = p.assign();
+  EXPECT_EQ(buffers.moves_before(*loop).size(), 2) << "the counter's start and the argument";
+  EXPECT_TRUE(buffers.moves_after(loop->region(1)).empty());
+  EXPECT_TRUE(buffers.final_moves().empty());
+}
+
 TEST(OrderMoves, BreaksCycles) {
   const Slice a{Memory::argument, 0, 0, 8};
   const Slice b{Memory::argument, 1, 0, 8};

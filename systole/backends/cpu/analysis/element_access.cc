@@ -101,6 +101,7 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   }
   if (instruction.is(Opcode::dynamic_update_slice)) return operand == 0;
   if (instruction.is(Opcode::scatter) || instruction.is(Opcode::sort)) return operand == result;
+  if (instruction.is(Opcode::rng_bit_generator)) return result == 0;  // the state
   const Step step(instruction);
   const std::vector<Value> roots = step.roots();
   ElementAccess access(step);

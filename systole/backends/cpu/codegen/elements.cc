@@ -99,6 +99,12 @@ llvm::Value* Elements::compute(Value value, const IndexRef& index) {
 
 std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
                                          std::span<llvm::Value* const> arguments) {
+  return call(region, arguments, region.results());
+}
+
+std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
+                                         std::span<llvm::Value* const> arguments,
+                                         std::span<const hlo::Value> wanted) {
   // Its values are those of this call alone.
   const auto outer_arguments = arguments_;
   const auto outer_known = known_;
@@ -106,7 +112,7 @@ std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
     arguments_[region.parameter(i)] = arguments[static_cast<size_t>(i)];
   }
   std::vector<llvm::Value*> results;
-  for (const Value& result : region.results()) results.push_back(element(result, scalar_index()));
+  for (const Value& value : wanted) results.push_back(element(value, scalar_index()));
   arguments_ = outer_arguments;
   known_ = outer_known;
   return results;

@@ -28,10 +28,13 @@ class Elements : public IndexSpace {
   // The element of `value` at `index`, in register form. Errors: UNIMPLEMENTED.
   llvm::Value* element(hlo::Value value, const IndexRef& index);
 
-  // The results of a region of scalars for these arguments. Values from around the region are read
-  // from memory.
+  // The results of a region of scalars for these arguments, or any other values inside it. Values
+  // from around the region are read from memory.
   std::vector<llvm::Value*> call(const hlo::Computation& region,
                                  std::span<llvm::Value* const> arguments);
+  std::vector<llvm::Value*> call(const hlo::Computation& region,
+                                 std::span<llvm::Value* const> arguments,
+                                 std::span<const hlo::Value> wanted);
 
  private:
   void define_quotient(Var result, const Affine& x, int64_t divisor) override;

@@ -68,7 +68,8 @@ bool all_element_code(const hlo::Computation& region) {
   });
 }
 
-// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce) f32[32]".
+// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce)
+// f32[32]".
 std::string step_name(const Instruction& x) {
   std::string name(to_string(x.opcode()));
   if (x.is(Opcode::fusion)) {
@@ -115,7 +116,8 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   }
 }
 
-int64_t step_scratch_bytes(const Instruction& x, bool optimize) {
+int64_t step_scratch_bytes(const Instruction& x, bool optimize, int num_threads) {
+  if (x.is(Opcode::sort)) return sort_scratch_bytes(x, num_threads);
   return optimize && x.is(Opcode::select_and_scatter) ? select_and_scatter_scratch_bytes(x) : 0;
 }
 

@@ -13,7 +13,7 @@ using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instructio
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
 // Memory that the step wants besides its operands and results.
-int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize);
+int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize, int num_threads);
 double step_flops(const hlo::Instruction& instruction);
 // Bytes of its operands and results, each once; of an operand that it picks elements from, those.
 double step_bytes(const hlo::Instruction& instruction);
@@ -29,11 +29,11 @@ void emit_concatenate(FunctionEmitter& f, const hlo::Instruction& x);  // data_m
 void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
-void emit_select_and_scatter(FunctionEmitter& f,
-                             const hlo::Instruction& x);  // select_and_scatter.cc
+void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
 int64_t select_and_scatter_scratch_bytes(const hlo::Instruction& x);
-void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);            // scatter.cc
-void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);               // sort.cc
+void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc
+void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
+int64_t sort_scratch_bytes(const hlo::Instruction& x, int num_threads);
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
 void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // reference.cc
 void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc

@@ -1,16 +1,22 @@
 #include "systole/backends/cpu/jit/jit.h"
 
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <atomic>
+#include <map>
+#include <mutex>
 
+#include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/backends/cpu/jit/optimize.h"
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 
 namespace systole::cpu {
 namespace {
@@ -46,16 +52,17 @@ HostTarget describe_host(const orc::JITTargetMachineBuilder& builder) {
 
 class Code : public CompiledCode {
  public:
-  Code(orc::LLJIT& jit, orc::JITDylib& library, MainFunction main)
-      : jit_(jit), library_(library), main_(main) {}
+  Code(orc::LLJIT& jit, orc::JITDylib& library, MainFunction main, int64_t bytes)
+      : jit_(jit), library_(library), main_(main), bytes_(bytes) {}
   ~Code() override { llvm::consumeError(jit_.getExecutionSession().removeJITDylib(library_)); }
   MainFunction main() const override { return main_; }
-  int64_t code_bytes() const override { return 0; }
+  int64_t code_bytes() const override { return bytes_; }
 
  private:
   orc::LLJIT& jit_;
   orc::JITDylib& library_;
   MainFunction main_;
+  int64_t bytes_;
 };
 
 class OrcJit : public Jit {
@@ -86,34 +93,76 @@ class OrcJit : public Jit {
 
   const HostTarget& target() const override { return target_; }
 
-  std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill,
-                                        bool optimize) override {
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("program", *context);
-    module->setDataLayout(jit_->getDataLayout());
-    module->setTargetTriple(jit_->getTargetTriple().str());
-    fill(*module);
-    set_function_attributes(*module, target_);
+  JitResult compile(const std::function<void(llvm::Module&)>& fill, bool optimize,
+                    CodeCache* cache) override {
+    llvm::LLVMContext context;
+    llvm::Module module("program", context);
+    module.setDataLayout(jit_->getDataLayout());
+    module.setTargetTriple(jit_->getTargetTriple().str());
+    fill(module);
+    set_function_attributes(module, target_);
 #ifndef NDEBUG
     std::string message;
     llvm::raw_string_ostream stream(message);
-    if (llvm::verifyModule(*module, &stream)) throw internal_error("LLVM: {}", message);
+    if (llvm::verifyModule(module, &stream)) throw internal_error("LLVM: {}", message);
 #endif
-    auto machine = unwrap(orc::JITTargetMachineBuilder(machine_builder_).createTargetMachine());
-    optimize_module(*module, *machine, optimize);
-    auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
-    library.addToLinkOrder(*runtime_);
-    check(jit_->addIRModule(library, orc::ThreadSafeModule(std::move(module), std::move(context))));
-    const auto address = unwrap(jit_->lookup(library, "main"));
-    return std::make_unique<Code>(*jit_, library, address.toPtr<MainFunction>());
+    const std::string key = key_of(module, optimize);
+    if (auto code = known(key)) return {std::move(code), CodeOrigin::memory};
+    std::optional<std::string> object = cache == nullptr ? std::nullopt : cache->find(key);
+    const CodeOrigin origin = object ? CodeOrigin::disk : CodeOrigin::made;
+    if (!object) {
+      object = make_object(module, optimize);
+      if (cache != nullptr) cache->store(key, *object);
+    }
+    log_debug("cpu: code {} of {} bytes {}", key.substr(0, 12), object->size(),
+              origin == CodeOrigin::disk ? "from " + cache->folder() : "made");
+    std::shared_ptr<const CompiledCode> code = load(*object);
+    const std::lock_guard lock(mutex_);
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    known_[key] = code;
+    return {std::move(code), origin};
   }
 
  private:
+  std::string key_of(const llvm::Module& module, bool optimize) const {
+    std::string text = fmt::format("systole {} llvm {} {} {} {} optimize={}\n", SYSTOLE_VERSION,
+                                   LLVM_VERSION_STRING, module.getTargetTriple(), target_.cpu,
+                                   target_.features, optimize);
+    llvm::raw_string_ostream stream(text);
+    llvm::WriteBitcodeToFile(module, stream);
+    return digest_of(stream.str());
+  }
+
+  std::shared_ptr<const CompiledCode> known(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    return found == known_.end() ? nullptr : found->second.lock();
+  }
+
+  std::string make_object(llvm::Module& module, bool optimize) {
+    auto builder = machine_builder_;
+    const auto machine = unwrap(builder.createTargetMachine());
+    optimize_module(module, *machine, optimize);
+    const auto buffer = unwrap(orc::SimpleCompiler(*machine)(module));
+    return buffer->getBuffer().str();
+  }
+
+  std::unique_ptr<CompiledCode> load(const std::string& object) {
+    auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
+    library.addToLinkOrder(*runtime_);
+    check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(object)));
+    const auto address = unwrap(jit_->lookup(library, "main"));
+    return std::make_unique<Code>(*jit_, library, address.toPtr<MainFunction>(),
+                                  static_cast<int64_t>(object.size()));
+  }
+
   HostTarget target_;
   orc::JITTargetMachineBuilder machine_builder_{llvm::Triple()};
   std::unique_ptr<orc::LLJIT> jit_;
   orc::JITDylib* runtime_ = nullptr;
   std::atomic<int> next_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const CompiledCode>> known_;  // guarded by mutex_; by key
 };
 
 }  // namespace

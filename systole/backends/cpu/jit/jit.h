@@ -21,12 +21,21 @@ struct HostTarget {
   bool has_fma = false;
 };
 
+class CodeCache;
+
 // Machine code, and the memory it lies in. Freed with it; no call may be running then.
 class CompiledCode {
  public:
   virtual ~CompiledCode() = default;
   virtual MainFunction main() const = 0;
-  virtual int64_t code_bytes() const = 0;
+  virtual int64_t code_bytes() const = 0;  // of the object file
+};
+
+// Where code comes from.
+enum class CodeOrigin { made, memory, disk };
+struct JitResult {
+  std::shared_ptr<const CompiledCode> code;
+  CodeOrigin origin = CodeOrigin::made;
 };
 
 // LLVM in this process. Thread-safe.
@@ -37,9 +46,12 @@ class Jit {
 
   virtual const HostTarget& target() const = 0;
   // Fills a module (whose functions have one external name, "main"), optimises it and makes code of
-  // it. Errors: INTERNAL with LLVM's message; whatever `fill` throws.
-  virtual std::unique_ptr<CompiledCode> compile(const std::function<void(llvm::Module&)>& fill,
-                                                bool optimize) = 0;
+  // it. Code is known by what it is made from: the module as it was filled, `optimize`, the
+  // versions of Systole and of LLVM, the CPU and its features. What is in use by someone, or lies
+  // in `cache` (which may be null), is not made again. Errors: INTERNAL with LLVM's message;
+  // whatever `fill` throws.
+  virtual JitResult compile(const std::function<void(llvm::Module&)>& fill, bool optimize,
+                            CodeCache* cache) = 0;
 };
 
 }  // namespace systole::cpu

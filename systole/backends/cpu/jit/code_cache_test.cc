@@ -1,0 +1,166 @@
+#include "systole/backends/cpu/jit/code_cache.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "systole/backends/cpu/cpu_backend.h"
+#include "systole/backends/cpu/testing/compare.h"
+#include "systole/backends/cpu/testing/programs.h"
+#include "systole/base/log.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/memory_file_system.h"
+
+namespace systole::cpu {
+namespace {
+
+constexpr int64_t kLarge = 1 << 20;
+
+TEST(CodeCache, FindsWhatWasStored) {
+  MemoryFileSystem files;
+  CodeCache cache(files, "/cache", kLarge);
+  EXPECT_EQ(cache.find("a"), std::nullopt);
+  cache.store("a", "first");
+  cache.store("b", "other");
+  cache.store("a", "second");
+  EXPECT_EQ(cache.find("a"), "second");
+  EXPECT_EQ(cache.find("b"), "other");
+  EXPECT_EQ(CodeCache(files, "/cache", kLarge).find("a"), "second");
+}
+
+TEST(CodeCache, TakesNothingThatIsDamaged) {
+  MemoryFileSystem whole;
+  CodeCache(whole, "/cache", kLarge).store("a", "some code");
+  const std::string contents = whole.contents().at("/cache/a.o");
+  std::vector<std::string> damaged = {"", "another file\n",
+                                      "systole code 0\n" + contents.substr(15)};
+  for (size_t i = 0; i < contents.size(); ++i) {
+    damaged.push_back(contents.substr(0, i));
+    damaged.push_back(contents);
+    damaged.back()[i] ^= 1;
+  }
+  for (const std::string& bytes : damaged) {
+    const LogCapture log;
+    MemoryFileSystem files({{"/cache/a.o", bytes}});
+    CodeCache cache(files, "/cache", kLarge);
+    EXPECT_EQ(cache.find("a"), std::nullopt) << bytes.size();
+    ASSERT_EQ(log.messages().size(), 1);
+    EXPECT_EQ(
+        log.messages()[0],
+        fmt::format("warning: /cache/a.o: compiled code, got {} damaged bytes; it is made anew",
+                    bytes.size()));
+    cache.store("a", "some code");
+    EXPECT_EQ(cache.find("a"), "some code");
+  }
+}
+
+TEST(CodeCache, RemovesTheOldestWhenItIsFull) {
+  MemoryFileSystem files;
+  const std::string code(1000, 'x');
+  CodeCache cache(files, "/cache", 3500);
+  for (const char* key : {"a", "b", "c", "d", "e"}) cache.store(key, code);
+  EXPECT_EQ(cache.find("a"), std::nullopt);
+  EXPECT_EQ(cache.find("b"), std::nullopt);
+  for (const char* key : {"c", "d", "e"}) EXPECT_EQ(cache.find(key), code) << key;
+}
+
+TEST(CodeCache, WarnsWhenTheFolderFails) {
+  MemoryFileSystem files;
+  CodeCache cache(files, "/cache", kLarge);
+  cache.store("a", "code");
+  for (int64_t operation = 0; operation < 12; ++operation) {
+    const LogCapture log;
+    files.inject({.path_contains = "/cache", .at_operation = operation, .stays = true});
+    cache.store("b", "code");
+    EXPECT_EQ(cache.find("a"), std::nullopt);
+    files.inject({});
+    EXPECT_FALSE(log.messages().empty());
+    EXPECT_EQ(cache.find("a"), "code");
+  }
+}
+
+// -- Programs
+
+class CodeCacheOnDisk : public ::testing::Test {
+ protected:
+  ~CodeCacheOnDisk() override { remove_tree(local_file_system(), folder_); }
+
+  std::unique_ptr<runtime::Executable> compile(runtime::Client& client, bool optimize = true) {
+    return client.compile(*testing::training_step({}),
+                          {.optimize = optimize, .num_threads = 1, .cache_folder = folder_});
+  }
+  std::vector<std::string> files() { return local_file_system().list(folder_); }
+
+  std::string folder_ =
+      join_path(::testing::TempDir(), fmt::format("systole_code_cache_test_{}", getpid()));
+};
+
+TEST_F(CodeCacheOnDisk, SparesTheNextClientTheWork) {
+  const auto first = make_client();
+  const auto made = compile(*first);
+  EXPECT_FALSE(made->stats().code_cached);
+  EXPECT_TRUE(compile(*first)->stats().code_cached) << "in memory";
+  const auto second = make_client();
+  const auto read = compile(*second);
+  EXPECT_TRUE(read->stats().code_cached);
+  EXPECT_EQ(read->stats().code_bytes, made->stats().code_bytes);
+  EXPECT_EQ(files().size(), 1);
+}
+
+TEST_F(CodeCacheOnDisk, RunsCodeThatItReads) {
+  RandomStream random(91);
+  std::vector<Tensor> arguments;
+  std::vector<runtime::Argument> inputs;
+  std::vector<Tensor> outputs[2] = {std::vector<Tensor>(3), std::vector<Tensor>(3)};
+  for (std::vector<Tensor>& output : outputs) {
+    const auto client = make_client();
+    const auto executable = compile(*client);
+    if (arguments.empty()) {
+      for (const TensorType& type : executable->parameter_types())
+        arguments.push_back(testing::random_tensor(random, type, 0, 1));
+      for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
+    }
+    std::vector<runtime::Result> results;
+    for (Tensor& result : output) results.push_back({.host = &result});
+    executable->execute(inputs, results);
+  }
+  for (size_t k = 0; k < 3; ++k) EXPECT_TRUE(outputs[0][k].identical(outputs[1][k]));
+}
+
+TEST_F(CodeCacheOnDisk, KeepsOptionsApart) {
+  compile(*make_client(), true);
+  EXPECT_FALSE(compile(*make_client(), false)->stats().code_cached);
+  EXPECT_EQ(files().size(), 2);
+}
+
+TEST_F(CodeCacheOnDisk, ReplacesADamagedEntry) {
+  compile(*make_client());
+  ASSERT_EQ(files().size(), 1);
+  const std::string path = join_path(folder_, files()[0]);
+  std::filesystem::resize_file(path, 100);
+  const LogCapture log;
+  EXPECT_FALSE(compile(*make_client())->stats().code_cached);
+  EXPECT_TRUE(compile(*make_client())->stats().code_cached);
+  EXPECT_TRUE(std::ranges::any_of(log.messages(), [&](const std::string& line) {
+    return line.starts_with("warning: " + path + ": compiled code, got 100 damaged bytes");
+  }));
+}
+
+// This program again, several times at once and over one folder: each run checks its results.
+TEST_F(CodeCacheOnDisk, ServesProcessesAtOnce) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = fmt::format(
+      "SYSTOLE_CACHE_DIR='{}' '{}' --gtest_filter='ControlFlow.*' >/dev/null 2>&1", folder_, self);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::FILE*> processes;
+    for (int i = 0; i < 3; ++i) processes.push_back(popen(command.c_str(), "r"));
+    for (std::FILE* process : processes) EXPECT_EQ(pclose(process), 0);
+  }
+  EXPECT_FALSE(files().empty());
+  for (const std::string& name : files()) EXPECT_TRUE(name.ends_with(".o")) << name;
+}
+
+}  // namespace
+}  // namespace systole::cpu

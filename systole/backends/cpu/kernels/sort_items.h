@@ -1,0 +1,77 @@
+// Sorting of keys with their positions. Keys are unsigned numbers, made of elements such that they
+// order as the elements do.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace systole::cpu {
+
+// A key of up to 32 bits and a position below 2^32.
+struct SmallItem {
+  static constexpr int kKeyShift = 32;
+  uint64_t bits;
+
+  static SmallItem of(uint64_t key, uint64_t position) { return {key << kKeyShift | position}; }
+  uint64_t key() const { return bits >> kKeyShift; }
+  uint64_t position() const { return bits & 0xffffffffU; }
+  friend auto operator<=>(const SmallItem&, const SmallItem&) = default;
+};
+
+struct LargeItem {
+  uint64_t number;
+  uint64_t at;
+
+  static LargeItem of(uint64_t key, uint64_t position) { return {key, position}; }
+  uint64_t key() const { return number; }
+  uint64_t position() const { return at; }
+  friend auto operator<=>(const LargeItem&, const LargeItem&) = default;
+};
+
+// Sorts n items that stand in order of their positions, by keys below 2^(8 * key_bytes), stably.
+// Returns where they are then: `items` or `other`, which has room for n. A radix sort, byte by
+// byte; bytes that all keys share are passed over.
+template <class Item>
+Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
+  constexpr int64_t kFew = 96;
+  if (n <= kFew) {
+    std::sort(items, items + n);
+    return items;
+  }
+  std::array<std::array<int64_t, 256>, 8> counts{};
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t key = items[i].key();
+    for (int d = 0; d < key_bytes; ++d) ++counts[static_cast<size_t>(d)][key >> (8 * d) & 255];
+  }
+  for (int d = 0; d < key_bytes; ++d) {
+    auto& places = counts[static_cast<size_t>(d)];
+    if (places[items[0].key() >> (8 * d) & 255] == n) continue;
+    int64_t next = 0;
+    for (int64_t& place : places) next += std::exchange(place, next);
+    for (int64_t i = 0; i < n; ++i) other[places[items[i].key() >> (8 * d) & 255]++] = items[i];
+    std::swap(items, other);
+  }
+  return items;
+}
+
+// The k least of item(0) .. item(n - 1) in order, 0 < k <= n, in `best`, which has room for
+// `capacity` > k.
+template <class Item, class Get>
+void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Get&& item) {
+  int64_t count = 0;
+  Item limit = Item::of(~uint64_t{0}, ~uint64_t{0});
+  for (int64_t i = 0; i < n; ++i) {
+    const Item x = item(i);
+    if (limit < x) continue;
+    best[count++] = x;
+    if (count < capacity) continue;
+    std::nth_element(best, best + (k - 1), best + count);
+    count = k;
+    limit = best[k - 1];
+  }
+  std::partial_sort(best, best + k, best + count);
+}
+
+}  // namespace systole::cpu
