@@ -68,7 +68,8 @@ bool all_element_code(const hlo::Computation& region) {
   });
 }
 
-// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce) f32[32]".
+// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce)
+// f32[32]".
 std::string step_name(const Instruction& x) {
   std::string name(to_string(x.opcode()));
   if (x.is(Opcode::fusion)) {
