@@ -496,7 +496,8 @@ const BadText kBad[] = {
     {"bad_byte", "%0 = `", "2:6: character, got byte 0x60, expected a token"},
     {"empty_name", "% = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:1: name, got none, expected one behind '%'"},
-    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({", "2:26: '{', got the end of the text"},
+    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({",
+     "5:1: regions, got the end of the text, expected ')'"},
     {"region_without_return",
      "%0 = \"stablehlo.reduce\"(%a, %a) ({}) {dimensions = array<i64>} : (tensor<2xf32>, "
      "tensor<2xf32>) -> tensor<2xf32>",

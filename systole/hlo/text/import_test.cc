@@ -171,7 +171,7 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
        "(tuple<tensor<2xf32>>) -> tensor<2xf32>",
        "INVALID_ARGUMENT: f:3:6: get_tuple_element: index, got 1, expected one of 1 elements"},
       {"%t = stablehlo.tuple %a : tuple<tensor<3xf32>>",
-       "INVALID_ARGUMENT: f:2:21: operand types, got (f32[3]), expected (f32[2])"},
+       "INVALID_ARGUMENT: f:2:22: operand types, got (f32[3]), expected (f32[2])"},
       {"%0 = stablehlo.reduce(%a init: %a) applies stablehlo.abs across dimensions = [0] : "
        "(tensor<2xf32>, tensor<2xf32>) -> tensor<f32>",
        "INVALID_ARGUMENT: f:2:44: reduce, got 'stablehlo.abs', expected an elementwise op of two "

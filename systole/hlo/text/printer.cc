@@ -31,6 +31,7 @@ std::string entries_text(const AttributeTexts& attributes) {
 
 // The one op of a reducer that `applies` says all of.
 std::optional<Opcode> applied_opcode(const Instruction& reduce) {
+  if (reduce.num_regions() != 1) return {};
   const auto opcode = match_reducer(reduce.region());
   if (reduce.num_operands() != 2 || !opcode || !traits(*opcode).has(kCommutative)) return {};
   const TensorType scalar{reduce.operand(0).dtype(), {}};
@@ -77,7 +78,9 @@ class Names {
       } else if (instruction->num_results() > 0) {
         names_[instruction] = fmt::format("%{}", num_values_++);
       }
-      for (int i = 0; i < instruction->num_regions(); ++i) name(instruction->region(i));
+      // What `applies` says has no names.
+      if (pretty_ && instruction->is(Opcode::reduce) && applied_opcode(*instruction)) continue;
+      for (const auto& region : instruction->regions()) name(*region);
     }
   }
 

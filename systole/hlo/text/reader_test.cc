@@ -310,6 +310,22 @@ module {
   EXPECT_EQ(program[2]->metadata().name, "");
 }
 
+// What a short text can make of itself is bounded.
+TEST(TextModule, AliasesOfAliasesAreBounded) {
+  std::string attributes = "#a0 = 1\n";
+  std::string types = "!t0 = tensor<f32>\n";
+  for (int i = 1; i < 30; ++i) {
+    attributes += fmt::format("#a{} = [#a{}, #a{}]\n", i, i - 1, i - 1);
+    types += fmt::format("!t{} = tuple<!t{}, !t{}>\n", i, i - 1, i - 1);
+  }
+  const std::string texts[] = {attributes + "module attributes {a = #a29} {}",
+                               types + "func.func @main(%a: !t29) { return }",
+                               "#a = #b\n#b = #a\nmodule attributes {a = #a} {}",
+                               "!a = !a\nfunc.func @main(%a: !a) { return }",
+                               "#a = loc(#a)\nfunc.func @main() { return loc(#a) } #b"};
+  for (const std::string& text : texts) EXPECT_THROW(parse(text), Error) << text.substr(0, 40);
+}
+
 TEST(TextModule, FilesHoldSeveral) {
   const auto modules = parse_all(R"(// A header.
 
