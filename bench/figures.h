@@ -34,8 +34,11 @@ void add(Figure figure);
 Body libtorch(const std::string& figure);
 
 // Each file of rows: called once by main. (Definitions are one a file.)
+void add_cnn_figures();
+void add_conv_figures();
 void add_iris_figures();
 void add_matmul_figures();
+void add_pool_figures();
 void add_startup_figures();
 
 // Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to

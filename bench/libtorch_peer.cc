@@ -1,9 +1,7 @@
 // The peer: what a C++ user would write with libtorch for the same work.
+#include "bench/libtorch_peer.h"
+
 #include <torch/torch.h>
-
-#include <map>
-
-#include "bench/figures.h"
 
 namespace bench {
 namespace {
@@ -33,7 +31,8 @@ void matmul(benchmark::State& state, torch::ScalarType type, int64_t n) {
 }
 
 std::map<std::string, Body> make_bodies() {
-  std::map<std::string, Body> bodies = {{"iris", iris}};
+  std::map<std::string, Body> bodies = libtorch_cnn_bodies();
+  bodies["iris"] = iris;
   for (const int64_t n : {64, 256, 512, 1024, 2048}) {
     const std::string size = std::to_string(n);
     bodies["matmul.f32." + size] = [n](benchmark::State& state) {

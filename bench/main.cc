@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/cnn_step.h"
 #include "bench/figures.h"
 #include "bench/iris.h"
 
@@ -18,8 +19,11 @@ int main(int argc, char** argv) {
   arguments.insert(arguments.end(), {interleave.data(), repetitions.data(), min_time.data()});
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument == "--compile-iris-cold") {  // a child of ours: see startup.cc
-      std::printf("%.9f\n", bench::seconds_to_compile_iris());
+    // A child of ours: see startup.cc.
+    if (argument == "--compile-iris-cold" || argument == "--compile-cnn-cold") {
+      const bool iris = argument == "--compile-iris-cold";
+      std::printf("%.9f\n",
+                  iris ? bench::seconds_to_compile_iris() : bench::seconds_to_compile_cnn());
       return 0;
     }
     if (argument.starts_with("--json=")) {
@@ -29,7 +33,10 @@ int main(int argc, char** argv) {
     }
   }
   bench::add_iris_figures();
+  bench::add_cnn_figures();
+  bench::add_conv_figures();
   bench::add_matmul_figures();
+  bench::add_pool_figures();
   bench::add_startup_figures();
   return bench::run(static_cast<int>(arguments.size()), arguments.data(), json_path);
 }

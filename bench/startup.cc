@@ -24,8 +24,8 @@ void start_version(benchmark::State& state) {
 }
 
 // The child measures itself: starting it is not part of the figure.
-void compile_iris_cold(benchmark::State& state) {
-  const std::string command = (own_folder() / "systole_bench").string() + " --compile-iris-cold";
+void compile_cold(benchmark::State& state, const std::string& option) {
+  const std::string command = (own_folder() / "systole_bench").string() + " " + option;
   for (auto _ : state) {
     std::FILE* child = popen(command.c_str(), "r");
     double seconds = 0;
@@ -40,7 +40,13 @@ void compile_iris_cold(benchmark::State& state) {
 
 void add_startup_figures() {
   add({.name = "startup.version", .unit = "ms", .ours = start_version});
-  add({.name = "iris.compile", .unit = "ms", .ours = compile_iris_cold, .manual_time = true});
+  for (const auto& [name, option] : {std::pair{"iris.compile", "--compile-iris-cold"},
+                                     {"cnn_step.compile", "--compile-cnn-cold"}}) {
+    add({.name = name,
+         .unit = "ms",
+         .ours = [=](benchmark::State& state) { compile_cold(state, option); },
+         .manual_time = true});
+  }
 }
 
 }  // namespace bench

@@ -1,10 +1,12 @@
 #include "systole/backends/cpu/compiler.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/analysis/element_access.h"
 #include "systole/backends/cpu/codegen/program.h"
+#include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
@@ -35,10 +37,11 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   auto program = std::make_unique<CompiledProgram>();
   note_signature(optimized->entry(), *program);
   program->aliases = optimized->aliases;
-  const BufferAssignment buffers(
-      *optimized, {.reuse = options.optimize,
-                   .in_place = can_update_in_place,
-                   .scratch_bytes = [](const hlo::Instruction&) { return int64_t{0}; }});
+  const BufferAssignment buffers(*optimized, {.reuse = options.optimize,
+                                              .in_place = can_update_in_place,
+                                              .scratch_bytes = [&](const hlo::Instruction& x) {
+                                                return step_scratch_bytes(x, options.optimize);
+                                              }});
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   program->constants = buffers.constants();
@@ -51,6 +54,8 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;
+  program->openmp = std::ranges::any_of(program->kernels,
+                                        [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);

@@ -20,6 +20,7 @@ struct CompiledProgram {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // of a program that is profiled
   std::unique_ptr<CompiledCode> code;
+  bool openmp = false;  // some kernel runs on OpenMP's threads
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;
   std::string text;  // the module after all passes

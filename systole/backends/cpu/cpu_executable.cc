@@ -40,6 +40,7 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   run->context.constants = constants_.data();
   run->context.kernels = program_->kernels.data();
   run->context.pool = pool_;
+  run->context.openmp = program_->openmp;
   return run;
 }
 

@@ -133,10 +133,15 @@ TEST(Reduction, SelectsAndScatters) {
   const hlo::WindowAttrs windows[] = {
       window({1, 2, 2, 1}, {1, 2, 2, 1}, {{0, 0}, {0, 0}, {0, 0}, {0, 0}}),
       window({1, 3, 2, 1}, {1, 2, 1, 1}, {{0, 0}, {1, 1}, {1, 0}, {0, 0}}),
+      window({1, 3, 3, 1}, {1, 2, 2, 1}, {{0, 0}, {0, 1}, {0, 1}, {0, 0}}),
+      window({1, 2, 3, 1}, {1, 3, 3, 1}, {{0, 0}, {1, 1}, {2, 2}, {0, 0}}),  // holes, padding
+      window({1, 3, 3, 1}, {1, 2, 2, 1}, {{0, 0}, {-1, 0}, {0, -1}, {0, 0}}),
+      window({2, 3, 3, 2}, {1, 1, 2, 1}, {{0, 1}, {1, 1}, {1, 1}, {1, 0}}),  // along all axes
   };
-  const Shape sources[] = {{2, 3, 4, 19}, {2, 3, 8, 19}};
+  const Shape sources[] = {{2, 3, 4, 19}, {2, 3, 8, 19}, {2, 3, 4, 19},
+                           {2, 3, 4, 19}, {2, 2, 3, 19}, {2, 6, 4, 19}};
   for (const DType dtype : {DType::s32, DType::bf16, DType::f32}) {
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < std::size(windows); ++i) {
       hlo::WindowAttrs attrs = windows[i];
       attrs.base_dilations.clear();
       attrs.window_dilations.clear();

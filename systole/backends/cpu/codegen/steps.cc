@@ -133,6 +133,10 @@ double step_bytes(const Instruction& x) {
   return total;
 }
 
+int64_t step_scratch_bytes(const Instruction& x, bool optimize) {
+  return optimize && x.is(Opcode::select_and_scatter) ? select_and_scatter_scratch_bytes(x) : 0;
+}
+
 double step_flops(const Instruction& x) {
   double total = 0;
   if (x.is(Opcode::fusion)) {

@@ -29,7 +29,9 @@ void emit_concatenate(FunctionEmitter& f, const hlo::Instruction& x);  // data_m
 void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
-void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_select_and_scatter(FunctionEmitter& f,
+                             const hlo::Instruction& x);  // select_and_scatter.cc
+int64_t select_and_scatter_scratch_bytes(const hlo::Instruction& x);
 void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);            // scatter.cc
 void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);               // sort.cc
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc

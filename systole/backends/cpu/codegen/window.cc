@@ -32,10 +32,7 @@ WindowStep window_step(const hlo::WindowAttrs& attrs, size_t axis) {
           .dilation = attrs.window_dilations.empty() ? 1 : attrs.window_dilations[axis]};
 }
 
-struct WindowElement {
-  IndexRef index;
-  std::vector<Bound> bounds;
-};
+}  // namespace
 
 WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, const Shape& operand,
                              std::span<const Affine> window, std::span<const Affine> inside) {
@@ -48,6 +45,8 @@ WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, c
   result.index = make_index(operand, std::move(at));
   return result;
 }
+
+namespace {
 
 void store_results(Elements& e, const Instruction& x, const std::vector<Slice>& written,
                    const IndexRef& at, const Reduction::Values& values) {
@@ -122,127 +121,6 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
     store_results(e, x, r.written, output, values);
   };
   emit_reduction(f, r);
-}
-
-namespace {
-
-// select_and_scatter for one window, written out: which of its elements is selected, and its
-// update.
-class WindowScatter {
- public:
-  WindowScatter(Elements& e, const Instruction& x, const IndexRef& source, const Slice& result)
-      : e_(e), x_(x), b_(e.f.b), result_(result) {
-    const auto& attrs = x.attrs<hlo::WindowAttrs>();
-    std::vector<Affine> inside(attrs.window_dimensions.size());
-    collect(attrs, source->at(e), inside, 0);
-  }
-
-  void emit(const IndexRef& source) {
-    select();
-    llvm::Value* update = e_.element(x_.operand(1), source);
-    for (size_t k = 0; k < elements_.size(); ++k) {
-      const DType dtype = x_.dtype();
-      llvm::Value* chosen = b_.CreateICmpEQ(selected_, b_.getInt32(static_cast<uint32_t>(k)));
-      llvm::Value* offset = e_.number(elements_[k].index->offset());
-      llvm::Value* old = e_.f.load_from(e_.f.address(result_), dtype, offset);
-      llvm::Value* arguments[] = {
-          convert(e_.f, dtype, x_.region(1).parameter(0).dtype(), old),
-          convert(e_.f, x_.operand(1).dtype(), x_.region(1).parameter(1).dtype(), update)};
-      llvm::Value* sum = e_.call(x_.region(1), arguments)[0];
-      e_.f.store_to(e_.f.address(result_), dtype, offset, b_.CreateSelect(chosen, sum, old));
-    }
-  }
-
- private:
-  void collect(const hlo::WindowAttrs& attrs, const std::vector<Affine>& window,
-               std::vector<Affine>& inside, size_t axis) {
-    if (axis == inside.size()) {
-      elements_.push_back(window_element(e_, attrs, x_.shape(), window, inside));
-      return;
-    }
-    for (int64_t i = 0; i < attrs.window_dimensions[axis]; ++i) {
-      inside[axis] = i;
-      collect(attrs, window, inside, axis + 1);
-    }
-  }
-
-  // The number of the selected element; -1 when the window covers none.
-  void select() {
-    selected_ = b_.getInt32(static_cast<uint32_t>(-1));
-    llvm::Value* best = nullptr;
-    for (size_t k = 0; k < elements_.size(); ++k) {
-      llvm::Value* value = e_.element(x_.operand(0), elements_[k].index);
-      llvm::Value* take = emit_inside(e_, elements_[k].bounds);
-      if (best != nullptr) {
-        llvm::Value* arguments[] = {best, value};
-        llvm::Value* better = b_.CreateNot(e_.call(x_.region(0), arguments)[0]);
-        better = b_.CreateOr(better, b_.CreateICmpSLT(selected_, b_.getInt32(0)));
-        take = take == nullptr ? better : b_.CreateAnd(take, better);
-      }
-      if (take == nullptr) take = b_.getTrue();
-      best = best == nullptr ? value : b_.CreateSelect(take, value, best);
-      selected_ = b_.CreateSelect(take, b_.getInt32(static_cast<uint32_t>(k)), selected_);
-    }
-  }
-
-  Elements& e_;
-  const Instruction& x_;
-  llvm::IRBuilder<>& b_;
-  Slice result_;
-  std::vector<WindowElement> elements_;
-  llvm::Value* selected_ = nullptr;
-};
-
-}  // namespace
-
-void emit_select_and_scatter(FunctionEmitter& f, const Instruction& x) {
-  if (x.shape().num_elements() == 0) return;
-  const Step step(x);
-  const auto& attrs = x.attrs<hlo::WindowAttrs>();
-  const Shape& operand = x.operand(0).shape();
-  const std::vector<Slice> written = result_slices(f, x);
-  emit_loop_over(
-      f,
-      {.step = step,
-       .shape = x.shape(),
-       .written = written,
-       .visit = [&](ElementAccess& access, const IndexRef& index) { access.need(index->offset()); },
-       .store =
-           [&](Elements& e, const IndexRef& index) {
-             const Value init = x.operand(2);
-             llvm::Value* value =
-                 convert(e.f, init.dtype(), x.dtype(), e.element(init, scalar_index()));
-             e.f.store(written[0], x.dtype(), e.number(index->offset()), value);
-           }});
-  // Windows that overlap update the same element: only what lies apart for certain goes to
-  // different threads.
-  bool apart = true;
-  for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
-    apart = apart && attrs.window_dimensions[d] <= attrs.window_strides[d];
-  }
-  const bool first_apart =
-      attrs.window_dimensions.empty() || attrs.window_dimensions[0] <= attrs.window_strides[0];
-  emit_loop_over(f, {.step = step,
-                     .shape = x.operand(1).shape(),
-                     .written = written,
-                     .parallel = first_apart,
-                     .visit =
-                         [&](ElementAccess& access, const IndexRef& index) {
-                           const std::vector<Affine>& window = index->at(access);
-                           access.need(index->offset());
-                           if (!apart) access.need(window[0]);
-                           std::vector<Affine> inside;
-                           for (const int64_t size : attrs.window_dimensions)
-                             inside.push_back(Affine::variable(access.add_variable(size)));
-                           const WindowElement element =
-                               window_element(access, attrs, operand, window, inside);
-                           need_bounds(access, element.bounds);
-                           access.visit(x.operand(0), element.index);
-                         },
-                     .store =
-                         [&](Elements& e, const IndexRef& index) {
-                           WindowScatter(e, x, index, written[0]).emit(index);
-                         }});
 }
 
 }  // namespace systole::cpu

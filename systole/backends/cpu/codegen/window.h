@@ -10,6 +10,14 @@ namespace systole::cpu {
 llvm::Value* emit_inside(Elements& e, std::span<const Bound> bounds);
 void need_bounds(ElementAccess& access, std::span<const Bound> bounds);
 
+// An element of a window: where it lies in the operand, and under which conditions it does.
+struct WindowElement {
+  IndexRef index;
+  std::vector<Bound> bounds;
+};
+WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, const Shape& operand,
+                             std::span<const Affine> window, std::span<const Affine> inside);
+
 // The accumulator of a dot or convolution, a step of one, and its start.
 DType product_accumulator(const hlo::Instruction& x);
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,

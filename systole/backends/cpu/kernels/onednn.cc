@@ -1,7 +1,6 @@
 #include "systole/backends/cpu/kernels/onednn.h"
 
-#include <omp.h>
-
+#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -27,8 +26,6 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
       return std::nullopt;
   }
 }
-
-void set_onednn_threads(int count) { omp_set_num_threads(count); }
 
 dnnl::primitive_attr onednn_attributes() {
   dnnl::primitive_attr attributes;
@@ -100,7 +97,7 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
 void OnednnCall::run(std::span<void* const> pointers) const {
   std::unique_ptr<Frame> frame(idle_.exchange(nullptr));
   if (frame == nullptr) frame = make_frame();
-  set_onednn_threads(num_threads_);
+  set_openmp_threads(num_threads_);
   try {
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);

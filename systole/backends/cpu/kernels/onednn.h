@@ -14,8 +14,6 @@ namespace systole::cpu {
 const dnnl::engine& onednn_engine();
 // nullopt when oneDNN has no such type.
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
-// oneDNN runs on OpenMP: the number of threads is the calling thread's.
-void set_onednn_threads(int count);
 // Every primitive is made with these: its scratch memory is the caller's, because the library's own
 // belongs to the thread that made the primitive.
 dnnl::primitive_attr onednn_attributes();

@@ -8,13 +8,8 @@
 
 namespace systole::cpu {
 
-// Buffers: input, kernel, result.
-//   reversed windows (and a dilated input)       -> convolution_backward_data: the gradient by a
-//   layer's input a kernel larger than the result (dilated), or batch groups ->
-//   convolution_backward_weights: the gradient by a layer's filter any other over an input without
-//   dilation     -> convolution_forward
-// Null for what is none of these, other types than f32 and bf16, and what oneDNN has no
-// implementation for.
+// Buffers: input, kernel, result. Null for what is no ConvolutionProblem, and what oneDNN has no
+// code for but its plain loops. Errors: INTERNAL with oneDNN's message.
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
                                                 int num_threads);
 

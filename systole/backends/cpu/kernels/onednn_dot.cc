@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/kernels/onednn.h"
+#include "systole/backends/cpu/kernels/openmp.h"
 
 namespace systole::cpu {
 namespace {
@@ -83,6 +84,7 @@ class DotKernel : public Kernel {
   DotKernel(dnnl::primitive primitive, std::vector<OnednnCall::Operand> operands, int num_threads)
       : call_(std::move(primitive), std::move(operands), num_threads) {}
   void run(std::span<void* const> buffers, RunContext&) const override { call_.run(buffers); }
+  bool uses_openmp() const override { return true; }
 
  private:
   OnednnCall call_;
@@ -134,7 +136,7 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
-  set_onednn_threads(num_threads);
+  set_openmp_threads(num_threads);
   const auto primitive = try_make([&] {
     const dnnl::matmul::desc description(*lhs, *rhs, result);
     return dnnl::matmul(

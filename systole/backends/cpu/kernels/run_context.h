@@ -22,6 +22,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
+  // Its threads are OpenMP's (openmp.h), not the pool's.
+  virtual bool uses_openmp() const { return false; }
 };
 
 // The runs of one step of a program and the time they took.
@@ -35,6 +37,7 @@ struct RunContext {
   const void* const* constants = nullptr;
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
+  bool openmp = false;         // loops run on OpenMP's threads, as many as the pool has
   std::exception_ptr error;    // the first that a kernel threw
   // Of a program that is profiled: one for each step, and when the last step ended.
   std::vector<StepTime> steps;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/backends/cpu/kernels/run_context.h"
 
 namespace systole::cpu {
@@ -32,6 +33,8 @@ void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::Ran
                   void* frame) {
   if (context->pool == nullptr) {
     body(frame, 0, n);
+  } else if (context->openmp) {
+    openmp_parallel_for(context->pool->num_threads(), n, grain, body, frame);
   } else {
     context->pool->parallel_for(n, grain, body, frame);
   }

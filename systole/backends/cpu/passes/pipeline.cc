@@ -2,6 +2,7 @@
 
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
+#include "systole/backends/cpu/passes/convolution_forms.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
@@ -39,6 +40,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   pipeline.add<hlo::InlineCalls>();
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
+    // The copies that it makes can be fused with what they copy.
+    pipeline.add<ConvolutionForms>();
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
     pipeline.add<ThinDots>();

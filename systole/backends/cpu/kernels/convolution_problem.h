@@ -1,0 +1,31 @@
+// Which of oneDNN's convolutions a convolution instruction is.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+
+#include "systole/hlo/module.h"
+
+namespace systole::cpu {
+
+// A convolution, or one of its two gradients. The layouts are the caller's, with the axes in
+// oneDNN's order: batch or group, features, spatial; the window is that of the forward convolution
+// in all three.
+struct ConvolutionProblem {
+  enum class Form : uint8_t { forward, input_gradient, kernel_gradient } form;
+  dnnl::memory::desc image;
+  dnnl::memory::desc kernel;
+  dnnl::memory::desc output;
+  dnnl::memory::dims strides;
+  dnnl::memory::dims dilations;  // 0: none
+  dnnl::memory::dims low, high;  // padding
+};
+
+//   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
+//   a window larger than the result, or batch groups                      -> kernel_gradient
+//   any other over an input without holes, the window not reversed        -> forward
+// nullopt for what is none of these (see passes/convolution_forms.h), other types than f32 and
+// bf16, and padding that cuts off elements.
+std::optional<ConvolutionProblem> convolution_problem(const hlo::Instruction& convolution);
+
+}  // namespace systole::cpu
