@@ -41,6 +41,14 @@ Output int_constant(int64_t value, std::string_view name) {
   return constant(Tensor(static_cast<int32_t>(value)), {.name = std::string(name)});
 }
 
+DType size_type(const InferContext& c) {
+  const DType out_type = c.attr<DType>("out_type");
+  if (out_type != DType::s32 && out_type != DType::s64) {
+    throw invalid_argument("out_type, got {}, expected s32 or s64", out_type);
+  }
+  return out_type;
+}
+
 Shape without_axis(const Shape& shape, int axis) {
   Dims dims = shape.dims();
   dims.erase(dims.begin() + axis);

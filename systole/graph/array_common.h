@@ -20,6 +20,9 @@ Output int_constant(int64_t value, std::string_view name = "Const");
 // The same of a node that was inferred already.
 std::vector<int64_t> known_ints(Output value);
 
+// The attribute out_type of an op that tells sizes. Errors: INVALID_ARGUMENT unless s32 or s64.
+DType size_type(const InferContext& c);
+
 Shape without_axis(const Shape& shape, int axis);
 Shape with_axis(const Shape& shape, int axis, int64_t size);
 

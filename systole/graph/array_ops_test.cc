@@ -22,6 +22,7 @@ TEST(ArrayOpsTable, Shape) { check_all(graph_testing::shape_op_cases()); }
 TEST(ArrayOpsTable, Join) { check_all(graph_testing::join_op_cases()); }
 TEST(ArrayOpsTable, StridedSlice) { check_all(graph_testing::strided_slice_op_cases()); }
 TEST(ArrayOpsTable, Lookup) { check_all(graph_testing::lookup_op_cases()); }
+TEST(ArrayOpsTable, Fill) { check_all(graph_testing::fill_op_cases()); }
 TEST(ArrayOpsTable, Error) { check_all(graph_testing::array_error_cases()); }
 
 class ArrayOpsTest : public ::testing::Test {

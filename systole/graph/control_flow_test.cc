@@ -5,7 +5,7 @@
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/random_ops.h"
-#include "systole/graph/testing/op_tester.h"
+#include "systole/graph/testing/control_flow_op_cases.h"
 #include "systole/graph/variable.h"
 
 namespace systole {
@@ -14,11 +14,13 @@ namespace {
 using graph_testing::check_op;
 using graph_testing::error_of;
 using graph_testing::evaluate;
-using graph_testing::expect_close;
 using graph_testing::MiniSession;
 using graph_testing::OpCase;
-using graph_testing::random_tensor;
 using ::testing::HasSubstr;
+
+TEST(ControlFlowTable, Rows) {
+  for (const OpCase& row : graph_testing::control_flow_op_cases()) check_op(row);
+}
 
 class ControlFlowTest : public ::testing::Test {
  protected:
@@ -114,29 +116,6 @@ TEST_F(ControlFlowTest, shapes_in_a_branch_may_depend_on_captured_sizes) {
       true, [&] { return add(x, fill(shape(x), 1.0F)); }, [&] { return x; });
   EXPECT_EQ(y.shape(), (Shape{kUnknown, 2}));
   EXPECT_EQ(evaluate(y, {{x, Tensor::zeros(DType::f32, {3, 2})}}).shape(), (Shape{3, 2}));
-}
-
-OpCase cond_case(const char* name, bool pred) {
-  return {.name = name,
-          .build =
-              [pred](const std::vector<Output>& x) {
-                const Output p = less(reduce_sum(x[0]), pred ? 1e9 : -1e9);
-                return cond(
-                    p,
-                    [&] {
-                      return std::vector{multiply(x[0], x[1]), exp(x[1])};
-                    },
-                    [&] {
-                      return std::vector{square(x[0]), x[1]};
-                    });
-              },
-          .inputs = {random_tensor({3, 2}), random_tensor({3, 2}, -1, 1, DType::f32, 2)},
-          .second_order = true};
-}
-
-TEST(ControlFlowOps, cond_has_gradients) {
-  check_op(cond_case("true", true));
-  check_op(cond_case("false", false));
 }
 
 TEST_F(ControlFlowTest, a_gradient_through_a_read_in_a_branch_is_an_error) {
@@ -283,91 +262,6 @@ TEST_F(ControlFlowTest, checks_in_a_loop_fail_the_run) {
               }),
               HasSubstr("ivision by zero"));
   EXPECT_EQ(session.run(in_cond, {{start, Tensor(-5)}}).item<int32_t>(), -5);
-}
-
-// x <- tanh(x * w + b), `times` times.
-std::vector<Output> recurrence(const Output& x, const Output& w, const Output& b,
-                               const Input& times, const WhileLoopOptions& options = {}) {
-  const Output limit = times.resolve();
-  return {while_loop([&](auto& v) { return less(v[0], limit); },
-                     [&](auto& v) {
-                       return std::vector{add(v[0], 1), tanh(add(multiply(v[1], w), b))};
-                     },
-                     {0, x}, options)[1]};
-}
-
-TEST(ControlFlowOps, while_loop_has_gradients) {
-  const std::vector<Tensor> inputs = {random_tensor({2, 3}),
-                                      random_tensor({3}, -1, 1, DType::f32, 2),
-                                      random_tensor({3}, -1, 1, DType::f32, 3)};
-  const auto unrolled = [](auto& x) {
-    Output value = x[0];
-    for (int i = 0; i < 4; ++i) value = tanh(add(multiply(value, x[1]), x[2]));
-    return value;
-  };
-  check_op({.name = "counter",
-            .build = [](auto& x) { return recurrence(x[0], x[1], x[2], 4); },
-            .inputs = inputs,
-            .reference = unrolled,
-            .second_order = true,
-            .known_inputs = {1, 2}});
-  check_op({.name = "maximum_iterations",
-            .build =
-                [](auto& x) {
-                  // A condition that the compiler cannot follow.
-                  const Output four = add(cast(multiply(reduce_sum(x[0]), 0), DType::s32), 4);
-                  return recurrence(x[0], x[1], x[2], four, {.maximum_iterations = 9});
-                },
-            .inputs = inputs,
-            .reference = unrolled,
-            .known_inputs = {1, 2}});
-  check_op({.name = "as_often_as_there_are_rows",
-            .build =
-                [](auto& x) {
-                  const Output rows = reduce_sum(slice(shape(x[0]), {0}, {1}));
-                  return recurrence(x[0], x[1], x[2], rows);
-                },
-            .inputs = inputs,
-            .known_inputs = {1, 2}});
-  check_op({.name = "never_run",
-            .build = [](auto& x) { return recurrence(x[0], x[1], x[2], 0); },
-            .inputs = inputs,
-            .reference = [](auto& x) { return x[0]; },
-            .known_inputs = {1, 2}});
-}
-
-TEST(ControlFlowOps, nested_loops_and_branches_have_gradients) {
-  check_op({.name = "nested",
-            .build =
-                [](auto& x) {
-                  return while_loop([](auto& v) { return less(v[0], 3); },
-                                    [&](auto& v) {
-                                      const Output inner = recurrence(v[1], x[1], x[1], 2)[0];
-                                      const Output next = cond(
-                                          equal(v[0], 1), [&] { return multiply(inner, x[1]); },
-                                          [&] { return sin(inner); });
-                                      return std::vector{add(v[0], 1), next};
-                                    },
-                                    {0, x[0]})[1];
-                },
-            .inputs = {random_tensor({2}), random_tensor({2}, -1, 1, DType::f32, 2)},
-            .known_inputs = {0, 1}});
-}
-
-TEST(ControlFlowOps, loop_variables_that_stay_have_gradients) {
-  check_op({.name = "invariant",
-            .build =
-                [](auto& x) {
-                  const auto results =
-                      while_loop([](auto& v) { return less(v[0], 3); },
-                                 [](auto& v) {
-                                   return std::vector{add(v[0], 1), multiply(v[1], v[2]), v[2]};
-                                 },
-                                 {0, x[0], x[1]});
-                  return std::vector{results[1], results[2]};
-                },
-            .inputs = {random_tensor({2}), random_tensor({2}, -1, 1, DType::f32, 2)},
-            .second_order = true});
 }
 
 TEST_F(ControlFlowTest, a_gradient_wants_a_bound) {

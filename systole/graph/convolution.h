@@ -22,15 +22,4 @@ hlo::Value lower_input_gradient(LowerContext& c, const Shape& input, hlo::Value 
 hlo::Value lower_filter_gradient(LowerContext& c, hlo::Value input, const Shape& filter,
                                  hlo::Value gradient, ConvolutionKind kind);
 
-// The ops behind the gradients, TensorFlow's Conv2DBackpropInput and so on; `attrs` are the forward
-// op's.
-Output conv2d_backprop_input(Output input_sizes, Output filter, Output gradient,
-                             const AttrMap& attrs);
-Output conv2d_backprop_filter(Output input, Output filter_sizes, Output gradient,
-                              const AttrMap& attrs);
-Output depthwise_conv2d_backprop_input(Output input_sizes, Output filter, Output gradient,
-                                       const AttrMap& attrs);
-Output depthwise_conv2d_backprop_filter(Output input, Output filter_sizes, Output gradient,
-                                        const AttrMap& attrs);
-
 }  // namespace systole

@@ -22,6 +22,17 @@ std::vector<TensorType> infer_pool(const InferContext& c, DTypeClass dtypes) {
   return {{x.dtype, window.output_shape(x.shape, x.shape[window.format.channels])}};
 }
 
+std::vector<TensorType> infer_max_pool_gradient(const InferContext& c, int like) {
+  const TensorType& input = c.input(0);
+  check_dtype("input", input.dtype, DTypeClass::number);
+  for (int i = 1; i < 3; ++i) {
+    if (c.input(i).dtype == input.dtype) continue;
+    throw invalid_argument("input, result and gradient, got {}, {} and {}, expected one dtype",
+                           input, c.input(1), c.input(2));
+  }
+  return {c.input(like)};
+}
+
 hlo::Value reduce_window(hlo::Builder& b, hlo::Value x, hlo::Opcode reducer,
                          const hlo::WindowAttrs& attrs) {
   const hlo::Value initial = b.identity(reducer, x.dtype());

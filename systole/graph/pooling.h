@@ -10,6 +10,10 @@ namespace systole {
 AttrMap pool_op_attrs(std::string_view op, const Input& value, const PoolOptions& options);
 // Errors: INVALID_ARGUMENT for other dtypes, ranks, windows larger than the input.
 std::vector<TensorType> infer_pool(const InferContext& c, DTypeClass dtypes);
+// (input, result, gradient) of one dtype -> the type of `input(like)`. Errors: INVALID_ARGUMENT for
+// other dtypes.
+std::vector<TensorType> infer_max_pool_gradient(const InferContext& c, int like);
+
 // Each window of `x` reduced.
 hlo::Value reduce_window(hlo::Builder& b, hlo::Value x, hlo::Opcode reducer,
                          const hlo::WindowAttrs& attrs);

@@ -36,6 +36,11 @@ void check_logits(const TensorType& logits) {
   if (logits.shape.rank() == 0) throw invalid_argument("logits, got a scalar, expected rank >= 1");
 }
 
+std::vector<TensorType> infer_softmax(const InferContext& c) {
+  check_logits(c.input(0));
+  return {c.input(0)};
+}
+
 Shape row_shape(const Shape& shape) { return Shape(Dims(shape.begin(), shape.end() - 1)); }
 
 Output axis_to_end(Output x, int64_t axis) {

@@ -22,6 +22,8 @@ hlo::Value spread_rows(hlo::Builder& b, hlo::Value rows, const Shape& shape);
 
 // Errors: INVALID_ARGUMENT unless floating and of rank >= 1.
 void check_logits(const TensorType& logits);
+// (logits) -> the same type. Errors: those of check_logits.
+std::vector<TensorType> infer_softmax(const InferContext& c);
 // The shape without its last axis.
 Shape row_shape(const Shape& shape);
 

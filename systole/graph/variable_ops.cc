@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/graph/constant_value.h"
+#include "systole/graph/specialize.h"
 
 namespace systole {
 
@@ -27,6 +28,13 @@ std::vector<TensorType> infer_assignment(const InferContext& c) {
     throw invalid_argument("value for variable '{}', got {}, expected {}", handle.name(), got,
                            wanted);
   }
+  return {};
+}
+
+std::vector<hlo::Value> lower_assignment(LowerContext& c, hlo::Opcode combine) {
+  const Node& variable = variable_node(c.node.input(0));
+  const hlo::Value before = c.lowering.read_variable(variable, /*at_start=*/false);
+  c.lowering.assign_variable(variable, c.b.binary(combine, before, c.input(1)));
   return {};
 }
 

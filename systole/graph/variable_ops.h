@@ -17,6 +17,14 @@ TensorType variable_type(const Node& handle);
 // Inference of (handle, value) for an op that assigns.
 std::vector<TensorType> infer_assignment(const InferContext& c);
 
+// Lowering of (handle, value) for an op that assigns: the variable's value so far and `value`
+// combined by a binary opcode.
+std::vector<hlo::Value> lower_assignment(LowerContext& c, hlo::Opcode combine);
+template <hlo::Opcode kCombine>
+std::vector<hlo::Value> lower_assignment(LowerContext& c) {
+  return lower_assignment(c, kCombine);
+}
+
 // The variables that the function assigns, also in functions of its nodes, in the order of their
 // nodes.
 std::vector<const Node*> assigned_variables(const Graph& function);

@@ -20,8 +20,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Enough independent chains to cover the latency of a multiply-add on two ports.
-constexpr int kChains = 16;
+// Enough independent chains to cover the latency of a multiply-add on two ports, and no more than
+// there are registers: 32 with AVX-512, 16 without.
+constexpr int kWideChains = 16;
+constexpr int kNarrowChains = 12;
 constexpr int64_t kRounds = 1 << 16;
 
 // Keeps the compiler from knowing or dropping a value.
@@ -30,58 +32,70 @@ void opaque(T& value) {
   asm volatile("" : "+v"(value));
 }
 
-__attribute__((target("avx512f"))) void fma_f32_avx512() {
-  __m512 sum[kChains];
-  __m512 x = _mm512_set1_ps(0.999F);
-  for (__m512& s : sum) s = _mm512_set1_ps(1);
-  opaque(x);
-  for (int64_t i = 0; i < kRounds; ++i) {
-    for (__m512& s : sum) s = _mm512_fmadd_ps(s, x, x);
-  }
-  for (__m512& s : sum) opaque(s);
+// Chains that begin alike stay apart, each in a register: loops over them must be unrolled.
+template <class T, size_t kCount>
+[[gnu::always_inline]] inline void opaque_all(T (&chains)[kCount]) {
+#pragma GCC unroll 16
+  for (T& chain : chains) opaque(chain);
 }
 
-__attribute__((target("avx512f"))) void fma_f64_avx512() {
-  __m512d sum[kChains];
-  __m512d x = _mm512_set1_pd(0.999);
-  for (__m512d& s : sum) s = _mm512_set1_pd(1);
-  opaque(x);
-  for (int64_t i = 0; i < kRounds; ++i) {
-    for (__m512d& s : sum) s = _mm512_fmadd_pd(s, x, x);
-  }
-  for (__m512d& s : sum) opaque(s);
+template <class T>
+using Wide [[gnu::vector_size(64)]] = T;
+template <class T>
+using Narrow [[gnu::vector_size(32)]] = T;
+
+// s * x + x
+[[gnu::target("avx512f")]] inline __m512 multiply_add(__m512 s, __m512 x) {
+  return _mm512_fmadd_ps(s, x, x);
+}
+[[gnu::target("avx512f")]] inline __m512d multiply_add(__m512d s, __m512d x) {
+  return _mm512_fmadd_pd(s, x, x);
+}
+[[gnu::target("avx2,fma")]] inline __m256 multiply_add(__m256 s, __m256 x) {
+  return _mm256_fmadd_ps(s, x, x);
+}
+[[gnu::target("avx2,fma")]] inline __m256d multiply_add(__m256d s, __m256d x) {
+  return _mm256_fmadd_pd(s, x, x);
 }
 
-__attribute__((target("avx512f,avx512bf16"))) void fma_bf16_avx512() {
-  __m512 sum[kChains];
+// A function's instruction set is no template argument, so that each has a loop of its own.
+template <class T>
+[[gnu::target("avx512f")]] void fma_avx512() {
+  using Vector = Wide<T>;
+  Vector sum[kWideChains] = {};
+  Vector x = Vector{} + T(0.999);
+  opaque(x);
+  opaque_all(sum);
+  for (int64_t i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 16
+    for (Vector& s : sum) s = multiply_add(s, x);
+  }
+  opaque_all(sum);
+}
+
+[[gnu::target("avx512f,avx512bf16")]] void fma_bf16_avx512() {
+  __m512 sum[kWideChains] = {};
   auto x = (__m512bh)_mm512_set1_epi32(0x3f7f3f7f);
-  for (__m512& s : sum) s = _mm512_setzero_ps();
+  opaque_all(sum);
   for (int64_t i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 16
     for (__m512& s : sum) s = _mm512_dpbf16_ps(s, x, x);
   }
-  for (__m512& s : sum) opaque(s);
+  opaque_all(sum);
 }
 
-__attribute__((target("avx2,fma"))) void fma_f32_avx2() {
-  __m256 sum[kChains - 4];
-  __m256 x = _mm256_set1_ps(0.999F);
-  for (__m256& s : sum) s = _mm256_set1_ps(1);
+template <class T>
+[[gnu::target("avx2,fma")]] void fma_avx2() {
+  using Vector = Narrow<T>;
+  Vector sum[kNarrowChains] = {};
+  Vector x = Vector{} + T(0.999);
   opaque(x);
+  opaque_all(sum);
   for (int64_t i = 0; i < kRounds; ++i) {
-    for (__m256& s : sum) s = _mm256_fmadd_ps(s, x, x);
+#pragma GCC unroll 16
+    for (Vector& s : sum) s = multiply_add(s, x);
   }
-  for (__m256& s : sum) opaque(s);
-}
-
-__attribute__((target("avx2,fma"))) void fma_f64_avx2() {
-  __m256d sum[kChains - 4];
-  __m256d x = _mm256_set1_pd(0.999);
-  for (__m256d& s : sum) s = _mm256_set1_pd(1);
-  opaque(x);
-  for (int64_t i = 0; i < kRounds; ++i) {
-    for (__m256d& s : sum) s = _mm256_fmadd_pd(s, x, x);
-  }
-  for (__m256d& s : sum) opaque(s);
+  opaque_all(sum);
 }
 
 struct PeakLoop {
@@ -95,14 +109,14 @@ PeakLoop peak_loop(DType dtype) {
   const auto flops = [](int chains, int lanes) { return 2.0 * kRounds * chains * lanes; };
   switch (dtype) {
     case DType::f32:
-      if (wide) return {fma_f32_avx512, flops(kChains, 16)};
-      return narrow ? PeakLoop{fma_f32_avx2, flops(kChains - 4, 8)} : PeakLoop{};
+      if (wide) return {fma_avx512<float>, flops(kWideChains, 16)};
+      return narrow ? PeakLoop{fma_avx2<float>, flops(kNarrowChains, 8)} : PeakLoop{};
     case DType::f64:
-      if (wide) return {fma_f64_avx512, flops(kChains, 8)};
-      return narrow ? PeakLoop{fma_f64_avx2, flops(kChains - 4, 4)} : PeakLoop{};
+      if (wide) return {fma_avx512<double>, flops(kWideChains, 8)};
+      return narrow ? PeakLoop{fma_avx2<double>, flops(kNarrowChains, 4)} : PeakLoop{};
     case DType::bf16:
       return __builtin_cpu_supports("avx512bf16") != 0
-                 ? PeakLoop{fma_bf16_avx512, flops(kChains, 32)}
+                 ? PeakLoop{fma_bf16_avx512, flops(kWideChains, 32)}
                  : PeakLoop{};
     default:
       return {};

@@ -136,6 +136,9 @@ TEST_P(SessionErrorTest, TpuOpsNeedATpu) {
   const Output topology = tpu::initialize_system();
   expect_error([&] { session_.run(topology); },
                HasSubstr("FAILED_PRECONDITION: ConfigureDistributedTPU: session target, got ''"));
+  const Operation shutdown = tpu::shutdown_system();
+  expect_error([&] { session_.run(shutdown); },
+               HasSubstr("FAILED_PRECONDITION: ShutdownDistributedTPU: session target, got ''"));
 }
 
 TEST_P(SessionErrorTest, VariableOfAnotherType) {

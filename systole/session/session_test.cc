@@ -173,6 +173,51 @@ TEST_P(SessionTest, TpuTargetHasATopologyAndSaysWhatItLeavesIdle) {
   EXPECT_THAT(messages, Contains(HasSubstr("a plain graph runs on 1 of 8 cores")));
 }
 
+// "local:v3-32" has as many cores as a slice of that name.
+TEST_P(SessionTest, TpuTargetHasTheCoresOfItsName) {
+  const Output topology = tpu::initialize_system();
+  const LogCapture log;
+  Session session("local:v3-32", config());
+  const tpu::Topology t = tpu::Topology::parse(session.run(topology));
+  EXPECT_EQ(t.num_hosts, 4);
+  EXPECT_EQ(t.cores_per_host, 8);
+  EXPECT_THAT(t.mesh_shape, ElementsAre(8, 2, 2));
+}
+
+TEST_P(SessionTest, TpuSystemMayStopAndStartAndKeepsVariables) {
+  const Output topology = tpu::initialize_system();
+  const Operation shutdown = tpu::shutdown_system();
+  const Variable v(2.0F);
+  const Output more = v.assign_add(1.0F);
+  const LogCapture log;
+  Session session("local", config());
+  const std::vector<Tensor> first = session.run({topology, v.initializer()});
+  EXPECT_EQ(tpu::Topology::parse(first[0]).num_cores(), 8);
+  EXPECT_FALSE(first[1].valid());
+  session.run(shutdown);
+  EXPECT_TRUE(session.run(topology).identical(first[0]));
+  EXPECT_EQ(session.run(more).item<float>(), 3);
+}
+
+// The system's ops run on the host, the rest of the same run on the device.
+TEST_P(SessionTest, TpuSystemOpsStandBesideOthers) {
+  const Output topology = tpu::initialize_system();
+  const Output x = placeholder(DType::f32, {2}, "x");
+  const Output sum = reduce_sum(x);
+  const LogCapture log;
+  Session session("local", config());
+  const auto values = session.run({sum, topology, x}, {{x, floats({1, 2})}});
+  EXPECT_EQ(values[0].item<float>(), 3);
+  EXPECT_EQ(tpu::Topology::parse(values[1]).num_cores(), 8);
+  EXPECT_TRUE(values[2].identical(floats({1, 2})));
+  auto callable = session.make_callable({topology, sum}, {x});
+  for (const float value : {1.0F, 5.0F}) {
+    const std::span<const Tensor> results = callable({floats({value, value})});
+    EXPECT_EQ(tpu::Topology::parse(results[0]).num_hosts, 1);
+    EXPECT_EQ(results[1].item<float>(), 2 * value);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, SessionTest, ::testing::ValuesIn(runtime::backend_names()),
                          [](const auto& info) { return info.param; });
 

@@ -11,11 +11,17 @@
 namespace systole {
 namespace {
 
-// The learning rate as a tensor, and step / decay_steps in its dtype.
+// The learning rate as a tensor, and step and decay_steps in its dtype.
 struct Progress {
   Output learning_rate;
   Output step;
   Output decay_steps;
+
+  // How many times decay_steps have passed.
+  Output periods(bool staircase) const {
+    const Output quotient = divide(step, decay_steps);
+    return staircase ? floor(quotient) : quotient;
+  }
 };
 
 Progress resolve_progress(const Input& learning_rate, const Input& global_step,
@@ -29,19 +35,18 @@ Progress resolve_progress(const Input& learning_rate, const Input& global_step,
 Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
                          Input decay_rate, const ExponentialDecayOptions& options) {
   const NameScope scope(options.name);
-  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
-  Output exponent = divide(step, steps);
-  if (options.staircase) exponent = floor(exponent);
+  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Output& rate = progress.learning_rate;
+  const Output exponent = progress.periods(options.staircase);
   return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
 }
 
 Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
                           Input decay_rate, const InverseTimeDecayOptions& options) {
   const NameScope scope(options.name);
-  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
-  Output periods = divide(step, steps);
-  if (options.staircase) periods = floor(periods);
-  return divide(rate, add(1, multiply(decay_rate, periods)));
+  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Output periods = progress.periods(options.staircase);
+  return divide(progress.learning_rate, add(1, multiply(decay_rate, periods)));
 }
 
 Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,

@@ -3,8 +3,8 @@
 
 #include "systole/backends/cpu/cpu_backend.h"
 #include "systole/backends/cpu/cpu_executable.h"
-#include "systole/backends/cpu/host_buffer.h"
 #include "systole/base/error.h"
+#include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::cpu {
@@ -38,7 +38,7 @@ class CpuClient : public runtime::Client {
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
     if (device_id != 0) throw invalid_argument("cpu: device, got {}, expected 0", device_id);
-    return std::make_unique<HostBuffer>(tensor.clone());
+    return std::make_unique<runtime::HostBuffer>(tensor.clone());
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/module.h"
+#include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::reference {
@@ -14,22 +15,8 @@ using runtime::CompileOptions;
 using runtime::Device;
 using runtime::ExecutableStats;
 using runtime::ExecuteOptions;
+using runtime::HostBuffer;
 using runtime::Result;
-
-class HostBuffer : public runtime::Buffer {
- public:
-  explicit HostBuffer(Tensor value) : value_(std::move(value)), type_(value_.type()) {}
-  const TensorType& type() const override { return type_; }
-  int device_id() const override { return 0; }
-  Tensor to_host() const override { return value_.clone(); }
-
-  const Tensor& value() const { return value_; }
-  void set_value(Tensor value) { value_ = std::move(value); }
-
- private:
-  Tensor value_;
-  TensorType type_;
-};
 
 HostBuffer& host_buffer(runtime::Buffer& buffer) {
   auto* result = dynamic_cast<HostBuffer*>(&buffer);

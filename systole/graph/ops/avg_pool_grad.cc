@@ -31,6 +31,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 std::vector<TensorType> infer(const InferContext& c) {
+  check_dtype("gradient", c.input(kGradient).dtype, DTypeClass::floating);
   const auto sizes = c.input_as_shape(kInputSizes);
   if (!sizes)
     throw invalid_argument("input_sizes, got a value known only at run time, expected a shape");

@@ -1,4 +1,4 @@
-#include "systole/graph/convolution.h"
+#include "systole/graph/convolution_gradient.h"
 #include "systole/graph/node_builder.h"
 
 namespace systole {
@@ -11,12 +11,6 @@ std::vector<TensorType> infer(const InferContext& c) {
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::depthwise)};
-}
-
-std::vector<Output> gradient(GradientContext& c) {
-  const AttrMap& attrs = c.node.attrs();
-  return {depthwise_conv2d_backprop_input(shape(c.input(0)), c.input(1), c.grad(), attrs),
-          depthwise_conv2d_backprop_filter(c.input(0), shape(c.input(1)), c.grad(), attrs)};
 }
 
 }  // namespace
@@ -34,7 +28,7 @@ const OpDef op_depthwise_conv2d{
     .doc = "2-D convolution of each channel with filters of its own.",
     .infer = infer,
     .lower = lower,
-    .gradient = gradient,
+    .gradient = convolution_gradient<ConvolutionKind::depthwise>,
 };
 }  // namespace ops
 }  // namespace systole

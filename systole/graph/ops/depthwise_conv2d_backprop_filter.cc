@@ -1,51 +1,14 @@
-#include "systole/graph/convolution.h"
+#include "systole/graph/convolution_gradient.h"
 
-namespace systole {
-namespace {
+namespace systole::ops {
 
-enum : int { kInput, kFilterSizes, kGradient };
-
-std::vector<TensorType> infer(const InferContext& c) {
-  const auto sizes = c.input_as_shape(kFilterSizes);
-  if (!sizes)
-    throw invalid_argument("filter_sizes, got a value known only at run time, expected a shape");
-  return {{c.input(kGradient).dtype, *sizes}};
-}
-
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const Shape sizes(c.constant_ints(kFilterSizes));
-  return {lower_filter_gradient(c, c.input(kInput), sizes, c.input(kGradient),
-                                ConvolutionKind::depthwise)};
-}
-
-// Linear in both tensors: its own gradients are the input's gradient and the forward op.
-std::vector<Output> gradient(GradientContext& c) {
-  const AttrMap& attrs = c.node.attrs();
-  Node* const forward =
-      Graph::current().add_node("DepthwiseConv2dNative", {c.input(kInput), c.grad()}, attrs);
-  return {
-      depthwise_conv2d_backprop_input(shape(c.input(kInput)), c.grad(), c.input(kGradient), attrs),
-      {},
-      {forward, 0}};
-}
-
-}  // namespace
-
-Output depthwise_conv2d_backprop_filter(Output input, Output filter_sizes, Output gradient,
-                                        const AttrMap& attrs) {
-  return {Graph::current().add_node("DepthwiseConv2dNativeBackpropFilter",
-                                    {input, filter_sizes, gradient}, attrs),
-          0};
-}
-
-namespace ops {
 extern const OpDef op_depthwise_conv2d_backprop_filter;
 const OpDef op_depthwise_conv2d_backprop_filter{
     .name = "DepthwiseConv2dNativeBackpropFilter",
     .doc = "The gradient of DepthwiseConv2dNative by its filter.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_backprop_filter,
+    .lower = lower_backprop_filter<ConvolutionKind::depthwise>,
+    .gradient = backprop_filter_gradient<ConvolutionKind::depthwise>,
 };
-}  // namespace ops
-}  // namespace systole
+
+}  // namespace systole::ops

@@ -41,7 +41,7 @@ extern const OpDef op_max_pool_grad;
 const OpDef op_max_pool_grad{
     .name = "MaxPoolGrad",
     .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
-    .infer = [](const InferContext& c) { return std::vector<TensorType>{c.input(kInput)}; },
+    .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kInput); },
     .lower = lower,
     .gradient = gradient,
 };

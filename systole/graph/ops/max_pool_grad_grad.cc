@@ -78,7 +78,7 @@ extern const OpDef op_max_pool_grad_grad;
 const OpDef op_max_pool_grad_grad{
     .name = "MaxPoolGradGrad",
     .doc = "What lies, in a tensor like the input, at the first largest element of each window.",
-    .infer = [](const InferContext& c) { return std::vector<TensorType>{c.input(kResult)}; },
+    .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kResult); },
     .lower = lower,
     .gradient = gradient,
 };

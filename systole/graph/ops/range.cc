@@ -4,6 +4,7 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/composition.h"
+#include "systole/graph/dtype_class.h"
 #include "systole/graph/math_ops.h"
 
 namespace systole {
@@ -22,6 +23,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   const auto start = c.constant_input(kStart);
   const auto limit = c.constant_input(kLimit);
   const auto delta = c.constant_input(kDelta);
+  check_dtype("start", c.input(kStart).dtype, DTypeClass::number);
   for (int i = 0; i < 3; ++i) {
     if (c.input(i).shape.rank() != 0 || c.input(i).dtype != c.input(0).dtype) {
       throw invalid_argument(

@@ -1,3 +1,4 @@
+#include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/node_builder.h"
 #include "systole/graph/op_def.h"
@@ -6,11 +7,7 @@ namespace systole {
 namespace {
 
 std::vector<TensorType> infer(const InferContext& c) {
-  const DType out_type = c.attr<DType>("out_type");
-  if (out_type != DType::s32 && out_type != DType::s64) {
-    throw invalid_argument("out_type, got {}, expected s32 or s64", out_type);
-  }
-  return {{out_type, {c.input(0).shape.rank()}}};
+  return {{size_type(c), {c.input(0).shape.rank()}}};
 }
 
 std::vector<hlo::Value> lower(LowerContext& c) {

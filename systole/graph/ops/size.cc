@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) { return {{c.attr<DType>("out_type"), {}}}; }
+std::vector<TensorType> infer(const InferContext& c) { return {{size_type(c), {}}}; }
 
 std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.scalar(c.attr<DType>("out_type"),

@@ -38,6 +38,15 @@ std::vector<OpCase> shape_errors() {
           "reshape_dtype", [](auto& x) { return reshape(x[0], x[1]); },
           "Reshape: input 1, got f32[4], expected a vector of integers"),
       row(
+          "shape_out_type", [](auto& x) { return shape(x[0], {.out_type = DType::f32}); },
+          "Shape: out_type, got f32, expected s32 or s64, node 'Shape' at array_error_cases.cc:"),
+      row(
+          "size_out_type", [](auto& x) { return size(x[0], {.out_type = DType::u8}); },
+          "Size: out_type, got u8, expected s32 or s64"),
+      row(
+          "range_dtype", [](auto&) { return range(Tensor(false), Tensor(true), Tensor(true)); },
+          "Range: start, got pred, expected a floating or integer one"),
+      row(
           "expand_dims_axis", [](auto& x) { return expand_dims(x[0], 4); },
           "ExpandDims: axis, got 4, expected in [-3, 3), node 'ExpandDims' at "
           "array_error_cases.cc:"),

@@ -5,9 +5,10 @@
 
 namespace systole::graph_testing {
 
-std::vector<Tensor> evaluate_by_reference(const hlo::Module& module,
-                                          std::span<const Tensor> arguments) {
-  return hlo::Evaluator().run(module.entry(), arguments);
+Runner evaluate_by_reference(const hlo::Module& module) {
+  return [&module](std::span<const Tensor> arguments) {
+    return hlo::Evaluator().run(module.entry(), arguments);
+  };
 }
 
 std::vector<Tensor> MiniSession::arguments(const SpecializedProgram& program,
@@ -41,7 +42,7 @@ std::vector<Tensor> MiniSession::run(const std::vector<Output>& fetches, const F
   const Graph& graph = fetches.empty() ? targets.at(0).node()->graph() : fetches[0].graph();
   const SpecializedProgram program = specialize(graph, fetches, target_nodes, feed_types);
   hlo::verify(*program.module);
-  std::vector<Tensor> results = executor_(*program.module, arguments(program, feeds));
+  std::vector<Tensor> results = executor_(*program.module)(arguments(program, feeds));
   size_t next = fetches.size() + program.updated.size();
   for (const auto& check : program.checks) {
     if (results[next++].item<bool>()) throw Error(check.code, check.message);

@@ -11,11 +11,12 @@
 
 namespace systole::graph_testing {
 
-// Evaluates a module's main: the reference evaluator, or a backend in conformance tests.
-using Executor = std::function<std::vector<Tensor>(const hlo::Module& module,
-                                                   std::span<const Tensor> arguments)>;
-std::vector<Tensor> evaluate_by_reference(const hlo::Module& module,
-                                          std::span<const Tensor> arguments);
+// A module's main, ready to run any number of times.
+using Runner = std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>;
+// Makes a runner of a module, which must outlive it: the reference evaluator, or a backend in
+// conformance tests.
+using Executor = std::function<Runner(const hlo::Module& module)>;
+Runner evaluate_by_reference(const hlo::Module& module);
 
 using FeedList = std::vector<std::pair<Output, Tensor>>;
 

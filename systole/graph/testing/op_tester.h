@@ -36,8 +36,8 @@ struct OpCase {
   BuildFn build;
   std::vector<Tensor> inputs;
 
-  // The value, by one of: the outputs themselves; another way to build them; another way to compute
-  // them.
+  // The value, by one of: the outputs themselves (an invalid Tensor: any value); another way to
+  // build them; another way to compute them.
   std::vector<Tensor> expected = {};
   BuildFn reference = nullptr;
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> compute = nullptr;
@@ -72,6 +72,15 @@ struct OpCase {
 // Records failures as gtest does, under the case's name.
 void check_op(const OpCase& op_case, const Executor& executor = evaluate_by_reference);
 
+// What check_op differentiates of a case, as one graph: its outputs, their gradients and, where it
+// asks for them, the gradients of those. `feeds` are the placeholders' values.
+struct CaseGraph {
+  std::shared_ptr<Graph> graph;
+  FeedList feeds;
+};
+// REQUIRES: a case without `error`.
+CaseGraph graph_of(const OpCase& op_case);
+
 // The case with its floating outputs squared, and checked to second order: what differentiates the
 // gradient of an op that is linear, whose own second derivative is nothing.
 OpCase squared(OpCase op_case);
@@ -85,6 +94,9 @@ std::string op_case_name(const ::testing::TestParamInfo<OpCase>& info);
 // Reproducible values: uniform in [low, high), a function of the shape and `seed`.
 Tensor random_tensor(const Shape& shape, double low = -1, double high = 1, DType dtype = DType::f32,
                      uint64_t seed = 1);
+
+// A shape of rank 1 to 3 and at most 64 elements, a function of `seed`.
+Shape random_shape(uint64_t seed);
 
 // Records a failure unless all elements agree: |got - want| <= tolerance * max(1, |want|); NaN
 // equals NaN.

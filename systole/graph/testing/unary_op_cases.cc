@@ -110,10 +110,10 @@ std::vector<Row> rows() {
   };
 }
 
-OpCase random_case(const Row& row) {
+OpCase random_case(const Row& row, uint64_t seed) {
   return {.name = row.name,
           .build = [op = row.op](const auto& x) { return op(x[0], {}); },
-          .inputs = {random_tensor({3, 5}, row.low, row.high, DType::f64)},
+          .inputs = {random_tensor(random_shape(seed), row.low, row.high, DType::f64)},
           .compute =
               [f = row.scalar](const auto& x) {
                 return std::vector{map_elements(x, DType::f64, [f](auto v) { return f(v[0]); })};
@@ -126,7 +126,7 @@ OpCase random_case(const Row& row) {
 }
 
 OpCase special_case(const Row& row) {
-  OpCase result = random_case(row);
+  OpCase result = random_case(row, 0);
   result.name += "_special";
   result.inputs = {Tensor::of<double>({static_cast<int64_t>(row.special.size())}, row.special)};
   result.dtypes = {DType::f32};
@@ -217,7 +217,7 @@ void add_cast_cases(std::vector<OpCase>& cases) {
 std::vector<OpCase> unary_op_cases() {
   std::vector<OpCase> cases;
   for (const Row& row : rows()) {
-    cases.push_back(random_case(row));
+    cases.push_back(random_case(row, cases.size()));
     // The gradient of a step function is nothing, and so is its square's.
     if (std::string_view(row.name) == "sign") cases.back().second_order = false;
     if (!row.special.empty()) cases.push_back(special_case(row));

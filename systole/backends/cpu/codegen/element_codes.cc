@@ -361,6 +361,16 @@ llvm::Value* total_order_key(FunctionEmitter& f, llvm::Value* x) {
   return f.b.CreateXor(bits, f.b.CreateLShr(negative, 1));
 }
 
+// Only equality is defined: both parts are equal, or one of them is not.
+llvm::Value* complex_equality(FunctionEmitter& f, llvm::CmpInst::Predicate predicate, Sources s) {
+  auto& b = f.b;
+  const Complex x = parts(f, s[0]);
+  const Complex y = parts(f, s[1]);
+  llvm::Value* re = b.CreateFCmp(predicate, x.re, y.re);
+  llvm::Value* im = b.CreateFCmp(predicate, x.im, y.im);
+  return predicate == llvm::CmpInst::FCMP_OEQ ? b.CreateAnd(re, im) : b.CreateOr(re, im);
+}
+
 llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   using Predicate = llvm::CmpInst::Predicate;
   using Direction = hlo::ComparisonDirection;
@@ -385,6 +395,7 @@ llvm::Value* compare(Elements& e, const Instruction& x, const IndexRef&, Sources
         return {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT};
     }
   }();
+  if (kind.complex) return complex_equality(e.f, row.floating, s);
   if (kind.floating && attrs.compare_type == hlo::ComparisonType::totalorder) {
     return e.f.b.CreateICmp(row.is_signed, total_order_key(e.f, s[0]), total_order_key(e.f, s[1]));
   }
@@ -450,7 +461,7 @@ constexpr Row kCodes[] = {
     {Opcode::cbrt, math<Math::cbrt>},
     {Opcode::ceil, intrinsic<Intrinsic::ceil>},
     {Opcode::clamp, clamp},
-    {Opcode::compare, compare},
+    {Opcode::compare, compare, true},
     {Opcode::complex, complex, true},
     {Opcode::convert, convert, true},
     {Opcode::cosine, math<Math::cos>},

@@ -54,7 +54,21 @@ struct OnednnCall::Frame {
   std::vector<Copy> before;
   std::vector<Copy> after;
   std::unordered_map<int, dnnl::memory> arguments;
+  std::vector<dnnl_exec_arg_t> list;  // of the arguments
 };
+
+namespace {
+
+// primitive::execute() without the list that it makes in each call.
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const std::vector<dnnl_exec_arg_t>& arguments) {
+  const auto count = static_cast<int>(arguments.size());
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(primitive.get(), stream.get(), count, arguments.data()),
+      "could not execute a primitive");
+}
+
+}  // namespace
 
 OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads)
     : primitive_(std::move(primitive)), operands_(std::move(operands)), num_threads_(num_threads) {
@@ -91,6 +105,9 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
       frame->before.push_back({memory, wanted, dnnl::reorder(memory, wanted)});
     }
   }
+  for (const auto& [argument, memory] : frame->arguments) {
+    frame->list.push_back({argument, memory.get()});
+  }
   return frame;
 }
 
@@ -101,7 +118,7 @@ void OnednnCall::run(std::span<void* const> pointers) const {
   try {
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
-    primitive_.execute(frame->stream, frame->arguments);
+    execute(primitive_, frame->stream, frame->list);
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
   } catch (const dnnl::error& error) {
     throw internal_error("oneDNN: {}", error.message);
