@@ -30,7 +30,7 @@ constexpr int kMostRuns = 1000;
 constexpr int64_t kTriadBytes = int64_t{64} << 20;  // an array of it is larger than any cache
 
 struct Figures {
-  std::vector<double> seconds;  // of each run, sorted
+  std::vector<double> seconds;              // of each run, sorted
   std::vector<runtime::StepProfile> steps;  // sums over all profiled runs, by time
   int profiled_runs = 0;
   runtime::ExecutableStats stats;
@@ -108,11 +108,9 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
                        ? options.runs
                        : static_cast<int>(std::clamp(1 / std::max(once, 1e-9), double{kLeastRuns},
                                                      double{kMostRuns}));
-  for (int i = 0; i < runs; ++i)
-    figures.seconds.push_back(seconds_of_run(*executable, arguments));
+  for (int i = 0; i < runs; ++i) figures.seconds.push_back(seconds_of_run(*executable, arguments));
   std::ranges::sort(figures.seconds);
-  const auto profiled =
-      client.compile(module, {.num_threads = options.threads, .profile = true});
+  const auto profiled = client.compile(module, {.num_threads = options.threads, .profile = true});
   take_steps(*profiled, arguments, std::min(runs, 100), figures);
   const int cores = options.threads > 0 ? options.threads : profile::num_cores();
   figures.peak_dtype = limiting_dtype(module);
@@ -165,8 +163,7 @@ void print_table(const Figures& f, const BenchOptions& options) {
              f.flops / f.median() * 1e-9);
   if (f.peak_flops) {
     fmt::print(", {} % of {:.1f} ({} multiply-adds, measured now)",
-               share_text(f.flops / f.median(), *f.peak_flops), *f.peak_flops * 1e-9,
-               f.peak_dtype);
+               share_text(f.flops / f.median(), *f.peak_flops), *f.peak_flops * 1e-9, f.peak_dtype);
   }
   fmt::print("\n  traffic    {}, {:.2f} GB/s, {} % of {:.1f} (triad, measured now)\n",
              runtime::bytes_text(f.bytes), f.bytes / f.median() * 1e-9,

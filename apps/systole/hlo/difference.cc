@@ -22,8 +22,8 @@ inline constexpr bool kComplex = false;
 template <class T>
 inline constexpr bool kComplex<std::complex<T>> = true;
 template <class T>
-inline constexpr bool kReal = std::is_floating_point_v<T> || std::is_same_v<T, float16> ||
-                              std::is_same_v<T, bfloat16>;
+inline constexpr bool kReal =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 template <class T>
 bool almost_equal(T x, T y, double tolerance) {
@@ -85,9 +85,8 @@ std::string rule_text(const CheckRule& rule) {
     case CheckRule::Kind::almost_eq:
       return fmt::format(", expected within {}", rule.tolerance);
     default:
-      return rule.min_ulps == 0
-                 ? fmt::format(", expected at most {}", rule.max_ulps)
-                 : fmt::format(", expected {} to {}", rule.min_ulps, rule.max_ulps);
+      return rule.min_ulps == 0 ? fmt::format(", expected at most {}", rule.max_ulps)
+                                : fmt::format(", expected {} to {}", rule.min_ulps, rule.max_ulps);
   }
 }
 

@@ -111,8 +111,7 @@ class Worker {
 
  private:
   [[noreturn]] static void fail(const char* what) {
-    throw make_error(Code::resource_exhausted, "process: {}, got '{}'", what,
-                     std::strerror(errno));
+    throw make_error(Code::resource_exhausted, "process: {}, got '{}'", what, std::strerror(errno));
   }
 
   [[noreturn]] static void serve(int fd, const std::function<std::string(size_t)>& task) {

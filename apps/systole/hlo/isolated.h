@@ -20,8 +20,9 @@ struct IsolationOptions {
 
 // Calls task(i) for every i in [0, count), each call in one of the worker processes, which are
 // copies of this one, and done(i, result) here, in the order of i. REQUIRES: this process has one
-// thread (fork copies no other). Errors: RESOURCE_EXHAUSTED when no process can be made; what `done`
-// throws, after all processes have ended. `task` must not throw: a task that does counts as dead.
+// thread (fork copies no other). Errors: RESOURCE_EXHAUSTED when no process can be made; what
+// `done` throws, after all processes have ended. `task` must not throw: a task that does counts as
+// dead.
 void run_isolated(size_t count, const IsolationOptions& options,
                   const std::function<std::string(size_t)>& task,
                   const std::function<void(size_t, const IsolatedResult&)>& done);

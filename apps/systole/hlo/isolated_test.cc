@@ -39,8 +39,7 @@ TEST(Isolated, ATaskThatDiesCostsItselfAlone) {
     if (i == 2) _exit(3);
     return std::string("fine");
   });
-  EXPECT_THAT(results,
-              ElementsAre("fine", HasSubstr("!signal 9"), "!exit status 3", "fine"));
+  EXPECT_THAT(results, ElementsAre("fine", HasSubstr("!signal 9"), "!exit status 3", "fine"));
 }
 
 TEST(Isolated, ATaskWithoutEndIsEnded) {

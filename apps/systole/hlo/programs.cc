@@ -34,8 +34,9 @@ std::unique_ptr<hlo::Module> read_program(const std::string& path) {
 void ensure_main(hlo::Module& module) {
   if (module.find_function("main") != nullptr) return;
   if (module.functions().size() != 1) {
-    throw invalid_argument("module '{}': functions, got {} and none of them 'main', expected 'main'",
-                           module.name(), module.functions().size());
+    throw invalid_argument(
+        "module '{}': functions, got {} and none of them 'main', expected 'main'", module.name(),
+        module.functions().size());
   }
   const hlo::Computation& only = *module.functions()[0];
   hlo::Computation& main = module.add_function("main");

@@ -23,7 +23,8 @@ void run(const SupportOptions& options) {
     const std::string document = read_text(options.check);
     if (with_support_tables(document, options.check) != document) {
       throw failed_precondition(
-          "{}: tables, got others than this build's, expected what 'systole hlo support --write {}' "
+          "{}: tables, got others than this build's, expected what 'systole hlo support --write "
+          "{}' "
           "writes",
           options.check, options.check);
     }

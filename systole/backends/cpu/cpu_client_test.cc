@@ -192,7 +192,8 @@ TEST(CpuClient, RunsWhatItHasNoCodeForByItsReferenceValue) {
   main.set_results({b.multiply(b.unary(Opcode::tanh, sum), sum)});
   EXPECT_EQ(testing::client().compile(module)->stats().reference_steps, 1);
   using Complex = std::complex<float>;
-  const Tensor argument = Tensor::of<Complex>({3}, {Complex(1, 2), Complex(-0.5F, 0), Complex(0, -3)});
+  const Tensor argument =
+      Tensor::of<Complex>({3}, {Complex(1, 2), Complex(-0.5F, 0), Complex(0, -3)});
   EXPECT_EQ(testing::check(module, {{argument}}, {.ulps = 1}), "");
 }
 

@@ -131,8 +131,10 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
   bind_arguments(*run, arguments);
   bind_results(*run, arguments, results);
   check_aliases(*run);
-  run->context.steps.assign(program_->steps.size(), {});
-  run->context.step_end = std::chrono::steady_clock::now();
+  if (!program_->steps.empty()) {
+    run->context.steps.assign(program_->steps.size(), {});
+    run->context.step_end = std::chrono::steady_clock::now();
+  }
   program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
                          &run->context);
   if (run->context.error != nullptr) std::rethrow_exception(run->context.error);

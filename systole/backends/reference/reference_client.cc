@@ -5,6 +5,7 @@
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/module.h"
 #include "systole/runtime/host_buffer.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::reference {
 namespace {
@@ -35,6 +36,33 @@ void store(const Tensor& value, Tensor& target) {
   }
 }
 
+// The most bytes that values of `computation` take at one time while it is evaluated, its
+// parameters left out: a value lives until its last use (see Evaluator::run). As a double, which
+// does not overflow.
+double peak_bytes(const hlo::Computation& computation) {
+  std::unordered_map<const hlo::Instruction*, size_t> uses;
+  const auto bytes = [](const hlo::Instruction& x) {
+    double total = 0;
+    for (const TensorType& type : x.results()) total += static_cast<double>(type.byte_size());
+    return total;
+  };
+  double live = 0;
+  double peak = 0;
+  for (const hlo::Instruction* x : computation.instructions()) {
+    if (x->is(hlo::Opcode::parameter)) continue;
+    double inside = 0;
+    for (const auto& region : x->regions()) inside = std::max(inside, peak_bytes(*region));
+    uses[x] = x->users().size();
+    live += bytes(*x);
+    peak = std::max(peak, live + inside);
+    for (const hlo::Value& operand : x->operands()) {
+      const auto use = uses.find(operand.def);
+      if (use != uses.end() && --use->second == 0) live -= bytes(*operand.def);
+    }
+  }
+  return peak;
+}
+
 class ReferenceExecutable : public runtime::Executable {
  public:
   explicit ReferenceExecutable(const hlo::Module& module) : module_(module.clone()) {
@@ -47,6 +75,9 @@ class ReferenceExecutable : public runtime::Executable {
       results_.push_back(value.type());
       stats_.result_bytes += results_.back().byte_size();
     }
+    // Results are among the values that live at the end, and are copied for the caller.
+    stats_.temp_bytes = static_cast<int64_t>(std::min(peak_bytes(main), 9e18));
+    runtime::check_memory("reference", *module_, stats_, runtime::host_memory_bytes());
   }
 
   std::span<const TensorType> parameter_types() const override { return parameters_; }

@@ -317,8 +317,8 @@ void FunctionEmitter::note_step(runtime::StepProfile step) {
   const auto number = static_cast<int64_t>(program.steps.size());
   program.steps.push_back(std::move(step));
   auto* pointer = b.getPtrTy();
-  auto* type = llvm::FunctionType::get(
-      b.getVoidTy(), {pointer, b.getInt64Ty(), pointer, pointer, pointer}, false);
+  auto* type = llvm::FunctionType::get(b.getVoidTy(),
+                                       {pointer, b.getInt64Ty(), pointer, pointer, pointer}, false);
   // It is given all memory, so that no load or store moves across it.
   b.CreateCall(runtime_function("systole_cpu_note_step", type),
                {context_, i64(number), arguments_, results_, temp_});

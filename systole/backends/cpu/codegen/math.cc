@@ -204,9 +204,12 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
         break;
     }
   } else if (function == Math::logistic) {
+    // As FloatCode::logistic.
     llvm::Value* one = llvm::ConstantFP::get(x->getType(), 1);
-    llvm::Value* e = emit_sleef(f, Math::exp, f.b.CreateFNeg(x), nullptr);
-    return f.b.CreateFDiv(one, f.b.CreateFAdd(one, e));
+    llvm::Value* minus = f.b.CreateFNeg(f.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
+    llvm::Value* e = emit_sleef(f, Math::exp, minus, nullptr);
+    llvm::Value* negative = f.b.CreateFCmpOLT(x, llvm::ConstantFP::get(x->getType(), 0));
+    return f.b.CreateFDiv(f.b.CreateSelect(negative, e, one), f.b.CreateFAdd(one, e));
   }
   return emit_sleef(f, function, x, y);
 }

@@ -17,8 +17,8 @@ struct EmittedProgram {
   int64_t reference_steps = 0;
 };
 
-// Fills `code` with the function "main", a MainFunction. Errors: UNIMPLEMENTED names the instruction
-// that has no code.
+// Fills `code` with the function "main", a MainFunction. Errors: UNIMPLEMENTED names the
+// instruction that has no code.
 EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                             const BufferAssignment& buffers, const HostTarget& target,
                             const runtime::CompileOptions& options, int num_threads);

@@ -111,8 +111,8 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
                                                : e.f.b.CreateSelect(covered, value, init(e, k)));
       }
     }
-    // f16 and bf16 are rounded at each step, as the specification says: windows are small.
-    if (size_of(r.accumulators[0]) >= 4) return apply_reducer(e, x.region(), so_far, arguments);
+    // In order, rounded at each step, as the specification says: windows are small, and it is along
+    // the results that loops are vectorised.
     Reduction::Values both = so_far;
     both.insert(both.end(), arguments.begin(), arguments.end());
     return e.call(x.region(), both);

@@ -1,0 +1,198 @@
+// systole hlo: every command below it, and what it says about bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/end_to_end/program.h"
+
+namespace systole::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kDouble =
+    "func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+    "  %0 = stablehlo.add %x, %x : tensor<2x2xf32>\n"
+    "  return %0 : tensor<2x2xf32>\n}\n";
+
+// A program that checks 1 + 1 == `sum`.
+std::string sum_check(const std::string& sum) {
+  return "func.func @test() {\n"
+         "  %0 = stablehlo.constant dense<1> : tensor<i32>\n"
+         "  %1 = stablehlo.add %0, %0 : tensor<i32>\n"
+         "  check.expect_eq_const %1, dense<" +
+         sum + "> : tensor<i32>\n  return\n}\n";
+}
+
+class HloCommands : public ::testing::Test {
+ protected:
+  HloCommands()
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~HloCommands() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(HloCommands, HelpNamesThem) {
+  const ProgramResult help = run_program("systole help hlo");
+  EXPECT_EQ(help.status, 0);
+  for (const char* name : {"run", "test", "opt", "bench"})
+    EXPECT_THAT(help.output, HasSubstr(name));
+  EXPECT_THAT(help.output, Not(HasSubstr("support")));
+  EXPECT_THAT(run_program("systole hlo run --help").output, HasSubstr("--input"));
+}
+
+TEST_F(HloCommands, RunPrintsResultsOrWritesThem) {
+  const std::string file = write("double.mlir", kDouble);
+  const ProgramResult written =
+      run_program("systole hlo run " + file + " --random 1 --output " + path("out"));
+  EXPECT_EQ(written.status, 0) << written.output;
+  EXPECT_TRUE(std::filesystem::exists(path("out/0.npy")));
+  // Four times the input: the output of the first run is the input of the second.
+  const ProgramResult cpu =
+      run_program("systole hlo run " + file + " --input 0=" + path("out/0.npy"));
+  EXPECT_EQ(cpu.status, 0) << cpu.output;
+  EXPECT_THAT(cpu.output, StartsWith("result 0: f32[2,2]\n{{"));
+  EXPECT_EQ(
+      run_program("systole hlo run " + file + " --backend reference --input 0=" + path("out/0.npy"))
+          .output,
+      cpu.output);
+}
+
+TEST_F(HloCommands, RunSaysWhatItMisses) {
+  const std::string file = write("double.mlir", kDouble);
+  const ProgramResult none = run_program("systole hlo run " + file);
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.output, AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("f32[2,2]"),
+                                 HasSubstr("--random SEED")));
+  EXPECT_THAT(run_program("systole hlo run " + path("none.mlir")).output, HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(run_program("systole hlo run " + file + " --random 1 --backend abacus").output,
+              AllOf(HasSubstr("abacus"), HasSubstr("cpu")));
+  const std::string bad = write("bad.mlir", "func.func @main() { %0 = stablehlo.add }");
+  EXPECT_THAT(run_program("systole hlo run " + bad).output, HasSubstr("bad.mlir:1:"));
+}
+
+TEST_F(HloCommands, RunRefusesWhatDoesNotFitInMemory) {
+  const std::string file = write("large.mlir",
+                                 "func.func @main(%x: tensor<f64>) -> tensor<1000000000000xf64> {\n"
+                                 "  %0 = stablehlo.broadcast_in_dim %x, dims = [] : "
+                                 "(tensor<f64>) -> tensor<1000000000000xf64>\n"
+                                 "  return %0 : tensor<1000000000000xf64>\n}\n");
+  for (const std::string backend : {"cpu", "reference"}) {
+    const ProgramResult result =
+        run_program("systole hlo run " + file + " --random 1 --backend " + backend);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.output, AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("7.3 TiB"),
+                                     HasSubstr("f64[1000000000000]")));
+  }
+}
+
+TEST_F(HloCommands, TestCountsVerdicts) {
+  write("a.mlir", sum_check("2"));
+  write("b.mlir", sum_check("3"));
+  write("c.mlir", sum_check("2") + "\n// -----\n\n" + sum_check("4"));
+  write("d.mlir", "func.func @test() { %0 = stablehlo.conjure");
+  write("e.mlir",
+        "func.func @test(%a: tensor<?xf32>) { check.expect_eq %a, %a : tensor<?xf32>\n"
+        "return }");
+  write("f.mlir", kDouble);
+  const ProgramResult result =
+      run_program("systole hlo test --jobs 2 --backend cpu " + folder_.string());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("a.mlir: PASS\n"));
+  EXPECT_THAT(result.output,
+              HasSubstr("b.mlir: FAIL check.expect_eq_const (number 1 of 1): s32[], index [], "
+                        "got 2, expected 3; 1 of 1 elements\n"));
+  EXPECT_THAT(result.output, HasSubstr("c.mlir: FAIL program 2 of 2: check.expect_eq_const"));
+  EXPECT_THAT(result.output, HasSubstr("e.mlir: UNSUPPORTED UNIMPLEMENTED"));
+  EXPECT_THAT(result.output, Not(HasSubstr("f.mlir:")));
+  EXPECT_THAT(result.output, EndsWith("1 files without checks left out\n"
+                                      "1 passed, 3 failed, 1 unsupported\n"));
+  EXPECT_EQ(run_program("systole hlo test " + path("a.mlir")).status, 0);
+}
+
+TEST_F(HloCommands, TestOutlivesAProgramThatHangs) {
+  const std::string file = write("endless.mlir",
+                                 "func.func @main() {\n"
+                                 "  %t = stablehlo.constant dense<true> : tensor<i1>\n"
+                                 "  %r = stablehlo.while(%x = %t) : tensor<i1>\n"
+                                 "    cond { stablehlo.return %x : tensor<i1> }\n"
+                                 "    do { stablehlo.return %x : tensor<i1> }\n"
+                                 "  check.expect_eq %r, %r : tensor<i1>\n  return\n}\n");
+  const ProgramResult result = run_program("systole hlo test --timeout 0.5 " + file);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("FAIL no end after 0.5 s\n0 passed, 1 failed"));
+}
+
+TEST_F(HloCommands, OptPrintsAProgramAfterPasses) {
+  const std::string file = write("twice.mlir",
+                                 "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                 "  %0 = stablehlo.exponential %x : tensor<2xf32>\n"
+                                 "  %1 = stablehlo.exponential %x : tensor<2xf32>\n"
+                                 "  %2 = stablehlo.add %0, %1 : tensor<2xf32>\n"
+                                 "  return %2 : tensor<2xf32>\n}\n");
+  const ProgramResult all = run_program("systole hlo opt --pretty " + file);
+  EXPECT_EQ(all.status, 0) << all.output;
+  const size_t first = all.output.find("stablehlo.exponential");
+  ASSERT_NE(first, std::string::npos) << all.output;
+  EXPECT_EQ(all.output.find("stablehlo.exponential", first + 1), std::string::npos);
+  // What is printed can be read again, from standard input too.
+  EXPECT_EQ(run_program("systole hlo opt --pretty " + file + " | " +
+                        std::filesystem::read_symlink("/proc/self/exe").parent_path().string() +
+                        "/systole hlo opt --pretty -")
+                .output,
+            all.output);
+  const ProgramResult dump = run_program("systole hlo opt --dump " + file);
+  EXPECT_THAT(dump.output, ContainsRegex("// after cse, [0-9.]+ ms\n"));
+  EXPECT_THAT(run_program("systole hlo opt --passes dce " + file).output,
+              HasSubstr("exponential\"(%arg0)"));
+}
+
+TEST_F(HloCommands, OptListsItsPasses) {
+  const std::string file = write("double.mlir", kDouble);
+  const ProgramResult result = run_program("systole hlo opt --passes cse,fly " + file);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("NOT_FOUND: hlo opt: pass, got 'fly'"),
+                                   HasSubstr("inline_calls, dce"), HasSubstr("fusion")));
+}
+
+TEST_F(HloCommands, BenchTellsWhereTheTimeGoes) {
+  const std::string file =
+      write("dot.mlir",
+            "func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
+            "  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] "
+            ": (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+            "  %1 = stablehlo.tanh %0 : tensor<64x64xf32>\n"
+            "  return %1 : tensor<64x64xf32>\n}\n");
+  const ProgramResult table = run_program("systole hlo bench --runs 3 --threads 1 " + file);
+  EXPECT_EQ(table.status, 0) << table.output;
+  EXPECT_THAT(table.output, AllOf(HasSubstr("median of 3"), HasSubstr("dot_general f32[64,64]"),
+                                  HasSubstr("measured now")));
+  const ProgramResult json = run_program("systole hlo bench --json --runs 3 --threads 1 " + file);
+  // 2 * 64^3 of the product, 64^2 of tanh.
+  EXPECT_THAT(json.output, HasSubstr("\"flops\": 528384.0"));
+  EXPECT_THAT(json.output, HasSubstr("\"argument_bytes\": 16384"));
+  EXPECT_THAT(run_program("systole hlo bench --runs 2 --backend reference " + file).output,
+              HasSubstr("reference does not tell"));
+}
+
+}  // namespace
+}  // namespace systole::testing
