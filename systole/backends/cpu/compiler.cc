@@ -7,6 +7,7 @@
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/analysis/element_access.h"
 #include "systole/backends/cpu/codegen/program.h"
+#include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
@@ -46,10 +47,11 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   auto program = std::make_unique<CompiledProgram>();
   note_signature(optimized->entry(), *program);
   program->aliases = optimized->aliases;
-  const BufferAssignment buffers(
-      *optimized, {.reuse = options.optimize,
-                   .in_place = can_update_in_place,
-                   .scratch_bytes = [](const hlo::Instruction&) { return int64_t{0}; }});
+  const BufferAssignment buffers(*optimized, {.reuse = options.optimize,
+                                              .in_place = can_update_in_place,
+                                              .scratch_bytes = [&](const hlo::Instruction& x) {
+                                                return step_scratch_bytes(x, options.optimize);
+                                              }});
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
   check_memory(module, program->stats);
   program->constants = buffers.constants();

@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/hlo/builder.h"
 
 namespace systole::cpu {
 namespace {
@@ -55,19 +57,73 @@ IndexRef index_of(const Value& root, const IndexRef& index) {
              : std::make_shared<const Index>(root.shape(), index->offset());
 }
 
-Reduction::Values initial_values(Elements& e, const ReduceStep& s) {
+bool has_identity(const Instruction& reduction) {
+  return hlo::match_reducer(reduction.region()) && reduction.num_results() == 1 &&
+         !is_complex(reduction.dtype());
+}
+
+// Starts a part of a reduction without changing its result. REQUIRES: has_identity.
+llvm::Value* identity_of(const Instruction& reduction, llvm::Value* initial) {
+  llvm::Type* type = initial->getType();
+  switch (*hlo::match_reducer(reduction.region())) {
+    case Opcode::add:
+      return type->isFloatingPointTy() ? llvm::ConstantFP::getNegativeZero(type)
+                                       : llvm::Constant::getNullValue(type);
+    case Opcode::multiply:
+      return type->isFloatingPointTy() ? llvm::ConstantFP::get(type, 1)
+                                       : llvm::ConstantInt::get(type, 1);
+    case Opcode::xor_:
+      return llvm::Constant::getNullValue(type);
+    default:
+      return initial;  // taking it in twice is as good as once
+  }
+}
+
+Reduction::Values initial_values(Elements& e, const ReduceStep& s, bool identities) {
   Reduction::Values values;
   for (const Instruction* reduction : s.reductions) {
     for (int k = 0; k < reduction->num_results(); ++k) {
       const Value init = reduction->operand(reduction->num_results() + k);
-      values.push_back(convert(e.f, init.dtype(), reduction->region().parameter(k).dtype(),
-                               e.element(init, scalar_index())));
+      llvm::Value* initial = convert(e.f, init.dtype(), reduction->region().parameter(k).dtype(),
+                                     e.element(init, scalar_index()));
+      values.push_back(identities ? identity_of(*reduction, initial) : initial);
     }
   }
   return values;
 }
 
+Reduction::Values merged(Elements& e, const ReduceStep& s, const Reduction::Values& so_far,
+                         const Reduction::Values& part) {
+  Reduction::Values values;
+  for (size_t k = 0; k < so_far.size(); ++k) {
+    values.push_back(apply_reducer(e, s.reductions[k]->region(), {so_far[k]}, {part[k]})[0]);
+  }
+  return values;
+}
+
+// How many parts the step's reductions are cut into.
+int64_t parts_of(const ReduceStep& s) {
+  if (!std::ranges::all_of(s.reductions, [](const Instruction* r) { return has_identity(*r); }))
+    return 1;
+  const Instruction& first = *s.reductions[0];
+  const Dims& removed = first.attrs<hlo::DimensionsAttrs>().dimensions;
+  const Shape& shape = first.operand(0).shape();
+  int64_t split = 1;
+  for (int d = 0; d < shape.rank() && std::ranges::find(removed, d) == removed.end(); ++d)
+    split *= shape[d];
+  return reduction_parts(shape.num_elements(), first.shape().num_elements(), split);
+}
+
 }  // namespace
+
+int64_t reduce_scratch_bytes(const Instruction& x) {
+  if (is_row_fusion(x)) return 0;
+  const ReduceStep s(x);
+  const int64_t parts = s.reductions.empty() ? 1 : parts_of(s);
+  if (parts == 1) return 0;
+  return parts * s.reductions[0]->shape().num_elements() * kPartBytes *
+         static_cast<int64_t>(s.reductions.size());
+}
 
 void emit_reduce(FunctionEmitter& f, const Instruction& x) {
   const ReduceStep s(x);
@@ -100,7 +156,14 @@ void emit_reduce(FunctionEmitter& f, const Instruction& x) {
   r.needed = access.needed();
   r.cost = access.cost() + static_cast<double>(access.reads().size());
 
-  r.initial = [&](Elements& e) { return initial_values(e, s); };
+  r.initial = [&](Elements& e) { return initial_values(e, s, false); };
+  r.identity = [&](Elements& e) { return initial_values(e, s, true); };
+  r.merge = [&](Elements& e, const Reduction::Values& so_far, const Reduction::Values& part) {
+    return merged(e, s, so_far, part);
+  };
+  r.target = [&] { return output()->offset(); };
+  r.results = s.reductions[0]->shape().num_elements();
+  if (f.rows.count == 0) r.scratch = f.program.buffers.scratch(x);
   r.combine = [&](Elements& e, const Reduction::Values& so_far) {
     const IndexRef at = input();
     Reduction::Values next;

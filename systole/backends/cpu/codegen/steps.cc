@@ -50,12 +50,19 @@ constexpr auto kByOpcode = [] {
 }  // namespace
 
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
-  for (const Instruction* x : computation.instructions()) {
-    StepCode code = kByOpcode[static_cast<size_t>(x->opcode())];
-    if (code == nullptr && element_code(x->opcode()) != nullptr) code = emit_element_loop;
-    if (code == nullptr) throw_cannot_lower(*x);
-    code(f, *x);
-  }
+  for (const Instruction* x : computation.instructions()) emit_step(f, *x);
+}
+
+void emit_step(FunctionEmitter& f, const Instruction& x) {
+  StepCode code = kByOpcode[static_cast<size_t>(x.opcode())];
+  if (code == nullptr && element_code(x.opcode()) != nullptr) code = emit_element_loop;
+  if (code == nullptr) throw_cannot_lower(x);
+  code(f, x);
+}
+
+int64_t step_scratch_bytes(const Instruction& x, bool optimize) {
+  if (!optimize) return 0;
+  return x.is(Opcode::reduce) || x.is(Opcode::fusion) ? reduce_scratch_bytes(x) : 0;
 }
 
 double step_flops(const Instruction& x) {

@@ -11,13 +11,16 @@ using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instructio
 // All instructions of a computation with memory of its own, in program order.
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
+void emit_step(FunctionEmitter& f, const hlo::Instruction& instruction);
 // Memory that the step wants besides its operands and results.
 int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize);
+int64_t reduce_scratch_bytes(const hlo::Instruction& instruction);  // reduce.cc
 double step_flops(const hlo::Instruction& instruction);
 
 // The entries, each in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
 void emit_fusion(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_row_fusion(FunctionEmitter& f, const hlo::Instruction& x);  // row_fusion.cc
 void emit_reduce(FunctionEmitter& f,
                  const hlo::Instruction& x);  // reduce.cc; also a fusion that ends in some
 void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);          // dot.cc
@@ -44,6 +47,10 @@ struct ElementLoop {
   bool parallel = true;  // iterations of the first dimension may run at the same time
   std::function<void(ElementAccess&, const IndexRef&)> visit;
   std::function<void(Elements&, const IndexRef&)> store;
+  // The offset in every result of what belongs to one index, and the bytes of their elements. Where
+  // they are given, large results are written past the caches.
+  std::function<Affine(IndexSpace&, const IndexRef&)> target = nullptr;
+  std::vector<int64_t> element_bytes = {};
 };
 void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop);
 

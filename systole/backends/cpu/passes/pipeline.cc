@@ -1,6 +1,7 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 
 #include "systole/backends/cpu/passes/bf16_products.h"
+#include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
@@ -39,6 +40,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
     hlo::FusionOptions fusion = hlo::FusionOptions::defaults();
     fusion.inside = inside;
     pipeline.add<hlo::FusionPass>(fusion);
+    // What is left to go through memory between fusions can stay in a cache, row by row.
+    pipeline.add<RowFusionPass>();
     // Copies that fusion made, and what it left behind.
     pipeline.add<hlo::DeadCodeElimination>();
   }

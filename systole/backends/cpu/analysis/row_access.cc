@@ -1,0 +1,119 @@
+#include "systole/backends/cpu/analysis/row_access.h"
+
+#include <algorithm>
+
+namespace systole::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Value;
+
+namespace {
+
+// The reduction that gives the step its loops, if one does.
+const Instruction* reduction_of(const Step& step) {
+  for (const Value& root : step.roots()) {
+    if (root.def->is(Opcode::reduce)) return root.def;
+  }
+  return nullptr;
+}
+
+// How many leading axes make up the rows.
+std::optional<int> row_axes(const Shape& shape, int64_t rows) {
+  int64_t product = 1;
+  for (int axes = 0; axes <= shape.rank(); ++axes) {
+    if (product == rows) return axes;
+    if (axes < shape.rank()) product *= shape[axes];
+  }
+  return std::nullopt;
+}
+
+bool reduces_behind(const Instruction& reduction, int axes) {
+  const Shape& shape = reduction.operand(0).shape();
+  return std::ranges::all_of(reduction.attrs<hlo::DimensionsAttrs>().dimensions, [&](int64_t d) {
+    return d >= axes || shape[static_cast<int>(d)] == 1;
+  });
+}
+
+// The offset of a read lies in the row that the first `axes` variables give.
+bool stays_in_row(const IndexSpace& space, const Shape& loop, int axes, int64_t rows,
+                  const ElementAccess::Read& read) {
+  const int64_t elements = read.leaf.shape().num_elements();
+  if (elements % rows != 0) return false;
+  int64_t step = elements / rows;
+  Affine rest = read.offset;
+  for (int d = axes - 1; d >= 0; --d) {
+    rest += Affine::variable(d, -step);
+    step *= loop[d];
+  }
+  const auto [low, high] = space.range(rest);
+  return low >= 0 && high < elements / rows;
+}
+
+}  // namespace
+
+std::optional<int64_t> reduced_rows(const Instruction& instruction) {
+  const Step step(instruction);
+  if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return std::nullopt;
+  const Instruction* reduction = reduction_of(step);
+  if (reduction == nullptr) return std::nullopt;
+  const Shape& shape = reduction->operand(0).shape();
+  int64_t rows = 1;
+  for (int d = 0; d < shape.rank() && reduces_behind(*reduction, d + 1); ++d) rows *= shape[d];
+  return rows;
+}
+
+bool works_by_rows(const Instruction& instruction, int64_t rows,
+                   const std::function<bool(Value)>& inside) {
+  const Step step(instruction);
+  const std::vector<Value> roots = step.roots();
+  const Instruction* reduction = reduction_of(step);
+  const Shape& loop = reduction != nullptr ? reduction->operand(0).shape() : roots[0].shape();
+  const auto axes = row_axes(loop, rows);
+  if (!axes || loop.num_elements() == 0) return false;
+  ElementAccess access(step);
+  std::vector<Affine> at;
+  for (const int64_t size : loop) at.push_back(Affine::variable(access.add_variable(size)));
+  const IndexRef index = make_index(loop, at);
+  for (const Value& root : roots) {
+    if (!root.def->is(Opcode::reduce)) {
+      if (!computes_elements(*root.def)) return false;
+      if (root.shape().num_elements() != loop.num_elements()) return false;
+      access.visit(root, root.shape() == loop
+                             ? index
+                             : std::make_shared<const Index>(root.shape(), index->offset()));
+      continue;
+    }
+    if (!reduces_behind(*root.def, *axes)) return false;
+    const int count = root.def->num_results();
+    for (int k = 0; k < count; ++k) {
+      access.visit(root.def->operand(k), index);
+      access.visit(root.def->operand(count + k), scalar_index());
+    }
+  }
+  return std::ranges::all_of(access.reads(), [&](const ElementAccess::Read& read) {
+    return !inside(read.leaf) || stays_in_row(access, loop, *axes, rows, read);
+  });
+}
+
+bool is_row_fusion(const Instruction& x) {
+  if (!x.is(Opcode::fusion)) return false;
+  for (const Instruction* step : x.region().instructions()) {
+    if (step->is(Opcode::fusion)) return true;
+    if (!step->is(Opcode::reduce)) continue;
+    const auto users = step->users();
+    if (std::ranges::any_of(
+            users, [&](const Instruction* user) { return user != x.region().terminator(); }))
+      return true;
+  }
+  return false;
+}
+
+int64_t rows_of_fusion(const Instruction& fusion) {
+  for (const Instruction* step : fusion.region().instructions()) {
+    if (const auto rows = reduced_rows(*step)) return *rows;
+  }
+  return 1;
+}
+
+}  // namespace systole::cpu
