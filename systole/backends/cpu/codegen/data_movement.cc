@@ -2,6 +2,8 @@
 
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/kernels/transpose.h"
 
 namespace systole::cpu {
 
@@ -161,6 +163,17 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
                          },
                      .target = place,
                      .element_bytes = {size_of(x.dtype())}});
+}
+
+void emit_transpose(FunctionEmitter& f, const Instruction& x) {
+  if (f.program.optimize && f.rows.count == 0) {
+    if (auto kernel = make_transpose_kernel(x, f.program.target.streamed_bytes)) {
+      f.call_kernel(std::move(kernel),
+                    {f.address(f.slice(x.operand(0))), f.address(result_slices(f, x)[0])});
+      return;
+    }
+  }
+  emit_element_loop(f, x);
 }
 
 void emit_dynamic_update_slice(FunctionEmitter& f, const Instruction& x) {

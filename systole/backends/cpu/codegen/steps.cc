@@ -38,6 +38,7 @@ constexpr Row kSteps[] = {
     {Opcode::scatter, emit_scatter},
     {Opcode::select_and_scatter, emit_select_and_scatter},
     {Opcode::sort, emit_sort},
+    {Opcode::transpose, emit_transpose},
     {Opcode::while_, emit_while},
 };
 

@@ -27,6 +27,7 @@ void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);          // dot.cc
 void emit_convolution(FunctionEmitter& f, const hlo::Instruction& x);  // convolution.cc
 void emit_concatenate(FunctionEmitter& f, const hlo::Instruction& x);  // data_movement.cc
 void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_transpose(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
 void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
