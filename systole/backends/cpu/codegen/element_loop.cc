@@ -13,7 +13,9 @@ using hlo::Value;
 
 namespace {
 
-constexpr int64_t kBlockBytes = 8192;  // of each result, in the first-level cache
+// Elements that are computed before they are streamed: few, so that the next ones are read
+// meanwhile.
+constexpr int64_t kBlock = 256;
 
 // What is known of a loop before code is made for it.
 struct Nest {
@@ -35,7 +37,7 @@ bool choose_strip(const Affine& target, Nest& nest) {
     nest.strip = at;
     nest.inside = inside;
     inside *= nest.loops[at].size;
-    if (inside >= kBlockBytes / 8) return true;
+    if (inside >= kBlock / 2) return true;
   }
   return false;
 }
@@ -71,7 +73,7 @@ void emit_blocks(Elements& e, const ElementLoop& loop, const Nest& nest, llvm::V
   auto& f = e.f;
   auto& b = f.b;
   const Loop& strip = nest.loops[nest.strip];
-  const int64_t step = std::max<int64_t>(kBlockBytes / 4 / nest.inside, 1);
+  const int64_t step = std::max<int64_t>(kBlock / nest.inside, 1);
   std::vector<Slice> written = loop.written;
   for (size_t k = 0; k < written.size(); ++k) {
     if (nest.streamed[k]) written[k] = f.add_block(step * nest.inside * loop.element_bytes[k]);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kLeastBytes = 16 * 1024;
 constexpr int64_t kTileBytes = 256;         // of a run along either axis
+constexpr int64_t kStrip = 16;              // tiles along the operand's minor axis
 constexpr int64_t kGrainBytes = 64 * 1024;  // that are worth a thread
 
 // One axis of the result, or several that lie behind each other in the operand, too.
@@ -179,11 +180,14 @@ class TransposeKernel : public Kernel {
   template <class T>
   void run_tiles(std::span<void* const> buffers, int64_t begin, int64_t end) const {
     for (int64_t tile = begin; tile < end; ++tile) {
-      int64_t rest = tile;
-      const int64_t i = rest % tiles_along(to_minor_) * side_;
-      rest /= tiles_along(to_minor_);
-      const int64_t j = rest % tiles_along(from_minor_) * side_;
-      rest /= tiles_along(from_minor_);
+      // All of a page along the operand's minor axis, then on along the result's.
+      const int64_t per_others = tiles_along(from_minor_) * tiles_along(to_minor_);
+      const int64_t strip = tile % per_others / (kStrip * tiles_along(to_minor_)) * kStrip;
+      const int64_t width = std::min(kStrip, tiles_along(from_minor_) - strip);
+      const int64_t inside = tile % per_others - strip * tiles_along(to_minor_);
+      const int64_t i = inside / width * side_;
+      const int64_t j = (strip + inside % width) * side_;
+      int64_t rest = tile / per_others;
       int64_t from = i * to_minor_.from + j;
       int64_t to = i + j * from_minor_.to;
       for (auto axis = others_.rbegin(); axis != others_.rend(); ++axis) {
