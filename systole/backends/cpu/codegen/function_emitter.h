@@ -62,6 +62,14 @@ class FunctionEmitter {
   }
   // Inside this function the value lies there.
   void place(hlo::Value value, const Slice& slice) { placed_[value] = slice; }
+  // The same for the memory that a step wants besides.
+  Slice scratch(const hlo::Instruction& step) const {
+    const auto placed = placed_scratch_.find(&step);
+    return placed == placed_scratch_.end() ? program.buffers.scratch(step) : placed->second;
+  }
+  void place_scratch(const hlo::Instruction& step, const Slice& slice) {
+    placed_scratch_[&step] = slice;
+  }
   // A pointer to the first byte; the same one for the whole function.
   llvm::Value* address(const Slice& slice);
   // Constants with one element, and splats, are known.
@@ -87,11 +95,16 @@ class FunctionEmitter {
   void end_streams();
 
   // While set, steps compute those elements only that lie in rows [begin, end) of `count` equal
-  // parts of their arrays.
+  // parts of their arrays. Those that gather rows take them into accumulators of part number `part`
+  // of `parts`, which are made at first and merged at last.
   struct Rows {
+    enum class Phase { first, middle, last };
     int64_t count = 0;  // 0: not set
     llvm::Value* begin = nullptr;
     llvm::Value* end = nullptr;
+    llvm::Value* part = nullptr;
+    int64_t parts = 1;
+    Phase phase = Phase::middle;
   };
   Rows rows;
 
@@ -142,6 +155,7 @@ class FunctionEmitter {
   };
   std::vector<Block> blocks_;  // by Slice::index
   std::unordered_map<hlo::Value, Slice, hlo::ValueHash> placed_;
+  std::unordered_map<const hlo::Instruction*, Slice> placed_scratch_;
   std::vector<Slice> written_;
   std::vector<std::pair<Slice, Slice>> redirected_;
   std::vector<llvm::MDNode*> scopes_;  // one for each written slice

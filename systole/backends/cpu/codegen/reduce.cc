@@ -57,11 +57,6 @@ IndexRef index_of(const Value& root, const IndexRef& index) {
              : std::make_shared<const Index>(root.shape(), index->offset());
 }
 
-bool has_identity(const Instruction& reduction) {
-  return hlo::match_reducer(reduction.region()) && reduction.num_results() == 1 &&
-         !is_complex(reduction.dtype());
-}
-
 // Starts a part of a reduction without changing its result. REQUIRES: has_identity.
 llvm::Value* identity_of(const Instruction& reduction, llvm::Value* initial) {
   llvm::Type* type = initial->getType();
@@ -101,6 +96,11 @@ Reduction::Values merged(Elements& e, const ReduceStep& s, const Reduction::Valu
   return values;
 }
 
+int64_t parts_bytes(const ReduceStep& s) {
+  return kMostParts * s.reductions[0]->shape().num_elements() * kPartBytes *
+         static_cast<int64_t>(s.reductions.size());
+}
+
 // How many parts the step's reductions are cut into.
 int64_t parts_of(const ReduceStep& s) {
   if (!std::ranges::all_of(s.reductions, [](const Instruction* r) { return has_identity(*r); }))
@@ -116,13 +116,15 @@ int64_t parts_of(const ReduceStep& s) {
 
 }  // namespace
 
+int64_t gather_scratch_bytes(const Instruction& x) {
+  const ReduceStep s(x);
+  return s.reductions.empty() ? 0 : parts_bytes(s);
+}
+
 int64_t reduce_scratch_bytes(const Instruction& x) {
-  if (is_row_fusion(x)) return 0;
   const ReduceStep s(x);
   const int64_t parts = s.reductions.empty() ? 1 : parts_of(s);
-  if (parts == 1) return 0;
-  return parts * s.reductions[0]->shape().num_elements() * kPartBytes *
-         static_cast<int64_t>(s.reductions.size());
+  return parts == 1 ? 0 : parts_bytes(s);
 }
 
 void emit_reduce(FunctionEmitter& f, const Instruction& x) {
@@ -163,7 +165,8 @@ void emit_reduce(FunctionEmitter& f, const Instruction& x) {
   };
   r.target = [&] { return output()->offset(); };
   r.results = s.reductions[0]->shape().num_elements();
-  if (f.rows.count == 0) r.scratch = f.program.buffers.scratch(x);
+  r.scratch = f.scratch(x);
+  r.gathers = f.rows.count > 0 && gathers_rows(x, f.rows.count);
   r.combine = [&](Elements& e, const Reduction::Values& so_far) {
     const IndexRef at = input();
     Reduction::Values next;

@@ -10,7 +10,6 @@ namespace {
 constexpr int64_t kUnrolled = 8;     // combines that are written out rather than looped over
 constexpr int64_t kBlock = 1024;     // accumulators that stay in the first-level cache
 constexpr int64_t kUsefulLoop = 16;  // iterations that are worth vectorising
-constexpr int64_t kParts = 32;
 constexpr int64_t kPartElements = 16 * 1024;  // that are worth a part
 constexpr int64_t kFewResults = 64 * 1024;
 constexpr int64_t kRun = 4096;  // elements summed up before their sum is added to others
@@ -23,8 +22,8 @@ class ReductionEmitter {
       using ElementAccess::ElementAccess;
     } space(r.step);
     add_variables(space, r.sizes);
-    kept_ = merge_loops(space, r.kept, r.needed, f.rows.count);
-    reduced_ = merge_loops(space, r.reduced, r.needed);
+    kept_ = merge_loops(space, r.kept, r.needed, r.gathers ? 0 : f.rows.count);
+    reduced_ = merge_loops(space, r.reduced, r.needed, r.gathers ? f.rows.count : 0);
     choose_inner();
   }
 
@@ -36,9 +35,12 @@ class ReductionEmitter {
   void nest(Elements& e, llvm::Value* begin, llvm::Value* end);
   void in_parts(int64_t parts, double work);
   void merge_parts(Elements& e, int64_t parts);
+  void for_each_result(Elements& e, const std::function<void()>& body);
   llvm::Value* part_place(FunctionEmitter& g, size_t accumulator, llvm::Value* part,
                           llvm::Value* offset) const;
-  Reduction::Values start(Elements& e) const { return part_ ? r_.identity(e) : r_.initial(e); }
+  void gather(Elements& e);
+  Reduction::Values start(Elements& e) const;
+  Reduction::Values load_part(Elements& e, llvm::Value* part) const;
   void finish(Elements& e, const Reduction::Values& values) const;
   void reduce_loops(Elements& e, bool unroll, const std::function<void()>& body);
   void in_runs(Elements& e, std::span<llvm::AllocaInst* const> total);
@@ -82,12 +84,13 @@ void ReductionEmitter::choose_inner() {
   int best_kept = -1;
   int best_reduced = -1;
   // Rows stay outermost.
-  for (size_t i = f_.rows.count > 0 ? 1 : 0; i < kept_.size(); ++i) {
+  const size_t rows = f_.rows.count > 0 ? 1 : 0;
+  for (size_t i = r_.gathers ? 0 : rows; i < kept_.size(); ++i) {
     if (fitness(kept_[i]) < best) continue;
     best = fitness(kept_[i]);
     best_kept = static_cast<int>(i);
   }
-  for (size_t i = 0; i < reduced_.size(); ++i) {
+  for (size_t i = r_.gathers ? rows : 0; i < reduced_.size(); ++i) {
     if (fitness(reduced_[i]) <= best) continue;
     best = fitness(reduced_[i]);
     best_reduced = static_cast<int>(i);
@@ -176,6 +179,21 @@ void ReductionEmitter::in_runs(Elements& e, std::span<llvm::AllocaInst* const> t
   });
 }
 
+Reduction::Values ReductionEmitter::start(Elements& e) const {
+  if (!part_) return r_.initial(e);
+  return r_.gathers ? load_part(e, part_->number) : r_.identity(e);
+}
+
+Reduction::Values ReductionEmitter::load_part(Elements& e, llvm::Value* part) const {
+  llvm::Value* offset = e.number(r_.target());
+  Reduction::Values values;
+  for (size_t k = 0; k < r_.accumulators.size(); ++k) {
+    llvm::Type* type = register_type(e.f.program.context(), r_.accumulators[k]);
+    values.push_back(e.f.b.CreateLoad(type, part_place(e.f, k, part, offset)));
+  }
+  return values;
+}
+
 void ReductionEmitter::finish(Elements& e, const Reduction::Values& values) const {
   if (!part_) {
     r_.finish(e, values);
@@ -192,7 +210,7 @@ llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator
   auto& b = g.b;
   llvm::Value* memory = b.CreateConstInBoundsGEP1_64(
       b.getInt8Ty(), g.address(r_.scratch),
-      accumulator * static_cast<uint64_t>(kParts * r_.results * kPartBytes));
+      accumulator * static_cast<uint64_t>(kMostParts * r_.results * kPartBytes));
   llvm::Value* at = b.CreateAdd(b.CreateMul(part, g.i64(r_.results)), offset, "", true, true);
   return b.CreateInBoundsGEP(register_type(g.program.context(), r_.accumulators[accumulator]),
                              memory, at);
@@ -294,9 +312,10 @@ void ReductionEmitter::emit() {
       r_.cost * 0.1 *
       static_cast<double>(iterations(kept_) * iterations(reduced_) * (row_ ? row_->size : 1));
   const int64_t parts =
-      r_.scratch.bytes == 0 || reduced_.empty() ? 1 : std::min(kParts, reduced_.front().size);
+      r_.scratch.bytes == 0 || reduced_.empty() ? 1 : std::min(kMostParts, reduced_.front().size);
   if (f_.rows.count > 0) {
-    emit_range(f_, [&](Elements& e) { nest(e, f_.rows.begin, f_.rows.end); });
+    emit_range(f_,
+               [&](Elements& e) { r_.gathers ? gather(e) : nest(e, f_.rows.begin, f_.rows.end); });
   } else if (parts > 1) {
     in_parts(parts, work);
   } else {
@@ -361,29 +380,41 @@ void ReductionEmitter::in_parts(int64_t parts, double work) {
   emit_range(f_, [&](Elements& e) { merge_parts(e, parts); });
 }
 
-void ReductionEmitter::merge_parts(Elements& e, int64_t parts) {
+void ReductionEmitter::for_each_result(Elements& e, const std::function<void()>& body) {
   std::vector<Loop> kept = kept_;
   if (row_) kept.push_back(*row_);
-  emit_loops(e, kept, nullptr, nullptr, false, [&] {
+  emit_loops(e, kept, nullptr, nullptr, false, body);
+}
+
+void ReductionEmitter::merge_parts(Elements& e, int64_t parts) {
+  for_each_result(e, [&] {
     Reduction::Values total = r_.initial(e);
-    llvm::Value* offset = e.number(r_.target());
-    for (int64_t p = 0; p < parts; ++p) {
-      Reduction::Values part;
-      for (size_t k = 0; k < r_.accumulators.size(); ++k) {
-        llvm::Type* type = register_type(e.f.program.context(), r_.accumulators[k]);
-        part.push_back(e.f.b.CreateLoad(type, part_place(e.f, k, e.f.i64(p), offset)));
-      }
-      total = r_.merge(e, total, part);
-    }
+    for (int64_t p = 0; p < parts; ++p) total = r_.merge(e, total, load_part(e, e.f.i64(p)));
     r_.finish(e, total);
   });
+}
+
+// The parts of a row fusion: what happens before its rows, at some of them, and behind all.
+void ReductionEmitter::gather(Elements& e) {
+  const FunctionEmitter::Rows& rows = f_.rows;
+  if (rows.phase == FunctionEmitter::Rows::Phase::last) {
+    merge_parts(e, rows.parts);
+    return;
+  }
+  part_ = {rows.part, rows.begin, rows.end};
+  if (rows.phase == FunctionEmitter::Rows::Phase::first) {
+    for_each_result(e, [&] { finish(e, r_.identity(e)); });
+  } else {
+    nest(e, nullptr, nullptr);
+  }
+  part_.reset();
 }
 
 }  // namespace
 
 int64_t reduction_parts(int64_t elements, int64_t results, int64_t split) {
-  if (results > kFewResults || split >= kParts || results == 0) return 1;
-  return elements >= kParts * std::max(kPartElements, results) ? kParts : 1;
+  if (results > kFewResults || split >= kMostParts || results == 0) return 1;
+  return elements >= kMostParts * std::max(kPartElements, results) ? kMostParts : 1;
 }
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction) {

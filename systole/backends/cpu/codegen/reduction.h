@@ -31,13 +31,14 @@ struct Reduction {
   std::function<Affine()> target = nullptr;
   int64_t results = 0;
   Slice scratch = {};
+  bool gathers = false;  // rows, of a row fusion
 };
 
 // Parts that a reduction of so many elements to so many results is done in, whatever the number of
 // threads; 1 where it is not. `split` is how many loops' iterations threads can share without.
 int64_t reduction_parts(int64_t elements, int64_t results, int64_t split);
-// Of one accumulator of one part.
-constexpr int64_t kPartBytes = 8;
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kPartBytes = 8;  // of one accumulator of one part
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction);
 

@@ -128,20 +128,36 @@ void loop_range(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end, int64_
 
 constexpr double kBlockWork = 4;  // nanoseconds, about
 
-// Blocks of four words one behind the other. Returns how many.
+// Blocks [begin, end) of four words, one behind the other.
+void emit_philox_blocks(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
+                        llvm::Value* begin, llvm::Value* end) {
+  const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
+  f.begin_step(written);
+  RngCode code(f, x);
+  f.loop(begin, end, [&](llvm::Value* i) {
+    llvm::Value* first = f.b.CreateMul(i, f.i64(per_block), "", true, true);
+    code.store(code.philox(i), {first, 1}, per_block);
+  });
+}
+
+// The blocks of the rows that f is restricted to, if it is.
 int64_t emit_philox(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written) {
   const int64_t count = x.results()[1].shape.num_elements();
   const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
   const int64_t whole = count / per_block;
+  if (f.rows.count > 0) {
+    const auto blocks = [&](llvm::Value* rows) {
+      return f.b.CreateMul(rows, f.i64(whole / f.rows.count), "", true, true);
+    };
+    if (f.rows.phase == FunctionEmitter::Rows::Phase::middle)
+      emit_philox_blocks(f, x, written, blocks(f.rows.begin), blocks(f.rows.end));
+    return whole;
+  }
   if (whole > 0) {
     emit_parallel(f, whole, kBlockWork * static_cast<double>(whole),
                   [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-                    g.begin_step(written);
-                    RngCode code(g, x);
-                    loop_range(g, begin, end, whole, [&](llvm::Value* i) {
-                      llvm::Value* first = g.b.CreateMul(i, g.i64(per_block), "", true, true);
-                      code.store(code.philox(i), {first, 1}, per_block);
-                    });
+                    emit_philox_blocks(g, x, written, begin == nullptr ? g.i64(0) : begin,
+                                       end == nullptr ? g.i64(whole) : end);
                   });
   }
   if (count % per_block == 0) return whole;
@@ -214,6 +230,8 @@ void emit_rng_bit_generator(FunctionEmitter& f, const Instruction& x) {
   const bool threefry =
       x.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm == hlo::RngAlgorithm::three_fry;
   const int64_t blocks = threefry ? emit_threefry(f, x, written) : emit_philox(f, x, written);
+  using Phase = FunctionEmitter::Rows::Phase;
+  if (f.rows.count > 0 && f.rows.phase != Phase::last) return;
   // The state moves on by what was used. Its memory may be that of the old one.
   f.begin_step({});
   auto& b = f.b;

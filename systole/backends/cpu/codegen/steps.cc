@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 
 namespace systole::cpu {
@@ -63,6 +64,7 @@ void emit_step(FunctionEmitter& f, const Instruction& x) {
 
 int64_t step_scratch_bytes(const Instruction& x, bool optimize) {
   if (!optimize) return 0;
+  if (is_row_fusion(x)) return row_fusion_scratch_bytes(x);
   return x.is(Opcode::reduce) || x.is(Opcode::fusion) ? reduce_scratch_bytes(x) : 0;
 }
 

@@ -15,6 +15,9 @@ void emit_step(FunctionEmitter& f, const hlo::Instruction& instruction);
 // Memory that the step wants besides its operands and results.
 int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize);
 int64_t reduce_scratch_bytes(const hlo::Instruction& instruction);  // reduce.cc
+// As a step of a row fusion that gathers rows.
+int64_t gather_scratch_bytes(const hlo::Instruction& instruction);
+int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_fusion.cc
 double step_flops(const hlo::Instruction& instruction);
 
 // The entries, each in the file of its name.

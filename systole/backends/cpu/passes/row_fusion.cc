@@ -20,13 +20,31 @@ using InstructionSet = std::unordered_set<const Instruction*>;
 constexpr int64_t kLeastBytes = 512 * 1024;    // of the largest array: less stays in a cache
 constexpr int64_t kLeastRowBytes = 256;        // of the largest array
 constexpr int64_t kMostRowBytes = 256 * 1024;  // of all results together
+constexpr int64_t kMostGathered = 16 * 1024;   // elements
 constexpr size_t kMostSteps = 16;
 
 bool is_step(const Instruction& x) {
   if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
   if (x.is(Opcode::fusion)) return !is_row_fusion(x);
   if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
-  return x.is(Opcode::reduce) || computes_elements(x);
+  return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) || computes_elements(x);
+}
+
+bool is_used(const Value& value) {
+  return std::ranges::any_of(value.def->users(), [&](const Instruction* user) {
+    const auto operands = user->operands();
+    return std::ranges::find(operands, value) != operands.end();
+  });
+}
+
+// What it gathers, if it does, is little, and wanted.
+bool can_gather(const Instruction& x, int64_t rows) {
+  for (int k = 0; k < x.num_results(); ++k) {
+    const Value result{const_cast<Instruction*>(&x), k};
+    if (!is_gathered(result, rows)) continue;
+    if (result.shape().num_elements() > kMostGathered || !is_used(result)) return false;
+  }
+  return true;
 }
 
 int64_t result_bytes(const Instruction& x) {
@@ -100,7 +118,7 @@ class RowGroup {
     if (members_.size() >= kMostSteps || !is_step(x)) return false;
     int64_t bytes = result_bytes(x);
     for (const Instruction* member : members_) bytes += result_bytes(*member);
-    return bytes / rows_ <= kMostRowBytes &&
+    return bytes / rows_ <= kMostRowBytes && can_gather(x, rows_) &&
            works_by_rows(x, rows_, [&](Value v) { return is_member(v.def); });
   }
 
@@ -135,7 +153,7 @@ class RowGroup {
       for (const Value& operand : member->operands()) {
         Instruction* producer = operand.def;
         if (is_member(producer) || &producer->parent() != &member->parent()) continue;
-        if (!is_step(*producer) || reduced_rows(*producer) != rows_ || !fits(*producer)) continue;
+        if (!is_step(*producer) || rows_of_step(*producer) != rows_ || !fits(*producer)) continue;
         const auto reads = [&](Value v) { return is_member(v.def) || v.def == producer; };
         const bool by_rows = std::ranges::all_of(
             members_, [&](const Instruction* m) { return works_by_rows(*m, rows_, reads); });
@@ -164,8 +182,8 @@ bool fuse_rows(Computation& computation) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
       changed = fuse_rows(x->region(r)) || changed;
     if (!is_step(*x)) continue;
-    const auto rows = reduced_rows(*x);
-    if (!rows || *rows < 2) continue;
+    const auto rows = rows_of_step(*x);
+    if (!rows || *rows < 2 || !can_gather(*x, *rows)) continue;
     RowGroup group(computation, *x, *rows);
     if (!group.worth_it()) continue;
     done.insert(group.members().begin(), group.members().end());
