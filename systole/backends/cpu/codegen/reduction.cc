@@ -12,7 +12,9 @@ constexpr int64_t kBlock = 1024;     // accumulators that stay in the first-leve
 constexpr int64_t kUsefulLoop = 16;  // iterations that are worth vectorising
 constexpr int64_t kPartElements = 16 * 1024;  // that are worth a part
 constexpr int64_t kFewResults = 64 * 1024;
-constexpr int64_t kRun = 4096;  // elements summed up before their sum is added to others
+constexpr int64_t kSegments = 16;  // accumulated side by side
+constexpr int64_t kSegment = 64;   // elements
+constexpr int64_t kRun = 4096;     // elements summed up before their sum is added to others
 
 // The loops of a reduction, and which of them goes innermost.
 class ReductionEmitter {
@@ -39,6 +41,7 @@ class ReductionEmitter {
   llvm::Value* part_place(FunctionEmitter& g, size_t accumulator, llvm::Value* part,
                           llvm::Value* offset) const;
   void gather(Elements& e);
+  void in_segments(Elements& e, std::span<llvm::AllocaInst* const> total);
   Reduction::Values start(Elements& e) const;
   Reduction::Values load_part(Elements& e, llvm::Value* part) const;
   void finish(Elements& e, const Reduction::Values& values) const;
@@ -142,6 +145,8 @@ void ReductionEmitter::in_registers(Elements& e) {
   store(e, accumulators, e.f.i64(0), start(e));
   if (part_ && reduced_.size() == 1) {
     in_runs(e, accumulators);
+  } else if (r_.first && reduced_.size() == 1 && reduced_[0].size >= kSegments * kSegment) {
+    in_segments(e, accumulators);
   } else {
     reduce_loops(e, true, [&] { accumulate(e, accumulators, e.f.i64(0)); });
   }
@@ -192,6 +197,43 @@ Reduction::Values ReductionEmitter::load_part(Elements& e, llvm::Value* part) co
     values.push_back(e.f.b.CreateLoad(type, part_place(e.f, k, part, offset)));
   }
   return values;
+}
+
+// The elements in order, but for which are taken first: every segment has accumulators of its own,
+// so that a vector of them moves on at once; they are merged in the segments' order.
+void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* const> total) {
+  auto& f = e.f;
+  const Loop& loop = reduced_[0];
+  constexpr int64_t kTogether = kSegments * kSegment;
+  const auto segments = memory(f, kSegments);
+  // body(s) at element `at` of every segment.
+  const auto along = [&](llvm::Value* at, const std::function<void(llvm::Value*)>& body) {
+    f.loop(kSegments, [&](llvm::Value* s) {
+      llvm::Value* i = f.b.CreateMul(s, f.i64(kSegment), "", true, true);
+      bind_loop(e, loop, f.b.CreateAdd(at, i, "", true, true));
+      e.restart();
+      body(s);
+    });
+  };
+  f.loop(loop.size / kTogether, [&](llvm::Value* k) {
+    llvm::Value* begin = f.b.CreateMul(k, f.i64(kTogether), "", true, true);
+    along(begin, [&](llvm::Value* s) { store(e, segments, s, r_.first(e)); });
+    f.loop(f.i64(1), f.i64(kSegment), [&](llvm::Value* i) {
+      along(f.b.CreateAdd(begin, i, "", true, true),
+            [&](llvm::Value* s) { accumulate(e, segments, s); });
+    });
+    f.loop(kSegments, [&](llvm::Value* s) {
+      e.restart();
+      const Reduction::Values merged = r_.merge(e, load(e, total, f.i64(0)), load(e, segments, s));
+      store(e, total, f.i64(0), merged);
+    });
+  });
+  if (loop.size % kTogether == 0) return;
+  f.loop(f.i64(loop.size / kTogether * kTogether), f.i64(loop.size), [&](llvm::Value* i) {
+    bind_loop(e, loop, i);
+    e.restart();
+    accumulate(e, total, f.i64(0));
+  });
 }
 
 void ReductionEmitter::finish(Elements& e, const Reduction::Values& values) const {

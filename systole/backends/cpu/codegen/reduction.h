@@ -32,6 +32,9 @@ struct Reduction {
   int64_t results = 0;
   Slice scratch = {};
   bool gathers = false;  // rows, of a row fusion
+  // Where given, a long reduction takes several elements at a time, each from a segment of its own,
+  // for which the accumulators start as the element itself. For regions that are programs.
+  std::function<Values(Elements&)> first = nullptr;
 };
 
 // Parts that a reduction of so many elements to so many results is done in, whatever the number of
