@@ -106,7 +106,7 @@ TEST(LargeArrays, RowsStayInACacheThroughRandomPrograms) {
 
 TEST(LargeArrays, SoftmaxOfEveryFloat) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32, DType::f64}) {
-    for (const Shape& shape : {Shape{513, 600}, Shape{2, 200001}}) {
+    for (const Shape& shape : {Shape{513, 600}, Shape{40, 20001}}) {
       hlo::Module module;
       hlo::Builder b(module.add_function("main"));
       const Value x = b.computation().add_parameter({dtype, shape});
@@ -173,7 +173,9 @@ TEST(LargeArrays, TransposesOfEverySize) {
                                           {{3, 65, 2, 130}, {3, 0, 2, 1}},
                                           {{3, 65, 2, 130}, {0, 3, 2, 1}},
                                           {{17, 33, 70}, {1, 2, 0}},
-                                          {{17, 33, 70}, {2, 1, 0}}};
+                                          {{17, 33, 70}, {2, 1, 0}},
+                                          {{17, 33, 70}, {1, 0, 2}},
+                                          {{5, 6, 7, 129}, {2, 0, 1, 3}}};
   for (const DType dtype :
        {DType::pred, DType::s4, DType::bf16, DType::f32, DType::f64, DType::c128}) {
     for (const auto& [shape, permutation] : cases) {
@@ -182,6 +184,58 @@ TEST(LargeArrays, TransposesOfEverySize) {
                            .attrs = hlo::TransposeAttrs{permutation}};
       EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);
     }
+  }
+}
+
+TEST(LargeArrays, RandomBitsWhereTheyAreUsed) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::s64}) {
+    for (const int64_t words : {2, 3}) {
+      const Shape shape{6, 171, 1024};
+      hlo::Module module;
+      hlo::Builder b(module.add_function("main"));
+      const Value x = b.computation().add_parameter({dtype, shape});
+      const Value state = b.computation().add_parameter({DType::u64, Shape{words}});
+      hlo::Instruction* rng =
+          b.op(Opcode::rng_bit_generator, {state},
+               hlo::RngBitGeneratorAttrs{hlo::RngAlgorithm::philox}, {state.type(), x.type()});
+      const Value bits = b.binary(Opcode::xor_, x, rng->result(1));
+      const Value sums = b.reduce(bits, Opcode::add, {0, 1});
+      b.computation().set_results({bits, sums, rng->result(0)});
+      RandomStream random(55);
+      // The counter overflows on the way.
+      const std::vector<uint64_t> start = {77, ~uint64_t{0} - 1000, 5};
+      const std::vector<Tensor> arguments = {
+          testing::random_tensor(random, {dtype, shape}, 0, 100),
+          Tensor::of<uint64_t>({words}, std::span(start).first(static_cast<size_t>(words)))};
+      EXPECT_EQ(testing::check(module, arguments), "") << testing::words(dtype, words);
+    }
+  }
+}
+
+// Where the greatest element is, of rows that are long enough to be taken in segments.
+TEST(LargeArrays, ReducesByProgramsInOrder) {
+  RandomStream random(56);
+  for (const int64_t columns : {1024, 3001}) {
+    hlo::Module module;
+    hlo::Builder b(module.add_function("main"));
+    const Shape shape{50, columns};
+    const Value x = b.computation().add_parameter({DType::s32, shape});
+    const Value i = b.iota({DType::s32, shape}, 1);
+    hlo::Instruction* first_greatest = b.op_with_regions(
+        Opcode::reduce, {x, i, b.scalar(DType::s32, -100), b.scalar(DType::s32, -1)},
+        hlo::DimensionsAttrs{{1}}, [](hlo::Instruction& r) {
+          hlo::Computation& region = r.add_region();
+          std::vector<Value> p;
+          for (int k = 0; k < 4; ++k) p.push_back(region.add_parameter({DType::s32, {}}));
+          hlo::Builder inner(region);
+          // Of equals the left one, which is the first only if the order is kept.
+          const Value keep = inner.compare(p[0], p[2], hlo::ComparisonDirection::ge);
+          region.set_results({inner.select(keep, p[0], p[2]), inner.select(keep, p[1], p[3])});
+        });
+    b.computation().set_results({first_greatest->result(0), first_greatest->result(1)});
+    EXPECT_EQ(testing::check(
+                  module, std::vector{testing::random_tensor(random, {DType::s32, shape}, -9, 9)}),
+              "");
   }
 }
 

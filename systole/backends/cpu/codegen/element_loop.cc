@@ -59,7 +59,8 @@ Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
     return nest;
   for (size_t k = 0; k < loop.written.size(); ++k) {
     const Slice& written = loop.written[k];
-    nest.streamed[k] = written.bytes >= f.program.target.streamed_bytes &&
+    const int64_t bytes = loop.shape.num_elements() * loop.element_bytes[k];
+    nest.streamed[k] = bytes >= f.program.target.streamed_bytes &&
                        std::ranges::none_of(access.reads(), [&](const ElementAccess::Read& read) {
                          return f.slice(read.leaf).overlaps(written);
                        });
@@ -132,6 +133,7 @@ void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
                  [&] { emit_blocks(e, loop, nest, nullptr, nullptr, index); });
     }
     g.end_streams();
+    g.begin_step({});
   };
   if (f.rows.count > 0) {
     generate(f, f.rows.begin, f.rows.end);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kLeastBytes = 16 * 1024;
 constexpr int64_t kTileBytes = 256;         // of a run along either axis
+constexpr int64_t kLeastRun = 64;           // bytes, to be copied as a whole
 constexpr int64_t kStrip = 16;              // tiles along the operand's minor axis
 constexpr int64_t kGrainBytes = 64 * 1024;  // that are worth a thread
 
@@ -226,6 +227,55 @@ class TransposeKernel : public Kernel {
   int64_t tiles_ = 1;
 };
 
+// The minor axis stays: runs of bytes are copied in the operand's order, to their places.
+class RunsKernel : public Kernel {
+ public:
+  RunsKernel(std::vector<Axis> axes, int64_t element_bytes, bool streams) : streams_(streams) {
+    run_bytes_ = axes.back().size * element_bytes;
+    axes.pop_back();
+    for (Axis& axis : axes) {
+      runs_ *= axis.size;
+      axis.to *= element_bytes;
+    }
+    std::ranges::sort(axes, {}, &Axis::from);
+    axes_ = std::move(axes);
+  }
+
+  void run(std::span<void* const> buffers, RunContext& context) const override {
+    const auto* from = static_cast<const std::byte*>(buffers[0]);
+    auto* to = static_cast<std::byte*>(buffers[1]);
+    const auto work = [&](int64_t begin, int64_t end) { copy_runs(from, to, begin, end); };
+    if (context.pool == nullptr) {
+      work(0, runs_);
+    } else {
+      context.pool->parallel_for(runs_, std::max<int64_t>(kGrainBytes / run_bytes_, 1), work);
+    }
+  }
+
+ private:
+  void copy_runs(const std::byte* from, std::byte* to, int64_t begin, int64_t end) const {
+    for (int64_t run = begin; run < end; ++run) {
+      int64_t rest = run;
+      int64_t place = 0;
+      for (const Axis& axis : axes_) {
+        place += rest % axis.size * axis.to;
+        rest /= axis.size;
+      }
+      if (streams_) {
+        stream(to + place, from + run * run_bytes_, run_bytes_);
+      } else {
+        std::memcpy(to + place, from + run * run_bytes_, static_cast<size_t>(run_bytes_));
+      }
+    }
+    if (streams_) end_streams();
+  }
+
+  std::vector<Axis> axes_;  // but the minor one; the operand's innermost first
+  int64_t run_bytes_;
+  bool streams_;
+  int64_t runs_ = 1;
+};
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& x, int64_t streamed_bytes) {
@@ -233,9 +283,12 @@ std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& x, int64_t
   if (bytes < kLeastBytes) return nullptr;
   std::vector<Axis> axes =
       merged_axes(x.operand(0).shape(), x.attrs<hlo::TransposeAttrs>().permutation);
-  if (axes.back().from == 1) return nullptr;
-  return std::make_unique<TransposeKernel>(std::move(axes), size_of(x.dtype()),
-                                           bytes >= streamed_bytes);
+  const bool streams = bytes >= streamed_bytes;
+  if (axes.back().from == 1) {
+    if (axes.back().size * size_of(x.dtype()) < kLeastRun) return nullptr;
+    return std::make_unique<RunsKernel>(std::move(axes), size_of(x.dtype()), streams);
+  }
+  return std::make_unique<TransposeKernel>(std::move(axes), size_of(x.dtype()), streams);
 }
 
 }  // namespace systole::cpu

@@ -1,4 +1,4 @@
-// Transpositions that walk across cache lines, in blocks.
+// Transpositions of large arrays: in blocks where they walk across cache lines, in runs where not.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace systole::cpu {
 
-// For a transpose that moves the minor axis of an array too large for the first-level cache; null
-// for any other. Buffers: operand, result. Results of at least `streamed_bytes` bytes are written
-// past the caches.
+// For a transpose of an array too large for the first-level cache; null for any other, and where
+// the minor axis stays but is short. Buffers: operand, result. Results of at least `streamed_bytes`
+// bytes are written past the caches.
 std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& transpose,
                                               int64_t streamed_bytes);
 
