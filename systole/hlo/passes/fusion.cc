@@ -11,7 +11,7 @@ namespace {
 
 bool inside_default(const Instruction& i) {
   if (i.is(Opcode::concatenate) || i.is(Opcode::pad)) return false;
-  return i.traits().has(kElementwise) || i.traits().has(kIndexed);
+  return i.traits().has(kIndexed) || maps_element_to_element(i);
 }
 
 bool at_end_default(const Instruction& i) { return i.is(Opcode::reduce); }

@@ -142,6 +142,13 @@ bool works_by_rows(const Instruction& instruction, int64_t rows,
   });
 }
 
+bool is_used(Value value) {
+  return std::ranges::any_of(value.def->users(), [&](const Instruction* user) {
+    const auto operands = user->operands();
+    return std::ranges::find(operands, value) != operands.end();
+  });
+}
+
 bool is_row_fusion(const Instruction& x) {
   if (!x.is(Opcode::fusion)) return false;
   for (const Instruction* step : x.region().instructions()) {

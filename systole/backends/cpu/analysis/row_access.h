@@ -27,6 +27,9 @@ bool is_gathered(hlo::Value value, int64_t rows);
 bool works_by_rows(const hlo::Instruction& step, int64_t rows,
                    const std::function<bool(hlo::Value)>& inside);
 
+// Some instruction takes the value as an operand.
+bool is_used(hlo::Value value);
+
 // A fusion of steps that all work by the same rows: its region holds the steps (fusions among
 // them), in order, the first of which asks for the rows.
 bool is_row_fusion(const hlo::Instruction& instruction);

@@ -1,6 +1,7 @@
 // rng_bit_generator: bit for bit what XLA's expansion of the op gives.
 #include <array>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
 
@@ -225,13 +226,13 @@ int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const std::vecto
 }  // namespace
 
 void emit_rng_bit_generator(FunctionEmitter& f, const Instruction& x) {
-  const std::vector<Slice> results = result_slices(f, x);
-  const std::vector<Slice> written = {results[1]};
+  const hlo::Value next_state = const_cast<Instruction&>(x).result(0);
+  const std::vector<Slice> written = {f.slice(const_cast<Instruction&>(x).result(1))};
   const bool threefry =
       x.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm == hlo::RngAlgorithm::three_fry;
   const int64_t blocks = threefry ? emit_threefry(f, x, written) : emit_philox(f, x, written);
   using Phase = FunctionEmitter::Rows::Phase;
-  if (f.rows.count > 0 && f.rows.phase != Phase::last) return;
+  if (f.rows.count > 0 && (f.rows.phase != Phase::last || !is_used(next_state))) return;
   // The state moves on by what was used. Its memory may be that of the old one.
   f.begin_step({});
   auto& b = f.b;
@@ -239,7 +240,7 @@ void emit_rng_bit_generator(FunctionEmitter& f, const Instruction& x) {
     return b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), state, i);
   };
   llvm::Value* old = f.address(f.slice(x.operand(0)));
-  llvm::Value* next = f.address(results[0]);
+  llvm::Value* next = f.address(f.slice(next_state));
   const auto words = static_cast<uint64_t>(x.results()[0].shape[0]);
   std::vector<llvm::Value*> state;
   for (uint64_t i = 0; i < words; ++i) state.push_back(b.CreateLoad(b.getInt64Ty(), at(old, i)));

@@ -66,6 +66,7 @@ class RowFusion {
  private:
   void add_place(const FunctionEmitter& f, Value value) {
     Place place{.value = value, .gathered = is_gathered(value, rows_)};
+    place.in_block = !place.gathered;
     if (!place.gathered) place.elements = value.shape().num_elements() / rows_;
     const auto results = fusion_.region().results();
     const auto found = std::ranges::find(results, value);
@@ -106,8 +107,8 @@ class RowFusion {
   std::vector<Slice> place_values(FunctionEmitter& g) const {
     std::vector<Slice> slices;
     for (const Place& place : places_) {
-      slices.push_back(place.in_block ? g.add_block(together_ * place.row_bytes()) : *place.result);
-      g.place(place.value, slices.back());
+      if (place.in_block) g.place(place.value, g.add_block(together_ * place.row_bytes()));
+      slices.push_back(place.in_block || place.result != nullptr ? g.slice(place.value) : Slice{});
     }
     return slices;
   }

@@ -30,19 +30,13 @@ bool is_step(const Instruction& x) {
   return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) || computes_elements(x);
 }
 
-bool is_used(const Value& value) {
-  return std::ranges::any_of(value.def->users(), [&](const Instruction* user) {
-    const auto operands = user->operands();
-    return std::ranges::find(operands, value) != operands.end();
-  });
-}
-
-// What it gathers, if it does, is little, and wanted.
+// What it gathers, if it does, is little, and wanted if it is not a state that moves on.
 bool can_gather(const Instruction& x, int64_t rows) {
   for (int k = 0; k < x.num_results(); ++k) {
     const Value result{const_cast<Instruction*>(&x), k};
     if (!is_gathered(result, rows)) continue;
-    if (result.shape().num_elements() > kMostGathered || !is_used(result)) return false;
+    if (result.shape().num_elements() > kMostGathered) return false;
+    if (!is_used(result) && !x.is(Opcode::rng_bit_generator)) return false;
   }
   return true;
 }
