@@ -11,7 +11,7 @@ namespace {
 
 bool inside_default(const Instruction& i) {
   if (i.is(Opcode::concatenate) || i.is(Opcode::pad)) return false;
-  return i.traits().has(kElementwise) || i.traits().has(kIndexed);
+  return i.traits().has(kIndexed) || maps_element_to_element(i);
 }
 
 bool at_end_default(const Instruction& i) { return i.is(Opcode::reduce); }
@@ -119,8 +119,36 @@ Boundary boundary_of(const std::vector<Instruction*>& members) {
   return boundary;
 }
 
-// The members, which stand together in the program, become one fusion.
-void materialize(Computation& computation, const std::vector<Instruction*>& members) {
+bool fuse(Computation& computation, const FusionOptions& options) {
+  bool changed = copy_cheap_producers(computation, options);
+  FusionGroups groups(computation, options);
+  groups.form();
+  const auto order = schedule(groups);
+  for (const auto& together : order) {
+    for (Instruction* member : together) computation.move_before(member, computation.terminator());
+  }
+  for (const auto& together : order) {
+    if (together.size() < 2) continue;
+    fuse_instructions(computation, together);
+    changed = true;
+  }
+  return changed;
+}
+
+bool fuse_below(Computation& computation, const FusionOptions& options) {
+  if (!computation.has_results()) return false;
+  bool changed = false;
+  for (const Instruction* i : computation.instructions()) {
+    for (int r = 0; options.enter(*i) && r < i->num_regions(); ++r) {
+      changed = fuse_below(i->region(r), options) || changed;
+    }
+  }
+  return fuse(computation, options) || changed;
+}
+
+}  // namespace
+
+Instruction* fuse_instructions(Computation& computation, const std::vector<Instruction*>& members) {
   const Boundary boundary = boundary_of(members);
   std::vector<TensorType> types;
   for (const Value& output : boundary.outputs) types.push_back(output.type());
@@ -144,36 +172,8 @@ void materialize(Computation& computation, const std::vector<Instruction*>& memb
     Computation::replace_all_uses(boundary.outputs[k], fusion->result(static_cast<int>(k)));
   }
   for (auto it = members.rbegin(); it != members.rend(); ++it) computation.erase(*it);
+  return fusion;
 }
-
-bool fuse(Computation& computation, const FusionOptions& options) {
-  bool changed = copy_cheap_producers(computation, options);
-  FusionGroups groups(computation, options);
-  groups.form();
-  const auto order = schedule(groups);
-  for (const auto& together : order) {
-    for (Instruction* member : together) computation.move_before(member, computation.terminator());
-  }
-  for (const auto& together : order) {
-    if (together.size() < 2) continue;
-    materialize(computation, together);
-    changed = true;
-  }
-  return changed;
-}
-
-bool fuse_below(Computation& computation, const FusionOptions& options) {
-  if (!computation.has_results()) return false;
-  bool changed = false;
-  for (const Instruction* i : computation.instructions()) {
-    for (int r = 0; options.enter(*i) && r < i->num_regions(); ++r) {
-      changed = fuse_below(i->region(r), options) || changed;
-    }
-  }
-  return fuse(computation, options) || changed;
-}
-
-}  // namespace
 
 FusionOptions FusionOptions::defaults() {
   return {.inside = inside_default,

@@ -41,4 +41,7 @@ class FusionPass : public Pass {
   FusionOptions options_;
 };
 
+// Makes one fusion of the members, which stand together in the program, in order.
+Instruction* fuse_instructions(Computation& computation, const std::vector<Instruction*>& members);
+
 }  // namespace systole::hlo

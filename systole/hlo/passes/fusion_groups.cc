@@ -16,11 +16,13 @@ bool expensive(const Instruction& i) {
   return i.traits().has(kTranscendental) || i.is(Opcode::divide) || i.is(Opcode::remainder);
 }
 
+}  // namespace
+
 bool maps_element_to_element(const Instruction& i) {
+  if (i.is(Opcode::bitcast_convert))
+    return dtype_info(i.dtype()).bits == dtype_info(i.operand(0).dtype()).bits;
   return i.traits().has(kElementwise) || i.traits().has(kBitcast);
 }
-
-}  // namespace
 
 FusionGroups::FusionGroups(Computation& computation, const FusionOptions& options)
     : options_(options), program_(computation.instructions()) {

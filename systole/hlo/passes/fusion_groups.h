@@ -9,6 +9,9 @@
 
 namespace systole::hlo {
 
+// Element i of the result is made of element i of the operands, in row-major order.
+bool maps_element_to_element(const Instruction& instruction);
+
 // Instructions are numbered in program order, the terminator left out. Every instruction is in a
 // group, at first alone; a group has the number of one of its members. The graph of groups stays
 // free of cycles.

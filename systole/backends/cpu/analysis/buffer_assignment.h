@@ -14,11 +14,12 @@ enum class Memory : uint8_t {
   result,    // of the caller
   temp,      // one arena for the whole program
   constant,
+  block,  // of the function that runs: a block of an array's elements at a time
 };
 
 struct Slice {
   Memory memory = Memory::temp;
-  int index = 0;       // which argument, result or constant
+  int index = 0;       // which argument, result, constant or block
   int64_t offset = 0;  // in the arena, a multiple of 64
   int64_t bytes = 0;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/row_access.h"
+
 namespace systole::cpu {
 
 using hlo::Instruction;
@@ -104,13 +106,15 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   if (instruction.is(Opcode::rng_bit_generator)) return result == 0;  // the state
   const Step step(instruction);
   const std::vector<Value> roots = step.roots();
+  // (A fusion of steps computes some of its results from others.)
+  const auto of_elements = [](const Value& root) { return computes_elements(*root.def); };
+  if (!std::ranges::all_of(roots, of_elements) || is_row_fusion(instruction)) return false;
   ElementAccess access(step);
   std::vector<Affine> at;
   for (const int64_t size : written.shape)
     at.push_back(Affine::variable(access.add_variable(size)));
   const IndexRef index = make_index(written.shape, at);
   for (const Value& root : roots) {
-    if (!computes_elements(*root.def)) return false;
     if (root.shape().num_elements() != written.shape.num_elements()) return false;
     access.visit(root, root.shape() == written.shape
                            ? index

@@ -2,6 +2,8 @@
 
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/kernels/transpose.h"
 
 namespace systole::cpu {
 
@@ -27,7 +29,10 @@ void emit_copy_to(FunctionEmitter& f, const Step& step, const Value& value, cons
                            llvm::Value* x = e.element(value, index);
                            e.f.store(written[0], value.dtype(), e.number(place(e, index)->offset()),
                                      x);
-                         }});
+                         },
+                     .target = [&](IndexSpace& space,
+                                   const IndexRef& index) { return place(space, index)->offset(); },
+                     .element_bytes = {size_of(value.dtype())}});
 }
 
 }  // namespace
@@ -46,65 +51,129 @@ void emit_concatenate(FunctionEmitter& f, const Instruction& x) {
   }
 }
 
-void emit_pad(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
-  const auto& attrs = x.attrs<hlo::PadAttrs>();
-  const std::vector<Slice> written = result_slices(f, x);
+namespace {
+
+// A part of an array: `sizes` elements from `first` on, `step` apart.
+struct Part {
+  Dims first;
+  Dims sizes;
+  Dims step;
+};
+
+IndexRef place_in_part(IndexSpace& space, const Shape& array, const Part& part,
+                       const IndexRef& index) {
+  std::vector<Affine> at = index->at(space);
+  for (size_t d = 0; d < at.size(); ++d) at[d] = at[d] * part.step[d] + part.first[d];
+  return make_index(array, std::move(at));
+}
+
+void fill_part(FunctionEmitter& f, const Instruction& pad, const Part& part) {
+  const Step step(pad);
+  const Slice written = result_slices(f, pad)[0];
+  const auto place = [&](IndexSpace& space, const IndexRef& index) {
+    return place_in_part(space, pad.shape(), part, index)->offset();
+  };
   emit_loop_over(f, {.step = step,
-                     .shape = x.shape(),
-                     .written = written,
+                     .shape = Shape(part.sizes),
+                     .written = {written},
                      .visit =
                          [&](ElementAccess& access, const IndexRef& index) {
-                           access.visit(x.operand(1), scalar_index());
-                           access.need(index->offset());
+                           access.visit(pad.operand(1), scalar_index());
+                           access.need(place(access, index));
                          },
                      .store =
                          [&](Elements& e, const IndexRef& index) {
-                           e.f.store(written[0], x.dtype(), e.number(index->offset()),
-                                     e.element(x.operand(1), scalar_index()));
-                         }});
-  // What negative padding leaves of the operand.
+                           e.f.store(written, pad.dtype(), e.number(place(e, index)),
+                                     e.element(pad.operand(1), scalar_index()));
+                         },
+                     .target = place,
+                     .element_bytes = {size_of(pad.dtype())}});
+}
+
+// Everything around the part: along each axis what lies before and behind it, of what lies inside
+// along the axes before.
+void fill_around(FunctionEmitter& f, const Instruction& pad, const Part& inside) {
+  Part part{Dims(inside.first.size(), 0), Dims(pad.shape().begin(), pad.shape().end()),
+            Dims(inside.first.size(), 1)};
+  for (size_t d = 0; d < inside.first.size(); ++d) {
+    const int64_t all = part.sizes[d];
+    const int64_t end = inside.first[d] + inside.sizes[d];
+    part.sizes[d] = inside.first[d];
+    fill_part(f, pad, part);
+    part.first[d] = end;
+    part.sizes[d] = all - end;
+    fill_part(f, pad, part);
+    part.first[d] = inside.first[d];
+    part.sizes[d] = inside.sizes[d];
+  }
+}
+
+}  // namespace
+
+void emit_pad(FunctionEmitter& f, const Instruction& x) {
+  const Step step(x);
+  const auto& attrs = x.attrs<hlo::PadAttrs>();
   const Shape& from = x.operand(0).shape();
-  Dims first;
-  Dims sizes;
-  for (int d = 0; d < from.rank(); ++d) {
-    const auto u = static_cast<size_t>(d);
+  const auto rank = static_cast<size_t>(from.rank());
+  // What negative padding leaves of the operand, and where it goes.
+  Part source{Dims(rank, 0), Dims(rank, 0), Dims(rank, 1)};
+  Part target = source;
+  bool dense = true;
+  bool empty = false;
+  for (size_t u = 0; u < rank; ++u) {
+    const auto d = static_cast<int>(u);
     const int64_t step_size = attrs.interior_padding[u] + 1;
     const int64_t low = attrs.edge_padding_low[u];
     const int64_t begin = low >= 0 ? 0 : (-low + step_size - 1) / step_size;
     const int64_t room =
         x.shape()[d] - low;  // places of the result from the operand's first element on
     const int64_t end = room <= 0 ? 0 : std::min(from[d], (room + step_size - 1) / step_size);
-    if (begin >= end) return;
-    first.push_back(begin);
-    sizes.push_back(end - begin);
+    source.first[u] = begin;
+    source.sizes[u] = target.sizes[u] = end - begin;
+    target.first[u] = begin * step_size + low;
+    target.step[u] = step_size;
+    dense = dense && step_size == 1;
+    empty = empty || begin >= end;
   }
-  const auto shifted = [&](IndexSpace& space, const IndexRef& index) {
-    std::vector<Affine> at = index->at(space);
-    for (size_t d = 0; d < at.size(); ++d) at[d] += first[d];
-    return at;
+  if (!dense || empty) {
+    fill_part(f, x, {Dims(rank, 0), Dims(x.shape().begin(), x.shape().end()), Dims(rank, 1)});
+  } else {
+    fill_around(f, x, target);
+  }
+  if (empty) return;
+  const auto read = [&](IndexSpace& space, const IndexRef& index) {
+    return place_in_part(space, from, source, index);
   };
   const auto place = [&](IndexSpace& space, const IndexRef& index) {
-    std::vector<Affine> at = shifted(space, index);
-    for (size_t d = 0; d < at.size(); ++d) {
-      at[d] = at[d] * (attrs.interior_padding[d] + 1) + attrs.edge_padding_low[d];
-    }
-    return make_index(x.shape(), std::move(at));
+    return place_in_part(space, x.shape(), target, index)->offset();
   };
-  emit_loop_over(
-      f, {.step = step,
-          .shape = Shape(sizes),
-          .written = written,
-          .visit =
-              [&](ElementAccess& access, const IndexRef& index) {
-                access.visit(x.operand(0), make_index(from, shifted(access, index)));
-                access.need(place(access, index)->offset());
-              },
-          .store =
-              [&](Elements& e, const IndexRef& index) {
-                llvm::Value* value = e.element(x.operand(0), make_index(from, shifted(e, index)));
-                e.f.store(written[0], x.dtype(), e.number(place(e, index)->offset()), value);
-              }});
+  const Slice written = result_slices(f, x)[0];
+  emit_loop_over(f, {.step = step,
+                     .shape = Shape(source.sizes),
+                     .written = {written},
+                     .visit =
+                         [&](ElementAccess& access, const IndexRef& index) {
+                           access.visit(x.operand(0), read(access, index));
+                           access.need(place(access, index));
+                         },
+                     .store =
+                         [&](Elements& e, const IndexRef& index) {
+                           llvm::Value* value = e.element(x.operand(0), read(e, index));
+                           e.f.store(written, x.dtype(), e.number(place(e, index)), value);
+                         },
+                     .target = place,
+                     .element_bytes = {size_of(x.dtype())}});
+}
+
+void emit_transpose(FunctionEmitter& f, const Instruction& x) {
+  if (f.program.optimize && f.rows.count == 0) {
+    if (auto kernel = make_transpose_kernel(x, f.program.target.streamed_bytes)) {
+      f.call_kernel(std::move(kernel),
+                    {f.address(f.slice(x.operand(0))), f.address(result_slices(f, x)[0])});
+      return;
+    }
+  }
+  emit_element_loop(f, x);
 }
 
 void emit_dynamic_update_slice(FunctionEmitter& f, const Instruction& x) {

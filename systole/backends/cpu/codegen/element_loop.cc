@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/jit/jit.h"
 
 namespace systole::cpu {
 
@@ -9,26 +11,135 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
-  const int64_t elements = loop.shape.num_elements();
-  if (elements == 0) return;
+namespace {
+
+// Elements that are computed before they are streamed: few, so that the next ones are read
+// meanwhile.
+constexpr int64_t kBlock = 256;
+
+// What is known of a loop before code is made for it.
+struct Nest {
+  std::vector<Loop> loops;
+  double work = 0;             // nanoseconds, about
+  std::vector<bool> streamed;  // by result
+  size_t strip = 0;            // the loop that runs in blocks
+  int64_t inside = 1;          // iterations of the loops in it
+};
+
+// The innermost loops that fill a block of the results and walk through it element by element; the
+// outermost of them is the one that runs in blocks. Nothing where there is no such loop.
+bool choose_strip(const Affine& target, Nest& nest) {
+  if (nest.loops.empty()) return false;
+  size_t at = nest.loops.size();
+  int64_t inside = 1;
+  while (at > 0 && target.factor(nest.loops[at - 1].variables.back()) == inside) {
+    --at;
+    nest.strip = at;
+    nest.inside = inside;
+    inside *= nest.loops[at].size;
+    if (inside >= kBlock / 2) return true;
+  }
+  return false;
+}
+
+Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
+  Nest nest;
   ElementAccess access(loop.step);
   const std::vector<Var> variables = add_variables(access, loop.shape.dims());
-  loop.visit(access, make_index(loop.shape, coordinates(variables)));
-  const std::vector<Loop> loops = merge_loops(access, variables, access.needed());
-  const double work = !loop.parallel
-                          ? 0
-                          : 0.1 * static_cast<double>(elements) *
-                                (access.cost() + static_cast<double>(access.reads().size()) + 1);
-  emit_parallel(f, loops.empty() ? 1 : loops.front().size, work,
-                [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-                  Elements e(g, loop.step);
-                  for (const Var var : add_variables(e, loop.shape.dims())) e.bind(var, nullptr);
-                  g.begin_step(loop.written);
-                  emit_loops(e, loops, begin, end, true, [&] {
-                    loop.store(e, make_index(loop.shape, coordinates(variables)));
-                  });
-                });
+  const IndexRef index = make_index(loop.shape, coordinates(variables));
+  loop.visit(access, index);
+  nest.loops = merge_loops(access, variables, access.needed(), f.rows.count);
+  if (loop.parallel) {
+    nest.work = 0.1 * static_cast<double>(loop.shape.num_elements()) *
+                (access.cost() + static_cast<double>(access.reads().size()) + 1);
+  }
+  nest.streamed.assign(loop.written.size(), false);
+  if (!loop.target || f.rows.count > 0 || !f.program.optimize ||
+      !choose_strip(loop.target(access, index), nest))
+    return nest;
+  for (size_t k = 0; k < loop.written.size(); ++k) {
+    const Slice& written = loop.written[k];
+    const int64_t bytes = loop.shape.num_elements() * loop.element_bytes[k];
+    nest.streamed[k] = bytes >= f.program.target.streamed_bytes &&
+                       std::ranges::none_of(access.reads(), [&](const ElementAccess::Read& read) {
+                         return f.slice(read.leaf).overlaps(written);
+                       });
+  }
+  return nest;
+}
+
+// The loops from nest.strip on, in blocks: results that are streamed go to a block of memory first.
+void emit_blocks(Elements& e, const ElementLoop& loop, const Nest& nest, llvm::Value* begin,
+                 llvm::Value* end, const std::function<IndexRef()>& index) {
+  auto& f = e.f;
+  auto& b = f.b;
+  const Loop& strip = nest.loops[nest.strip];
+  const int64_t step = std::max<int64_t>(kBlock / nest.inside, 1);
+  std::vector<Slice> written = loop.written;
+  for (size_t k = 0; k < written.size(); ++k) {
+    if (nest.streamed[k]) written[k] = f.add_block(step * nest.inside * loop.element_bytes[k]);
+  }
+  f.begin_step(written);
+  for (size_t k = 0; k < written.size(); ++k) {
+    if (nest.streamed[k]) f.redirect(loop.written[k], written[k]);
+  }
+  if (begin == nullptr) {
+    begin = f.i64(0);
+    end = f.i64(strip.size);
+  }
+  llvm::Value* length = b.CreateSub(end, begin);
+  llvm::Value* blocks = b.CreateUDiv(b.CreateAdd(length, f.i64(step - 1)), f.i64(step));
+  f.loop(f.i64(0), blocks, [&](llvm::Value* i) {
+    llvm::Value* first = b.CreateAdd(begin, b.CreateMul(i, f.i64(step)), "", false, true);
+    llvm::Value* last =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, f.i64(step)), end);
+    bind_loop(e, strip, first);
+    for (size_t k = nest.strip + 1; k < nest.loops.size(); ++k)
+      bind_loop(e, nest.loops[k], f.i64(0));
+    e.restart();
+    llvm::Value* origin = e.number(loop.target(e, index()));
+    for (size_t k = 0; k < written.size(); ++k) {
+      if (nest.streamed[k]) f.set_origin(written[k], origin);
+    }
+    emit_loops(e, std::span(nest.loops).subspan(nest.strip), first, last, false,
+               [&] { loop.store(e, index()); });
+    llvm::Value* count = b.CreateMul(b.CreateSub(last, first), f.i64(nest.inside));
+    for (size_t k = 0; k < written.size(); ++k) {
+      if (nest.streamed[k]) f.stream(written[k], loop.written[k], loop.element_bytes[k], count);
+    }
+  });
+}
+
+}  // namespace
+
+void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
+  if (loop.shape.num_elements() == 0) return;
+  const Nest nest = plan_loops(f, loop);
+  const bool streams = std::ranges::find(nest.streamed, true) != nest.streamed.end();
+  const auto generate = [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+    Elements e(g, loop.step);
+    const std::vector<Var> variables = add_variables(e, loop.shape.dims());
+    for (const Var var : variables) e.bind(var, nullptr);
+    const auto index = [&] { return make_index(loop.shape, coordinates(variables)); };
+    if (!streams) {
+      g.begin_step(loop.written);
+      emit_loops(e, nest.loops, begin, end, true, [&] { loop.store(e, index()); });
+      return;
+    }
+    if (nest.strip == 0) {
+      emit_blocks(e, loop, nest, begin, end, index);
+    } else {
+      emit_loops(e, std::span(nest.loops).first(nest.strip), begin, end, false,
+                 [&] { emit_blocks(e, loop, nest, nullptr, nullptr, index); });
+    }
+    g.end_streams();
+    g.begin_step({});
+  };
+  if (f.rows.count > 0) {
+    generate(f, f.rows.begin, f.rows.end);
+  } else {
+    emit_parallel(f, nest.loops.empty() ? 1 : nest.loops.front().size, nest.work, generate);
+  }
 }
 
 void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
@@ -36,6 +147,8 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
   const std::vector<Value> roots = step.roots();
   const std::vector<Slice> results = result_slices(f, x);
   const Shape shape = roots[0].shape();
+  std::vector<int64_t> element_bytes;
+  for (const Value& root : roots) element_bytes.push_back(size_of(root.dtype()));
   // Roots of one number of elements run together, whatever their shapes.
   const auto at_root = [&](const Value& root, const IndexRef& index) {
     return root.shape() == shape ? index
@@ -59,13 +172,16 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
                            for (size_t k = 0; k < roots.size(); ++k) {
                              e.f.store(results[k], roots[k].dtype(), offset, values[k]);
                            }
-                         }});
+                         },
+                     .target = [](IndexSpace&, const IndexRef& index) { return index->offset(); },
+                     .element_bytes = element_bytes});
 }
 
 void emit_fusion(FunctionEmitter& f, const Instruction& x) {
   const auto results = x.region().results();
   const bool reduces =
       std::ranges::any_of(results, [](const Value& v) { return v.def->is(Opcode::reduce); });
+  if (is_row_fusion(x)) return emit_row_fusion(f, x);
   reduces ? emit_reduce(f, x) : emit_element_loop(f, x);
 }
 

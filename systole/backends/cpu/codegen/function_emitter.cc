@@ -124,6 +124,8 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
     case Memory::temp:
       return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_,
                                                    static_cast<uint64_t>(slice.offset));
+    case Memory::block:
+      return known = blocks_[static_cast<size_t>(slice.index)].memory;
     default:
       return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
   }
@@ -136,6 +138,39 @@ llvm::AllocaInst* FunctionEmitter::local(llvm::Type* type, int64_t count) {
   auto* result = at.CreateAlloca(type);
   result->setAlignment(llvm::Align(64));
   return result;
+}
+
+Slice FunctionEmitter::add_block(int64_t bytes) {
+  blocks_.push_back({local(b.getInt8Ty(), std::max<int64_t>(bytes, 2)), nullptr});
+  return {Memory::block, static_cast<int>(blocks_.size()) - 1, 0, bytes};
+}
+
+void FunctionEmitter::set_origin(const Slice& block, llvm::Value* element) {
+  blocks_[static_cast<size_t>(block.index)].origin = element;
+}
+
+llvm::Value* FunctionEmitter::place_in(const Slice& slice, llvm::Value* offset) {
+  if (slice.memory != Memory::block) return offset;
+  return b.CreateSub(offset, blocks_[static_cast<size_t>(slice.index)].origin, "", false, true);
+}
+
+void FunctionEmitter::stream(const Slice& block, const Slice& to, int64_t element_bytes,
+                             llvm::Value* count) {
+  const auto bytes = [&](llvm::Value* elements) {
+    return b.CreateMul(elements, i64(element_bytes), "", true, true);
+  };
+  llvm::Value* target = b.CreateInBoundsGEP(
+      b.getInt8Ty(), address(to), bytes(blocks_[static_cast<size_t>(block.index)].origin));
+  auto* type =
+      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, false);
+  b.CreateCall(runtime_function("systole_cpu_stream", type),
+               {target, address(block), bytes(count)});
+}
+
+void FunctionEmitter::end_streams() {
+  b.CreateCall(runtime_function("systole_cpu_end_streams",
+                                llvm::FunctionType::get(b.getVoidTy(), {}, false)),
+               {});
 }
 
 llvm::Value* FunctionEmitter::frame() {
@@ -153,6 +188,7 @@ llvm::Value* FunctionEmitter::frame() {
 
 void FunctionEmitter::begin_step(const std::vector<Slice>& written) {
   written_ = written;
+  redirected_.clear();
   scopes_.clear();
   llvm::MDBuilder md(program.context());
   auto* domain = md.createAnonymousAliasScopeDomain();
@@ -230,17 +266,19 @@ llvm::Value* FunctionEmitter::load(hlo::Value value, llvm::Value* offset) {
   }
   const Slice& from = slice(value);
   llvm::Type* type = memory_type(program.context(), value.dtype());
-  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(from), offset);
+  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(from), place_in(from, offset));
   auto* x = b.CreateAlignedLoad(
       type, pointer, llvm::Align(static_cast<uint64_t>(std::min(size_of(value.dtype()), 8))));
   tag(x, from, false);
   return from_memory(value.dtype(), x);
 }
 
-void FunctionEmitter::store(const Slice& to, DType dtype, llvm::Value* offset,
+void FunctionEmitter::store(const Slice& array, DType dtype, llvm::Value* offset,
                             llvm::Value* element) {
+  const auto redirected = std::ranges::find(redirected_, array, &std::pair<Slice, Slice>::first);
+  const Slice& to = redirected == redirected_.end() ? array : redirected->second;
   llvm::Type* type = memory_type(program.context(), dtype);
-  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(to), offset);
+  llvm::Value* pointer = b.CreateInBoundsGEP(type, address(to), place_in(to, offset));
   auto* store =
       b.CreateAlignedStore(to_memory(dtype, element), pointer,
                            llvm::Align(static_cast<uint64_t>(std::min(size_of(dtype), 8))));

@@ -60,7 +60,20 @@ class FunctionEmitter {
   llvm::Value* data() const { return data_; }  // of a callback
   llvm::Value* context() const { return context_; }
 
-  const Slice& slice(hlo::Value value) const { return program.buffers.slice(value); }
+  const Slice& slice(hlo::Value value) const {
+    const auto placed = placed_.find(value);
+    return placed == placed_.end() ? program.buffers.slice(value) : placed->second;
+  }
+  // Inside this function the value lies there.
+  void place(hlo::Value value, const Slice& slice) { placed_[value] = slice; }
+  // The same for the memory that a step wants besides.
+  Slice scratch(const hlo::Instruction& step) const {
+    const auto placed = placed_scratch_.find(&step);
+    return placed == placed_scratch_.end() ? program.buffers.scratch(step) : placed->second;
+  }
+  void place_scratch(const hlo::Instruction& step, const Slice& slice) {
+    placed_scratch_[&step] = slice;
+  }
   // A pointer to the first byte; the same one for the whole function.
   llvm::Value* address(const Slice& slice);
   // Constants with one element, and splats, are known.
@@ -73,6 +86,31 @@ class FunctionEmitter {
 
   // Memory on the stack, for the whole function.
   llvm::AllocaInst* local(llvm::Type* type, int64_t count = 1);
+
+  // Memory of this function for `bytes` bytes of an array. Offsets count from the array's first
+  // element; set_origin says which one the block begins with.
+  Slice add_block(int64_t bytes);
+  void set_origin(const Slice& block, llvm::Value* element);
+  // Until the next step begins, what is stored to `array` goes to the block.
+  void redirect(const Slice& array, const Slice& block) { redirected_.push_back({array, block}); }
+  // Copies the block's first `count` elements to their place in the array `to`, past the caches.
+  void stream(const Slice& block, const Slice& to, int64_t element_bytes, llvm::Value* count);
+  // What was streamed so far is seen by every thread that is told of it later.
+  void end_streams();
+
+  // While set, steps compute those elements only that lie in rows [begin, end) of `count` equal
+  // parts of their arrays. Those that gather rows take them into accumulators of part number `part`
+  // of `parts`, which are made at first and merged at last.
+  struct Rows {
+    enum class Phase { first, middle, last };
+    int64_t count = 0;  // 0: not set
+    llvm::Value* begin = nullptr;
+    llvm::Value* end = nullptr;
+    llvm::Value* part = nullptr;
+    int64_t parts = 1;
+    Phase phase = Phase::middle;
+  };
+  Rows rows;
 
   // Until the next call, what is read from other slices than `written` is known to be untouched by
   // stores to those.
@@ -105,6 +143,7 @@ class FunctionEmitter {
   void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
   llvm::Value* from_memory(DType dtype, llvm::Value* x);
   llvm::Value* to_memory(DType dtype, llvm::Value* x);
+  llvm::Value* place_in(const Slice& slice, llvm::Value* offset);
 
   llvm::Value* arguments_ = nullptr;
   llvm::Value* results_ = nullptr;
@@ -116,7 +155,15 @@ class FunctionEmitter {
   llvm::Value* frame_ = nullptr;
   llvm::BasicBlock* entry_;  // allocas and addresses; branches to the rest
   std::map<std::tuple<Memory, int, int64_t>, llvm::Value*> addresses_;
+  struct Block {
+    llvm::Value* memory;
+    llvm::Value* origin;
+  };
+  std::vector<Block> blocks_;  // by Slice::index
+  std::unordered_map<hlo::Value, Slice, hlo::ValueHash> placed_;
+  std::unordered_map<const hlo::Instruction*, Slice> placed_scratch_;
   std::vector<Slice> written_;
+  std::vector<std::pair<Slice, Slice>> redirected_;
   std::vector<llvm::MDNode*> scopes_;  // one for each written slice
 };
 

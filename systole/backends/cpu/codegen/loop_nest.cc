@@ -18,11 +18,24 @@ bool evenly(const IndexSpace& space, Var outer, Var inner, std::span<const Affin
 }  // namespace
 
 std::vector<Loop> merge_loops(const IndexSpace& space, std::span<const Var> order,
-                              std::span<const Affine> needed) {
+                              std::span<const Affine> needed, int64_t rows) {
   std::vector<Loop> loops;
+  if (rows > 0) {
+    Loop& all = loops.emplace_back();
+    while (all.size < rows) {
+      const Var var = order.front();
+      order = order.subspan(1);
+      if (space.size(var) == 1) continue;
+      all.evenly =
+          all.evenly && (all.variables.empty() || evenly(space, all.variables.back(), var, needed));
+      all.variables.push_back(var);
+      all.size *= space.size(var);
+    }
+  }
+  const size_t separate = loops.size();
   for (const Var var : order) {
     if (space.size(var) == 1) continue;
-    if (!loops.empty() && evenly(space, loops.back().variables.back(), var, needed)) {
+    if (loops.size() > separate && evenly(space, loops.back().variables.back(), var, needed)) {
       loops.back().variables.push_back(var);
       loops.back().size *= space.size(var);
     } else {
@@ -51,6 +64,15 @@ std::vector<Affine> coordinates(std::span<const Var> variables) {
 }
 
 void bind_loop(Elements& e, const Loop& loop, llvm::Value* i) {
+  if (!loop.evenly) {
+    for (size_t k = loop.variables.size() - 1; k > 0; --k) {
+      llvm::Value* size = e.f.i64(e.size(loop.variables[k]));
+      e.bind(loop.variables[k], e.f.b.CreateURem(i, size));
+      i = e.f.b.CreateUDiv(i, size);
+    }
+    e.bind(loop.variables.front(), i);
+    return;
+  }
   // Every form steps evenly through the merged variables: the last one's factor holds for all.
   for (const Var var : loop.variables) e.bind(var, nullptr);
   e.bind(loop.variables.back(), i);
@@ -86,13 +108,15 @@ void emit_loops(Elements& e, std::span<const Loop> loops, llvm::Value* begin, ll
   });
 }
 
-void emit_parallel(
-    FunctionEmitter& f, int64_t size, double work,
-    const std::function<void(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end)>& generate) {
+void emit_parallel(FunctionEmitter& f, int64_t size, double work, const RangeCode& generate) {
   if (f.program.num_threads <= 1 || size < 2 || work < kParallelWork || !f.program.optimize) {
     generate(f, nullptr, nullptr);
-    return;
+  } else {
+    emit_parallel_body(f, size, work, generate);
   }
+}
+
+void emit_parallel_body(FunctionEmitter& f, int64_t size, double work, const RangeCode& generate) {
   const auto body = FunctionEmitter::loop_body(f.program, "loop");
   generate(*body, body->begin(), body->end());
   body->finish();

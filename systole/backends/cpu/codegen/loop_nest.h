@@ -10,12 +10,15 @@ namespace systole::cpu {
 struct Loop {
   std::vector<Var> variables;
   int64_t size = 1;
+  bool evenly = true;  // every form steps evenly through the variables
 };
 
 // The loops over `order` (outermost first). Neighbours become one where every affine form in
-// `needed` steps through them evenly. Variables of size 1 have no loop.
+// `needed` steps through them evenly. Variables of size 1 have no loop. With `rows`, the first loop
+// has as many iterations and stands for the leading variables. REQUIRES: their sizes' product is
+// that.
 std::vector<Loop> merge_loops(const IndexSpace& space, std::span<const Var> order,
-                              std::span<const Affine> needed);
+                              std::span<const Affine> needed, int64_t rows = 0);
 int64_t iterations(std::span<const Loop> loops);
 
 // Adds loop variables of these sizes, outermost first.
@@ -34,10 +37,11 @@ void emit_loops(Elements& e, std::span<const Loop> loops, llvm::Value* begin, ll
 void emit_unrolled(Elements& e, std::span<const Loop> loops, const std::function<void()>& body);
 
 // generate(g, begin, end) emits the iterations [begin, end) of a loop of `size` into the function
-// g: in place when the loop's `work` (about nanoseconds) does not pay for threads, else as the body
-// of a parallel loop.
-void emit_parallel(
-    FunctionEmitter& f, int64_t size, double work,
-    const std::function<void(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end)>& generate);
+// g: in place, and with null bounds, when the loop's `work` (about nanoseconds) does not pay for
+// threads, else as the body of a parallel loop.
+using RangeCode = std::function<void(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end)>;
+void emit_parallel(FunctionEmitter& f, int64_t size, double work, const RangeCode& generate);
+// As the body of a parallel loop in any case: for code that needs much memory of its own.
+void emit_parallel_body(FunctionEmitter& f, int64_t size, double work, const RangeCode& generate);
 
 }  // namespace systole::cpu

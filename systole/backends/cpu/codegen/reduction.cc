@@ -10,6 +10,11 @@ namespace {
 constexpr int64_t kUnrolled = 8;     // combines that are written out rather than looped over
 constexpr int64_t kBlock = 1024;     // accumulators that stay in the first-level cache
 constexpr int64_t kUsefulLoop = 16;  // iterations that are worth vectorising
+constexpr int64_t kPartElements = 16 * 1024;  // that are worth a part
+constexpr int64_t kFewResults = 64 * 1024;
+constexpr int64_t kSegments = 16;  // accumulated side by side
+constexpr int64_t kSegment = 64;   // elements
+constexpr int64_t kRun = 4096;     // elements summed up before their sum is added to others
 
 // The loops of a reduction, and which of them goes innermost.
 class ReductionEmitter {
@@ -19,8 +24,8 @@ class ReductionEmitter {
       using ElementAccess::ElementAccess;
     } space(r.step);
     add_variables(space, r.sizes);
-    kept_ = merge_loops(space, r.kept, r.needed);
-    reduced_ = merge_loops(space, r.reduced, r.needed);
+    kept_ = merge_loops(space, r.kept, r.needed, r.gathers ? 0 : f.rows.count);
+    reduced_ = merge_loops(space, r.reduced, r.needed, r.gathers ? f.rows.count : 0);
     choose_inner();
   }
 
@@ -28,6 +33,20 @@ class ReductionEmitter {
 
  private:
   void choose_inner();
+  void emit_range(FunctionEmitter& g, const std::function<void(Elements&)>& range) const;
+  void nest(Elements& e, llvm::Value* begin, llvm::Value* end);
+  void in_parts(int64_t parts, double work);
+  void merge_parts(Elements& e, int64_t parts);
+  void for_each_result(Elements& e, const std::function<void()>& body);
+  llvm::Value* part_place(FunctionEmitter& g, size_t accumulator, llvm::Value* part,
+                          llvm::Value* offset) const;
+  void gather(Elements& e);
+  void in_segments(Elements& e, std::span<llvm::AllocaInst* const> total);
+  Reduction::Values start(Elements& e) const;
+  Reduction::Values load_part(Elements& e, llvm::Value* part) const;
+  void finish(Elements& e, const Reduction::Values& values) const;
+  void reduce_loops(Elements& e, bool unroll, const std::function<void()>& body);
+  void in_runs(Elements& e, std::span<llvm::AllocaInst* const> total);
   double fitness(const Loop& loop) const;
   void in_registers(Elements& e);
   void in_row(Elements& e, llvm::Value* begin, llvm::Value* end);
@@ -44,6 +63,13 @@ class ReductionEmitter {
   std::vector<Loop> kept_;
   std::vector<Loop> reduced_;
   std::optional<Loop> row_;  // the kept loop that goes innermost, if one does; it is not in kept_
+  // The part of the outermost reduced loop that is being emitted.
+  struct Part {
+    llvm::Value* number;
+    llvm::Value* begin;
+    llvm::Value* end;
+  };
+  std::optional<Part> part_;
 };
 
 // How many of the forms walk through memory element by element, or stay, along the loop.
@@ -60,12 +86,14 @@ void ReductionEmitter::choose_inner() {
   double best = -1;
   int best_kept = -1;
   int best_reduced = -1;
-  for (size_t i = 0; i < kept_.size(); ++i) {
+  // Rows stay outermost.
+  const size_t rows = f_.rows.count > 0 ? 1 : 0;
+  for (size_t i = r_.gathers ? 0 : rows; i < kept_.size(); ++i) {
     if (fitness(kept_[i]) < best) continue;
     best = fitness(kept_[i]);
     best_kept = static_cast<int>(i);
   }
-  for (size_t i = 0; i < reduced_.size(); ++i) {
+  for (size_t i = r_.gathers ? rows : 0; i < reduced_.size(); ++i) {
     if (fitness(reduced_[i]) <= best) continue;
     best = fitness(reduced_[i]);
     best_reduced = static_cast<int>(i);
@@ -114,15 +142,120 @@ void ReductionEmitter::accumulate(Elements& e, std::span<llvm::AllocaInst* const
 void ReductionEmitter::in_registers(Elements& e) {
   const auto accumulators = memory(e.f, 1);
   e.restart();
-  store(e, accumulators, e.f.i64(0), r_.initial(e));
-  const auto body = [&] { accumulate(e, accumulators, e.f.i64(0)); };
-  if (iterations(reduced_) <= kUnrolled) {
-    emit_unrolled(e, reduced_, body);
+  store(e, accumulators, e.f.i64(0), start(e));
+  if (part_ && reduced_.size() == 1) {
+    in_runs(e, accumulators);
+  } else if (r_.first && reduced_.size() == 1 && reduced_[0].size >= kSegments * kSegment) {
+    in_segments(e, accumulators);
   } else {
-    emit_loops(e, reduced_, nullptr, nullptr, true, body);
+    reduce_loops(e, true, [&] { accumulate(e, accumulators, e.f.i64(0)); });
   }
   e.restart();
-  r_.finish(e, load(e, accumulators, e.f.i64(0)));
+  finish(e, load(e, accumulators, e.f.i64(0)));
+}
+
+// All reduced loops, or the part of them.
+void ReductionEmitter::reduce_loops(Elements& e, bool unroll, const std::function<void()>& body) {
+  if (part_) {
+    emit_loops(e, reduced_, part_->begin, part_->end, unroll, body);
+  } else if (unroll && iterations(reduced_) <= kUnrolled) {
+    emit_unrolled(e, reduced_, body);
+  } else {
+    emit_loops(e, reduced_, nullptr, nullptr, unroll, body);
+  }
+}
+
+// A part of one loop: its elements are summed up run by run, so that no sum is of very many.
+void ReductionEmitter::in_runs(Elements& e, std::span<llvm::AllocaInst* const> total) {
+  auto& b = e.f.b;
+  const auto run = memory(e.f, 1);
+  llvm::Value* zero = e.f.i64(0);
+  llvm::Value* length = b.CreateSub(part_->end, part_->begin);
+  llvm::Value* runs = b.CreateUDiv(b.CreateAdd(length, e.f.i64(kRun - 1)), e.f.i64(kRun));
+  e.f.loop(zero, runs, [&](llvm::Value* i) {
+    llvm::Value* first = b.CreateAdd(part_->begin, b.CreateMul(i, e.f.i64(kRun)), "", false, true);
+    llvm::Value* last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                b.CreateAdd(first, e.f.i64(kRun)), part_->end);
+    e.restart();
+    store(e, run, zero, r_.identity(e));
+    emit_loops(e, reduced_, first, last, false, [&] { accumulate(e, run, zero); });
+    e.restart();
+    store(e, total, zero, r_.merge(e, load(e, total, zero), load(e, run, zero)));
+  });
+}
+
+Reduction::Values ReductionEmitter::start(Elements& e) const {
+  if (!part_) return r_.initial(e);
+  return r_.gathers ? load_part(e, part_->number) : r_.identity(e);
+}
+
+Reduction::Values ReductionEmitter::load_part(Elements& e, llvm::Value* part) const {
+  llvm::Value* offset = e.number(r_.target());
+  Reduction::Values values;
+  for (size_t k = 0; k < r_.accumulators.size(); ++k) {
+    llvm::Type* type = register_type(e.f.program.context(), r_.accumulators[k]);
+    values.push_back(e.f.b.CreateLoad(type, part_place(e.f, k, part, offset)));
+  }
+  return values;
+}
+
+// The elements in order, but for which are taken first: every segment has accumulators of its own,
+// so that a vector of them moves on at once; they are merged in the segments' order.
+void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* const> total) {
+  auto& f = e.f;
+  const Loop& loop = reduced_[0];
+  constexpr int64_t kTogether = kSegments * kSegment;
+  const auto segments = memory(f, kSegments);
+  // body(s) at element `at` of every segment.
+  const auto along = [&](llvm::Value* at, const std::function<void(llvm::Value*)>& body) {
+    f.loop(kSegments, [&](llvm::Value* s) {
+      llvm::Value* i = f.b.CreateMul(s, f.i64(kSegment), "", true, true);
+      bind_loop(e, loop, f.b.CreateAdd(at, i, "", true, true));
+      e.restart();
+      body(s);
+    });
+  };
+  f.loop(loop.size / kTogether, [&](llvm::Value* k) {
+    llvm::Value* begin = f.b.CreateMul(k, f.i64(kTogether), "", true, true);
+    along(begin, [&](llvm::Value* s) { store(e, segments, s, r_.first(e)); });
+    f.loop(f.i64(1), f.i64(kSegment), [&](llvm::Value* i) {
+      along(f.b.CreateAdd(begin, i, "", true, true),
+            [&](llvm::Value* s) { accumulate(e, segments, s); });
+    });
+    f.loop(kSegments, [&](llvm::Value* s) {
+      e.restart();
+      const Reduction::Values merged = r_.merge(e, load(e, total, f.i64(0)), load(e, segments, s));
+      store(e, total, f.i64(0), merged);
+    });
+  });
+  if (loop.size % kTogether == 0) return;
+  f.loop(f.i64(loop.size / kTogether * kTogether), f.i64(loop.size), [&](llvm::Value* i) {
+    bind_loop(e, loop, i);
+    e.restart();
+    accumulate(e, total, f.i64(0));
+  });
+}
+
+void ReductionEmitter::finish(Elements& e, const Reduction::Values& values) const {
+  if (!part_) {
+    r_.finish(e, values);
+    return;
+  }
+  llvm::Value* offset = e.number(r_.target());
+  for (size_t k = 0; k < values.size(); ++k)
+    e.f.b.CreateStore(values[k], part_place(e.f, k, part_->number, offset));
+}
+
+// Accumulators of one kind side by side, part after part.
+llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator, llvm::Value* part,
+                                          llvm::Value* offset) const {
+  auto& b = g.b;
+  llvm::Value* memory = b.CreateConstInBoundsGEP1_64(
+      b.getInt8Ty(), g.address(r_.scratch),
+      accumulator * static_cast<uint64_t>(kMostParts * r_.results * kPartBytes));
+  llvm::Value* at = b.CreateAdd(b.CreateMul(part, g.i64(r_.results)), offset, "", true, true);
+  return b.CreateInBoundsGEP(register_type(g.program.context(), r_.accumulators[accumulator]),
+                             memory, at);
 }
 
 // Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them,
@@ -136,9 +269,9 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
       body(i);
     });
   };
-  along_row([&](llvm::Value* i) { store(e, accumulators, i, r_.initial(e)); });
+  along_row([&](llvm::Value* i) { store(e, accumulators, i, start(e)); });
   // Several reduced elements in one pass save loads and stores of the accumulators.
-  Loop inner = reduced_.back();
+  const Loop& inner = reduced_.back();
   const int64_t together = std::min<int64_t>(inner.size, 4);
   const auto pass = [&](llvm::Value* first, int64_t number) {
     along_row([&](llvm::Value* i) {
@@ -151,19 +284,31 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
       store(e, accumulators, i, values);
     });
   };
-  const std::span<const Loop> outer(reduced_.data(), reduced_.size() - 1);
-  emit_loops(e, outer, nullptr, nullptr, false, [&] {
-    e.f.loop(inner.size / together, [&](llvm::Value* i) {
-      pass(e.f.b.CreateMul(i, e.f.i64(together), "", true, true), together);
+  const auto passes = [&](llvm::Value* first, llvm::Value* end) {
+    auto& b = e.f.b;
+    llvm::Value* number = b.CreateUDiv(b.CreateSub(end, first), e.f.i64(together));
+    llvm::Value* rest =
+        b.CreateAdd(first, b.CreateMul(number, e.f.i64(together), "", true, true), "", true, true);
+    e.f.if_then(b.CreateICmpSGT(number, e.f.i64(0)), [&] {
+      e.f.loop(e.f.i64(0), number, [&](llvm::Value* i) {
+        pass(b.CreateAdd(first, b.CreateMul(i, e.f.i64(together)), "", true, true), together);
+      });
     });
-    if (inner.size % together != 0)
-      pass(e.f.i64(inner.size / together * together), inner.size % together);
-  });
-  along_row([&](llvm::Value* i) { r_.finish(e, load(e, accumulators, i)); });
+    e.f.if_then(b.CreateICmpSLT(rest, end),
+                [&] { e.f.loop(rest, end, [&](llvm::Value* i) { pass(i, 1); }); });
+  };
+  const std::span<const Loop> outer(reduced_.data(), reduced_.size() - 1);
+  if (part_ && outer.empty()) {
+    passes(part_->begin, part_->end);
+  } else {
+    emit_loops(e, outer, part_ ? part_->begin : nullptr, part_ ? part_->end : nullptr, false,
+               [&] { passes(e.f.i64(0), e.f.i64(inner.size)); });
+  }
+  along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
 }
 
 void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end) {
-  if (iterations(reduced_) <= kUnrolled) {
+  if (iterations(reduced_) <= kUnrolled && !part_) {
     emit_loops(e, {&*row_, 1}, begin, end, true, [&] { in_registers(e); });
     return;
   }
@@ -178,10 +323,10 @@ void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end)
         body(e.f.i64(i));
       }
     };
-    along_row([&](llvm::Value* i) { store(e, accumulators, i, r_.initial(e)); });
-    emit_loops(e, reduced_, nullptr, nullptr, false,
-               [&] { along_row([&](llvm::Value* i) { accumulate(e, accumulators, i); }); });
-    along_row([&](llvm::Value* i) { r_.finish(e, load(e, accumulators, i)); });
+    along_row([&](llvm::Value* i) { store(e, accumulators, i, start(e)); });
+    reduce_loops(e, false,
+                 [&] { along_row([&](llvm::Value* i) { accumulate(e, accumulators, i); }); });
+    along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
     return;
   }
   const int64_t block = std::min(kBlock, row_->size);
@@ -208,29 +353,111 @@ void ReductionEmitter::emit() {
   const double work =
       r_.cost * 0.1 *
       static_cast<double>(iterations(kept_) * iterations(reduced_) * (row_ ? row_->size : 1));
-  // The outermost kept loop is what threads share: another one than the row if there is a long one.
-  const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled;
-  const int64_t size = !kept_.empty() ? kept_.front().size : split_row ? row_->size : 1;
-  emit_parallel(f_, size, work, [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-    Elements e(g, r_.step);
-    for (const Var var : add_variables(e, r_.sizes)) e.bind(var, nullptr);
-    g.begin_step(r_.written);
-    if (split_row) {
-      in_row(e, begin, end);
-      return;
-    }
-    const bool straight = !row_ && iterations(reduced_) <= kUnrolled;
-    emit_loops(e, kept_, begin, end, straight, [&] {
-      if (row_) {
-        in_row(e, nullptr, nullptr);
-      } else {
-        in_registers(e);
-      }
+  const int64_t parts =
+      r_.scratch.bytes == 0 || reduced_.empty() ? 1 : std::min(kMostParts, reduced_.front().size);
+  if (f_.rows.count > 0) {
+    emit_range(f_,
+               [&](Elements& e) { r_.gathers ? gather(e) : nest(e, f_.rows.begin, f_.rows.end); });
+  } else if (parts > 1) {
+    in_parts(parts, work);
+  } else {
+    // The outermost kept loop is what threads share: another one than the row if there is a long
+    // one.
+    const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled;
+    const int64_t size = !kept_.empty() ? kept_.front().size : split_row ? row_->size : 1;
+    emit_parallel(f_, size, work, [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+      emit_range(g, [&](Elements& e) { nest(e, begin, end); });
     });
+  }
+}
+
+void ReductionEmitter::emit_range(FunctionEmitter& g,
+                                  const std::function<void(Elements&)>& range) const {
+  Elements e(g, r_.step);
+  for (const Var var : add_variables(e, r_.sizes)) e.bind(var, nullptr);
+  g.begin_step(r_.written);
+  range(e);
+}
+
+// The kept loops around all else; the first of them, or the row where there is no other, from
+// `begin` to `end`.
+void ReductionEmitter::nest(Elements& e, llvm::Value* begin, llvm::Value* end) {
+  if (kept_.empty() && row_ && row_->size > kUnrolled) {
+    in_row(e, begin, end);
+    return;
+  }
+  const bool straight = !row_ && !part_ && iterations(reduced_) <= kUnrolled;
+  emit_loops(e, kept_, begin, end, straight, [&] {
+    if (row_) {
+      in_row(e, nullptr, nullptr);
+    } else {
+      in_registers(e);
+    }
   });
 }
 
+// Threads share the outermost reduced loop, in parts that do not depend on their number; then the
+// parts' accumulators are merged in order.
+void ReductionEmitter::in_parts(int64_t parts, double work) {
+  const int64_t size = reduced_.front().size;
+  const int64_t length = (size + parts - 1) / parts;
+  parts = (size + length - 1) / length;
+  emit_parallel(f_, parts, work, [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+    emit_range(g, [&](Elements& e) {
+      auto& b = g.b;
+      if (begin == nullptr) {
+        begin = g.i64(0);
+        end = g.i64(parts);
+      }
+      g.loop(begin, end, [&](llvm::Value* i) {
+        llvm::Value* first = b.CreateMul(i, g.i64(length), "", true, true);
+        part_ = {i, first,
+                 b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, g.i64(length)),
+                                         g.i64(size))};
+        nest(e, nullptr, nullptr);
+      });
+      part_.reset();
+    });
+  });
+  emit_range(f_, [&](Elements& e) { merge_parts(e, parts); });
+}
+
+void ReductionEmitter::for_each_result(Elements& e, const std::function<void()>& body) {
+  std::vector<Loop> kept = kept_;
+  if (row_) kept.push_back(*row_);
+  emit_loops(e, kept, nullptr, nullptr, false, body);
+}
+
+void ReductionEmitter::merge_parts(Elements& e, int64_t parts) {
+  for_each_result(e, [&] {
+    Reduction::Values total = r_.initial(e);
+    for (int64_t p = 0; p < parts; ++p) total = r_.merge(e, total, load_part(e, e.f.i64(p)));
+    r_.finish(e, total);
+  });
+}
+
+// The parts of a row fusion: what happens before its rows, at some of them, and behind all.
+void ReductionEmitter::gather(Elements& e) {
+  const FunctionEmitter::Rows& rows = f_.rows;
+  if (rows.phase == FunctionEmitter::Rows::Phase::last) {
+    merge_parts(e, rows.parts);
+    return;
+  }
+  part_ = {rows.part, rows.begin, rows.end};
+  if (rows.phase == FunctionEmitter::Rows::Phase::first) {
+    for_each_result(e, [&] { finish(e, r_.identity(e)); });
+  } else {
+    nest(e, nullptr, nullptr);
+  }
+  part_.reset();
+}
+
 }  // namespace
+
+int64_t reduction_parts(int64_t elements, int64_t results, int64_t split) {
+  if (results > kFewResults || split >= kMostParts || results == 0) return 1;
+  return elements >= kMostParts * std::max(kPartElements, results) ? kMostParts : 1;
+}
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction) {
   ReductionEmitter(f, reduction).emit();

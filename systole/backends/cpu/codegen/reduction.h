@@ -6,9 +6,8 @@
 namespace systole::cpu {
 
 // For every value of the `kept` variables, accumulators start as `initial`, `combine` takes an
-// element of each value of the `reduced` variables into them, `finish` stores them. The order among
-// the reduced variables is free where `regroup` says so; kept and reduced variables are each given
-// outermost first. The number of threads never changes a result.
+// element of each value of the `reduced` variables into them, `finish` stores them. Kept and
+// reduced variables are each given outermost first. The number of threads never changes a result.
 struct Reduction {
   const Step& step;
   std::vector<Slice> written;
@@ -23,7 +22,26 @@ struct Reduction {
   std::function<Values(Elements&)> initial;
   std::function<Values(Elements&, const Values& so_far)> combine;
   std::function<void(Elements&, const Values& result)> finish;
+
+  // Where given, a long reduction is done in parts, each of which starts as `identity`; `merge`
+  // takes one's accumulators into another's. Parts lie in `scratch`, at `target`, the offset of
+  // what `finish` stores among `results` of them.
+  std::function<Values(Elements&)> identity = nullptr;
+  std::function<Values(Elements&, const Values& so_far, const Values& part)> merge = nullptr;
+  std::function<Affine()> target = nullptr;
+  int64_t results = 0;
+  Slice scratch = {};
+  bool gathers = false;  // rows, of a row fusion
+  // Where given, a long reduction takes several elements at a time, each from a segment of its own,
+  // for which the accumulators start as the element itself. For regions that are programs.
+  std::function<Values(Elements&)> first = nullptr;
 };
+
+// Parts that a reduction of so many elements to so many results is done in, whatever the number of
+// threads; 1 where it is not. `split` is how many loops' iterations threads can share without.
+int64_t reduction_parts(int64_t elements, int64_t results, int64_t split);
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kPartBytes = 8;  // of one accumulator of one part
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction);
 

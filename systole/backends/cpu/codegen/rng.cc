@@ -1,8 +1,7 @@
-// rng_bit_generator: bit for bit what XLA's expansion of the op gives. Every block of bits is a
-// function of the state and the block's number, so that blocks are computed side by side.
-#include <algorithm>
+// rng_bit_generator: bit for bit what XLA's expansion of the op gives.
 #include <array>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
 
@@ -10,225 +9,247 @@ namespace systole::cpu {
 namespace {
 
 using hlo::Instruction;
+using Words = std::vector<llvm::Value*>;  // of 32 bits
 
-constexpr double kBlockWork = 3;  // nanoseconds
+// Where a block's words go: word k to element first + k * step.
+struct Place {
+  llvm::Value* first;
+  int64_t step;
+};
 
-// Emits words of random bits into one function.
-class Generator {
+// Whose elements are as many bits; itself but for floats.
+DType integer_of(DType dtype) {
+  if (!is_floating(dtype)) return dtype;
+  return size_of(dtype) == 2 ? DType::u16 : size_of(dtype) == 4 ? DType::u32 : DType::u64;
+}
+
+class RngCode {
  public:
-  Generator(FunctionEmitter& f, const Instruction& x) : f_(f), b_(f.b) {
-    const int64_t words = x.operand(0).shape()[0];
-    f.begin_step({f.slice(const_cast<Instruction&>(x).result(1))});
-    for (int64_t i = 0; i < words; ++i) state_.push_back(f.load(x.operand(0), f.i64(i)));
+  RngCode(FunctionEmitter& f, const Instruction& x)
+      : f_(f),
+        b_(f.b),
+        state_words_(x.results()[0].shape[0]),
+        dtype_(integer_of(x.results()[1].dtype)),
+        state_(f.address(f.slice(x.operand(0)))),
+        bits_(f.slice(const_cast<Instruction&>(x).result(1))) {
+    for (int64_t i = 0; i < state_words_; ++i) state_values_.push_back(load_state(i));
   }
 
-  llvm::Value* state(size_t i) const { return state_[i]; }
-  size_t words() const { return state_.size(); }
+  int64_t words_per_element() const { return size_of(dtype_) == 8 ? 2 : 1; }
 
-  // Of three words the state is the key and a counter, low half first; of two the key is the
-  // counter's high half, too.
-  std::array<llvm::Value*, 4> philox(llvm::Value* number) {
-    llvm::Value* counter = b_.CreateAdd(state_[1], number);
-    llvm::Value* upper = state_.size() == 3 ? state_[2] : state_[0];
-    upper = b_.CreateAdd(upper, carry(counter));
-    std::array<llvm::Value*, 4> c = {low(counter), high(counter), low(upper), high(upper)};
-    llvm::Value* key[2] = {low(state_[0]), high(state_[0])};
+  // Block `number` of the counter's.
+  Words philox(llvm::Value* number) {
+    llvm::Value* counter = b_.CreateAdd(state_values_[1], number);
+    llvm::Value* carry = b_.CreateZExt(b_.CreateICmpULT(counter, number), b_.getInt64Ty());
+    // Of two words the key is the counter's high half, too.
+    llvm::Value* upper = b_.CreateAdd(state_values_[state_words_ == 3 ? 2 : 0], carry);
+    Words c = {low(counter), high(counter), low(upper), high(upper)};
+    llvm::Value* key0 = low(state_values_[0]);
+    llvm::Value* key1 = high(state_values_[0]);
     for (int round = 0; round < 10; ++round) {
-      llvm::Value* product0 = wide_product(c[0], 0xD2511F53U);
-      llvm::Value* product1 = wide_product(c[2], 0xCD9E8D57U);
-      c = {b_.CreateXor(b_.CreateXor(high(product1), c[1]), key[0]), low(product1),
-           b_.CreateXor(b_.CreateXor(high(product0), c[3]), key[1]), low(product0)};
-      key[0] = b_.CreateAdd(key[0], b_.getInt32(0x9E3779B9U));
-      key[1] = b_.CreateAdd(key[1], b_.getInt32(0xBB67AE85U));
+      llvm::Value* p0 = product(c[0], 0xD2511F53U);
+      llvm::Value* p1 = product(c[2], 0xCD9E8D57U);
+      c = {b_.CreateXor(b_.CreateXor(high(p1), c[1]), key0), low(p1),
+           b_.CreateXor(b_.CreateXor(high(p0), c[3]), key1), low(p0)};
+      key0 = b_.CreateAdd(key0, b_.getInt32(0x9E3779B9U));
+      key1 = b_.CreateAdd(key1, b_.getInt32(0xBB67AE85U));
     }
     return c;
   }
 
-  std::array<llvm::Value*, 2> threefry(llvm::Value* number) {
-    constexpr std::array<uint32_t, 8> kRotations = {13, 15, 26, 6, 17, 29, 16, 24};
-    llvm::Value* counter = b_.CreateAdd(state_[1], number);
-    llvm::Value* key0 = low(state_[0]);
-    llvm::Value* key1 = high(state_[0]);
-    const std::array<llvm::Value*, 3> keys = {
-        key0, key1, b_.CreateXor(b_.CreateXor(key0, key1), b_.getInt32(0x1BD11BDAU))};
-    llvm::Value* x0 = b_.CreateAdd(low(counter), keys[0]);
-    llvm::Value* x1 = b_.CreateAdd(high(counter), keys[1]);
-    for (uint32_t round = 0; round < 20; ++round) {
-      x0 = b_.CreateAdd(x0, x1);
-      x1 = b_.CreateIntrinsic(llvm::Intrinsic::fshl, {b_.getInt32Ty()},
-                              {x1, x1, b_.getInt32(kRotations[round % 8])});
-      x1 = b_.CreateXor(x1, x0);
-      if (round % 4 != 3) continue;
-      const uint32_t group = round / 4 + 1;
-      x0 = b_.CreateAdd(x0, keys[group % 3]);
-      x1 = b_.CreateAdd(x1, b_.CreateAdd(keys[(group + 1) % 3], b_.getInt32(group)));
+  Words threefry(llvm::Value* number) {
+    static constexpr std::array<std::array<uint64_t, 4>, 2> kRotations = {
+        {{13, 15, 26, 6}, {17, 29, 16, 24}}};
+    llvm::Value* counter = b_.CreateAdd(state_values_[1], number);
+    llvm::Value* k0 = low(state_values_[0]);
+    llvm::Value* k1 = high(state_values_[0]);
+    llvm::Value* k2 = b_.CreateXor(b_.CreateXor(k0, k1), b_.getInt32(0x1BD11BDAU));
+    const std::array keys = {k0, k1, k2};
+    llvm::Value* x = b_.CreateAdd(low(counter), k0);
+    llvm::Value* y = b_.CreateAdd(high(counter), k1);
+    for (size_t group = 0; group < 5; ++group) {
+      for (const uint64_t by : kRotations[group % 2]) {
+        x = b_.CreateAdd(x, y);
+        y = b_.CreateXor(b_.CreateIntrinsic(llvm::Intrinsic::fshl, {b_.getInt32Ty()},
+                                            {y, y, b_.getInt32(static_cast<uint32_t>(by))}),
+                         x);
+      }
+      x = b_.CreateAdd(x, keys[(group + 1) % 3]);
+      y = b_.CreateAdd(
+          y, b_.CreateAdd(keys[(group + 2) % 3], b_.getInt32(static_cast<uint32_t>(group + 1))));
     }
-    return {x0, x1};
+    return {x, y};
   }
 
-  // 1 when the counter, which has grown, is past its end.
-  llvm::Value* carry(llvm::Value* counter) {
-    return b_.CreateZExt(b_.CreateICmpULT(counter, state_[1]), b_.getInt64Ty());
-  }
-  llvm::Value* joined(llvm::Value* low_word, llvm::Value* high_word) {
-    llvm::Value* upper = b_.CreateShl(b_.CreateZExt(high_word, b_.getInt64Ty()), 32);
-    return b_.CreateOr(b_.CreateZExt(low_word, b_.getInt64Ty()), upper);
+  // The first `count` elements that the words make.
+  void store(const Words& words, const Place& place, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+      llvm::Value* offset = b_.CreateAdd(place.first, f_.i64(k * place.step), "", true, true);
+      f_.store(bits_, dtype_, offset, element(words, static_cast<size_t>(k)));
+    }
   }
 
  private:
   llvm::Value* low(llvm::Value* x) { return b_.CreateTrunc(x, b_.getInt32Ty()); }
   llvm::Value* high(llvm::Value* x) { return low(b_.CreateLShr(x, 32)); }
-  llvm::Value* wide_product(llvm::Value* x, uint32_t factor) {
-    return b_.CreateMul(b_.CreateZExt(x, b_.getInt64Ty()), b_.getInt64(factor));
+  llvm::Value* wide(llvm::Value* x) { return b_.CreateZExt(x, b_.getInt64Ty()); }
+  llvm::Value* product(llvm::Value* x, uint32_t factor) {
+    return b_.CreateMul(wide(x), b_.getInt64(factor));
+  }
+  llvm::Value* load_state(int64_t i) {
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), state_,
+                                                                        static_cast<uint64_t>(i)));
+  }
+  // The low bits of a word, or two words.
+  llvm::Value* element(const Words& words, size_t k) {
+    if (words_per_element() == 2)
+      return b_.CreateOr(wide(words[2 * k]), b_.CreateShl(wide(words[2 * k + 1]), 32));
+    llvm::Value* bits = b_.CreateTrunc(words[k], register_type(f_.program.context(), dtype_));
+    return fit(f_, dtype_, bits);
   }
 
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
-  std::vector<llvm::Value*> state_;
+  int64_t state_words_;
+  DType dtype_;
+  llvm::Value* state_;
+  Slice bits_;
+  std::vector<llvm::Value*> state_values_;
 };
 
-// Where the bits go.
-class Bits {
- public:
-  explicit Bits(const Instruction& x)
-      : type_(x.results()[1]), value_(const_cast<Instruction&>(x).result(1)) {}
-
-  int64_t count() const { return type_.shape.num_elements(); }
-  const Shape& shape() const { return type_.shape; }
-  bool wide() const { return size_of(type_.dtype) == 8; }
-  // A word as an element: its low bits.
-  void store(FunctionEmitter& f, llvm::Value* offset, llvm::Value* word) const {
-    constexpr DType kUnsigned[] = {DType::u8, DType::u16, DType::u32, DType::u64};
-    const int size = size_of(type_.dtype);
-    const DType dtype = kUnsigned[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
-    word = f.b.CreateTrunc(word, memory_type(f.program.context(), dtype));
-    if (type_.dtype == DType::u4) word = f.b.CreateAnd(word, f.b.getInt8(15));
-    if (type_.dtype == DType::s4) word = f.b.CreateAShr(f.b.CreateShl(word, 4), 4);
-    f.store(f.slice(value_), dtype, offset, word);
+// body(i) for i in [begin, end), or in [0, size) where they are null.
+void loop_range(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end, int64_t size,
+                const FunctionEmitter::LoopBody& body) {
+  if (begin == nullptr) {
+    begin = g.i64(0);
+    end = g.i64(size);
   }
-
- private:
-  const TensorType& type_;
-  hlo::Value value_;
-};
-
-// body(g, generator, begin, end) emits a part of [0, n), which stands for so many blocks of bits;
-// the parts run on all threads where that pays.
-using RangeCode =
-    std::function<void(FunctionEmitter&, Generator&, llvm::Value* begin, llvm::Value* end)>;
-void for_range(FunctionEmitter& f, const Instruction& x, int64_t n, int64_t blocks,
-               const RangeCode& body) {
-  if (n == 0) return;
-  emit_parallel(f, n, kBlockWork * static_cast<double>(blocks),
-                [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-                  Generator generator(g, x);
-                  body(g, generator, begin == nullptr ? g.i64(0) : begin,
-                       end == nullptr ? g.i64(n) : end);
-                });
+  g.loop(begin, end, body);
 }
 
-// body(g, generator, i) for each block i.
-using BlockCode = std::function<void(FunctionEmitter&, Generator&, llvm::Value* i)>;
-void for_blocks(FunctionEmitter& f, const Instruction& x, int64_t blocks, const BlockCode& body) {
-  for_range(f, x, blocks, blocks,
-            [&](FunctionEmitter& g, Generator& generator, llvm::Value* begin, llvm::Value* end) {
-              g.loop(begin, end, [&](llvm::Value* i) { body(g, generator, i); });
-            });
-}
+constexpr double kBlockWork = 4;  // nanoseconds, about
 
-// Returns the number of blocks used.
-int64_t emit_philox(FunctionEmitter& f, const Instruction& x, const Bits& bits) {
-  const int64_t per_block = bits.wide() ? 2 : 4;
-  const auto store_block = [&](FunctionEmitter& g, Generator& generator, llvm::Value* number,
-                               int64_t elements) {
-    const auto words = generator.philox(number);
-    llvm::Value* first = g.b.CreateMul(number, g.i64(per_block));
-    for (int64_t k = 0; k < elements; ++k) {
-      const auto w = static_cast<size_t>(k);
-      bits.store(g, g.b.CreateAdd(first, g.i64(k)),
-                 bits.wide() ? generator.joined(words[2 * w], words[2 * w + 1]) : words[w]);
-    }
-  };
-  const int64_t whole = bits.count() / per_block;
-  for_blocks(f, x, whole, [&](FunctionEmitter& g, Generator& generator, llvm::Value* i) {
-    store_block(g, generator, i, per_block);
+// Blocks [begin, end) of four words, one behind the other.
+void emit_philox_blocks(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
+                        llvm::Value* begin, llvm::Value* end) {
+  const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
+  f.begin_step(written);
+  RngCode code(f, x);
+  f.loop(begin, end, [&](llvm::Value* i) {
+    llvm::Value* first = f.b.CreateMul(i, f.i64(per_block), "", true, true);
+    code.store(code.philox(i), {first, 1}, per_block);
   });
-  const int64_t rest = bits.count() % per_block;
-  if (rest == 0) return whole;
-  Generator generator(f, x);
-  store_block(f, generator, f.i64(whole), rest);
+}
+
+// The blocks of the rows that f is restricted to, if it is.
+int64_t emit_philox(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written) {
+  const int64_t count = x.results()[1].shape.num_elements();
+  const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
+  const int64_t whole = count / per_block;
+  if (f.rows.count > 0) {
+    const auto blocks = [&](llvm::Value* rows) {
+      return f.b.CreateMul(rows, f.i64(whole / f.rows.count), "", true, true);
+    };
+    if (f.rows.phase == FunctionEmitter::Rows::Phase::middle)
+      emit_philox_blocks(f, x, written, blocks(f.rows.begin), blocks(f.rows.end));
+    return whole;
+  }
+  if (whole > 0) {
+    emit_parallel(f, whole, kBlockWork * static_cast<double>(whole),
+                  [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+                    emit_philox_blocks(g, x, written, begin == nullptr ? g.i64(0) : begin,
+                                       end == nullptr ? g.i64(whole) : end);
+                  });
+  }
+  if (count % per_block == 0) return whole;
+  f.begin_step(written);
+  RngCode code(f, x);
+  code.store(code.philox(f.i64(whole)), {f.i64(whole * per_block), 1}, count % per_block);
   return whole + 1;
 }
 
-int64_t emit_wide_threefry(FunctionEmitter& f, const Instruction& x, const Bits& bits) {
-  for_blocks(f, x, bits.count(), [&](FunctionEmitter& g, Generator& generator, llvm::Value* i) {
-    const auto words = generator.threefry(i);
-    bits.store(g, i, generator.joined(words[0], words[1]));
-  });
-  return bits.count();
-}
-
-// A block's two words lie side by side along the first axis of even size, or the longest one.
-int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const Bits& bits) {
-  const Shape& shape = bits.shape();
-  int64_t size = 1;   // of that axis
+// Threefry's two words make one element of 64 bits, or lie side by side along the first axis of
+// even size, or the longest one. Returns the number of blocks.
+int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written) {
+  const TensorType& type = x.results()[1];
+  const int64_t count = type.shape.num_elements();
+  if (count == 0) return 0;
+  int64_t size = 1;   // of the axis that is split
   int64_t inner = 1;  // elements behind it
-  if (shape.rank() > 0) {
-    const auto even = std::ranges::find_if(shape, [](int64_t n) { return n % 2 == 0; });
-    const auto axis = even != shape.end() ? even : std::ranges::max_element(shape);
+  const bool pairs = size_of(type.dtype) != 8;
+  if (pairs && type.shape.rank() > 0) {
+    const auto even = std::ranges::find_if(type.shape, [](int64_t n) { return n % 2 == 0; });
+    const auto axis = even != type.shape.end() ? even : std::ranges::max_element(type.shape);
     size = *axis;
-    for (auto it = axis + 1; it != shape.end(); ++it) inner *= *it;
+    for (auto it = axis + 1; it != type.shape.end(); ++it) inner *= *it;
   }
-  if (bits.count() == 0) return 0;
-  const int64_t pairs = (size + 1) / 2;
-  const int64_t rows = bits.count() / (size * inner) * pairs;
-  const auto block = [&](FunctionEmitter& g, Generator& generator, llvm::Value* row,
-                         llvm::Value* i) {
+  // Runs of `inner` blocks; the last of an odd axis gives one word a block.
+  const int64_t runs = (size + 1) / 2;
+  const int64_t outer = count / (size * inner);
+  const auto emit_run = [&](FunctionEmitter& g, RngCode& code, llvm::Value* o, llvm::Value* run,
+                            int64_t words) {
     auto& b = g.b;
-    const auto words = generator.threefry(b.CreateAdd(b.CreateMul(row, g.i64(inner)), i));
-    // Of an odd size the last row has one word.
-    llvm::Value* missing = size % 2 == 0 ? g.i64(0) : b.CreateUDiv(row, g.i64(pairs));
-    llvm::Value* line = b.CreateSub(b.CreateMul(row, g.i64(2)), missing);
-    llvm::Value* first = b.CreateAdd(b.CreateMul(line, g.i64(inner)), i);
-    bits.store(g, first, words[0]);
-    const auto second = [&] { bits.store(g, b.CreateAdd(first, g.i64(inner)), words[1]); };
-    if (size % 2 == 0) return second();
-    llvm::Value* pair = b.CreateURem(row, g.i64(pairs));
-    g.if_then(b.CreateICmpNE(pair, g.i64(pairs - 1)), second);
+    llvm::Value* block = b.CreateMul(b.CreateAdd(b.CreateMul(o, g.i64(runs)), run), g.i64(inner));
+    llvm::Value* first = b.CreateMul(
+        b.CreateAdd(b.CreateMul(o, g.i64(size)), b.CreateMul(run, g.i64(2))), g.i64(inner));
+    g.loop(inner, [&](llvm::Value* i) {
+      code.store(code.threefry(b.CreateAdd(block, i)), {b.CreateAdd(first, i), inner}, words);
+    });
   };
-  // The longer of the two loops is shared by threads.
-  const bool by_row = rows >= inner;
-  for_range(f, x, by_row ? rows : inner, rows * inner,
-            [&](FunctionEmitter& g, Generator& generator, llvm::Value* begin, llvm::Value* end) {
-              g.loop(by_row ? begin : g.i64(0), by_row ? end : g.i64(rows), [&](llvm::Value* row) {
-                g.loop(by_row ? g.i64(0) : begin, by_row ? g.i64(inner) : end,
-                       [&](llvm::Value* i) { block(g, generator, row, i); });
-              });
-            });
-  return rows * inner;
+  const int64_t whole = pairs ? size / 2 : 0;
+  if (whole > 0) {
+    // Runs may be single blocks: then all of them are one loop.
+    emit_parallel(f, outer * whole, kBlockWork * static_cast<double>(count),
+                  [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+                    g.begin_step(written);
+                    RngCode code(g, x);
+                    loop_range(g, begin, end, outer * whole, [&](llvm::Value* i) {
+                      emit_run(g, code, g.b.CreateUDiv(i, g.i64(whole)),
+                               g.b.CreateURem(i, g.i64(whole)), 2);
+                    });
+                  });
+  }
+  if (!pairs || size % 2 == 1) {
+    const int64_t last = runs - 1;
+    const int64_t all = pairs ? outer : count;
+    emit_parallel(f, all, kBlockWork * static_cast<double>(all * inner),
+                  [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+                    g.begin_step(written);
+                    RngCode code(g, x);
+                    loop_range(g, begin, end, all,
+                               [&](llvm::Value* o) { emit_run(g, code, o, g.i64(last), 1); });
+                  });
+  }
+  return outer * runs * inner;
 }
 
 }  // namespace
 
 void emit_rng_bit_generator(FunctionEmitter& f, const Instruction& x) {
-  const Bits bits(x);
-  const bool is_threefry =
+  const hlo::Value next_state = const_cast<Instruction&>(x).result(0);
+  const std::vector<Slice> written = {f.slice(const_cast<Instruction&>(x).result(1))};
+  const bool threefry =
       x.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm == hlo::RngAlgorithm::three_fry;
-  const int64_t blocks = !is_threefry  ? emit_philox(f, x, bits)
-                         : bits.wide() ? emit_wide_threefry(f, x, bits)
-                                       : emit_threefry(f, x, bits);
-  // The state comes last: it may lie where it was.
-  Generator generator(f, x);
-  llvm::Value* counter = f.b.CreateAdd(generator.state(1), f.i64(blocks));
-  const Slice to = result_slices(f, x)[0];
-  f.begin_step({to});
-  f.store(to, DType::u64, f.i64(0), generator.state(0));
-  f.store(to, DType::u64, f.i64(1), counter);
-  if (generator.words() == 3) {
-    llvm::Value* upper = generator.state(2);
-    if (!is_threefry) upper = f.b.CreateAdd(upper, generator.carry(counter));
-    f.store(to, DType::u64, f.i64(2), upper);
+  const int64_t blocks = threefry ? emit_threefry(f, x, written) : emit_philox(f, x, written);
+  using Phase = FunctionEmitter::Rows::Phase;
+  if (f.rows.count > 0 && (f.rows.phase != Phase::last || !is_used(next_state))) return;
+  // The state moves on by what was used. Its memory may be that of the old one.
+  f.begin_step({});
+  auto& b = f.b;
+  const auto at = [&](llvm::Value* state, uint64_t i) {
+    return b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), state, i);
+  };
+  llvm::Value* old = f.address(f.slice(x.operand(0)));
+  llvm::Value* next = f.address(f.slice(next_state));
+  const auto words = static_cast<uint64_t>(x.results()[0].shape[0]);
+  std::vector<llvm::Value*> state;
+  for (uint64_t i = 0; i < words; ++i) state.push_back(b.CreateLoad(b.getInt64Ty(), at(old, i)));
+  state[1] = b.CreateAdd(state[1], f.i64(blocks));
+  if (!threefry && words == 3) {
+    llvm::Value* carry = b.CreateICmpULT(state[1], f.i64(blocks));
+    state[2] = b.CreateAdd(state[2], b.CreateZExt(carry, b.getInt64Ty()));
   }
+  for (uint64_t i = 0; i < words; ++i) b.CreateStore(state[i], at(next, i));
 }
 
 }  // namespace systole::cpu

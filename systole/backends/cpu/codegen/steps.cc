@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/hlo/op_semantics.h"
@@ -44,6 +45,7 @@ constexpr Row kSteps[] = {
     {Opcode::scatter, emit_scatter},
     {Opcode::select_and_scatter, emit_select_and_scatter},
     {Opcode::sort, emit_sort},
+    {Opcode::transpose, emit_transpose},
     {Opcode::while_, emit_while},
 };
 
@@ -116,9 +118,16 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   }
 }
 
+void emit_step(FunctionEmitter& f, const Instruction& x) {
+  code_of(x)(f, x);
+}
+
 int64_t step_scratch_bytes(const Instruction& x, bool optimize, int num_threads) {
   if (x.is(Opcode::sort)) return sort_scratch_bytes(x, num_threads);
-  return optimize && x.is(Opcode::select_and_scatter) ? select_and_scatter_scratch_bytes(x) : 0;
+  if (!optimize) return 0;
+  if (x.is(Opcode::select_and_scatter)) return select_and_scatter_scratch_bytes(x);
+  if (is_row_fusion(x)) return row_fusion_scratch_bytes(x);
+  return x.is(Opcode::reduce) || x.is(Opcode::fusion) ? reduce_scratch_bytes(x) : 0;
 }
 
 double step_bytes(const Instruction& x) {

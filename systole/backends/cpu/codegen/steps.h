@@ -12,8 +12,13 @@ using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instructio
 // code (native.h) are calls of their reference value.
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
+void emit_step(FunctionEmitter& f, const hlo::Instruction& instruction);
 // Memory that the step wants besides its operands and results.
 int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize, int num_threads);
+int64_t reduce_scratch_bytes(const hlo::Instruction& instruction);  // reduce.cc
+// As a step of a row fusion that gathers rows.
+int64_t gather_scratch_bytes(const hlo::Instruction& instruction);
+int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_fusion.cc
 double step_flops(const hlo::Instruction& instruction);
 // Bytes of its operands and results, each once; of an operand that it picks elements from, those.
 double step_bytes(const hlo::Instruction& instruction);
@@ -21,12 +26,14 @@ double step_bytes(const hlo::Instruction& instruction);
 // The entries, each in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
 void emit_fusion(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_row_fusion(FunctionEmitter& f, const hlo::Instruction& x);  // row_fusion.cc
 void emit_reduce(FunctionEmitter& f,
                  const hlo::Instruction& x);  // reduce.cc; also a fusion that ends in some
 void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);          // dot.cc
 void emit_convolution(FunctionEmitter& f, const hlo::Instruction& x);  // convolution.cc
 void emit_concatenate(FunctionEmitter& f, const hlo::Instruction& x);  // data_movement.cc
 void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_transpose(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
 void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
@@ -50,6 +57,10 @@ struct ElementLoop {
   bool parallel = true;  // iterations of the first dimension may run at the same time
   std::function<void(ElementAccess&, const IndexRef&)> visit;
   std::function<void(Elements&, const IndexRef&)> store;
+  // The offset in every result of what belongs to one index, and the bytes of their elements. Where
+  // they are given, large results are written past the caches.
+  std::function<Affine(IndexSpace&, const IndexRef&)> target = nullptr;
+  std::vector<int64_t> element_bytes = {};
 };
 void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop);
 

@@ -8,6 +8,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <map>
@@ -22,6 +23,8 @@ namespace systole::cpu {
 namespace {
 
 namespace orc = llvm::orc;
+
+constexpr int64_t kLeastStreamed = int64_t{8} << 20;
 
 template <class T>
 T unwrap(llvm::Expected<T> value) {
@@ -47,6 +50,8 @@ HostTarget describe_host(const orc::JITTargetMachineBuilder& builder) {
   host.features = builder.getFeatures().getString();
   host.has_fma = has("fma") && has("avx2");
   host.vector_bits = has("avx512f") && has("avx512vl") ? 512 : has("avx2") ? 256 : 128;
+  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  host.streamed_bytes = std::max<int64_t>(cache / 2, kLeastStreamed);
   return host;
 }
 

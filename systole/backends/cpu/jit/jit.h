@@ -19,6 +19,8 @@ struct HostTarget {
   std::string features;  // "+avx512f,..."
   int vector_bits = 128;
   bool has_fma = false;
+  int64_t streamed_bytes =
+      0;  // arrays from this size on do not stay in a cache until they are read
 };
 
 class CodeCache;

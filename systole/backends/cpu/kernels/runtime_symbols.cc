@@ -5,6 +5,7 @@
 
 #include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/backends/cpu/kernels/stream.h"
 
 namespace systole::cpu {
 namespace {
@@ -71,6 +72,8 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"systole_cpu_run_kernel", address(&run_kernel)},
       {"systole_cpu_note_step", address(&note_step)},
       {"systole_cpu_parallel_for", address(&parallel_for)},
+      {"systole_cpu_stream", address(&stream)},
+      {"systole_cpu_end_streams", address(&end_streams)},
       {"systole_cpu_unsigned_power", address(&unsigned_power)},
       {"systole_cpu_signed_power", address(&signed_power)},
       {"systole_cpu_sleef", sleef_library()},

@@ -3,6 +3,7 @@
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
 #include "systole/backends/cpu/passes/convolution_forms.h"
+#include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
@@ -49,6 +50,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
     fusion.inside = inside;
     fusion.at_end = at_end;
     pipeline.add<hlo::FusionPass>(fusion);
+    // What is left to go through memory between fusions can stay in a cache, row by row.
+    pipeline.add<RowFusionPass>();
     // Copies that fusion made, and what it left behind.
     pipeline.add<hlo::DeadCodeElimination>();
   }

@@ -1,0 +1,172 @@
+#include "systole/backends/cpu/analysis/row_access.h"
+
+#include <algorithm>
+
+#include "systole/hlo/builder.h"
+
+namespace systole::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Value;
+
+namespace {
+
+// The reduction that gives the step its loops, if one does.
+const Instruction* reduction_of(const Step& step) {
+  for (const Value& root : step.roots()) {
+    if (root.def->is(Opcode::reduce)) return root.def;
+  }
+  return nullptr;
+}
+
+// How many leading axes make up the rows.
+std::optional<int> row_axes(const Shape& shape, int64_t rows) {
+  int64_t product = 1;
+  for (int axes = 0; axes <= shape.rank(); ++axes) {
+    if (product == rows) return axes;
+    if (axes < shape.rank()) product *= shape[axes];
+  }
+  return std::nullopt;
+}
+
+bool reduces_behind(const Instruction& reduction, int axes) {
+  const Shape& shape = reduction.operand(0).shape();
+  return std::ranges::all_of(reduction.attrs<hlo::DimensionsAttrs>().dimensions, [&](int64_t d) {
+    return d >= axes || shape[static_cast<int>(d)] == 1;
+  });
+}
+
+// The offset of a read lies in the row that the first `axes` variables give.
+bool stays_in_row(const IndexSpace& space, const Shape& loop, int axes, int64_t rows,
+                  const ElementAccess::Read& read) {
+  const int64_t elements = read.leaf.shape().num_elements();
+  if (elements % rows != 0) return false;
+  int64_t step = elements / rows;
+  Affine rest = read.offset;
+  for (int d = axes - 1; d >= 0; --d) {
+    rest += Affine::variable(d, -step);
+    step *= loop[d];
+  }
+  const auto [low, high] = space.range(rest);
+  return low >= 0 && high < elements / rows;
+}
+
+// Rows are made of whole blocks of 16 bytes, one behind the other.
+std::optional<int64_t> rows_of_bits(const Instruction& rng) {
+  const TensorType& bits = rng.results()[1];
+  const auto algorithm = rng.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm;
+  if (algorithm == hlo::RngAlgorithm::three_fry || bits.shape.num_elements() == 0) return {};
+  const int64_t columns = bits.shape.rank() == 0 ? 1 : bits.shape[bits.shape.rank() - 1];
+  const int64_t per_block = size_of(bits.dtype) == 8 ? 2 : 4;
+  if (columns % per_block != 0) return {};
+  return bits.shape.num_elements() / columns;
+}
+
+}  // namespace
+
+std::optional<int64_t> rows_of_step(const Instruction& instruction) {
+  if (instruction.is(Opcode::rng_bit_generator)) return rows_of_bits(instruction);
+  const Step step(instruction);
+  if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return std::nullopt;
+  const Instruction* reduction = reduction_of(step);
+  if (reduction == nullptr) return std::nullopt;
+  const Shape& shape = reduction->operand(0).shape();
+  int64_t rows = 1;
+  for (int d = 0; d < shape.rank() && reduces_behind(*reduction, d + 1); ++d) rows *= shape[d];
+  return rows;
+}
+
+bool has_identity(const Instruction& reduction) {
+  return hlo::match_reducer(reduction.region()) && reduction.num_results() == 1 &&
+         !is_complex(reduction.dtype());
+}
+
+bool gathers_rows(const Instruction& instruction, int64_t rows) {
+  if (instruction.is(Opcode::rng_bit_generator)) return true;
+  const Step step(instruction);
+  if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return false;
+  const Instruction* reduction = reduction_of(step);
+  if (reduction == nullptr) return false;
+  const Shape& shape = reduction->operand(0).shape();
+  const auto axes = row_axes(shape, rows);
+  const Dims& removed = reduction->attrs<hlo::DimensionsAttrs>().dimensions;
+  for (int d = 0; axes && d < *axes; ++d) {
+    if (shape[d] != 1 && std::ranges::find(removed, d) == removed.end()) return false;
+  }
+  return axes && std::ranges::all_of(step.roots(), [](const Value& root) {
+           return !root.def->is(Opcode::reduce) || has_identity(*root.def);
+         });
+}
+
+bool is_gathered(Value value, int64_t rows) {
+  if (value.def->is(Opcode::rng_bit_generator)) return value.index == 0;
+  const Value root = Step(*value.def).roots()[static_cast<size_t>(value.index)];
+  return root.def->is(Opcode::reduce) && gathers_rows(*value.def, rows);
+}
+
+bool works_by_rows(const Instruction& instruction, int64_t rows,
+                   const std::function<bool(Value)>& inside) {
+  if (instruction.is(Opcode::rng_bit_generator))
+    return rows_of_step(instruction) == rows && !inside(instruction.operand(0));
+  const Step step(instruction);
+  const std::vector<Value> roots = step.roots();
+  const Instruction* reduction = reduction_of(step);
+  const Shape& loop = reduction != nullptr ? reduction->operand(0).shape() : roots[0].shape();
+  const auto axes = row_axes(loop, rows);
+  if (!axes || loop.num_elements() == 0) return false;
+  const bool gathers = gathers_rows(instruction, rows);
+  ElementAccess access(step);
+  std::vector<Affine> at;
+  for (const int64_t size : loop) at.push_back(Affine::variable(access.add_variable(size)));
+  const IndexRef index = make_index(loop, at);
+  for (const Value& root : roots) {
+    if (!root.def->is(Opcode::reduce)) {
+      if (!computes_elements(*root.def)) return false;
+      if (root.shape().num_elements() != loop.num_elements()) return false;
+      access.visit(root, root.shape() == loop
+                             ? index
+                             : std::make_shared<const Index>(root.shape(), index->offset()));
+      continue;
+    }
+    if (!gathers && !reduces_behind(*root.def, *axes)) return false;
+    const int count = root.def->num_results();
+    for (int k = 0; k < count; ++k) {
+      access.visit(root.def->operand(k), index);
+      access.visit(root.def->operand(count + k), scalar_index());
+    }
+  }
+  return std::ranges::all_of(access.reads(), [&](const ElementAccess::Read& read) {
+    if (!inside(read.leaf)) return true;
+    return !is_gathered(read.leaf, rows) && stays_in_row(access, loop, *axes, rows, read);
+  });
+}
+
+bool is_used(Value value) {
+  return std::ranges::any_of(value.def->users(), [&](const Instruction* user) {
+    const auto operands = user->operands();
+    return std::ranges::find(operands, value) != operands.end();
+  });
+}
+
+bool is_row_fusion(const Instruction& x) {
+  if (!x.is(Opcode::fusion)) return false;
+  for (const Instruction* step : x.region().instructions()) {
+    if (step->is(Opcode::fusion) || step->is(Opcode::rng_bit_generator)) return true;
+    if (!step->is(Opcode::reduce)) continue;
+    const auto users = step->users();
+    if (std::ranges::any_of(
+            users, [&](const Instruction* user) { return user != x.region().terminator(); }))
+      return true;
+  }
+  return false;
+}
+
+int64_t rows_of_fusion(const Instruction& fusion) {
+  for (const Instruction* step : fusion.region().instructions()) {
+    if (const auto rows = rows_of_step(*step)) return *rows;
+  }
+  return 1;
+}
+
+}  // namespace systole::cpu

@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/codegen/reduction.h"
+#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/jit/jit.h"
+
+namespace systole::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Value;
+
+constexpr int64_t kBlockBytes = 48 * 1024;  // what some rows of all arrays may take
+
+// Where a value lies that a step of the fusion computes.
+struct Place {
+  Value value;
+  const Slice* result = nullptr;  // of the fusion, if it is one
+  bool gathered = false;          // from all rows: a result, and there at the end
+  bool in_block = true;           // rows are kept until the next rows come
+  int64_t elements = 0;           // of a row
+
+  int64_t row_bytes() const { return elements * size_of(value.dtype()); }
+};
+
+class RowFusion {
+ public:
+  RowFusion(const FunctionEmitter& f, const Instruction& fusion)
+      : fusion_(fusion), rows_(rows_of_fusion(fusion)), results_(result_slices(f, fusion)) {
+    for (const Instruction* x : fusion.region().instructions()) {
+      if (x->is(Opcode::parameter) || x->is(Opcode::constant) || x->is(Opcode::return_)) continue;
+      steps_.push_back(x);
+      if (gathers_rows(*x, rows_)) gathers_.push_back(x);
+      for (int k = 0; k < x->num_results(); ++k)
+        add_place(f, const_cast<Instruction*>(x)->result(k));
+    }
+    int64_t bytes = 0;
+    for (const Place& place : places_) bytes += place.row_bytes();
+    for (const Value& operand : fusion.operands()) {
+      if (operand.type().byte_size() >= rows_) bytes += operand.type().byte_size() / rows_;
+    }
+    together_ = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(bytes, 1), 1, rows_);
+  }
+
+  void emit(FunctionEmitter& f) const {
+    const int64_t blocks = (rows_ + together_ - 1) / together_;
+    // What is gathered must not depend on the number of threads.
+    const int64_t per_part = gathers_.empty() ? 1 : (blocks + kMostParts - 1) / kMostParts;
+    const int64_t parts = (blocks + per_part - 1) / per_part;
+    emit_parallel_body(
+        f, parts, work(), [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+          place_outer(g);
+          const std::vector<Slice> slices = place_values(g);
+          g.loop(begin, end, [&](llvm::Value* part) { emit_part(g, slices, part, per_part); });
+          g.end_streams();
+        });
+    if (gathers_.empty()) return;
+    place_outer(f);
+    f.rows = {.count = rows_, .parts = parts, .phase = FunctionEmitter::Rows::Phase::last};
+    for (const Instruction* step : gathers_) emit_step(f, *step);
+    f.rows = {};
+  }
+
+ private:
+  void add_place(const FunctionEmitter& f, Value value) {
+    Place place{.value = value, .gathered = is_gathered(value, rows_)};
+    place.in_block = !place.gathered;
+    if (!place.gathered) place.elements = value.shape().num_elements() / rows_;
+    const auto results = fusion_.region().results();
+    const auto found = std::ranges::find(results, value);
+    if (found != results.end()) {
+      place.result = &results_[static_cast<size_t>(found - results.begin())];
+      place.in_block = !place.gathered && place.result->bytes >= f.program.target.streamed_bytes;
+    }
+    places_.push_back(place);
+  }
+
+  double work() const {
+    double elements = 0;
+    for (const Instruction* x : steps_) {
+      const int64_t size = x->is(Opcode::reduce) ? x->operand(0).shape().num_elements()
+                                                 : x->results().back().shape.num_elements();
+      const double inside = x->is(Opcode::fusion) ? x->region().num_instructions() : 1;
+      elements += inside * static_cast<double>(size);
+    }
+    return 0.1 * elements;
+  }
+
+  // What lies in the program's memory.
+  void place_outer(FunctionEmitter& g) const {
+    for (int i = 0; i < fusion_.num_operands(); ++i)
+      g.place(fusion_.region().parameter(i), g.slice(fusion_.operand(i)));
+    for (const Place& place : places_) {
+      if (place.result != nullptr) g.place(place.value, *place.result);
+    }
+    Slice scratch = g.program.buffers.scratch(fusion_);
+    for (const Instruction* step : gathers_) {
+      scratch.bytes = gather_scratch_bytes(*step);
+      g.place_scratch(*step, scratch);
+      scratch.offset += scratch.bytes;
+    }
+  }
+
+  // The memory of every place while some rows are worked on.
+  std::vector<Slice> place_values(FunctionEmitter& g) const {
+    std::vector<Slice> slices;
+    for (const Place& place : places_) {
+      if (place.in_block) g.place(place.value, g.add_block(together_ * place.row_bytes()));
+      slices.push_back(place.in_block || place.result != nullptr ? g.slice(place.value) : Slice{});
+    }
+    return slices;
+  }
+
+  void emit_part(FunctionEmitter& g, const std::vector<Slice>& slices, llvm::Value* part,
+                 int64_t blocks) const {
+    auto& b = g.b;
+    g.rows = {.count = rows_, .part = part, .phase = FunctionEmitter::Rows::Phase::first};
+    for (const Instruction* step : gathers_) emit_step(g, *step);
+    llvm::Value* begin = b.CreateMul(part, g.i64(blocks * together_), "", true, true);
+    llvm::Value* end = b.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, b.CreateAdd(begin, g.i64(blocks * together_)), g.i64(rows_));
+    llvm::Value* count =
+        b.CreateUDiv(b.CreateAdd(b.CreateSub(end, begin), g.i64(together_ - 1)), g.i64(together_));
+    g.loop(g.i64(0), count, [&](llvm::Value* i) {
+      llvm::Value* first = b.CreateAdd(begin, b.CreateMul(i, g.i64(together_)), "", true, true);
+      llvm::Value* last =
+          b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, g.i64(together_)), end);
+      g.rows = {.count = rows_, .begin = first, .end = last, .part = part};
+      emit_rows(g, slices);
+    });
+    g.rows = {};
+  }
+
+  void emit_rows(FunctionEmitter& g, const std::vector<Slice>& slices) const {
+    auto& b = g.b;
+    for (size_t k = 0; k < places_.size(); ++k) {
+      if (!places_[k].in_block) continue;
+      g.set_origin(slices[k],
+                   b.CreateMul(g.rows.begin, g.i64(places_[k].elements), "", true, true));
+    }
+    for (const Instruction* step : steps_) emit_step(g, *step);
+    for (size_t k = 0; k < places_.size(); ++k) {
+      const Place& place = places_[k];
+      if (!place.in_block || place.result == nullptr) continue;
+      llvm::Value* count =
+          b.CreateMul(b.CreateSub(g.rows.end, g.rows.begin), g.i64(place.elements));
+      g.stream(slices[k], *place.result, size_of(place.value.dtype()), count);
+    }
+  }
+
+  const Instruction& fusion_;
+  int64_t rows_;
+  std::vector<Slice> results_;
+  std::vector<const Instruction*> steps_;
+  std::vector<const Instruction*> gathers_;  // those of them that gather rows
+  std::vector<Place> places_;
+  int64_t together_ = 1;  // rows
+};
+
+}  // namespace
+
+int64_t row_fusion_scratch_bytes(const Instruction& x) {
+  const int64_t rows = rows_of_fusion(x);
+  int64_t bytes = 0;
+  for (const Instruction* step : x.region().instructions()) {
+    if (gathers_rows(*step, rows)) bytes += gather_scratch_bytes(*step);
+  }
+  return bytes;
+}
+
+void emit_row_fusion(FunctionEmitter& f, const Instruction& x) { RowFusion(f, x).emit(f); }
+
+}  // namespace systole::cpu
