@@ -111,6 +111,15 @@ class ConvolutionLoops {
   int64_t groups_ = 1;
 };
 
+// Small enough that a call costs more than the work.
+bool is_small(const Instruction& x) { return step_flops(x) <= 2048; }
+
+// Sums of small ones cost nothing in f64, and lose nothing where products cancel.
+DType accumulator(const Instruction& x) {
+  const DType dtype = product_accumulator(x);
+  return dtype == DType::f32 && is_small(x) ? DType::f64 : dtype;
+}
+
 void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
   const Step step(x);
   const ConvolutionLoops loops(x);
@@ -124,7 +133,7 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
               .sizes = loops.sizes,
               .kept = loops.kept(),
               .reduced = loops.reduced(),
-              .accumulators = {product_accumulator(x)}};
+              .accumulators = {accumulator(x)}};
   r.needed = access.needed();
   r.needed.push_back(loops.kernel()->offset());
   r.needed.push_back(loops.output()->offset());
@@ -163,7 +172,7 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
     emit_zeros(f, x);
     return;
   }
-  if (f.program.optimize) {
+  if (f.program.optimize && !is_small(x)) {
     if (auto kernel = make_convolution_kernel(x, f.program.num_threads)) {
       f.call_kernel(std::move(kernel),
                     {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),

@@ -13,6 +13,7 @@ using hlo::Value;
 DType product_accumulator(const Instruction& x) {
   const DType result = x.dtype();
   const DType operand = x.operand(0).dtype();
+  if (is_complex(result)) return DType::c128;
   if (result == DType::f64 || operand == DType::f64) return DType::f64;
   if (is_floating(result) || is_floating(operand)) return DType::f32;
   return result;
@@ -22,8 +23,10 @@ llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Valu
                           llvm::Value* y) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
   llvm::FastMathFlags flags;
-  flags.setAllowContract(e.f.program.optimize);
-  flags.setAllowReassoc(e.f.program.optimize);
+  // The parts of complex products cancel: they are added in order, each rounded.
+  const bool regroup = e.f.program.optimize && !is_complex(dtype);
+  flags.setAllowContract(regroup);
+  flags.setAllowReassoc(regroup);
   e.f.b.setFastMathFlags(flags);
   llvm::Value* product = emit_reducer(e.f, hlo::Opcode::multiply, dtype, x, y);
   return emit_reducer(e.f, hlo::Opcode::add, dtype, sum, product);
