@@ -92,9 +92,9 @@ class RowFusion {
   void place_outer(FunctionEmitter& g) const {
     for (int i = 0; i < fusion_.num_operands(); ++i)
       g.place(fusion_.region().parameter(i), g.slice(fusion_.operand(i)));
-    for (const Place& place : places_) {
-      if (place.result != nullptr) g.place(place.value, *place.result);
-    }
+    // (Of what is no result there are some rows at a time, and none but these.)
+    for (const Place& place : places_)
+      g.place(place.value, place.result != nullptr ? *place.result : Slice{});
     Slice scratch = g.program.buffers.scratch(fusion_);
     for (const Instruction* step : gathers_) {
       scratch.bytes = gather_scratch_bytes(*step);
@@ -108,7 +108,7 @@ class RowFusion {
     std::vector<Slice> slices;
     for (const Place& place : places_) {
       if (place.in_block) g.place(place.value, g.add_block(together_ * place.row_bytes()));
-      slices.push_back(place.in_block || place.result != nullptr ? g.slice(place.value) : Slice{});
+      slices.push_back(g.slice(place.value));
     }
     return slices;
   }
