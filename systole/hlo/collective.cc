@@ -164,20 +164,6 @@ Tensor combine_elements(const Computation& region, const Evaluator& evaluator, D
   return result;
 }
 
-Tensor concatenated(std::span<const Tensor> tensors, int axis) {
-  Shape shape = tensors[0].shape();
-  int64_t size = 0;
-  for (const Tensor& tensor : tensors) size += tensor.dim(axis);
-  shape.set_dim(axis, size);
-  Tensor result(tensors[0].dtype(), shape);
-  StridedView to = view_of(shape);
-  for (const Tensor& tensor : tensors) {
-    copy_strided(result, to, tensor, view_of(tensor.shape()), tensor.shape().dims());
-    to.offset += tensor.dim(axis) * to.strides[static_cast<size_t>(axis)];
-  }
-  return result;
-}
-
 Tensor split_part(const Tensor& tensor, int axis, int64_t count, int64_t i) {
   Shape shape = tensor.shape();
   shape.set_dim(axis, shape[axis] / count);

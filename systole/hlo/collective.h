@@ -60,8 +60,6 @@ std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i)
 Tensor combine_elements(const Computation& region, const Evaluator& evaluator, DType dtype,
                         std::span<const Tensor> tensors);
 
-// `tensors` one behind the other along `axis`.
-Tensor concatenated(std::span<const Tensor> tensors, int axis);
 // Part `i` of `count` equal ones along `axis`.
 Tensor split_part(const Tensor& tensor, int axis, int64_t count, int64_t i);
 

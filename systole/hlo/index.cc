@@ -81,6 +81,20 @@ Tensor reversed(const Tensor& operand, std::span<const int64_t> axes) {
   return result;
 }
 
+Tensor concatenated(std::span<const Tensor> tensors, int axis) {
+  Shape shape = tensors[0].shape();
+  int64_t size = 0;
+  for (const Tensor& tensor : tensors) size += tensor.dim(axis);
+  shape.set_dim(axis, size);
+  Tensor result(tensors[0].dtype(), shape);
+  StridedView to = view_of(shape);
+  for (const Tensor& tensor : tensors) {
+    copy_strided(result, to, tensor, view_of(tensor.shape()), tensor.shape().dims());
+    to.offset += tensor.dim(axis) * to.strides[static_cast<size_t>(axis)];
+  }
+  return result;
+}
+
 void fill(Tensor& tensor, const Tensor& value) {
   visit_element_size(size_of(tensor.dtype()), [&]<class T>() {
     T* const elements = static_cast<T*>(tensor.raw());

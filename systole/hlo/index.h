@@ -83,6 +83,9 @@ Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation);
 // A copy with the elements along `axes` in the opposite order.
 Tensor reversed(const Tensor& operand, std::span<const int64_t> axes);
 
+// `tensors` one behind the other along `axis`.
+Tensor concatenated(std::span<const Tensor> tensors, int axis);
+
 // Every element becomes the scalar `value` of the same dtype.
 void fill(Tensor& tensor, const Tensor& value);
 

@@ -116,33 +116,31 @@ Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t
   return rows;
 }
 
-// Rows first, first + 2, ... of the first 2 * count ones.
-Tensor every_other(const Tensor& rows, int64_t first, int64_t count) {
-  Tensor half(rows.dtype(), {count, rows.dim(1)});
-  copy_strided(half, view_of(half.shape()), rows,
-               {.offset = first * rows.dim(1), .strides = {2 * rows.dim(1), 1}},
-               half.shape().dims());
-  return half;
-}
+// Up to so many rows are taken one after the other, as most implementations do: what rounds then
+// rounds alike.
+constexpr int64_t kMaxRowsInOrder = 1024;
 
-// Neighbours combined until one row is left: the specification leaves the tree open, and this one
-// works on whole rows.
-std::vector<Tensor> reduce_rows(const LiftedRegion& region, std::vector<Tensor> rows) {
-  while (rows[0].dim(0) > 1) {
-    const int64_t pairs = rows[0].dim(0) / 2;
+// Neighbours combined until few rows are left: the specification leaves the tree open, and in this
+// one the region works on half of all elements at once.
+std::vector<Tensor> combine_neighbours(const LiftedRegion& region, std::vector<Tensor> rows) {
+  while (rows[0].dim(0) > kMaxRowsInOrder) {
+    const int64_t num_pairs = rows[0].dim(0) / 2;
     std::vector<Tensor> arguments;
-    for (const Tensor& input : rows) arguments.push_back(every_other(input, 0, pairs));
-    for (const Tensor& input : rows) arguments.push_back(every_other(input, 1, pairs));
-    const std::vector<Tensor> combined = region.apply(arguments);
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const Tensor odd_one = rows[k].slice(2 * pairs, rows[k].dim(0));
-      rows[k] = Tensor(rows[k].dtype(), {pairs + odd_one.dim(0), odd_one.dim(1)});
-      std::memcpy(rows[k].raw(), combined[k].raw(), static_cast<size_t>(combined[k].byte_size()));
-      if (odd_one.dim(0) > 0) {
-        std::memcpy(rows[k].slice(pairs, pairs + 1).raw(), odd_one.raw(),
-                    static_cast<size_t>(odd_one.byte_size()));
+    for (const int64_t first : {0, 1}) {
+      for (const Tensor& input : rows) {
+        const int64_t width = input.dim(1);
+        const StridedView from{.offset = first * width, .strides = {2 * width, 1}};
+        arguments.emplace_back(input.dtype(), Shape{num_pairs, width});
+        copy_strided(arguments.back(), view_of(arguments.back().shape()), input, from,
+                     arguments.back().shape().dims());
       }
     }
+    std::vector<Tensor> combined = region.apply(arguments);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Tensor rest = rows[k].slice(2 * num_pairs, rows[k].dim(0));
+      combined[k] = concatenated(std::vector<Tensor>{combined[k], rest}, 0);
+    }
+    rows = std::move(combined);
   }
   return rows;
 }
@@ -164,12 +162,12 @@ std::vector<Tensor> reduce_by_region(const Instruction& instruction, const Evalu
   for (const Tensor& input : inputs) {
     rows.push_back(rows_of(input, num_results, extents, from, to));
   }
-  std::vector<Tensor> arguments;
-  for (const Tensor& result : results) arguments.push_back(result.reshape({num_results}));
-  for (const Tensor& row : reduce_rows(region, std::move(rows))) {
-    arguments.push_back(row.reshape({num_results}));
+  rows = combine_neighbours(region, std::move(rows));
+  for (Tensor& result : results) result = result.reshape({num_results});
+  for (int64_t i = 0; i < rows[0].dim(0); ++i) {
+    for (const Tensor& row : rows) results.push_back(row.slice(i, i + 1).reshape({num_results}));
+    results = region.apply(results);
   }
-  results = region.apply(arguments);
   for (Tensor& result : results) result = result.reshape(instruction.shape());
   return results;
 }

@@ -24,12 +24,13 @@ std::string print(const Module& module, const PrintOptions& options = {});
 std::string print(const Computation& computation, const PrintOptions& options = {});
 std::string print(const Instruction& instruction);
 
-// Reads StableHLO text, generic or pretty, with CHLO's ops (as what they are in StableHLO's), tuples
-// (as their leaves), deprecated ops, and those of StableHLO's tests (as custom calls). Attributes of
-// modules, functions, parameters and results are kept. `file` is named in errors. Errors:
-// INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <token>, expected <what>`; UNIMPLEMENTED
-// likewise for ops that are not in the opcode table, for dynamic shapes and for element types that
-// DType has not. Types are inferred and compared; what only a whole module shows is verify's.
+// Reads StableHLO text, generic or pretty, with CHLO's ops (as what they are in StableHLO's),
+// tuples (as their leaves), deprecated ops, and those of StableHLO's tests (as custom calls).
+// Attributes of modules, functions, parameters and results are kept. `file` is named in errors.
+// Errors: INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <token>, expected <what>`;
+// UNIMPLEMENTED likewise for ops that are not in the opcode table, for dynamic shapes and for
+// element types that DType has not. Types are inferred and compared; what only a whole module shows
+// is verify's.
 std::unique_ptr<Module> parse(std::string_view text, std::string_view file = "<text>");
 // The modules of a file, which lines `// -----` may separate. Errors: those of parse.
 std::vector<std::unique_ptr<Module>> parse_all(std::string_view text,

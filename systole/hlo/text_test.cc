@@ -104,6 +104,53 @@ constexpr std::string_view kProgram = R"(module @every_opcode {
     }) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     "func.return"(%38#0, %42) : (tensor<f32>, tensor<4xf32>) -> ()
   }
+  func.func private @same(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    "func.return"(%arg0) : (tensor<2xf32>) -> ()
+  }
+  func.func private @others(%arg0: tensor<2x2xf32>, %arg1: tensor<2xf32>) {
+    %0 = "stablehlo.complex"(%arg0, %arg0) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xcomplex<f32>>
+    %1 = "stablehlo.real"(%0) : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
+    %2 = "stablehlo.imag"(%0) : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
+    %3 = "stablehlo.fft"(%0) {fft_type = #stablehlo<fft_type IFFT>, fft_length = array<i64: 2, 2>} : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+    %4 = "stablehlo.cholesky"(%arg0) {lower = true} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %5 = "stablehlo.triangular_solve"(%arg0, %4) {left_side = true, lower = false, unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %6 = "stablehlo.batch_norm_inference"(%arg0, %arg1, %arg1, %arg1, %arg1) {epsilon = 0.001 : f32, feature_index = 1 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+    %7:3 = "stablehlo.batch_norm_training"(%6, %arg1, %arg1) {epsilon = 1.0e-10 : f32, feature_index = 0 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+    %8:3 = "stablehlo.batch_norm_grad"(%6, %7#1, %arg1, %arg1, %7#0) {epsilon = 0x7F800000 : f32, feature_index = 1 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+    %9 = "stablehlo.map"(%arg0, %arg0) ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %10 = "stablehlo.add"(%arg2, %arg3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%10) : (tensor<f32>) -> ()
+    }) {dimensions = array<i64: 0, 1>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %11 = "stablehlo.get_dimension_size"(%arg0) {dimension = 1 : i64} : (tensor<2x2xf32>) -> tensor<i32>
+    %12 = "stablehlo.composite"(%arg1) {name = "my.same", composite_attributes = {n = 1 : i32}, decomposition = @same, version = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+    %13 = "stablehlo.all_reduce"(%arg0) ({
+    ^bb0(%arg4: tensor<f32>, %arg5: tensor<f32>):
+      %14 = "stablehlo.add"(%arg4, %arg5) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%14) : (tensor<f32>) -> ()
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %15 = "stablehlo.all_gather"(%arg0) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<4x2xf32>
+    %16 = "stablehlo.all_to_all"(%arg0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<1x4xf32>
+    %17 = "stablehlo.reduce_scatter"(%arg0) ({
+    ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+      %18 = "stablehlo.add"(%arg6, %arg7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%18) : (tensor<f32>) -> ()
+    }) {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<1x2xf32>
+    %19 = "stablehlo.collective_broadcast"(%arg0) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %20 = "stablehlo.collective_permute"(%arg0) {source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %21 = "stablehlo.replica_id"() : () -> tensor<ui32>
+    %22 = "stablehlo.partition_id"() : () -> tensor<ui32>
+    %23 = "stablehlo.constant"() {value = dense<2> : tensor<2xi64>} : () -> tensor<2xi64>
+    %24 = "stablehlo.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+    %25 = "stablehlo.rng"(%24, %24, %23) {rng_distribution = #stablehlo<rng_distribution NORMAL>} : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<2x2xf32>
+    %26 = "stablehlo.after_all"() : () -> !stablehlo.token
+    %27:2 = "stablehlo.infeed"(%26) {infeed_config = "x", layout = [[0, 1]]} : (!stablehlo.token) -> (tensor<2x2xf32>, !stablehlo.token)
+    %28 = "stablehlo.outfeed"(%27#0, %27#1) {outfeed_config = "y"} : (tensor<2x2xf32>, !stablehlo.token) -> !stablehlo.token
+    %29 = "stablehlo.send"(%arg0, %28) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<2x2xf32>, !stablehlo.token) -> !stablehlo.token
+    %30:2 = "stablehlo.recv"(%29) {channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (!stablehlo.token) -> (tensor<2x2xf32>, !stablehlo.token)
+    "stablehlo.custom_call"(%30#0) {call_target_name = "f", has_side_effect = true, backend_config = {a = 1 : i32}, api_version = 4 : i32, called_computations = [@same], tolerance = 0.5 : f32} : (tensor<2x2xf32>) -> ()
+    "func.return"() : () -> ()
+  }
 }
 )";
 
@@ -193,7 +240,11 @@ TEST(Text, EveryOpcodeSurvivesARoundTrip) {
   EXPECT_EQ(print(*again), text);
 }
 
-TEST(Text, PrintsWhatItReads) { EXPECT_EQ(print(*parse(kProgram)), kProgram); }
+TEST(Text, PrintsWhatItReads) {
+  EXPECT_EQ(print(*parse(kProgram)), kProgram);
+  const std::string pretty = print(*parse(kProgram), {.pretty = true});
+  EXPECT_EQ(print(*parse(pretty)), kProgram) << pretty;
+}
 
 TEST(Text, MlirReadsIt) {
   const char* const tool = "mlir-opt-19";
@@ -351,8 +402,8 @@ const BadText kBad[] = {
      "2:6: op, got \"mhlo.add\""},
     {"internal_op", "%0 = \"stablehlo.fusion\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:6: op, got \"stablehlo.fusion\""},
-    {"pretty_form", "%0 = stablehlo.abs %a : tensor<2xf32>",
-     "2:6: op, got 'stablehlo.abs', expected one in generic form"},
+    {"no_pretty_form", "%0 = stablehlo.gather %a, %a : tensor<2xf32>",
+     "2:6: op, got stablehlo.gather, expected its generic form, \"stablehlo.gather\""},
     {"unknown_value", "%0 = \"stablehlo.abs\"(%b) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:22: operand, got %b, expected a name that is defined before"},
     {"own_value", "%0 = \"stablehlo.abs\"(%0) : (tensor<2xf32>) -> tensor<2xf32>",
@@ -445,7 +496,8 @@ const BadText kBad[] = {
     {"bad_byte", "%0 = `", "2:6: character, got byte 0x60, expected a token"},
     {"empty_name", "% = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
      "2:1: name, got none, expected one behind '%'"},
-    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({", "2:25: '(', got the end of the text"},
+    {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({",
+     "5:1: regions, got the end of the text, expected ')'"},
     {"region_without_return",
      "%0 = \"stablehlo.reduce\"(%a, %a) ({}) {dimensions = array<i64>} : (tensor<2xf32>, "
      "tensor<2xf32>) -> tensor<2xf32>",
@@ -489,8 +541,8 @@ TEST(Text, AliasesAreChecked) {
            "}) -> tensor<f32> {\n\"func.return\"(%a) : (tensor<f32>) -> ()\n}";
   };
   EXPECT_EQ(parse(text("0 : i32"))->aliases, (std::vector<Module::Alias>{{0, 0}}));
-  EXPECT_NE(error_of(text("1 : i32")).find("1:11: tf.aliasing_output, got 1"), std::string::npos);
-  EXPECT_NE(error_of(text("-1 : i32")).find("1:33: tf.aliasing_output"), std::string::npos);
+  EXPECT_NE(error_of(text("1 : i32")).find("1:55: tf.aliasing_output, got 1"), std::string::npos);
+  EXPECT_NE(error_of(text("-1 : i32")).find("1:55: tf.aliasing_output"), std::string::npos);
   EXPECT_NE(error_of(text("true")).find("1:55: tf.aliasing_output"), std::string::npos);
 }
 
@@ -513,7 +565,7 @@ TEST(Text, NestingIsBounded) {
   }
   const std::string error = error_of("func.func @main(%p: tensor<i1>) {\n" + deep + close +
                                      "\"func.return\"() : () -> ()\n}");
-  EXPECT_NE(error.find("region, got '(', expected at most 64 levels"), std::string::npos) << error;
+  EXPECT_NE(error.find("region, got '{', expected at most 64 levels"), std::string::npos) << error;
 }
 
 }  // namespace

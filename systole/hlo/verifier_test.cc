@@ -113,7 +113,7 @@ TEST_F(VerifierTest, AttributesOfAnotherOpcode) {
   main_.insert(Opcode::iota, {}, {{DType::f32, {2}}}, TransposeAttrs{});
   EXPECT_THAT(error(), HasSubstr("INTERNAL: iota: attributes, got those of another opcode"));
   main_.insert(Opcode::call, {}, {kF32}, TransposeAttrs{}, main_.instructions()[1]);
-  EXPECT_THAT(error(), HasSubstr("call: callee, got '', expected a function of the module"));
+  EXPECT_THAT(error(), HasSubstr("INTERNAL: call: attributes, got those of another opcode"));
 }
 
 TEST_F(VerifierTest, UnknownDimensions) {

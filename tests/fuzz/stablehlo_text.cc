@@ -1,4 +1,5 @@
-// Text that is accepted is a valid program, and prints as text that reads back as itself.
+// Text that is accepted is a valid program, and prints, in either form, as text that reads back as
+// itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +31,9 @@ std::unique_ptr<hlo::Module> parse_valid(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto module = parse_valid({reinterpret_cast<const char*>(data), size});
   if (module == nullptr) return 0;
-  const std::string text = hlo::print(*module);
-  if (hlo::print(*hlo::parse(text)) != text) std::abort();
+  for (const bool pretty : {false, true}) {
+    const std::string text = hlo::print(*module, {.pretty = pretty});
+    if (hlo::print(*hlo::parse(text), {.pretty = pretty}) != text) std::abort();
+  }
   return 0;
 }

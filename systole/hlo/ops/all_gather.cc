@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/collective.h"
+#include "systole/hlo/index.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/collective.h"
+#include "systole/hlo/index.h"
 
 namespace systole::hlo::ops {
 namespace {

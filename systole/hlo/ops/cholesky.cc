@@ -34,7 +34,15 @@ void factorize(std::span<T> a, size_t n) {
       for (size_t k = 0; k < j; ++k) sum -= a[i * n + k] * conjugate(a[j * n + k]);
       a[i * n + j] = i == j ? T(std::sqrt(std::real(sum))) : sum / a[j * n + j];
     }
-    std::fill_n(&a[i * n] + i + 1, n - i - 1, T());
+  }
+}
+
+// What is on the other side of the diagonal.
+template <class T>
+void clear_triangle(std::span<T> a, size_t n, bool upper) {
+  for (size_t i = 0; i < n; ++i) {
+    a[i * n + i] = T(std::real(a[i * n + i]));
+    for (size_t j = 0; j < i; ++j) (upper ? a[j * n + i] : a[i * n + j]) = T();
   }
 }
 
@@ -64,6 +72,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
       if (!lower) conjugate_transpose(matrix, n);
       factorize(matrix, n);
       if (!lower) conjugate_transpose(matrix, n);
+      clear_triangle(matrix, n, lower);
     }
   };
   if (is_complex(dtype)) {

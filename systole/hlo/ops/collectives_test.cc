@@ -258,12 +258,12 @@ TEST(RendezvousTest, OneThatIsElsewhere) {
 TEST(RendezvousTest, ManyRounds) {
   const auto module = program(
       "while",
-      "({^bb0(%a: tensor<i64>): %n = \"stablehlo.constant\"() {value = dense<100000> : "
+      "({^bb0(%v: tensor<i64>): %n = \"stablehlo.constant\"() {value = dense<100000> : "
       "tensor<i64>} "
-      ": () -> tensor<i64> %c = \"stablehlo.compare\"(%a, %n) {comparison_direction = "
+      ": () -> tensor<i64> %c = \"stablehlo.compare\"(%v, %n) {comparison_direction = "
       "#stablehlo<comparison_direction LT>} : (tensor<i64>, tensor<i64>) -> tensor<i1> "
-      "\"stablehlo.return\"(%c) : (tensor<i1>) -> ()}, {^bb0(%a: tensor<i64>): %s = "
-      "\"stablehlo.all_reduce\"(%a) (" +
+      "\"stablehlo.return\"(%c) : (tensor<i1>) -> ()}, {^bb0(%w: tensor<i64>): %s = "
+      "\"stablehlo.all_reduce\"(%w) (" +
           reducer("add", "i64") + ") {" + groups("[[0, 1, 2]]", "1x3") +
           "} : (tensor<i64>) -> tensor<i64> \"stablehlo.return\"(%s) : (tensor<i64>) -> ()})",
       "tensor<i64>", "tensor<i64>");

@@ -26,14 +26,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator&) {
-  const int axis = static_cast<int>(instruction.attrs<ConcatenateAttrs>().dimension);
-  Tensor result(instruction.type());
-  StridedView to = view_of(result.shape());
-  for (const Tensor& input : operands) {
-    copy_strided(result, to, input, view_of(input.shape()), input.shape().dims());
-    to.offset += input.dim(axis) * to.strides[static_cast<size_t>(axis)];
-  }
-  return {result};
+  return {
+      concatenated(operands, static_cast<int>(instruction.attrs<ConcatenateAttrs>().dimension))};
 }
 
 }  // namespace

@@ -282,12 +282,14 @@ TEST(FourBitTest, Arithmetic) {
          {Opcode::add, Opcode::subtract, Opcode::multiply, Opcode::divide, Opcode::remainder,
           Opcode::maximum, Opcode::minimum, Opcode::and_, Opcode::or_, Opcode::xor_}) {
       const Tensor expected = run_op({.opcode = opcode, .operands = y})[0].cast(narrow);
-      EXPECT_TRUE(run_op({.opcode = opcode, .operands = x})[0].identical(expected)) << opcode;
+      EXPECT_TRUE(run_op({.opcode = opcode, .operands = x})[0].identical(expected))
+          << to_string(opcode);
     }
     for (const Opcode opcode : {Opcode::not_, Opcode::negate, Opcode::sign, Opcode::abs}) {
       if (narrow == DType::u4 && (opcode == Opcode::sign || opcode == Opcode::abs)) continue;
       const Tensor expected = run_op({.opcode = opcode, .operands = {y[0]}})[0].cast(narrow);
-      EXPECT_TRUE(run_op({.opcode = opcode, .operands = {x[0]}})[0].identical(expected)) << opcode;
+      EXPECT_TRUE(run_op({.opcode = opcode, .operands = {x[0]}})[0].identical(expected))
+          << to_string(opcode);
     }
   }
 }

@@ -107,10 +107,12 @@ TEST(CustomCallTest, KeepsItsAttributesAsText) {
 }
 
 TEST(CustomCallTest, NamesFunctionsOfTheModule) {
-  const auto module = parse(
-      "func.func public @main() {\n  \"stablehlo.custom_call\"() {call_target_name = \"f\", "
-      "called_computations = [@g]} : () -> ()\n  \"func.return\"() : () -> ()\n}\n");
-  EXPECT_THAT(error_of([&] { verify(*module); }),
+  Module module;
+  Computation& main = module.add_function("main");
+  Builder(main).op(Opcode::custom_call, {},
+                   CustomCallAttrs{.call_target_name = "f", .called_computations = {"g"}});
+  main.set_results({});
+  EXPECT_THAT(error_of([&] { verify(module); }),
               HasSubstr("custom_call: callee, got 'g', expected a function of the module"));
 }
 
@@ -148,7 +150,7 @@ TEST(CompositeTest, Constraints) {
   EXPECT_THAT(error("name = \"twice\", decomposition = @twice"),  // C1
               HasSubstr("composite: name, got 'twice', expected one such as 'namespace.op'"));
   EXPECT_THAT(error("name = \"my.f\", decomposition = @f"),  // C2
-              HasSubstr("composite: callee, got 'f', expected a function of the module"));
+              HasSubstr("composite: callee, got @f, expected a function"));
   EXPECT_THAT(error(kTwice, "f64"),  // C3, C4
               HasSubstr("composite: operand types, got (f64[]), expected (f32[])"));
 }

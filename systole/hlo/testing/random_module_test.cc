@@ -66,8 +66,12 @@ TEST(RandomModule, HoldsNearlyAllOpcodes) {
 
 TEST(RandomModule, RoundTripsThroughText) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const std::string text = print(*random_module(seed).module);
+    const RandomModule random = random_module(seed);
+    const std::string text = print(*random.module);
     EXPECT_EQ(print(*parse(text)), text) << seed;
+    const std::string pretty = print(*random.module, {.pretty = true});
+    EXPECT_EQ(print(*parse(pretty)), text) << seed;
+    EXPECT_EQ(print(*parse(pretty), {.pretty = true}), pretty) << seed;
   }
 }
 

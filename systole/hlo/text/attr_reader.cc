@@ -25,7 +25,10 @@ class ValueReader {
   ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
       : lexer_(lexer), what_(what), attribute_(attribute) {}
 
-  void read(bool& field) const { field = get<bool>("true or false"); }
+  // A name alone is true.
+  void read(bool& field) const {
+    field = std::holds_alternative<Unit>(attribute_.value) || get<bool>("true or false");
+  }
   void read(int64_t& field) const { field = get<int64_t>("an integer"); }
   // "foo", or @foo.
   void read(std::string& field) const {
@@ -82,9 +85,7 @@ class ValueReader {
             : std::strtof(std::string(token.text).c_str(), nullptr);
     field = negative ? -magnitude : magnitude;
   }
-  void read(AttrText& field) const {
-    field.text = attribute_text(lexer_, attribute_);
-  }
+  void read(AttrText& field) const { field.text = attribute_text(lexer_, attribute_); }
   // [a, b]
   template <class T>
   void read(std::vector<T>& field) const {
@@ -150,8 +151,8 @@ class ValueReader {
   E value_named(size_t offset, std::string_view name) const {
     const auto found = std::ranges::find(EnumNames<E>::names, name);
     if (found == EnumNames<E>::names.end()) {
-      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_, name,
-                                                EnumNames<E>::names[0]));
+      throw lexer_.error_at(offset, fmt::format("{}, got '{}', expected one such as {}", what_,
+                                                name, EnumNames<E>::names[0]));
     }
     return static_cast<E>(found - EnumNames<E>::names.begin());
   }

@@ -12,10 +12,11 @@
 
 namespace systole::hlo::text {
 
-// `dictionaries` are those of one op: its properties <{...}>, its attributes {...}, and those of its
-// pretty form, where structures' fields stand by themselves. Names with a dot, which belong to nobody
-// here, and result_accuracy, which ours is always within, are skipped. Leaves `lexer` where it is.
-// `offset` is the op's. Errors: INVALID_ARGUMENT for what is missing, unknown or of another kind.
+// `dictionaries` are those of one op: its properties <{...}>, its attributes {...}, and those of
+// its pretty form, where structures' fields stand by themselves. Names with a dot, which belong to
+// nobody here, and result_accuracy, which ours is always within, are skipped. Leaves `lexer` where
+// it is. `offset` is the op's. Errors: INVALID_ARGUMENT for what is missing, unknown or of another
+// kind.
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 

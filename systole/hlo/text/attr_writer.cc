@@ -72,13 +72,11 @@ class FullSpelling {
     return literal_text(field, max_literal_elements_);
   }
   template <class E>
-  requires std::is_enum_v<E>
-  std::string operator()(E field) const {
+  requires std::is_enum_v<E> std::string operator()(E field) const {
     return fmt::format("#stablehlo<{} {}>", EnumNames<E>::kind, enum_text(field));
   }
   template <class E>
-  requires std::is_enum_v<E>
-  std::string operator()(const std::vector<E>& field) const {
+  requires std::is_enum_v<E> std::string operator()(const std::vector<E>& field) const {
     return list_text(texts(field, [this](E element) { return (*this)(element); }));
   }
 
@@ -110,8 +108,7 @@ class ShortSpelling {
     }
   }
   template <class E>
-  requires std::is_enum_v<E>
-  std::string operator()(const std::vector<E>& field) const {
+  requires std::is_enum_v<E> std::string operator()(const std::vector<E>& field) const {
     return list_text(texts(field, [](E element) { return std::string(enum_text(element)); }));
   }
 
@@ -195,14 +192,14 @@ class AttrWriter {
   }
   void window_padding(std::string_view name, const Pairs& padding) { required(name, padding); }
   void convolution(std::string_view name, const ConvolutionAttrs& a) {
-    add_text(name, fmt::format("#stablehlo.conv<[{}]x[{}]->[{}]>",
-                               axis_order('b', a.input_batch_dimension, 'f',
-                                          a.input_feature_dimension, a.input_spatial_dimensions),
-                               axis_order('i', a.kernel_input_feature_dimension, 'o',
-                                          a.kernel_output_feature_dimension,
-                                          a.kernel_spatial_dimensions),
-                               axis_order('b', a.output_batch_dimension, 'f',
-                                          a.output_feature_dimension, a.output_spatial_dimensions)));
+    add_text(name,
+             fmt::format("#stablehlo.conv<[{}]x[{}]->[{}]>",
+                         axis_order('b', a.input_batch_dimension, 'f', a.input_feature_dimension,
+                                    a.input_spatial_dimensions),
+                         axis_order('i', a.kernel_input_feature_dimension, 'o',
+                                    a.kernel_output_feature_dimension, a.kernel_spatial_dimensions),
+                         axis_order('b', a.output_batch_dimension, 'f', a.output_feature_dimension,
+                                    a.output_spatial_dimensions)));
   }
 
   std::vector<WrittenAttr> written;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 #include <utility>
 
 #include "systole/hlo/text/literal.h"
@@ -22,7 +23,8 @@ class Reader {
     }
     Attribute attribute;
     const Token token = lexer_.peek();
-    if (const auto definition = token.is(TokenKind::hash) ? lexer_.use_alias(token) : std::nullopt) {
+    if (const auto definition =
+            token.is(TokenKind::hash) ? lexer_.use_alias(token) : std::nullopt) {
       lexer_.seek(*definition);
       const bool is_short = std::exchange(is_short_, false);
       attribute = read();
@@ -41,13 +43,17 @@ class Reader {
   // name = attribute, ... up to and with `close`.
   Dictionary read_entries(char open, char close) {
     Dictionary dictionary;
+    std::unordered_set<std::string> names;
     dictionary.offset = lexer_.position();
     lexer_.expect(open, "attributes");
     while (!lexer_.accept(close)) {
-      if (!dictionary.entries.empty()) lexer_.expect(',', "attributes");
+      if (!dictionary.entries.empty()) {
+        lexer_.expect(',', "attributes");
+        if (close == '>' && lexer_.accept(close)) break;  // a list of a structure may end with one
+      }
       const size_t begin = lexer_.position();
       NamedAttribute entry{read_name(), {.offset = begin, .end = begin, .value = Unit()}};
-      if (dictionary.find(entry.name) != nullptr) {
+      if (!names.insert(entry.name).second) {
         throw lexer_.error_at(
             begin, fmt::format("attributes, got '{}' again, expected it once", entry.name));
       }

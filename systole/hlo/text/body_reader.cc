@@ -17,21 +17,6 @@ namespace {
 // Regions in regions are read by recursion.
 constexpr int kMaxRegionDepth = 64;
 
-// func.call -> call; nullopt for what is no op of ours.
-std::optional<Opcode> opcode_of(std::string_view name) {
-  const size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view dialect = name.substr(0, dot);
-  const std::optional<Opcode> opcode = opcode_from_name(name.substr(dot + 1));
-  if (!opcode || *opcode == Opcode::parameter) return std::nullopt;
-  if (dialect == "func") {
-    const bool in_func = *opcode == Opcode::call || *opcode == Opcode::return_;
-    return in_func ? opcode : std::nullopt;
-  }
-  if (dialect != (traits(*opcode).has(kInternal) ? "systole" : "stablehlo")) return std::nullopt;
-  return opcode == Opcode::call ? std::nullopt : opcode;
-}
-
 std::vector<Value> results_of(Instruction& instruction) {
   std::vector<Value> values;
   for (int i = 0; i < instruction.num_results(); ++i) values.push_back(instruction.result(i));
@@ -96,34 +81,37 @@ void BodyReader::set_results(Computation& computation, const ParsedOp& op) {
 }
 
 std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op) {
-  if (op.name == "stablehlo.tuple") return op.values();
-  if (op.name == "stablehlo.get_tuple_element") return element_of_tuple(op);
   if (const auto opcode = opcode_of(op.name)) return make_instruction(computation, *opcode, op);
-  std::optional<std::vector<Value>> values;
-  try {
-    values = import_op(lexer_, computation, op);
-  } catch (const Error& error) {
-    // What a text part is wrong has its place already.
-    if (error.message().starts_with(lexer_.file())) throw;
-    throw at(lexer_, op.offset(), error);
+  if (!op.regions.empty()) {
+    throw lexer_.error_at(op.offset(),
+                          fmt::format("op, got {} with regions, expected none", op.token.text));
   }
-  if (!values) {
-    throw unimplemented("{}: op, got {}, expected one of the opcode table",
-                        lexer_.place(op.offset()), op.token.text);
-  }
+  const std::vector<Value> values = import(computation, op);
   const std::vector<TensorType> declared = flatten(op.results);
-  if (types_of(*values) != declared) {
+  if (types_of(values) != declared) {
     throw lexer_.error_at(op.offset(),
                           fmt::format("{}: result types, got {}, expected {}", op.name,
-                                      to_string(declared), to_string(types_of(*values))));
+                                      to_string(declared), to_string(types_of(values))));
   }
-  return std::move(*values);
+  return values;
+}
+
+// The values that stand for an op that no module keeps.
+std::vector<Value> BodyReader::import(Computation& computation, const ParsedOp& op) {
+  if (op.name == "stablehlo.tuple") return op.values();
+  if (op.name == "stablehlo.get_tuple_element") return element_of_tuple(op);
+  try {
+    return import_op(lexer_, computation, op);
+  } catch (const Error& error) {
+    // What is wrong with a part of the text has its place already.
+    if (error.message().starts_with(lexer_.file() + ":")) throw;
+    throw at(lexer_, op.offset(), error);
+  }
 }
 
 // The leaves of one element.
 std::vector<Value> BodyReader::element_of_tuple(const ParsedOp& op) {
-  const int64_t index =
-      read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
+  const int64_t index = read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
   if (op.operands.size() != 1 || !op.operands[0].type.is_tuple) {
     throw lexer_.error_at(op.offset(), "get_tuple_element: operand, expected one tuple");
   }
@@ -157,10 +145,14 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
   Computation& region = instruction.add_region();
   if (!parsed.applied.text.empty()) {
     const auto opcode = opcode_of(parsed.applied.text);
-    if (!opcode || traits(*opcode).min_operands != 2 || traits(*opcode).max_operands != 2) {
-      throw lexer_.error_at(parsed.applied.offset,
-                            fmt::format("reduce, got '{}', expected an op of two operands",
-                                        parsed.applied.text));
+    const bool reduces = opcode && traits(*opcode).has(kElementwise) &&
+                         traits(*opcode).min_operands == 2 && traits(*opcode).max_operands == 2 &&
+                         std::holds_alternative<NoAttrs>(empty_attrs(*opcode));
+    if (!reduces) {
+      throw lexer_.error_at(
+          parsed.applied.offset,
+          fmt::format("reduce, got '{}', expected an elementwise op of two operands",
+                      parsed.applied.text));
     }
     try {
       fill_reducer(region, *opcode, instruction.operand(0).dtype());
@@ -206,8 +198,8 @@ void BodyReader::check_calls() {
   for (const auto& [call, offset] : calls_) {
     for (const std::string& callee : callees(call->attrs())) {
       if (module_.find_function(callee) != nullptr) continue;
-      throw lexer_.error_at(offset, fmt::format("{}: callee, got @{}, expected a function",
-                                                call->opcode(), callee));
+      throw lexer_.error_at(
+          offset, fmt::format("{}: callee, got @{}, expected a function", call->opcode(), callee));
     }
     check_types(*call, offset);
   }
@@ -230,8 +222,8 @@ void BodyReader::define_results(const ParsedOp& op, std::vector<Value> values) {
   }
   // A result without a name is unused; but MLIR wants names for all or none.
   if (named == groups.size() || op.result_names.empty()) return;
-  throw lexer_.error_at(op.offset(), fmt::format("names of results, got another number, expected {}",
-                                                 groups.size()));
+  throw lexer_.error_at(
+      op.offset(), fmt::format("names of results, got another number, expected {}", groups.size()));
 }
 
 }  // namespace systole::hlo::text

@@ -29,6 +29,7 @@ class BodyReader {
   void read_op(Computation& computation);
   void set_results(Computation& computation, const ParsedOp& op);
   std::vector<Value> make(Computation& computation, const ParsedOp& op);
+  std::vector<Value> import(Computation& computation, const ParsedOp& op);
   std::vector<Value> element_of_tuple(const ParsedOp& op);
   std::vector<Value> make_instruction(Computation& computation, Opcode opcode, const ParsedOp& op);
   void read_region(Instruction& instruction, const ParsedRegion& parsed);

@@ -72,7 +72,8 @@ Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value r
   const std::string product = shared + free;
   if (!std::ranges::is_permutation(product, letters.result)) {
     throw unimplemented(
-        "einsum: config, got \"{}\", expected a result of each of '{}', which is summed over nothing "
+        "einsum: config, got \"{}\", expected a result of each of '{}', which is summed over "
+        "nothing "
         "else",
         config, product);
   }

@@ -11,8 +11,8 @@ namespace systole::hlo::text {
 
 // `config` such as "ab,bc->ac": a letter an axis. Builds a dot_general, and a transpose where the
 // result's axes are in another order. `declared` is the result's type, or empty.
-// Errors: INVALID_ARGUMENT; UNIMPLEMENTED for ellipses, letters twice in one operand, and letters of
-// one operand alone that the result has not.
+// Errors: INVALID_ARGUMENT; UNIMPLEMENTED for ellipses, letters twice in one operand, and letters
+// of one operand alone that the result has not.
 Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value rhs,
                    std::span<const TensorType> declared,
                    const std::vector<Precision>& precision_config);

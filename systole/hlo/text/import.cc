@@ -10,6 +10,12 @@
 namespace systole::hlo::text {
 namespace {
 
+constexpr std::string_view kDeprecated[] = {"stablehlo.broadcast", "stablehlo.create_token",
+                                            "stablehlo.cross-replica-sum", "stablehlo.dot",
+                                            "stablehlo.einsum"};
+constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehlo.tuple"};
+constexpr std::string_view kChlo = "chlo.";
+
 class Importer {
  public:
   Importer(Lexer& lexer, Computation& computation, const ParsedOp& op)
@@ -17,26 +23,21 @@ class Importer {
     builder_.set_metadata(op.metadata);
   }
 
-  std::optional<std::vector<Value>> run() {
-    if (!op_.regions.empty()) return std::nullopt;
-    if (op_.name.starts_with("chlo.")) return expand_chlo();
+  std::vector<Value> run() {
+    if (op_.name.starts_with(kChlo)) return expand_chlo();
     if (op_.name.starts_with("check.") || op_.name.starts_with("interpreter.")) return call();
-    if (!op_.name.starts_with("stablehlo.")) return std::nullopt;
     const std::string_view stem = op_.stem();
     if (stem == "broadcast") return broadcast();
     if (stem == "create_token") return create_token();
     if (stem == "cross-replica-sum") return cross_replica_sum();
     if (stem == "dot") return dot();
-    if (stem == "einsum") return einsum();
-    return std::nullopt;
+    return einsum();
   }
 
  private:
-  std::optional<std::vector<Value>> expand_chlo() {
+  std::vector<Value> expand_chlo() {
     const chlo::Expand expand = chlo::find_expansion(op_.stem());
-    if (expand == nullptr) return std::nullopt;
-    const chlo::Attrs attrs =
-        read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
+    const chlo::Attrs attrs = read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
@@ -58,8 +59,8 @@ class Importer {
       }
     }
     Attrs attrs = read_attrs(lexer_, Opcode::custom_call, op_.offset(), {std::move(attributes)});
-    return results(builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs),
-                               declared_));
+    return results(
+        builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs), declared_));
   }
 
   std::vector<Value> broadcast() {
@@ -109,8 +110,8 @@ class Importer {
   std::vector<Value> einsum() {
     expect_operands(2);
     const LegacyAttrs attrs = legacy_attrs();
-    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1],
-                         declared_, attrs.precision_config)};
+    return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1], declared_,
+                         attrs.precision_config)};
   }
 
   LegacyAttrs legacy_attrs() {
@@ -137,8 +138,29 @@ class Importer {
 
 }  // namespace
 
-std::optional<std::vector<Value>> import_op(Lexer& lexer, Computation& computation,
-                                            const ParsedOp& op) {
+std::optional<Opcode> opcode_of(std::string_view name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view dialect = name.substr(0, dot);
+  const std::optional<Opcode> opcode = opcode_from_name(name.substr(dot + 1));
+  if (!opcode || *opcode == Opcode::parameter) return std::nullopt;
+  if (dialect == "func") {
+    const bool in_func = *opcode == Opcode::call || *opcode == Opcode::return_;
+    return in_func ? opcode : std::nullopt;
+  }
+  if (dialect != (traits(*opcode).has(kInternal) ? "systole" : "stablehlo")) return std::nullopt;
+  return opcode == Opcode::call ? std::nullopt : opcode;
+}
+
+bool is_known_op(std::string_view name) {
+  if (name.starts_with(kChlo)) return chlo::find_expansion(name.substr(kChlo.size())) != nullptr;
+  return opcode_of(name).has_value() || name.starts_with("check.") ||
+         name.starts_with("interpreter.") ||
+         std::ranges::find(kTuples, name) != std::end(kTuples) ||
+         std::ranges::find(kDeprecated, name) != std::end(kDeprecated);
+}
+
+std::vector<Value> import_op(Lexer& lexer, Computation& computation, const ParsedOp& op) {
   return Importer(lexer, computation, op).run();
 }
 

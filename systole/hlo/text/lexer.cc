@@ -78,7 +78,7 @@ std::optional<size_t> Lexer::use_alias(const Token& name) const {
 // Reading again what stands in regions and aliases must not take a time out of proportion.
 void Lexer::move_to(size_t offset) {
   constexpr size_t kMaxReadings = 256;
-  constexpr size_t kMinWork = size_t{1} << 24;
+  constexpr size_t kMinWork = size_t{1} << 22;
   token_ = lex(offset);
   work_ += token_.offset + token_.text.size() - offset;
   if (work_ > kMinWork + kMaxReadings * text_.size()) {
@@ -92,8 +92,8 @@ void Lexer::charge(size_t offset, int64_t bytes) {
     memory_ += bytes;
     return;
   }
-  throw error_at(offset, fmt::format("constant, got {} bytes, expected at most {}", bytes,
-                                     kMost - memory_));
+  throw error_at(
+      offset, fmt::format("constant, got {} bytes, expected at most {}", bytes, kMost - memory_));
 }
 
 Token Lexer::take() {

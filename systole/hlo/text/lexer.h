@@ -104,8 +104,8 @@ class Lexer {
   size_t end_ = 0;  // of the last token taken
 };
 
-// Where the next line `// -----`, which separates the modules of a file, begins; the text's end when
-// there is none.
+// Where the next line `// -----`, which separates the modules of a file, begins; the text's end
+// when there is none.
 size_t next_split(std::string_view text, size_t begin);
 
 // The bytes that a string token (or what follows a symbol's @) stands for: "a\22b\n" -> a"b and a

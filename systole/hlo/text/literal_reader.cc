@@ -273,8 +273,8 @@ Tensor read_scalar(Lexer& lexer) {
   const Token type = lexer.expect(TokenKind::identifier, "number", "an element type");
   const auto dtype = dtype_from_mlir(type.text);
   if (!dtype) {
-    throw lexer.error_at(type.offset,
-                         fmt::format("element type, got '{}', expected one such as f32", type.text));
+    throw lexer.error_at(
+        type.offset, fmt::format("element type, got '{}', expected one such as f32", type.text));
   }
   lexer.seek(begin);
   Tensor value(*dtype, {});

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "systole/hlo/signature.h"
+#include "systole/hlo/text/import.h"
 #include "systole/hlo/text/location.h"
 #include "systole/hlo/text/op_types.h"
 #include "systole/hlo/text/syntax_reader.h"
@@ -17,20 +17,19 @@ class OpReader {
   ParsedOp read() {
     read_result_names();
     op_.token = lexer_.peek();
-    if (op_.token.is(TokenKind::string)) {
-      lexer_.take();
-      op_.name = unquote(op_.token.text);
-      read_generic();
-    } else if (op_.token.is(TokenKind::identifier)) {
-      lexer_.take();
-      op_.name = op_.token.text;
-      // func's ops are called by their stems inside functions.
-      if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
-      op_.pretty = true;
-      read_pretty();
-    } else {
+    op_.pretty = op_.token.is(TokenKind::identifier);
+    if (!op_.pretty && !op_.token.is(TokenKind::string)) {
       throw lexer_.unexpected("op", "a name such as stablehlo.add or \"stablehlo.add\"");
     }
+    lexer_.take();
+    op_.name = unquote(op_.token.text);
+    // func's ops are called by their stems inside functions.
+    if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
+    if (!is_known_op(op_.name)) {
+      throw unimplemented("{}: op, got {}, expected one of the opcode table",
+                          lexer_.place(op_.offset()), op_.token.text);
+    }
+    op_.pretty ? read_pretty() : read_generic();
     return std::move(op_);
   }
 
@@ -89,10 +88,10 @@ class OpReader {
       read_attributes();
       read_op_types(lexer_, syntax->types, begin, op_);
       op_.metadata = read_location(lexer_);
-    } else if (op_.name.starts_with("stablehlo.") || op_.name.find('.') == std::string::npos) {
-      throw unimplemented("{}: op, got '{}', expected one of the opcode table, in generic form "
-                          "where it has no other",
-                          lexer_.place(op_.offset()), op_.name);
+    } else if (opcode_of(op_.name)) {
+      throw lexer_.error_at(
+          op_.offset(),
+          fmt::format("op, got {}, expected its generic form, \"{}\"", op_.token.text, op_.name));
     } else {
       read_foreign();
     }
@@ -104,7 +103,8 @@ class OpReader {
     return ours || func ? find_syntax(op_.stem()) : nullptr;
   }
 
-  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do {...}
+  // stablehlo.while(%i = %0, %s = %1) : tensor<i64>, tensor<f32> attributes {...} cond {...} do
+  // {...}
   void read_while() {
     std::vector<Token> names;
     const size_t begin = lexer_.position();
@@ -136,7 +136,8 @@ class OpReader {
     read_reduce_operands();
     ParsedRegion region;
     if (lexer_.accept_word("applies")) {
-      region.applied = lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
+      region.applied =
+          lexer_.expect(TokenKind::identifier, "reduce", "an op such as stablehlo.add");
     }
     lexer_.expect_word("across", "reduce");
     lexer_.expect_word("dimensions", "reduce");
@@ -247,8 +248,7 @@ std::vector<Value> ParsedOp::values() const {
 
 std::string_view ParsedOp::stem() const {
   const size_t dot = name.find('.');
-  return dot == std::string::npos ? std::string_view(name)
-                                  : std::string_view(name).substr(dot + 1);
+  return dot == std::string::npos ? std::string_view(name) : std::string_view(name).substr(dot + 1);
 }
 
 ParsedOp read_op(Lexer& lexer, const Scopes& scopes) { return OpReader(lexer, scopes).read(); }

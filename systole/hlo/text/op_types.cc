@@ -16,9 +16,9 @@ void check_operands(const Lexer& lexer, size_t operands, const ParsedOp& op,
                     const std::vector<TypeTree>& declared) {
   const std::vector<TypeTree> types = types_of_operands(op);
   if (declared == types) return;
-  throw lexer.error_at(operands, fmt::format("operand types, got {}, expected {}",
-                                             to_string(flatten(declared)),
-                                             to_string(flatten(types))));
+  throw lexer.error_at(
+      operands, fmt::format("operand types, got {}, expected {}", to_string(flatten(declared)),
+                            to_string(flatten(types))));
 }
 
 std::vector<TypeTree> read_list(Lexer& lexer) {
@@ -32,8 +32,8 @@ std::vector<TypeTree> read_list(Lexer& lexer) {
 void expect_count(const Lexer& lexer, size_t begin, const std::vector<TypeTree>& types,
                   size_t count) {
   if (types.size() == count) return;
-  throw lexer.error_at(begin, fmt::format("types, got {}, expected {}, or (...) -> ...",
-                                          types.size(), count));
+  throw lexer.error_at(
+      begin, fmt::format("types, got {}, expected {}, or (...) -> ...", types.size(), count));
 }
 
 // tensor<complex<f32>> -> tensor<f32>
@@ -84,7 +84,7 @@ void read_function_type(Lexer& lexer, size_t operands, ParsedOp& op) {
 
 void read_op_types(Lexer& lexer, TypeForm form, size_t operands, ParsedOp& op) {
   if (form == TypeForm::none) {
-    const Attribute* value = op.attributes.empty() ? nullptr : op.attributes.back().find("value");
+    const Attribute* value = nullptr;
     for (const Dictionary& dictionary : op.attributes) {
       if (const Attribute* found = dictionary.find("value")) value = found;
     }

@@ -30,7 +30,7 @@ class Parser {
     } else if (accept_op("builtin.module")) {
       parse_generic_module();
     } else {
-      while (!lexer_.peek().is(TokenKind::end)) parse_member("module");
+      for (; !lexer_.peek().is(TokenKind::end); skip_aliases()) parse_member("module");
     }
     bodies_->check_calls();
     skip_aliases();
@@ -197,7 +197,8 @@ class Parser {
     }
   }
 
-  // "func.func"() <{function_type = (T) -> T, sym_name = "main"}> ({^bb0(%arg0: T): ...}) : () -> ()
+  // "func.func"() <{function_type = (T) -> T, sym_name = "main"}> ({^bb0(%arg0: T): ...}) : () ->
+  // ()
   void parse_generic_function() {
     Function function;
     const Token at = lexer_.peek();
@@ -236,7 +237,8 @@ class Parser {
   void read_function_type(const Dictionary& attributes, const Token& at, Function& function) {
     const Attribute* type = attributes.find("function_type");
     if (type == nullptr) {
-      throw lexer_.error_at(at.offset, "func.func: attributes, got no 'function_type', expected one");
+      throw lexer_.error_at(at.offset,
+                            "func.func: attributes, got no 'function_type', expected one");
     }
     const size_t position = lexer_.position();
     lexer_.seek(type->offset);
@@ -274,10 +276,9 @@ class Parser {
     const std::vector<TensorType> declared = flatten(function.results);
     const std::vector<TensorType> returned = result_types(computation);
     if (returned != declared) {
-      throw lexer_.error_at(
-          function.token.offset,
-          fmt::format("@{}: types of results, got {} from return, expected {}", function.name,
-                      to_string(returned), to_string(declared)));
+      throw lexer_.error_at(function.token.offset,
+                            fmt::format("@{}: types of results, got {} from return, expected {}",
+                                        function.name, to_string(returned), to_string(declared)));
     }
     const auto num_parameters = static_cast<size_t>(computation.num_parameters());
     if (function.parameter_attributes.size() > num_parameters ||
@@ -306,9 +307,9 @@ class Parser {
       const int64_t result = read_integer_or(lexer_, attributes, kAliasing, -1);
       const auto results = static_cast<int64_t>(computation.results().size());
       if (result < 0 || result >= results) {
-        throw lexer_.error_at(attributes.find(kAliasing)->offset,
-                              fmt::format("{}, got {}, expected one of {} results", kAliasing,
-                                          result, results));
+        throw lexer_.error_at(
+            attributes.find(kAliasing)->offset,
+            fmt::format("{}, got {}, expected one of {} results", kAliasing, result, results));
       }
       module_->aliases.push_back({index, static_cast<int>(result)});
       texts.erase(std::string(kAliasing));

@@ -31,6 +31,7 @@ std::string entries_text(const AttributeTexts& attributes) {
 
 // The one op of a reducer that `applies` says all of.
 std::optional<Opcode> applied_opcode(const Instruction& reduce) {
+  if (reduce.num_regions() != 1) return {};
   const auto opcode = match_reducer(reduce.region());
   if (reduce.num_operands() != 2 || !opcode || !traits(*opcode).has(kCommutative)) return {};
   const TensorType scalar{reduce.operand(0).dtype(), {}};
@@ -51,9 +52,7 @@ const Computation& function_around(const Computation& computation) {
 // scopes to be read; but for the two regions of a pretty `while`, which names its parameters once.
 class Names {
  public:
-  Names(const Computation& inside, bool pretty) : pretty_(pretty) {
-    name(function_around(inside));
-  }
+  Names(const Computation& inside, bool pretty) : pretty_(pretty) { name(function_around(inside)); }
 
   const std::string& of(const Instruction* instruction) const { return names_.at(instruction); }
   std::string of(Value value) const {
@@ -79,7 +78,9 @@ class Names {
       } else if (instruction->num_results() > 0) {
         names_[instruction] = fmt::format("%{}", num_values_++);
       }
-      for (int i = 0; i < instruction->num_regions(); ++i) name(instruction->region(i));
+      // What `applies` says has no names.
+      if (pretty_ && instruction->is(Opcode::reduce) && applied_opcode(*instruction)) continue;
+      for (const auto& region : instruction->regions()) name(*region);
     }
   }
 
@@ -184,8 +185,8 @@ class Printer {
     if (instruction.is(Opcode::reduce)) return print_reduce(instruction, indent);
     const Syntax* syntax = find_syntax(to_string(instruction.opcode()));
     // A list of no types has no place for no operands.
-    const bool nothing = instruction.is(Opcode::optimization_barrier) &&
-                         instruction.num_operands() == 0;
+    const bool nothing =
+        instruction.is(Opcode::optimization_barrier) && instruction.num_operands() == 0;
     if (syntax == nullptr || nothing || instruction.num_regions() > 0 ||
         instruction.traits().has(kInternal)) {
       return false;
@@ -288,7 +289,8 @@ class Printer {
     for (const Value& value : function.results()) {
       const auto found = kept.find(static_cast<int>(results.size()));
       results.push_back(type_text(value.type()));
-      if (found != kept.end()) results.back() += fmt::format(" {{{}}}", entries_text(found->second));
+      if (found != kept.end())
+        results.back() += fmt::format(" {{{}}}", entries_text(found->second));
     }
     const bool list = results.size() != 1 || !kept.empty();
     append(" -> {}{}{}", list ? "(" : "", join(results), list ? ")" : "");

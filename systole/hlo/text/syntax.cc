@@ -30,7 +30,6 @@ constexpr Row kRows[] = {
     {"clamp", "$*", TypeForm::same},
     {"compare", "<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
     {"complex", "$*", TypeForm::complex},
-    {"convert", "$*", TypeForm::functional},
     {"is_finite", "$*", TypeForm::functional},
     {"reduce_precision", "$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
     {"select", "$*", TypeForm::select},
@@ -57,7 +56,8 @@ constexpr Row kRows[] = {
      TypeForm::functional},
     {"dot_general",
      "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
-     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision = "
+     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision "
+     "= "
      "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
      TypeForm::functional},
     {"fft", "$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},

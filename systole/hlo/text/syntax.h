@@ -1,6 +1,6 @@
 // The pretty form of ops, `stablehlo.pad %x, %v, low = [4], high = [4], interior = [0] : ...`: one
-// line of a table for each op that has one, which printer and parser both follow. What the fields of
-// a line are is said in text/attrs.h. To give an op a pretty form: a line in syntax.cc.
+// line of a table for each op that has one, which printer and parser both follow. What the fields
+// of a line are is said in text/attrs.h. To give an op a pretty form: a line in syntax.cc.
 //
 // A line is literal text, printed as it stands and read token by token, with
 //   $*                        the operands, behind each other
@@ -36,9 +36,9 @@ enum class TypeForm : uint8_t {
 struct Piece {
   enum class Kind : uint8_t { literal, operands, field, dialect, symbol, ranges, optional, set };
   Kind kind;
-  std::string text;                  // the literal; the field; the first of ranges
-  std::vector<std::string> rest;     // dialect: the attribute's name; ranges: the other fields
-  bool bare = false;                 // dialect: without brackets
+  std::string text;                       // the literal; the field; the first of ranges
+  std::vector<std::string> rest;          // dialect: the attribute's name; ranges: the other fields
+  bool bare = false;                      // dialect: without brackets
   std::vector<std::vector<Piece>> parts;  // optional: one; set: any number
 };
 

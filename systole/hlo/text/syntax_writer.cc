@@ -116,8 +116,7 @@ std::string list_text(std::span<const TensorType> types) {
 }
 
 // Whether the shorthand says of `instruction` what its types are.
-bool fits(TypeForm form, const Instruction& instruction,
-          const std::vector<TensorType>& operands) {
+bool fits(TypeForm form, const Instruction& instruction, const std::vector<TensorType>& operands) {
   if (form == TypeForm::list) return true;
   if (form == TypeForm::functional || instruction.num_results() != 1) return false;
   const TensorType& result = instruction.type();

@@ -89,8 +89,9 @@ TypeTree read_tree(Lexer& lexer, int depth) {
       lexer.take();
       tree.leaf = {DType::token, {}};
     } else {
-      throw unimplemented("{}: type, got '{}', expected tensor<...>, !stablehlo.token or tuple<...>",
-                          lexer.place(token.offset), token.text);
+      throw unimplemented(
+          "{}: type, got '{}', expected tensor<...>, !stablehlo.token or tuple<...>",
+          lexer.place(token.offset), token.text);
     }
   } else if (lexer.accept_word("tuple")) {
     tree.is_tuple = true;

@@ -61,13 +61,16 @@ Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   for (int i = 0; i < batch; ++i) swapped.push_back(i);
   for (int i = batch + lhs_free; i < op.shape().rank(); ++i) swapped.push_back(i);
   for (int i = batch; i < batch + lhs_free; ++i) swapped.push_back(i);
-  if (permutation_of(op) != swapped) return {};
-  return {builder.dot_general(dot->operand(1), dot->operand(0),
-                              {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,
-                               .rhs_batching_dimensions = attrs.lhs_batching_dimensions,
-                               .lhs_contracting_dimensions = attrs.rhs_contracting_dimensions,
-                               .rhs_contracting_dimensions = attrs.lhs_contracting_dimensions},
-                              op.dtype())};
+  // An algorithm says what each of the two operands is taken for.
+  if (permutation_of(op) != swapped || !attrs.algorithm.text.empty()) return {};
+  return {builder.dot_general(
+      dot->operand(1), dot->operand(0),
+      {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,
+       .rhs_batching_dimensions = attrs.lhs_batching_dimensions,
+       .lhs_contracting_dimensions = attrs.rhs_contracting_dimensions,
+       .rhs_contracting_dimensions = attrs.lhs_contracting_dimensions,
+       .precision_config = {attrs.precision_config.rbegin(), attrs.precision_config.rend()}},
+      op.dtype())};
 }
 
 // Reversing an axis of one element, or no axis, changes nothing.
