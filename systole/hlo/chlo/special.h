@@ -23,8 +23,12 @@ struct Parts {
 Parts asin_acos_kernel(Expr re, Expr im);
 Parts atanh_parts(Expr re, Expr im);
 
-// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is 1
-// but where exp(x) may overflow: there a factor below 1 goes before it.
+// exp(x) / 2 of f32 as StableHLO decomposes cosh and sinh, and as its test data expect it:
+// exp(x + log(1/2)). The sum is rounded, so that the error grows with |x|: 4 ULP at 8, 64 at 80.
+Expr half_exp_of_f32(Expr x);
+
+// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is
+// 1 but where exp(x) may overflow: there a factor below 1 goes before it.
 struct HalfExponential {
   Expr half;
   Expr inverse;

@@ -12,10 +12,13 @@ HalfExponential half_exponential(Expr x) {
   return {half, where(large, 0.0, 0.25 / half), where(large, std::exp(limit), x.constant(1))};
 }
 
+Expr half_exp_of_f32(Expr x) { return exp(x + std::log(0.5)); }
+
 namespace ops {
 namespace {
 
 Expr cosh(Expr x) {
+  if (!x.is_f64()) return half_exp_of_f32(x) + half_exp_of_f32(-x);
   const auto [half, inverse, scale] = half_exponential(abs(x));
   return (half + inverse) * scale;
 }
