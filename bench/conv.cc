@@ -40,36 +40,31 @@ constexpr std::pair<Direction, const char*> kDirections[] = {
     {Direction::input_gradient, "input_gradient"},
     {Direction::filter_gradient, "filter_gradient"}};
 
-st::Output sizes(const st::Shape& shape) {
-  st::Tensor numbers(st::DType::s32, {shape.rank()});
-  for (int i = 0; i < shape.rank(); ++i)
-    numbers.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(shape[i]);
-  return st::constant(numbers);
-}
-
 void through_session(benchmark::State& state, const Layer& layer, Direction direction,
                      st::DType dtype) {
   st::Graph graph;
   const st::GraphScope scope(graph);
-  const bool by_input = direction != Direction::input_gradient;
-  const bool by_kernel = direction != Direction::filter_gradient;
-  const st::Shape x_shape = by_input ? layer.input() : layer.result();
-  const st::Shape y_shape = by_kernel ? layer.kernel() : layer.result();
-  const st::Output x = st::placeholder(dtype, x_shape);
-  const st::Output y = st::placeholder(dtype, y_shape);
-  const st::AttrMap attrs =
-      st::convolution_attrs("conv2d", x, {.strides = {layer.stride}, .padding = st::Padding::same});
-  st::Output result;
-  if (direction == Direction::forward)
-    result = st::conv2d(x, y, {.strides = {layer.stride}, .padding = st::Padding::same});
-  if (direction == Direction::input_gradient)
-    result = st::conv2d_backprop_input(sizes(layer.input()), y, x, attrs);
-  if (direction == Direction::filter_gradient)
-    result = st::conv2d_backprop_filter(x, sizes(layer.kernel()), y, attrs);
+  const bool by_input = direction == Direction::input_gradient;
+  const bool by_kernel = direction == Direction::filter_gradient;
+  // A gradient does not read the tensor that it is taken by.
+  const st::Output input =
+      by_input ? st::zeros(layer.input(), dtype) : st::placeholder(dtype, layer.input());
+  const st::Output kernel =
+      by_kernel ? st::zeros(layer.kernel(), dtype) : st::placeholder(dtype, layer.kernel());
+  st::Output result =
+      st::conv2d(input, kernel, {.strides = {layer.stride}, .padding = st::Padding::same});
+  std::vector<st::Output> feeds = {by_input ? kernel : input};
+  if (direction == Direction::forward) {
+    feeds.push_back(kernel);
+  } else {
+    feeds.push_back(st::placeholder(dtype, layer.result()));
+    result = st::gradients({result}, {by_input ? input : kernel}, {.grad_ys = {feeds[1]}})[0];
+  }
   st::Session session("", {.graph = &graph});
-  auto run = session.make_callable({result}, {x, y});
-  const std::vector<st::Tensor> operands = {st::Tensor::full(dtype, x_shape, 0.5),
-                                            st::Tensor::full(dtype, y_shape, 0.5)};
+  auto run = session.make_callable({result}, feeds);
+  std::vector<st::Tensor> operands;
+  for (const st::Output& feed : feeds)
+    operands.push_back(st::Tensor::full(dtype, feed.shape(), 0.5));
   run(operands);  // compiles
   for (auto _ : state) run(operands);
 }

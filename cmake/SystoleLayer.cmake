@@ -48,7 +48,7 @@ endfunction()
 
 # systole_test(<name> SOURCES <file>... LIBS <target>... [SANITIZE <preset>...]): one GoogleTest executable. Tests run
 # in the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST(). SANITIZE names the
-# sanitizer builds that run it; by default all do.
+# sanitizer builds that run it, or `none`; by default all do.
 function(systole_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS;SANITIZE" ${ARGN})
   if(NOT DEFINED arg_SANITIZE)
@@ -74,7 +74,7 @@ function(systole_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}:"
                        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
   # `ctest -C sanitize` in the release build runs the sanitizer builds too, so that one summary tells all.
-  if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release")
+  if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release" AND NOT arg_SANITIZE STREQUAL "none")
     foreach(preset IN LISTS arg_SANITIZE)
       systole_sanitized_test(${preset}:${name} "${PROJECT_SOURCE_DIR}/build/${preset}/bin/${name}"
                              CONFIGURATIONS sanitize)
