@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "systole/base/error.h"
 #include "systole/hlo/chlo/broadcast.h"
 #include "systole/hlo/chlo/op_list.h"
 
@@ -39,6 +40,12 @@ Expand find_expansion(std::string_view name) {
   const std::span<const NamedExpansion> all = all_expansions();
   const auto row = std::ranges::lower_bound(all, name, {}, &NamedExpansion::name);
   return row != all.end() && row->name == name ? row->expand : nullptr;
+}
+
+Value expand(Builder& b, std::string_view name, std::initializer_list<Value> operands) {
+  const Expand expansion = find_expansion(name);
+  if (expansion == nullptr) throw internal_error("chlo: got '{}', expected an op", name);
+  return expansion(b, operands, {}, {})[0];
 }
 
 }  // namespace systole::hlo::chlo

@@ -1,6 +1,7 @@
 // The client ops of StableHLO's CHLO dialect, written as StableHLO opcodes.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -36,5 +37,9 @@ std::span<const NamedExpansion> all_expansions();
 
 // The expansion of `chlo.<name>`; nullptr when there is none.
 Expand find_expansion(std::string_view name);
+
+// The value of an op that has one result and reads no attribute: expand(b, "erf", {x}).
+// Errors: those of its expansion; INTERNAL when there is none.
+Value expand(Builder& b, std::string_view name, std::initializer_list<Value> operands);
 
 }  // namespace systole::hlo::chlo

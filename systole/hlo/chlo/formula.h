@@ -76,6 +76,7 @@ inline Expr sin(Expr x) { return x.unary(Opcode::sine); }
 inline Expr cos(Expr x) { return x.unary(Opcode::cosine); }
 inline Expr tan(Expr x) { return x.unary(Opcode::tan); }
 inline Expr floor(Expr x) { return x.unary(Opcode::floor); }
+inline Expr round(Expr x) { return x.unary(Opcode::round_nearest_even); }
 inline Expr real(Expr z) { return z.unary(Opcode::real); }
 inline Expr imag(Expr z) { return z.unary(Opcode::imag); }
 inline Expr complex(Expr x, Expr y) { return x.binary(Opcode::complex, y); }

@@ -43,8 +43,7 @@ Parts asin_acos_kernel(Expr re, Expr im) {
   const Expr real = where(x <= 1.0, sqrt(sum * real_mean), y * sqrt(reciprocals * real_mean));
   const Expr inside = x < 1.0;
   const Expr above_one = 0.5 * where(inside, y * (y * reciprocals), sum);
-  const Expr root =
-      where(inside, y * sqrt(reciprocals * imaginary_mean), sqrt(sum * imaginary_mean));
+  const Expr root = where(inside, y * sqrt(reciprocals * imaginary_mean), sqrt(sum * imaginary_mean));
 
   const Expr huge = max(x, y) >= kHuge;
   return {where(huge, y, real), where(huge, log_of_twice(x, y), log1p(above_one + root))};

@@ -6,14 +6,8 @@ namespace systole::hlo::chlo::ops {
 namespace {
 
 // (asinh(sqrt(z)) / sqrt(z) - 1) / z on [0, 1/4]: Chebyshev fits computed with 50 digits.
-constexpr double kSmall32[] = {0.0099572509896, -0.020539821377, 0.030159045880,
-                               -0.044630280052, 0.074999737100,  -0.16666666577};
-constexpr double kSmall64[] = {
-    -0.0015026335072523795095, 0.0041440666664590714634,  -0.0064783557715480586422,
-    0.0081837868184416039833,  -0.0097260563780384690549, 0.011547529817394642262,
-    -0.013964489019535602720,  0.017352744552177938251,   -0.022372158373239637760,
-    0.030381944428969857750,   -0.044642857142683373551,  0.074999999999999231947,
-    -0.16666666666666666610};
+constexpr double kSmall32[] = {0.0099572509896, -0.020539821377, 0.030159045880, -0.044630280052, 0.074999737100, -0.16666666577};
+constexpr double kSmall64[] = {-0.0015026335072523795095, 0.0041440666664590714634, -0.0064783557715480586422, 0.0081837868184416039833, -0.0097260563780384690549, 0.011547529817394642262, -0.013964489019535602720, 0.017352744552177938251, -0.022372158373239637760, 0.030381944428969857750, -0.044642857142683373551, 0.074999999999999231947, -0.16666666666666666610};
 
 // log(x + sqrt(x^2 + 1)) for x > 1/2, as a log1p.
 Expr large(Expr x) {
@@ -26,8 +20,8 @@ Expr large(Expr x) {
 Expr asinh(Expr x) {
   const Expr size = abs(x);
   const Expr square = x * x;
-  const Expr small = x + x * (square * polynomial(square, kSmall32, kSmall64));
-  return where(size <= 0.5, small, copy_sign(large(size), x));
+  const Expr small = size + size * (square * polynomial(square, kSmall32, kSmall64));
+  return copy_sign(where(size <= 0.5, small, large(size)), x);
 }
 
 // asinh(z) = -i asin(iz).

@@ -27,7 +27,7 @@ Expr cosh_complex(Expr z) {
   const Expr sine = sin(imag(z));
   const Expr imaginary = scaled_sinh(x, e) * sine * e.scale;
   return complex((e.half + e.inverse) * cos(imag(z)) * e.scale,
-                 where(sine == 0.0, copy_sign(sine, imaginary), imaginary));
+                 where(sine == 0.0, where(is_negative(x), -sine, sine), imaginary));
 }
 
 constexpr UnaryFormula kFormula{

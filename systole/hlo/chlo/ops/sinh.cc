@@ -5,10 +5,7 @@ namespace {
 
 // (sinh(sqrt(z)) / sqrt(z) - 1) / z on [0, 1]: Chebyshev fits computed with 50 digits.
 constexpr double kSmall32[] = {2.8062904395e-6, 0.00019838100442, 0.0083333396816, 0.16666666647};
-constexpr double kSmall64[] = {2.8445276524447323963e-15, 7.6466253184172504391e-13,
-                               1.6059048396945078711e-10, 2.5052108364053987429e-8,
-                               2.7557319224040352784e-6,  0.00019841269841269773174,
-                               0.0083333333333333333658,  0.16666666666666666667};
+constexpr double kSmall64[] = {2.8445276524447323963e-15, 7.6466253184172504391e-13, 1.6059048396945078711e-10, 2.5052108364053987429e-8, 2.7557319224040352784e-6, 0.00019841269841269773174, 0.0083333333333333333658, 0.16666666666666666667};
 
 }  // namespace
 
@@ -32,7 +29,8 @@ Expr sinh_complex(Expr z) {
   const HalfExponential e = half_exponential(abs(x));
   const Expr sine = sin(imag(z));
   const Expr imaginary = (e.half + e.inverse) * sine * e.scale;
-  return complex(scaled_sinh(x, e) * cos(imag(z)) * e.scale, where(sine == 0.0, sine, imaginary));
+  return complex(scaled_sinh(x, e) * cos(imag(z)) * e.scale,
+                 where(sine == 0.0, sine, imaginary));
 }
 
 constexpr UnaryFormula kFormula{

@@ -4,11 +4,12 @@ namespace systole::hlo::chlo {
 namespace {
 
 // B(2j) / (2j)!
-constexpr double kBernoulli[] = {
-    8.3333333333333333e-2,   -1.3888888888888889e-3,  3.3068783068783069e-5,
-    -8.2671957671957672e-7,  2.0876756987868099e-8,   -5.2841901386874932e-10,
-    1.3382536530684679e-11,  -3.3896802963225829e-13, 8.5860620562778446e-15,
-    -2.1748686985580619e-16, 5.5090028283602295e-18,  -1.3954464685812523e-19};
+constexpr double kBernoulli[] = {8.3333333333333333e-2,  -1.3888888888888889e-3,
+                                 3.3068783068783069e-5,  -8.2671957671957672e-7,
+                                 2.0876756987868099e-8,  -5.2841901386874932e-10,
+                                 1.3382536530684679e-11, -3.3896802963225829e-13,
+                                 8.5860620562778446e-15, -2.1748686985580619e-16,
+                                 5.5090028283602295e-18, -1.3954464685812523e-19};
 constexpr int kTerms = 10;
 
 // The terms from q = a on, by Euler and Maclaurin, as a^-x times the result.
@@ -28,8 +29,7 @@ Expr term(Expr x, Expr q, int k) {
   const Expr sum = q + k;
   const Expr power = pow(sum, -x);
   const Expr lost = q - (sum - k);
-  return where((sum >= 1.0) & (lost != 0.0) & (power > 0.0), power - power * (x * (lost / sum)),
-               power);
+  return where((sum >= 1.0) & (lost != 0.0) & (power > 0.0), power - power * (x * (lost / sum)), power);
 }
 
 }  // namespace
