@@ -23,8 +23,8 @@ struct Parts {
 Parts asin_acos_kernel(Expr re, Expr im);
 Parts atanh_parts(Expr re, Expr im);
 
-// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is 1
-// but where exp(x) may overflow: there a factor below 1 goes before it.
+// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is
+// 1 but where exp(x) may overflow: there a factor below 1 goes before it.
 struct HalfExponential {
   Expr half;
   Expr inverse;
