@@ -269,11 +269,12 @@ struct ReduceScatterAttrs {
   friend bool operator==(const ReduceScatterAttrs&, const ReduceScatterAttrs&) = default;
 };
 
-struct CollectiveBroadcastAttrs {
+// collective_broadcast and collective_reduce: one of each group, the first or the one that the last
+// operand tells, is the source or gets the result.
+struct RootedCollectiveAttrs {
   CollectiveAttrs groups;
-  bool has_dynamic_root = false;  // then the last operand says which of its group is the source
-  friend bool operator==(const CollectiveBroadcastAttrs&,
-                         const CollectiveBroadcastAttrs&) = default;
+  bool has_dynamic_root = false;
+  friend bool operator==(const RootedCollectiveAttrs&, const RootedCollectiveAttrs&) = default;
 };
 
 struct CollectivePermuteAttrs {
@@ -321,7 +322,7 @@ using Attrs =
                  GatherAttrs, ScatterAttrs, WindowAttrs, GetDimensionSizeAttrs, BatchNormAttrs,
                  SortAttrs, DotAttrs, ConvolutionAttrs, FftAttrs, CholeskyAttrs,
                  TriangularSolveAttrs, RngAttrs, RngBitGeneratorAttrs, CollectiveAttrs,
-                 AllGatherAttrs, AllToAllAttrs, ReduceScatterAttrs, CollectiveBroadcastAttrs,
+                 AllGatherAttrs, AllToAllAttrs, ReduceScatterAttrs, RootedCollectiveAttrs,
                  CollectivePermuteAttrs, InfeedAttrs, OutfeedAttrs, TransferAttrs, CustomCallAttrs>;
 
 }  // namespace systole::hlo

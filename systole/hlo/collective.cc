@@ -7,6 +7,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/index.h"
 #include "systole/hlo/lifted_region.h"
+#include "systole/hlo/signature.h"
 
 namespace systole::hlo {
 namespace {
@@ -152,6 +153,38 @@ std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i)
   std::vector<Tensor> tensors;
   for (const std::vector<Tensor>& of_process : given) tensors.push_back(of_process[i]);
   return tensors;
+}
+
+std::vector<TensorType> check_rooted(const InferContext& context) {
+  const auto& attrs = context.get<RootedCollectiveAttrs>();
+  check_groups(context.opcode, attrs.groups, Groups::some);  // C1, C2
+  std::vector<TensorType> types = types_of(context.operands);
+  if (!attrs.has_dynamic_root) return types;  // C3
+  const TensorType roots = types.back();
+  types.pop_back();
+  const TensorType expected{DType::s32, {static_cast<int64_t>(types.size())}};
+  if (types.empty() || roots != expected) {  // C4
+    throw invalid_argument("{}: roots, got {}, expected {}, one an operand", context.opcode, roots,
+                           expected);
+  }
+  return types;
+}
+
+size_t root_of(const Instruction& instruction, std::span<const Tensor> operands, size_t i,
+               size_t group_size) {
+  if (!instruction.attrs<RootedCollectiveAttrs>().has_dynamic_root) return 0;
+  const int64_t root = operands.back().data<int32_t>()[i];
+  if (root < 0 || root >= static_cast<int64_t>(group_size)) {  // C6
+    throw invalid_argument("{}: root, got {}, expected in [0, {})", instruction.opcode(), root,
+                           group_size);
+  }
+  return static_cast<size_t>(root);
+}
+
+std::vector<Tensor> zeros_of(std::span<const TensorType> types) {
+  std::vector<Tensor> zeros;
+  for (const TensorType& type : types) zeros.push_back(Tensor::zeros(type.dtype, type.shape));
+  return zeros;
 }
 
 Tensor combine_elements(const Computation& region, const Evaluator& evaluator, DType dtype,

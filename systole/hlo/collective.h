@@ -56,6 +56,18 @@ std::vector<std::vector<Tensor>> exchange_in_group(const Instruction& instructio
 // Tensor `i` of each process.
 std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i);
 
+// collective_broadcast and collective_reduce.
+
+// The types of the operands that carry data. Checks the groups, and that roots are one s32 an
+// operand.
+std::vector<TensorType> check_rooted(const InferContext& context);
+// The number, within its group of `group_size` processes, of the root for operand `i`. Errors:
+// INVALID_ARGUMENT when there is no such process.
+size_t root_of(const Instruction& instruction, std::span<const Tensor> operands, size_t i,
+               size_t group_size);
+// What those without a part get.
+std::vector<Tensor> zeros_of(std::span<const TensorType> types);
+
 // The sum, or what `region` makes of two elements, of the group's tensors in order.
 Tensor combine_elements(const Computation& region, const Evaluator& evaluator, DType dtype,
                         std::span<const Tensor> tensors);

@@ -148,6 +148,11 @@ constexpr std::string_view kProgram = R"(module @every_opcode {
     %28 = "stablehlo.outfeed"(%27#0, %27#1) {outfeed_config = "y"} : (tensor<2x2xf32>, !stablehlo.token) -> !stablehlo.token
     %29 = "stablehlo.send"(%arg0, %28) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<2x2xf32>, !stablehlo.token) -> !stablehlo.token
     %30:2 = "stablehlo.recv"(%29) {channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (!stablehlo.token) -> (tensor<2x2xf32>, !stablehlo.token)
+    %31 = "stablehlo.collective_reduce"(%arg0) ({
+    ^bb0(%arg8: tensor<f32>, %arg9: tensor<f32>):
+      %32 = "stablehlo.maximum"(%arg8, %arg9) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%32) : (tensor<f32>) -> ()
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     "stablehlo.custom_call"(%30#0) {call_target_name = "f", has_side_effect = true, backend_config = {a = 1 : i32}, api_version = 4 : i32, called_computations = [@same], tolerance = 0.5 : f32} : (tensor<2x2xf32>) -> ()
     "func.return"() : () -> ()
   }

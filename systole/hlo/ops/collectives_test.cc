@@ -168,14 +168,22 @@ TEST(CollectiveBroadcastTest, FromTheFirstOfEachGroup) {
 }
 
 TEST(CollectiveBroadcastTest, DynamicRoot) {
-  const OpUnderTest op{.opcode = Opcode::collective_broadcast,
-                       .operands = {Tensor(7.0F), Tensor::of<int32_t>({1}, {0})},
-                       .attrs = CollectiveBroadcastAttrs{
-                           {.replica_groups = Tensor::of<int64_t>({1, 1}, {0})}, true}};
+  const OpUnderTest op{
+      .opcode = Opcode::collective_broadcast,
+      .operands = {Tensor(7.0F), Tensor::of<int32_t>({1}, {0})},
+      .attrs = RootedCollectiveAttrs{{.replica_groups = Tensor::of<int64_t>({1, 1}, {0})}, true}};
   EXPECT_EQ(run_op(op)[0].item<float>(), 7);
   OpUnderTest far = op;
   far.operands[1] = Tensor::of<int32_t>({1}, {1});
   EXPECT_THAT(error_of(far), HasSubstr("collective_broadcast: root, got 1, expected in [0, 1)"));
+}
+
+TEST(CollectiveReduceTest, TheRootAlone) {
+  EXPECT_EQ(run("collective_reduce", sum(groups("[[1, 0], [2, -1]]", "2x2")), kFour, kUnits, 1),
+            (Vectors{{0}, {11}, {100}, {0}}));
+  EXPECT_EQ(
+      run("collective_reduce", sum(groups("[[0, 1]]", "1x2") + channel(1)), kSquare, kUnits, 1),
+      (Vectors{{11}, {0}, {1100}, {0}}));
 }
 
 TEST(ProcessIdTest, ReplicaAndPartition) {
@@ -438,6 +446,18 @@ const ErrorCase kErrors[] = {
      "{" + groups("[[1, 1]]", "1x2") + "}",
      {kT},
      "collective_broadcast: replica_groups, got id 1, expected each one once"},
+    {"c4_reducer",
+     "collective_reduce",
+     {"tensor<4x2xf64>"},
+     reduction(groups("[[0]]", "1x1")),
+     {kT},
+     "collective_reduce: element type 0 of region 0, got f32, expected f64 or wider"},
+    {"c3_shape",
+     "collective_reduce",
+     {kT},
+     reduction(groups("[[0]]", "1x1")),
+     {"tensor<2x4xf32>"},
+     "got (f32[2,4]), expected (f32[4,2])"},
     {"c4_roots",
      "collective_broadcast",
      {kT, "tensor<2xi32>"},

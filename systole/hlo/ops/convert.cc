@@ -18,9 +18,13 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {to};
 }
 
+// From complex to anything else, pred too: the real part is.
 std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
                              const Evaluator&) {
-  return {operands[0].cast(instruction.dtype())};
+  const DType to = instruction.dtype();
+  const Tensor& x = operands[0];
+  const bool drops_part = is_complex(x.dtype()) && !is_complex(to);
+  return {(drops_part ? x.cast(real_dtype(x.dtype())) : x).cast(to)};
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ TEST(ConvertTest, Values) {
   EXPECT_TRUE(convert(pred({false, true}), DType::f32).identical(f32({0, 1})));
   EXPECT_TRUE(convert(s32({257}), DType::u8).identical(Tensor::of<uint8_t>({1}, {1})));
   EXPECT_EQ(convert(f32({257}), DType::bf16).as_double(0), 256);
+  const Tensor complex = Tensor::of<std::complex<double>>({3}, {{-1, 0}, {0, 1}, {1, 0}});
+  EXPECT_TRUE(convert(complex, DType::pred).identical(pred({true, false, true})));
 }
 
 TEST(ConvertTest, C1ShapesDiffer) {
@@ -346,13 +348,25 @@ TEST(ComplexTest, PowerOfZeroAndToZero) {
   expect_close(run({0, 2}, {2, 0}), std::complex<double>(-4, 4.898587e-16));
 }
 
+TEST(ComplexTest, ExponentialAtItsLimits) {
+  const auto run = [](std::complex<float> x) {
+    return run_op({.opcode = Opcode::exponential, .operands = {c64(x)}})[0]
+        .item<std::complex<float>>();
+  };
+  EXPECT_EQ(run({kInf, 0}), std::complex<float>(kInf, 0));
+  EXPECT_EQ(run({-kInf, 1}), std::complex<float>(0, 0));
+  EXPECT_TRUE(std::isnan(run({-kInf, kInf}).real()));
+  EXPECT_TRUE(std::isnan(run({kInf, kInf}).imag()));
+}
+
 TEST(ComplexTest, ExponentialMinusOneAtItsLimits) {
   const auto run = [](std::complex<float> x) {
     return run_op({.opcode = Opcode::exponential_minus_one, .operands = {c64(x)}})[0]
         .item<std::complex<float>>();
   };
   EXPECT_EQ(run({kInf, 0}), std::complex<float>(kInf, 0));
-  EXPECT_EQ(run({-kInf, kInf}), std::complex<float>(-1, 0));
+  EXPECT_EQ(run({-kInf, 1}), std::complex<float>(-1, 0));
+  EXPECT_TRUE(std::isnan(run({-kInf, kInf}).real()));
   EXPECT_EQ(run({1e-20F, 0}), std::complex<float>(1e-20F, 0));
 }
 

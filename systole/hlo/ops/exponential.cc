@@ -1,13 +1,21 @@
 #include <cmath>
+#include <limits>
 
 #include "systole/hlo/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {
 
+// e^a (cos b + i sin b). C gives a limit of it where a is infinite and b is not a number that has a
+// sine; StableHLO gives NaN.
+std::complex<double> exponential(std::complex<double> x) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(x.imag()) ? std::exp(x) : std::complex<double>(kNan, kNan);
+}
+
 constexpr UnaryKernel kExponential{
     .floating = [](double x) { return std::exp(x); },
-    .complex = [](std::complex<double> x) { return std::exp(x); },
+    .complex = [](std::complex<double> x) { return exponential(x); },
 };
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace {
 std::complex<double> exponential_minus_one(std::complex<double> x) {
   const double a = x.real();
   const double b = x.imag();
-  if (b == 0 || std::isinf(a)) {
-    // On the real axis, and where exp has its limits, as C has them.
+  if (b == 0 || (std::isinf(a) && std::isfinite(b))) {
+    // On the real axis, and at the limits of exp.
     const std::complex<double> exponential = std::exp(x);
     return {b == 0 ? std::expm1(a) : exponential.real() - 1, exponential.imag()};
   }

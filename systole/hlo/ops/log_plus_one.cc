@@ -25,9 +25,10 @@ double excess(double x, double y) {
 std::complex<double> log_plus_one(std::complex<double> z) {
   const double x = z.real();
   const double y = z.imag();
-  const double magnitude = std::hypot(1 + x, y);
-  const bool near_one = magnitude > 0.5 && magnitude < 2;
-  return {near_one ? std::log1p(excess(x, y)) / 2 : std::log(magnitude), std::atan2(y, 1 + x)};
+  const std::complex<double> shifted(1 + x, y);
+  const double magnitude = std::abs(shifted);
+  if (!(magnitude > 0.5 && magnitude < 2)) return std::log(shifted);
+  return {std::log1p(excess(x, y)) / 2, std::arg(shifted)};
 }
 
 constexpr UnaryKernel kLogPlusOne{

@@ -265,7 +265,7 @@ void describe(V& v, ReduceScatterAttrs& a) {
   describe(v, a.groups);
 }
 template <class V>
-void describe(V& v, CollectiveBroadcastAttrs& a) {
+void describe(V& v, RootedCollectiveAttrs& a) {
   describe(v, a.groups);
   v.optional("has_dynamic_root", a.has_dynamic_root, false);
 }

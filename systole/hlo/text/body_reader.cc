@@ -112,10 +112,10 @@ std::vector<Value> BodyReader::import(Computation& computation, const ParsedOp& 
 // The leaves of one element.
 std::vector<Value> BodyReader::element_of_tuple(const ParsedOp& op) {
   const int64_t index = read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
-  if (op.operands.size() != 1 || !op.operands[0].type.is_tuple) {
+  if (op.operands.size() != 1 || !op.operands[0]->type.is_tuple) {
     throw lexer_.error_at(op.offset(), "get_tuple_element: operand, expected one tuple");
   }
-  const NamedValue& tuple = op.operands[0];
+  const NamedValue& tuple = *op.operands[0];
   const std::vector<TypeTree>& elements = tuple.type.elements;
   if (index < 0 || index >= static_cast<int64_t>(elements.size())) {
     throw lexer_.error_at(op.offset(), fmt::format("get_tuple_element: index, got {}, expected one "

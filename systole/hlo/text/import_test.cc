@@ -170,6 +170,11 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%t = stablehlo.tuple %a : tuple<tensor<2xf32>>\n%0 = stablehlo.get_tuple_element %t[1] : "
        "(tuple<tensor<2xf32>>) -> tensor<2xf32>",
        "INVALID_ARGUMENT: f:3:6: get_tuple_element: index, got 1, expected one of 1 elements"},
+      {"%t = stablehlo.tuple %a : tuple<tensor<2xf32>>\n%0 = stablehlo.abs %t : "
+       "tuple<tensor<2xf32>>",
+       "INVALID_ARGUMENT: f:3:25: types, got a tuple, expected tensors"},
+      {"%0 = check.expect_eq %a : ()",
+       "INVALID_ARGUMENT: f:2:22: operand types, got (), expected (f32[2])"},
       {"%t = stablehlo.tuple %a : tuple<tensor<3xf32>>",
        "INVALID_ARGUMENT: f:2:22: operand types, got (f32[3]), expected (f32[2])"},
       {"%0 = stablehlo.reduce(%a init: %a) applies stablehlo.abs across dimensions = [0] : "

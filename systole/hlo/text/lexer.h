@@ -58,7 +58,8 @@ class Lexer {
   // The end of the last token taken.
   size_t last_end() const { return end_; }
 
-  // Counts memory that the text asks for beyond its own size (a constant of equal elements).
+  // Counts memory that the text asks for beyond its own size (a constant of equal elements, a type
+  // by its name).
   // Errors: INVALID_ARGUMENT at `offset` when it is more than 1 GiB in all.
   void charge(size_t offset, int64_t bytes);
 

@@ -12,7 +12,7 @@ void Scopes::define(const Lexer& lexer, const Token& name, std::vector<NamedValu
   scopes_.back()[std::string(name.text)] = std::move(values);
 }
 
-NamedValue Scopes::read(Lexer& lexer) const {
+const NamedValue& Scopes::read(Lexer& lexer) const {
   const Token name = lexer.expect(TokenKind::value, "operands", "a name such as %0");
   const std::vector<NamedValue>* values = find(name.text);
   if (values == nullptr) {

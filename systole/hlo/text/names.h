@@ -28,8 +28,9 @@ class Scopes {
 
   // %a, or %a:2 with two of them. Errors: INVALID_ARGUMENT when the name is taken.
   void define(const Lexer& lexer, const Token& name, std::vector<NamedValue> values);
-  // Reads %a or %a#1. Errors: INVALID_ARGUMENT when it is not defined.
-  NamedValue read(Lexer& lexer) const;
+  // Reads %a or %a#1. What it stands for is kept as long as its name holds. Errors:
+  // INVALID_ARGUMENT when it is not defined.
+  const NamedValue& read(Lexer& lexer) const;
 
  private:
   const std::vector<NamedValue>* find(std::string_view name) const;

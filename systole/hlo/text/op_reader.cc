@@ -113,13 +113,13 @@ class OpReader {
       if (!names.empty()) lexer_.expect(',', "while");
       names.push_back(lexer_.expect(TokenKind::value, "while", "a name such as %iterArg"));
       lexer_.expect('=', "while");
-      op_.operands.push_back(scopes_.read(lexer_));
+      op_.operands.push_back(&scopes_.read(lexer_));
     }
     read_op_types(lexer_, TypeForm::list, begin, op_);
     if (lexer_.accept_word("attributes")) op_.attributes.push_back(read_dictionary(lexer_));
     std::vector<ParsedParameter> parameters;
     for (size_t i = 0; i < names.size(); ++i) {
-      parameters.push_back({names[i], op_.operands[i].type, {}});
+      parameters.push_back({names[i], op_.operands[i]->type, {}});
     }
     lexer_.expect_word("cond", "while");
     skip_region(parameters);
@@ -158,13 +158,13 @@ class OpReader {
   }
 
   void read_reduce_operands() {
-    std::vector<NamedValue> initial;
+    std::vector<const NamedValue*> initial;
     do {
       lexer_.expect('(', "reduce");
-      op_.operands.push_back(scopes_.read(lexer_));
+      op_.operands.push_back(&scopes_.read(lexer_));
       lexer_.expect_word("init", "reduce");
       lexer_.expect(':', "reduce");
-      initial.push_back(scopes_.read(lexer_));
+      initial.push_back(&scopes_.read(lexer_));
       lexer_.expect(')', "reduce");
     } while (lexer_.accept(','));
     op_.operands.insert(op_.operands.end(), initial.begin(), initial.end());
@@ -194,7 +194,7 @@ class OpReader {
     Dictionary named;
     while (begins_item()) {
       if (lexer_.peek().is(TokenKind::value)) {
-        op_.operands.push_back(scopes_.read(lexer_));
+        op_.operands.push_back(&scopes_.read(lexer_));
       } else if (lexer_.peek().is_word("dense")) {
         named.entries.push_back({"value", read_attribute(lexer_)});
       } else {
@@ -217,7 +217,7 @@ class OpReader {
 
   void read_operands() {
     do {
-      op_.operands.push_back(scopes_.read(lexer_));
+      op_.operands.push_back(&scopes_.read(lexer_));
     } while (lexer_.accept(','));
   }
 
@@ -240,8 +240,8 @@ class OpReader {
 
 std::vector<Value> ParsedOp::values() const {
   std::vector<Value> values;
-  for (const NamedValue& operand : operands) {
-    values.insert(values.end(), operand.values.begin(), operand.values.end());
+  for (const NamedValue* operand : operands) {
+    values.insert(values.end(), operand->values.begin(), operand->values.end());
   }
   return values;
 }

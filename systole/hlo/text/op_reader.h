@@ -36,7 +36,7 @@ struct ParsedOp {
   std::string name;  // "stablehlo.add"
   bool pretty = false;
   std::vector<ResultName> result_names;
-  std::vector<NamedValue> operands;
+  std::vector<const NamedValue*> operands;  // of the scopes
   std::vector<Dictionary> attributes;  // its properties, its attributes, those of its pretty form
   std::vector<ParsedRegion> regions;
   std::vector<TypeTree> results;

@@ -1,5 +1,7 @@
 #include "systole/hlo/text/op_types.h"
 
+#include <algorithm>
+
 #include "systole/hlo/signature.h"
 
 namespace systole::hlo::text {
@@ -8,7 +10,7 @@ namespace {
 std::vector<TypeTree> types_of_operands(const ParsedOp& op) {
   std::vector<TypeTree> types;
   types.reserve(op.operands.size());
-  for (const NamedValue& operand : op.operands) types.push_back(operand.type);
+  for (const NamedValue* operand : op.operands) types.push_back(operand->type);
   return types;
 }
 
@@ -49,6 +51,14 @@ TypeTree part_of(const Lexer& lexer, size_t begin, const TypeTree& type) {
   return part;
 }
 
+// One type for `count` operands, none of them a tuple: a name would make any number of values of
+// it.
+std::vector<TypeTree> repeated(const Lexer& lexer, size_t begin, const TypeTree& type,
+                               size_t count) {
+  if (type.is_tuple) throw lexer.error_at(begin, "types, got a tuple, expected tensors");
+  return std::vector<TypeTree>(count, type);
+}
+
 // What a shorthand says of the operands; the results go to `op`.
 std::vector<TypeTree> expand(const Lexer& lexer, size_t begin, TypeForm form,
                              std::vector<TypeTree> types, ParsedOp& op) {
@@ -60,14 +70,15 @@ std::vector<TypeTree> expand(const Lexer& lexer, size_t begin, TypeForm form,
   if (form == TypeForm::select) {
     expect_count(lexer, begin, types, 2);
     op.results = {types[1]};
-    types.resize(count, types[1]);
-    return types;
+    std::vector<TypeTree> operands = repeated(lexer, begin, types[1], std::max(count, size_t{1}));
+    operands[0] = types[0];
+    return operands;
   }
   expect_count(lexer, begin, types, 1);
   op.results = types;
-  if (form == TypeForm::same) return std::vector<TypeTree>(count, types[0]);
+  if (form == TypeForm::same) return repeated(lexer, begin, types[0], count);
   if (form == TypeForm::complex) {
-    return std::vector<TypeTree>(count, part_of(lexer, begin, types[0]));
+    return repeated(lexer, begin, part_of(lexer, begin, types[0]), count);
   }
   return form == TypeForm::tuple ? types[0].elements : std::vector<TypeTree>();
 }
@@ -105,14 +116,15 @@ void read_op_types(Lexer& lexer, TypeForm form, size_t operands, ParsedOp& op) {
 
 void read_foreign_types(Lexer& lexer, size_t operands, ParsedOp& op) {
   if (!lexer.accept(':')) return;
+  const size_t begin = lexer.position();
   std::vector<TypeTree> types =
       lexer.peek().is('(') ? read_types(lexer, "operand types") : read_list(lexer);
   if (lexer.peek().is(TokenKind::arrow)) {
     lexer.take();
     op.results = read_types(lexer, "result types");
-  } else {
-    if (!op.result_names.empty()) op.results = {types.at(0)};
-    if (types.size() == 1) types.resize(op.operands.size(), TypeTree(types[0]));
+  } else if (!types.empty()) {
+    if (!op.result_names.empty()) op.results = {types[0]};
+    if (types.size() == 1) types = repeated(lexer, begin, types[0], op.operands.size());
   }
   check_operands(lexer, operands, op, types);
 }

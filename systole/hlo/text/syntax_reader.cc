@@ -105,7 +105,7 @@ class SyntaxReader {
       return;
     }
     while (true) {
-      op_.operands.push_back(scopes_.read(lexer_));
+      op_.operands.push_back(&scopes_.read(lexer_));
       const size_t comma = lexer_.position();
       if (!lexer_.accept(',')) return;
       if (lexer_.peek().is(TokenKind::value)) continue;

@@ -85,6 +85,9 @@ TypeTree read_tree(Lexer& lexer, int depth) {
       tree = read_tree(lexer, depth + 1);
       lexer.seek(token.offset);
       lexer.take();
+      if (tree.is_tuple) {
+        lexer.charge(token.offset, static_cast<int64_t>(tree.num_leaves() * sizeof(TypeTree)));
+      }
     } else if (token.text == "!stablehlo.token") {
       lexer.take();
       tree.leaf = {DType::token, {}};
