@@ -118,9 +118,7 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   }
 }
 
-void emit_step(FunctionEmitter& f, const Instruction& x) {
-  code_of(x)(f, x);
-}
+void emit_step(FunctionEmitter& f, const Instruction& x) { code_of(x)(f, x); }
 
 int64_t step_scratch_bytes(const Instruction& x, bool optimize, int num_threads) {
   if (x.is(Opcode::sort)) return sort_scratch_bytes(x, num_threads);
