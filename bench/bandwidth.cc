@@ -4,8 +4,8 @@
 
 #include <map>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 #include "bench/figures.h"
@@ -36,38 +36,48 @@ const st::Tensor& input(st::DType dtype, int number) {
 
 // -- The limit
 
-// Four floats of each of `reads` arrays for four floats of each of `writes`.
+// As many elements of each of `reads` arrays as of each of `writes`, which get their sum.
 struct Streams {
   const float* from[4];
   float* to[2];
-  int reads;
-  int writes;
 };
 
+#if defined(__x86_64__)
+
 template <int kReads, int kWrites>
-float stream(const Streams& s, int64_t begin, int64_t end) {
-#if defined(__SSE2__)
-  __m128 total[4] = {_mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps(), _mm_setzero_ps()};
-  for (int64_t i = begin; i < end; i += 16) {
+__attribute__((target("avx512f"))) float stream_wide(const Streams& s, int64_t begin, int64_t end) {
+  __m512 totals[4] = {};
+  for (int64_t i = begin; i < end; i += 64) {
+#pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
-      __m128 sum = _mm_setzero_ps();
-      for (int k = 0; k < kReads; ++k) sum = _mm_add_ps(sum, _mm_load_ps(s.from[k] + i + 4 * part));
-      for (int k = 0; k < kWrites; ++k) _mm_stream_ps(s.to[k] + i + 4 * part, sum);
-      if (kWrites == 0) total[part] = _mm_add_ps(total[part], sum);
+      __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 4
+      for (int k = 0; k < kReads; ++k)
+        sum = _mm512_add_ps(sum, _mm512_load_ps(s.from[k] + i + 16 * part));
+#pragma GCC unroll 2
+      for (int k = 0; k < kWrites; ++k) _mm512_stream_ps(s.to[k] + i + 16 * part, sum);
+      if (kWrites == 0) totals[part] = _mm512_add_ps(totals[part], sum);
     }
   }
   _mm_sfence();
-  return _mm_cvtss_f32(_mm_add_ps(_mm_add_ps(total[0], total[1]), _mm_add_ps(total[2], total[3])));
-#else
+  return _mm512_reduce_add_ps(totals[0] + totals[1] + totals[2] + totals[3]);
+}
+
+#endif
+
+template <int kReads, int kWrites>
+float stream(const Streams& s, int64_t begin, int64_t end) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return stream_wide<kReads, kWrites>(s, begin, end);
+#endif
   float total = 0;
   for (int64_t i = begin; i < end; ++i) {
     float sum = 0;
     for (int k = 0; k < kReads; ++k) sum += s.from[k][i];
     for (int k = 0; k < kWrites; ++k) s.to[k][i] = sum;
-    if (kWrites == 0) total += sum;
+    total += kWrites == 0 ? sum : 0;
   }
   return total;
-#endif
 }
 
 using Stream = float (*)(const Streams&, int64_t, int64_t);

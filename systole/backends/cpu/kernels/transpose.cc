@@ -112,8 +112,9 @@ void transpose_tile(const T* from, int64_t stride, int64_t rows, int64_t columns
     constexpr auto kSide = static_cast<int64_t>(16 / sizeof(T));
     const int64_t whole_rows = rows / kSide * kSide;
     const int64_t whole_columns = columns / kSide * kSide;
-    for (int64_t j = 0; j < whole_columns; j += kSide) {
-      for (int64_t i = 0; i < whole_rows; i += kSide)
+    // Rows may all lie at the same places of the cache: few of them at a time, as far as they go.
+    for (int64_t i = 0; i < whole_rows; i += kSide) {
+      for (int64_t j = 0; j < whole_columns; j += kSide)
         transpose_square(from + i * stride + j, stride, to + j * to_stride + i, to_stride);
     }
     transpose_any(from + whole_columns, stride, whole_rows, columns - whole_columns,
