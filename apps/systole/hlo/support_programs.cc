@@ -196,6 +196,12 @@ constexpr Row
                  R"(%r = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
                 {Opcode::collective_permute, kOne, "tensor<4x$T>",
                  R"(%r = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+                {Opcode::collective_reduce, kOne, "tensor<4x$T>",
+                 R"(%r = "stablehlo.collective_reduce"(%a) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
                 {Opcode::partition_id, "", "tensor<$T>",
                  R"(%r = "stablehlo.partition_id"() : () -> tensor<$T>)"},
                 {Opcode::reduce_scatter, kOne, "tensor<4x$T>",

@@ -3,7 +3,6 @@
 #include "systole/graph/composition.h"
 #include "systole/graph/dtype_class.h"
 #include "systole/graph/math_ops.h"
-#include "systole/hlo/chlo/chlo.h"
 
 namespace systole {
 namespace {
@@ -28,11 +27,41 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{x.dtype, result}, {DType::s32, result}};
 }
 
+// left > right; NaN is above all numbers, as in a sort it must be somewhere.
+hlo::Value is_before(hlo::Builder& b, hlo::Value left, hlo::Value right) {
+  using Direction = hlo::ComparisonDirection;
+  const hlo::Value greater = b.compare(left, right, Direction::gt);
+  if (!is_floating(left.dtype())) return greater;
+  const hlo::Value left_is_nan = b.compare(left, left, Direction::ne);
+  const hlo::Value right_is_number = b.compare(right, right, Direction::eq);
+  return b.binary(hlo::Opcode::or_, greater,
+                  b.binary(hlo::Opcode::and_, left_is_nan, right_is_number));
+}
+
+// A stable sort, largest first, of values and their positions; the first k of each row.
 std::vector<hlo::Value> lower(LowerContext& c) {
+  hlo::Builder& b = c.b;
   const hlo::Value x = c.input(kInput);
+  const int last = x.shape().rank() - 1;
   const int64_t k = c.constant_ints(kK).at(0);
   check_k(x.type(), k);
-  return hlo::chlo::find_expansion("top_k")(c.b, {&x, 1}, {.k = k}, {});
+  const hlo::Value positions = b.iota({DType::s32, x.shape()}, last);
+  const auto fill = [&](hlo::Instruction& sort) {
+    hlo::Computation& region = sort.add_region();
+    hlo::Builder inner(region);
+    const hlo::Value left = region.add_parameter({x.dtype(), {}});
+    const hlo::Value right = region.add_parameter({x.dtype(), {}});
+    region.add_parameter({DType::s32, {}});
+    region.add_parameter({DType::s32, {}});
+    region.set_results({is_before(inner, left, right)});
+  };
+  hlo::Instruction* const sorted =
+      b.op_with_regions(hlo::Opcode::sort, {x, positions},
+                        hlo::SortAttrs{.dimension = last, .is_stable = true}, fill);
+  Dims limit = x.shape().dims();
+  limit[static_cast<size_t>(last)] = k;
+  const Dims start(limit.size(), 0);
+  return {b.slice(sorted->result(0), start, limit), b.slice(sorted->result(1), start, limit)};
 }
 
 // Each value's gradient goes back to its place: a gather's gradient over the rows laid end to end.

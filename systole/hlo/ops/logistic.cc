@@ -5,8 +5,13 @@
 namespace systole::hlo::ops {
 namespace {
 
+// exp(-x) overflows before the value of a negative x is zero.
 constexpr UnaryKernel kLogistic{
-    .floating = [](double x) { return 1 / (1 + std::exp(-x)); },
+    .floating =
+        [](double x) {
+          const double e = std::exp(-std::abs(x));
+          return (x < 0 ? e : 1) / (1 + e);
+        },
     .complex = [](std::complex<double> x) { return 1.0 / (1.0 + std::exp(-x)); },
 };
 
