@@ -111,14 +111,8 @@ class ConvolutionLoops {
   int64_t groups_ = 1;
 };
 
-// Small enough that a call costs more than the work.
+// Small enough that a call, or leave to regroup its sums, gains nothing.
 bool is_small(const Instruction& x) { return step_flops(x) <= 2048; }
-
-// Sums of small ones cost nothing in f64, and lose nothing where products cancel.
-DType accumulator(const Instruction& x) {
-  const DType dtype = product_accumulator(x);
-  return dtype == DType::f32 && is_small(x) ? DType::f64 : dtype;
-}
 
 void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
   const Step step(x);
@@ -133,7 +127,7 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
               .sizes = loops.sizes,
               .kept = loops.kept(),
               .reduced = loops.reduced(),
-              .accumulators = {accumulator(x)}};
+              .accumulators = {product_accumulator(x)}};
   r.needed = access.needed();
   r.needed.push_back(loops.kernel()->offset());
   r.needed.push_back(loops.output()->offset());
@@ -148,7 +142,8 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
       a = e.f.b.CreateSelect(inside, a, zero_of(e.f, wide));
     llvm::Value* b =
         convert(e.f, x.operand(1).dtype(), wide, e.element(x.operand(1), loops.kernel()));
-    return Reduction::Values{multiply_add(e, wide, so_far[0], a, b)};
+    const bool regroup = !is_small(x) && !is_complex(wide);
+    return Reduction::Values{multiply_add(e, wide, so_far[0], a, b, regroup)};
   };
   r.finish = [&](Elements& e, const Reduction::Values& sums) {
     e.f.store(r.written[0], x.dtype(), e.number(loops.output()->offset()),

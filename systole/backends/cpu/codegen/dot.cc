@@ -13,20 +13,18 @@ using hlo::Value;
 DType product_accumulator(const Instruction& x) {
   const DType result = x.dtype();
   const DType operand = x.operand(0).dtype();
-  if (is_complex(result)) return DType::c128;
+  if (is_complex(result)) return result;
   if (result == DType::f64 || operand == DType::f64) return DType::f64;
   if (is_floating(result) || is_floating(operand)) return DType::f32;
   return result;
 }
 
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
-                          llvm::Value* y) {
+                          llvm::Value* y, bool regroup) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
   llvm::FastMathFlags flags;
-  // The parts of complex products cancel: they are added in order, each rounded.
-  const bool regroup = e.f.program.optimize && !is_complex(dtype);
-  flags.setAllowContract(regroup);
-  flags.setAllowReassoc(regroup);
+  flags.setAllowContract(regroup && e.f.program.optimize);
+  flags.setAllowReassoc(regroup && e.f.program.optimize);
   e.f.b.setFastMathFlags(flags);
   llvm::Value* product = emit_reducer(e.f, hlo::Opcode::multiply, dtype, x, y);
   return emit_reducer(e.f, hlo::Opcode::add, dtype, sum, product);
@@ -75,7 +73,7 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
   r.combine = [&](Elements& e, const Reduction::Values& so_far) {
     llvm::Value* a = convert(e.f, x.operand(0).dtype(), wide, e.element(x.operand(0), lhs_index()));
     llvm::Value* b = convert(e.f, x.operand(1).dtype(), wide, e.element(x.operand(1), rhs_index()));
-    return Reduction::Values{multiply_add(e, wide, so_far[0], a, b)};
+    return Reduction::Values{multiply_add(e, wide, so_far[0], a, b, !is_complex(wide))};
   };
   r.finish = [&](Elements& e, const Reduction::Values& sums) {
     e.f.store(r.written[0], x.dtype(), e.number(result_index()->offset()),

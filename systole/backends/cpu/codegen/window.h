@@ -18,10 +18,12 @@ struct WindowElement {
 WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, const Shape& operand,
                              std::span<const Affine> window, std::span<const Affine> inside);
 
-// The accumulator of a dot or convolution, a step of one, and its start.
+// The accumulator of a dot or convolution, a step of one, and its start. A sum that may not be
+// regrouped is that of the text, rounded at each step: so are the parts of complex numbers, whose
+// products cancel.
 DType product_accumulator(const hlo::Instruction& x);
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
-                          llvm::Value* y);
+                          llvm::Value* y, bool regroup);
 llvm::Value* zero_of(FunctionEmitter& f, DType dtype);
 
 }  // namespace systole::cpu
