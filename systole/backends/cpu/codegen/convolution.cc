@@ -127,7 +127,8 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
               .sizes = loops.sizes,
               .kept = loops.kept(),
               .reduced = loops.reduced(),
-              .accumulators = {product_accumulator(x)}};
+              .accumulators = {product_accumulator(x)},
+              .in_order = is_small(x)};
   r.needed = access.needed();
   r.needed.push_back(loops.kernel()->offset());
   r.needed.push_back(loops.output()->offset());

@@ -94,6 +94,7 @@ void ReductionEmitter::choose_inner() {
     best_kept = static_cast<int>(i);
   }
   for (size_t i = r_.gathers ? rows : 0; i < reduced_.size(); ++i) {
+    if (r_.in_order && i + 1 < reduced_.size()) continue;
     if (fitness(reduced_[i]) <= best) continue;
     best = fitness(reduced_[i]);
     best_reduced = static_cast<int>(i);

@@ -17,6 +17,7 @@ struct Reduction {
   std::vector<DType> accumulators;
   std::vector<Affine> needed;  // all forms that the functions below use
   double cost = 1;             // of one combine, in simple operations
+  bool in_order = false;       // `reduced` from first to last; else as suits the memory
 
   using Values = std::vector<llvm::Value*>;
   std::function<Values(Elements&)> initial;

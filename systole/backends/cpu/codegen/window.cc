@@ -64,7 +64,7 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
   const auto& attrs = x.attrs<hlo::WindowAttrs>();
   const Shape& operand = x.operand(0).shape();
   const int inputs = x.num_results();
-  Reduction r{.step = step, .written = result_slices(f, x)};
+  Reduction r{.step = step, .written = result_slices(f, x), .in_order = true};
   ElementAccess access(step);
   r.sizes.assign(x.shape().begin(), x.shape().end());
   r.sizes.insert(r.sizes.end(), attrs.window_dimensions.begin(), attrs.window_dimensions.end());
