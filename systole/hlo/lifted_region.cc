@@ -86,8 +86,11 @@ std::vector<Tensor> LiftedRegion::apply_to_each(std::span<const Tensor> inputs,
 
 Tensor elements_at(const Tensor& tensor, std::span<const int64_t> offsets) {
   Tensor result(tensor.dtype(), {static_cast<int64_t>(offsets.size())});
-  int64_t next = 0;
-  for (const int64_t offset : offsets) copy_element(result, next++, tensor, offset);
+  visit_dtype(tensor.dtype(), [&]<class T>() {
+    const T* const from = tensor.data<T>().data();
+    std::ranges::transform(offsets, result.data<T>().begin(),
+                           [from](int64_t offset) { return from[offset]; });
+  });
   return result;
 }
 
