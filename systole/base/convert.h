@@ -58,7 +58,7 @@ To saturate(Float value) {
 //   integer  -> integer: the low bits (wraps), as TensorFlow and XLA do
 //   anything -> floating: to nearest, ties to even; to f16 and bf16 by way of f32
 //   anything -> pred: value != 0 (NaN is true)
-//   complex  -> real: the real part
+//   complex  -> others: as its real part
 template <class To, class From>
 To convert_element(From value) {
   using convert_detail::is_complex_type;
@@ -67,10 +67,10 @@ To convert_element(From value) {
   } else if constexpr (is_complex_type<From> && is_complex_type<To>) {
     using Part = typename To::value_type;
     return To(static_cast<Part>(value.real()), static_cast<Part>(value.imag()));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From(0);
   } else if constexpr (is_complex_type<From>) {
     return convert_element<To>(value.real());
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
   } else if constexpr (is_complex_type<To>) {
     return To(convert_element<typename To::value_type>(value));
   } else if constexpr (std::is_same_v<From, float16> || std::is_same_v<From, bfloat16>) {

@@ -45,7 +45,7 @@ TEST(TensorCastTest, Complex) {
   using Complex = std::complex<float>;
   const Tensor from = Tensor::of<Complex>({2}, {Complex(1.5F, 2), Complex(0, 1)});
   EXPECT_EQ(from.cast(DType::f32).to_string(), "f32[2] {1.5, 0}");
-  EXPECT_EQ(from.cast(DType::pred).to_string(), "pred[2] {true, true}");
+  EXPECT_EQ(from.cast(DType::pred).to_string(), "pred[2] {true, false}");
   EXPECT_EQ(from.cast(DType::c128).to_string(), "c128[2] {(1.5, 2), (0, 1)}");
   EXPECT_EQ(Tensor(3).cast(DType::c64).to_string(), "c64[] (3, 0)");
 }

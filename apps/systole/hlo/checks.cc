@@ -7,6 +7,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/inline_calls.h"
+#include "systole/hlo/process.h"
 
 namespace systole::app {
 namespace {
@@ -18,12 +19,21 @@ using hlo::Value;
 
 constexpr std::string_view kPrefix = "check.";
 
-bool any_check(const Computation& computation) {
-  return std::ranges::any_of(computation.instructions(), [](const Instruction* x) {
-    return is_check(*x) ||
-           std::ranges::any_of(x->regions(), [](const auto& r) { return any_check(*r); });
+constexpr std::string_view kRunParallel = "interpreter.run_parallel";
+
+bool is_run_parallel(const Instruction& x) {
+  return x.is(Opcode::custom_call) &&
+         x.attrs<hlo::CustomCallAttrs>().call_target_name == kRunParallel;
+}
+
+bool any_of(const Computation& computation, bool (*wanted)(const Instruction&)) {
+  return std::ranges::any_of(computation.instructions(), [&](const Instruction* x) {
+    return wanted(*x) ||
+           std::ranges::any_of(x->regions(), [&](const auto& r) { return any_of(*r, wanted); });
   });
 }
+
+bool any_check(const Computation& computation) { return any_of(computation, is_check); }
 
 // The number that an attribute's text begins with: "3 : i64". Nothing when there is no such
 // attribute.
@@ -94,6 +104,56 @@ void lift_inputs(CheckedProgram& program) {
   }
 }
 
+// The functions of "[[@f, @f], [@f, @f]]", a row a replica, and the grid that they fill.
+struct ParallelPrograms {
+  hlo::ProcessGrid grid{.num_replicas = 0};
+  std::vector<std::string> functions;
+};
+
+ParallelPrograms parallel_programs(const Instruction& call) {
+  std::string_view text;
+  for (const auto& attribute : call.attrs<hlo::CustomCallAttrs>().others) {
+    if (attribute.name == "programs") text = attribute.attribute.text;
+  }
+  ParallelPrograms programs;
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '[') ++programs.grid.num_replicas;
+    if (text[at] != '@') continue;
+    const size_t end = std::min(text.find_first_of(",] ", at), text.size());
+    programs.functions.emplace_back(text.substr(at + 1, end - at - 1));
+  }
+  const auto count = static_cast<int64_t>(programs.functions.size());
+  if (programs.grid.num_replicas == 0 || count == 0 || count % programs.grid.num_replicas != 0)
+    throw invalid_argument("{}: programs, got '{}', expected rows of functions", kRunParallel,
+                           text);
+  programs.grid.num_partitions = count / programs.grid.num_replicas;
+  return programs;
+}
+
+std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& program) {
+  const ParallelPrograms programs = parallel_programs(call);
+  const auto other = [&](const std::string& name) { return name != programs.functions[0]; };
+  const Computation* function = program.module->find_function(programs.functions[0]);
+  if (function == nullptr || std::ranges::any_of(programs.functions, other)) {
+    throw unimplemented("{}: programs, got '{}' and others, expected one function of the module",
+                        kRunParallel, programs.functions[0]);
+  }
+  std::vector<std::vector<Tensor>> arguments(programs.functions.size());
+  const int each = function->num_parameters();
+  for (int i = 0; i < call.num_operands(); ++i) {
+    const Instruction& def = *call.operand(i).def;
+    if (!def.is(Opcode::parameter) || each == 0)
+      throw unimplemented("{}: operand {}, got a '{}', expected a constant", kRunParallel, i,
+                          def.opcode());
+    const auto number = static_cast<size_t>(def.attrs<hlo::ParameterAttrs>().index);
+    arguments.at(static_cast<size_t>(i / each)).push_back(program.arguments[number]);
+  }
+  std::vector<Tensor> results;
+  for (auto& of_process : hlo::evaluate_parallel(*function, programs.grid, arguments))
+    results.insert(results.end(), of_process.begin(), of_process.end());
+  return results;
+}
+
 }  // namespace
 
 bool is_check(const Instruction& x) {
@@ -103,6 +163,11 @@ bool is_check(const Instruction& x) {
 
 bool has_checks(const hlo::Module& module) {
   return std::ranges::any_of(module.functions(), [](const auto& f) { return any_check(*f); });
+}
+
+bool runs_parallel(const hlo::Module& module) {
+  return std::ranges::any_of(module.functions(),
+                             [](const auto& f) { return any_of(*f, is_run_parallel); });
 }
 
 CheckedProgram extract_checks(const hlo::Module& module) {
@@ -117,6 +182,9 @@ CheckedProgram extract_checks(const hlo::Module& module) {
   // A function under another name is behind the call that ensure_main made.
   if (module.find_function("main") == nullptr) hlo::InlineCalls().run(*program.module);
   lift_inputs(program);
+  for (Instruction* x : main.instructions()) {
+    if (is_run_parallel(*x)) lift(*x, run_parallel(*x, program), program);
+  }
   hlo::InlineCalls().run(*program.module);
   std::vector<Value> compared;
   for (Instruction* x : main.instructions()) {

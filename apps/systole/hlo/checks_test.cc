@@ -105,8 +105,16 @@ TEST(Checks, WhatCannotBeCheckedIsSaid) {
 }
 
 TEST(Checks, AFunctionMustBeMainOrAlone) {
-  EXPECT_THAT(outcome("func.func @f() { return }\nfunc.func @g() { return }"),
+  EXPECT_THAT(outcome("func.func @f(%x: tensor<f32>) { return }\nfunc.func @g() { return }"),
               HasSubstr("functions, got 2 and none of them 'main'"));
+}
+
+TEST(Checks, FunctionsWithoutParametersRunAllWhereNoneIsMain) {
+  const std::string two = hand_written("check.expect_eq %0, %0 : tensor<2xf32>") +
+                          "func.func @other() {\n"
+                          "  %0 = stablehlo.constant dense<1> : tensor<i32>\n"
+                          "  check.expect_eq_const %0, dense<2> : tensor<i32>\n  return\n}\n";
+  EXPECT_THAT(outcome(two), StartsWith("check.expect_eq_const (number 2 of 2)"));
 }
 
 }  // namespace

@@ -33,22 +33,27 @@ std::unique_ptr<hlo::Module> read_program(const std::string& path) {
 
 void ensure_main(hlo::Module& module) {
   if (module.find_function("main") != nullptr) return;
-  if (module.functions().size() != 1) {
+  std::vector<const hlo::Computation*> functions;
+  for (const auto& function : module.functions()) functions.push_back(function.get());
+  const bool alone = functions.size() == 1;
+  for (const hlo::Computation* function : functions) {
+    if (alone || function->num_parameters() == 0) continue;
     throw invalid_argument(
         "module '{}': functions, got {} and none of them 'main', expected 'main'", module.name(),
-        module.functions().size());
+        functions.size());
   }
-  const hlo::Computation& only = *module.functions()[0];
   hlo::Computation& main = module.add_function("main");
-  std::vector<hlo::Value> arguments;
-  for (int i = 0; i < only.num_parameters(); ++i)
-    arguments.push_back(main.add_parameter(only.parameter(i).type()));
-  std::vector<TensorType> types;
-  for (const hlo::Value& result : only.results()) types.push_back(result.type());
-  hlo::Instruction* call = hlo::Builder(main).op(hlo::Opcode::call, std::move(arguments),
-                                                 hlo::CallAttrs{only.name()}, types);
   std::vector<hlo::Value> results;
-  for (int i = 0; i < call->num_results(); ++i) results.push_back(call->result(i));
+  for (const hlo::Computation* function : functions) {
+    std::vector<hlo::Value> arguments;
+    for (int i = 0; i < function->num_parameters(); ++i)
+      arguments.push_back(main.add_parameter(function->parameter(i).type()));
+    std::vector<TensorType> types;
+    for (const hlo::Value& result : function->results()) types.push_back(result.type());
+    hlo::Instruction* call = hlo::Builder(main).op(hlo::Opcode::call, std::move(arguments),
+                                                   hlo::CallAttrs{function->name()}, types);
+    for (int i = 0; i < call->num_results(); ++i) results.push_back(call->result(i));
+  }
   main.set_results(std::move(results));
 }
 

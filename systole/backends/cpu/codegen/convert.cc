@@ -79,12 +79,7 @@ llvm::Value* convert(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {
     llvm::Value* pair = b.CreateInsertValue(llvm::PoisonValue::get(type), re, 0);
     return b.CreateInsertValue(pair, im, 1);
   }
-  if (is_complex(from)) {
-    llvm::Value* re = b.CreateExtractValue(x, 0);
-    if (to != DType::pred) return convert(f, real_dtype(from), to, re);
-    llvm::Value* im = b.CreateExtractValue(x, 1);
-    return b.CreateOr(convert(f, real_dtype(from), to, re), convert(f, real_dtype(from), to, im));
-  }
+  if (is_complex(from)) return convert(f, real_dtype(from), to, b.CreateExtractValue(x, 0));
   if (is_floating(to)) return to_floating(f, from, to, x);
   if (to == DType::pred) {
     if (is_floating(from)) return b.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0));

@@ -211,6 +211,12 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
     llvm::Value* negative = f.b.CreateFCmpOLT(x, llvm::ConstantFP::get(x->getType(), 0));
     return f.b.CreateFDiv(f.b.CreateSelect(negative, e, one), f.b.CreateFAdd(one, e));
   }
+  if (function == Math::log1p) {
+    // SLEEF's overflows near the largest numbers, where it is the logarithm.
+    llvm::Value* large = f.b.CreateFCmpOGT(x, llvm::ConstantFP::get(x->getType(), 0x1p60));
+    return f.b.CreateSelect(large, emit_math(f, Math::log, x, nullptr),
+                            emit_sleef(f, function, x, nullptr));
+  }
   return emit_sleef(f, function, x, y);
 }
 
