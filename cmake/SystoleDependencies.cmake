@@ -8,6 +8,13 @@ find_package(fmt REQUIRED CONFIG)
 find_package(spdlog REQUIRED CONFIG)
 find_package(absl REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
+find_package(Protobuf REQUIRED MODULE)
+find_package(leveldb REQUIRED CONFIG)
+find_package(Snappy REQUIRED CONFIG)
+find_package(ZLIB REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(yaml-cpp REQUIRED CONFIG)
 
 # systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>]): a library without a usable CMake
 # package, as the target systole::<name>.

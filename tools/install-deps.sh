@@ -17,6 +17,14 @@ build    libfmt-dev           text formatting
 build    libspdlog-dev        logs
 build    nlohmann-json3-dev   JSON
 build    libcli11-dev         the command line
+build    libprotobuf-dev      TensorFlow's messages: GraphDef, SavedModel, events
+build    protobuf-compiler    makes their C++ code
+build    libleveldb-dev       the table format of checkpoint indices
+build    libsnappy-dev        compressed blocks of checkpoint indices
+build    zlib1g-dev           compressed TFRecord files
+build    libjpeg62-turbo-dev  decode_jpeg
+build    libpng-dev           decode_png, encode_png
+build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    librapidcheck-dev    tests over random inputs
