@@ -1,0 +1,28 @@
+# systole_proto_library(<target> FOLDER <folder>)
+#
+# Compiles the *.proto of a folder into a static library. A message file is named from the root of the repository, in
+# imports and in C++: `#include "systole/io/proto/graph.pb.h"`. Generated code is not held to our warnings, and its
+# headers are not installed: no public header includes them.
+function(systole_proto_library target)
+  cmake_parse_arguments(arg "" "FOLDER" "" ${ARGN})
+  file(GLOB protos CONFIGURE_DEPENDS "${arg_FOLDER}/*.proto")
+  set(root "${PROJECT_BINARY_DIR}/generated/proto")
+  file(MAKE_DIRECTORY "${root}")
+  set(generated "")
+  foreach(proto IN LISTS protos)
+    cmake_path(RELATIVE_PATH proto BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    cmake_path(REPLACE_EXTENSION name LAST_ONLY pb OUTPUT_VARIABLE stem)
+    set(outputs "${root}/${stem}.cc" "${root}/${stem}.h")
+    add_custom_command(OUTPUT ${outputs}
+      COMMAND protobuf::protoc "--cpp_out=${root}" "--proto_path=${PROJECT_SOURCE_DIR}" "${proto}"
+      DEPENDS ${protos} COMMENT "protoc ${name}" VERBATIM)
+    list(APPEND generated ${outputs})
+  endforeach()
+  add_library(${target} STATIC ${generated})
+  string(REPLACE "systole_" "" export_name "${target}")
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
+  target_compile_options(${target} PRIVATE -w)
+  target_include_directories(${target} SYSTEM PUBLIC "$<BUILD_INTERFACE:${root}>")
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
+  set_property(GLOBAL APPEND PROPERTY SYSTOLE_LAYERS ${target})
+endfunction()
