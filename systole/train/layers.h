@@ -1,0 +1,180 @@
+// Layers: functions that make variables and use them. (tf.layers)
+//
+// What holds for all:
+//   * Defaults, variable names and variable shapes are TensorFlow's: the first conv2d has
+//     "conv2d/kernel" and "conv2d/bias", the next "conv2d_1/kernel". A `name` is used as it is:
+//     a second layer of that name is an error unless `reuse`, or the variable scope around, says
+//     that variables are shared.
+//   * Sizes of all axes but the batch must be known where a variable's shape follows from them.
+//   * Nodes carry the line of the layer's caller.
+//   * Errors: INVALID_ARGUMENT `<layer>: <what>, got <value>, expected <value>, at <file>:<line>`.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "systole/graph/graph.h"
+#include "systole/graph/initializers.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/variable_scope.h"
+
+namespace systole::layers {
+
+// What is applied to a layer's result: st::relu, st::softmax, a lambda, or nothing.
+class Activation {
+ public:
+  Activation() = default;
+  Activation(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): None
+  template <class In, class Options>
+  Activation(Output (*f)(In, const Options&))  // NOLINT(google-explicit-constructor)
+      : function_([f](const Output& x) { return f(x, Options{}); }) {}
+  template <std::invocable<Output> F>
+  Activation(F f) : function_(std::move(f)) {}  // NOLINT(google-explicit-constructor)
+
+  // x itself when there is none.
+  Output operator()(const Output& x) const { return function_ ? function_(x) : x; }
+  explicit operator bool() const { return function_ != nullptr; }
+
+ private:
+  std::function<Output(const Output&)> function_;
+};
+
+// The height and width of a window or a step: 2, or {2, 3}.
+struct Extent {
+  Extent(int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
+  Extent(int64_t height, int64_t width) : height(height), width(width) {}
+
+  int64_t height;
+  int64_t width;
+};
+
+// A scalar that is added to the total loss, of a variable (tf.contrib.layers.l2_regularizer).
+using Regularizer = std::function<Output(const Output& weights)>;
+// scale * sum(|w|), scale * sum(w^2) / 2.
+Regularizer l1_regularizer(double scale);
+Regularizer l2_regularizer(double scale);
+
+struct DenseOptions {
+  int64_t units = 0;  // required
+  Activation activation = nullptr;
+  bool use_bias = true;
+  Initializer kernel_initializer = nullptr;  // the scope's, else glorot_uniform
+  Initializer bias_initializer = zeros_initializer();
+  Regularizer kernel_regularizer = nullptr;
+  Regularizer bias_regularizer = nullptr;
+  bool trainable = true;
+  std::string name = "";
+  Reuse reuse = Reuse::inherit;
+};
+// inputs: [.., depth] of a floating dtype; kernel: [depth, units]; result: [.., units].
+// activation(inputs * kernel + bias). (tf.layers.dense)
+Output dense(Input inputs, const DenseOptions& options);
+
+struct Conv2DOptions {
+  int64_t filters = 0;     // required
+  Extent kernel_size = 0;  // required
+  Extent strides = 1;
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";  // or "channels_first"
+  Extent dilation_rate = 1;
+  Activation activation = nullptr;
+  bool use_bias = true;
+  Initializer kernel_initializer = nullptr;
+  Initializer bias_initializer = zeros_initializer();
+  Regularizer kernel_regularizer = nullptr;
+  Regularizer bias_regularizer = nullptr;
+  bool trainable = true;
+  std::string name = "";
+  Reuse reuse = Reuse::inherit;
+};
+// inputs: [batch, height, width, in] (channels_last); kernel: [height, width, in, filters].
+// (tf.layers.conv2d)
+Output conv2d(Input inputs, const Conv2DOptions& options);
+
+struct SeparableConv2DOptions {
+  int64_t filters = 0;     // required
+  Extent kernel_size = 0;  // required
+  Extent strides = 1;
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";
+  Extent dilation_rate = 1;
+  int64_t depth_multiplier = 1;
+  Activation activation = nullptr;
+  bool use_bias = true;
+  Initializer depthwise_initializer = nullptr;
+  Initializer pointwise_initializer = nullptr;
+  Initializer bias_initializer = zeros_initializer();
+  Regularizer depthwise_regularizer = nullptr;
+  Regularizer pointwise_regularizer = nullptr;
+  Regularizer bias_regularizer = nullptr;
+  bool trainable = true;
+  std::string name = "";
+  Reuse reuse = Reuse::inherit;
+};
+// A convolution of each channel by itself ("depthwise_kernel": [height, width, in, multiplier]),
+// then one of size 1 over all of them ("pointwise_kernel": [1, 1, in * multiplier, filters]).
+// (tf.layers.separable_conv2d)
+Output separable_conv2d(Input inputs, const SeparableConv2DOptions& options);
+
+struct Pooling2DOptions {
+  Extent pool_size = 0;  // required
+  Extent strides = 0;    // required
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";
+  std::string name = "";
+};
+// (tf.layers.max_pooling2d, tf.layers.average_pooling2d)
+Output max_pooling2d(Input inputs, const Pooling2DOptions& options);
+Output average_pooling2d(Input inputs, const Pooling2DOptions& options);
+
+struct BatchNormalizationOptions {
+  int64_t axis = -1;  // that of the channels
+  double momentum = 0.99;
+  double epsilon = 0.001;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = zeros_initializer();
+  Initializer gamma_initializer = ones_initializer();
+  Initializer moving_mean_initializer = zeros_initializer();
+  Initializer moving_variance_initializer = ones_initializer();
+  Regularizer beta_regularizer = nullptr;
+  Regularizer gamma_regularizer = nullptr;
+  bool training = false;
+  bool trainable = true;
+  // Statistics over the batches of all replicas. TensorFlow on TPU always takes each replica's own.
+  bool cross_replica = false;
+  std::string name = "";
+  Reuse reuse = Reuse::inherit;
+};
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta over all axes but `axis`; when training by
+// the batch's statistics, else by the moving averages. (tf.layers.batch_normalization)
+//
+// The updates of the moving averages stand in the collection update_ops, as in TensorFlow.
+// There, who forgets to run them with the train_op trains a model that cannot be evaluated; here
+// Optimizer::minimize and the Estimator run those that belong to the loss. On several replicas the
+// averages follow the mean of the replicas' statistics, so that they are the same everywhere;
+// TensorFlow saves those of replica 0.
+// Source: Ioffe and Szegedy, arXiv 1502.03167.
+Output batch_normalization(Input inputs, const BatchNormalizationOptions& options = {});
+
+struct DropoutOptions {
+  double rate = 0.5;  // the part that is dropped, in [0, 1)
+  std::vector<int64_t> noise_shape = {};
+  std::optional<int64_t> seed = std::nullopt;
+  bool training = false;  // inputs themselves when false
+  std::string name = "";
+};
+// (tf.layers.dropout)
+Output dropout(Input inputs, const DropoutOptions& options = {});
+
+struct FlattenOptions {
+  std::string name = "";
+};
+// [batch, ...] -> [batch, product of the rest]. (tf.layers.flatten)
+Output flatten(Input inputs, const FlattenOptions& options = {});
+
+using systole::embedding_lookup;
+
+}  // namespace systole::layers

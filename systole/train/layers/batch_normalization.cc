@@ -1,0 +1,98 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
+#include "systole/graph/math_ops.h"
+#include "systole/train/layers/layer_scope.h"
+#include "systole/train/replicas.h"
+
+namespace systole::layers {
+namespace {
+
+struct NormalizationVariables {
+  Variable gamma;
+  Variable beta;
+  Variable moving_mean;
+  Variable moving_variance;
+};
+
+// In the order in which TensorFlow makes them.
+NormalizationVariables make_variables(int64_t channels, DType dtype,
+                                      const BatchNormalizationOptions& options) {
+  NormalizationVariables v;
+  const Shape shape = {channels};
+  if (options.scale) {
+    v.gamma = weight("gamma", shape,
+                     {.dtype = dtype,
+                      .initializer = options.gamma_initializer,
+                      .regularizer = options.gamma_regularizer,
+                      .trainable = options.trainable});
+  }
+  if (options.center) {
+    v.beta = weight("beta", shape,
+                    {.dtype = dtype,
+                     .initializer = options.beta_initializer,
+                     .regularizer = options.beta_regularizer,
+                     .trainable = options.trainable});
+  }
+  v.moving_mean = weight(
+      "moving_mean", shape,
+      {.dtype = dtype, .initializer = options.moving_mean_initializer, .trainable = false});
+  v.moving_variance = weight(
+      "moving_variance", shape,
+      {.dtype = dtype, .initializer = options.moving_variance_initializer, .trainable = false});
+  return v;
+}
+
+// Mean and population variance over all axes but the channels', in f32 for 16-bit inputs.
+Moments statistics(const Output& x, const Axes& axes, bool cross_replica) {
+  if (!cross_replica) return moments(x, axes);
+  const Output mean = replica_mean(reduce_mean(x, {.axis = axes}));
+  const Output mean_of_squares = replica_mean(reduce_mean(square(x), {.axis = axes}));
+  return {mean, maximum(mean_of_squares - square(mean), 0)};
+}
+
+// moving -= (moving - batch) * (1 - momentum), where the batch is the mean over the replicas.
+void add_update(const Variable& moving, const Output& batch, double momentum) {
+  const Output seen = replica_mean(stop_gradient(batch));
+  const Output update = moving.assign_sub((moving.value() - seen) * (1 - momentum));
+  Graph::current().root().add_to_collection(graph_keys::update_ops, Operation(update));
+}
+
+}  // namespace
+
+Output batch_normalization(Input inputs, const BatchNormalizationOptions& options) {
+  constexpr std::string_view kLayer = "batch_normalization";
+  const LayerScope scope(inputs, options.name, kLayer, options.reuse);
+  const Output given = resolve_inputs(kLayer, inputs);
+  const int rank = given.shape().rank();
+  const int axis = normalize_axis(kLayer, options.axis, rank);
+  const Output x = cast(given, accumulation_dtype(given.dtype()));
+  const int64_t channels = known_size(kLayer, x, axis);
+  const NormalizationVariables v = make_variables(channels, x.dtype(), options);
+
+  const Axes others = other_axes({axis}, rank);
+  Output mean = v.moving_mean.value();
+  Output variance = v.moving_variance.value();
+  if (options.training) {
+    const Moments batch = statistics(x, others, options.cross_replica);
+    mean = batch.mean;
+    variance = batch.variance;
+    add_update(v.moving_mean, mean, options.momentum);
+    // As the fused kernel, which TensorFlow uses for images, averages it: of the sample.
+    const Output count = cast(size(x), x.dtype()) / static_cast<double>(channels);
+    const Output sample = variance * (count / maximum(count - 1, 1));
+    add_update(v.moving_variance, rank == 4 ? sample : variance, options.momentum);
+  }
+  std::vector<int64_t> along(static_cast<size_t>(rank), 1);
+  along[static_cast<size_t>(axis)] = channels;
+  const auto shaped = [&](const Output& vector) {
+    return axis == rank - 1 ? vector : reshape(vector, along);
+  };
+  Output factor = rsqrt(variance + options.epsilon);
+  if (v.gamma.valid()) factor = factor * v.gamma;
+  // Centred before it is scaled: a mean that is large beside the deviation costs no precision.
+  Output y = (x - shaped(mean)) * shaped(factor);
+  if (v.beta.valid()) y = y + shaped(v.beta.value());
+  return cast(y, given.dtype());
+}
+
+}  // namespace systole::layers

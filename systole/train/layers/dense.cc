@@ -1,0 +1,31 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/train/layers/layer_scope.h"
+
+namespace systole::layers {
+
+Output dense(Input inputs, const DenseOptions& options) {
+  const LayerScope scope(inputs, options.name, "dense", options.reuse);
+  const Output x = resolve_inputs("dense", inputs);
+  check_positive("dense", "units", options.units);
+  const int rank = x.shape().rank();
+  check_positive("dense", "rank of inputs", rank);
+  const int64_t depth = known_size("dense", x, rank - 1);
+  const Variable kernel = weight("kernel", {depth, options.units},
+                                 {.dtype = x.dtype(),
+                                  .initializer = options.kernel_initializer,
+                                  .regularizer = options.kernel_regularizer,
+                                  .trainable = options.trainable});
+  Output y = rank == 2 ? matmul(x, kernel) : tensordot(x, kernel, {{rank - 1}, {0}});
+  if (options.use_bias) {
+    const Variable bias = weight("bias", {options.units},
+                                 {.dtype = x.dtype(),
+                                  .initializer = options.bias_initializer,
+                                  .regularizer = options.bias_regularizer,
+                                  .trainable = options.trainable});
+    y = rank == 1 ? add(y, bias) : bias_add(y, bias);
+  }
+  return options.activation(y);
+}
+
+}  // namespace systole::layers

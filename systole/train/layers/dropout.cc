@@ -1,0 +1,21 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
+#include "systole/graph/op_error.h"
+#include "systole/train/layers/layer_scope.h"
+
+namespace systole::layers {
+
+Output dropout(Input inputs, const DropoutOptions& options) {
+  const CompositionScope scope(inputs, options.name, "dropout");
+  const Output x = resolve_inputs("dropout", inputs);
+  if (!(options.rate >= 0 && options.rate < 1)) {
+    throw at_line(
+        invalid_argument("dropout: rate, got {}, expected a number in [0, 1)", options.rate),
+        inputs.where());
+  }
+  if (!options.training) return identity(x);
+  return systole::dropout(x, 1 - options.rate,
+                          {.noise_shape = options.noise_shape, .seed = options.seed});
+}
+
+}  // namespace systole::layers

@@ -1,0 +1,18 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
+#include "systole/train/layers/layer_scope.h"
+
+namespace systole::layers {
+
+Output flatten(Input inputs, const FlattenOptions& options) {
+  const CompositionScope scope(inputs, options.name, "flatten");
+  const Output x = resolve("flatten", inputs);
+  check_positive("flatten", "rank of inputs", x.shape().rank());
+  int64_t rest = 1;
+  for (int axis = 1; axis < x.shape().rank(); ++axis) rest *= known_size("flatten", x, axis);
+  // A batch of unknown size is what the others leave; a known one stays so when there are no
+  // elements.
+  return reshape(x, {x.shape()[0], rest});
+}
+
+}  // namespace systole::layers

@@ -1,0 +1,71 @@
+#include "systole/train/layers/layer_scope.h"
+
+#include "systole/graph/composition.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/op_error.h"
+
+namespace systole::layers {
+
+Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options) {
+  Graph& graph = Graph::current().root();
+  const int64_t before = graph.version();
+  const Variable variable = get_variable(name, shape,
+                                         {.dtype = options.dtype,
+                                          .initializer = options.initializer,
+                                          .trainable = options.trainable});
+  const bool made = graph.version() != before;
+  if (made && options.regularizer) {
+    const NameScope scope(variable.name() + "/Regularizer/");
+    graph.add_to_collection(graph_keys::regularization_losses,
+                            options.regularizer(variable.value()));
+  }
+  return variable;
+}
+
+Regularizer l1_regularizer(double scale) {
+  return [scale](const Output& weights) { return reduce_sum(abs(weights)) * scale; };
+}
+
+Regularizer l2_regularizer(double scale) {
+  return [scale](const Output& weights) { return l2_loss(weights) * scale; };
+}
+
+Output resolve_inputs(std::string_view layer, const Input& inputs, int rank) {
+  const Output x = resolve_as(layer, inputs, DTypeClass::floating);
+  if (rank >= 0 && x.shape().rank() != rank) {
+    throw at_line(
+        invalid_argument("{}: inputs, got {}, expected rank {}", layer, x.type(), rank),
+        inputs.where());
+  }
+  return x;
+}
+
+std::string op_data_format(std::string_view layer, const std::string& data_format) {
+  if (data_format == "channels_last") return "NHWC";
+  if (data_format == "channels_first") return "NCHW";
+  throw at_line(
+      invalid_argument("{}: data_format, got '{}', expected 'channels_last' or 'channels_first'",
+                       layer, data_format),
+      {});
+}
+
+int channels_axis(const std::string& op_format) { return op_format == "NHWC" ? 3 : 1; }
+
+int64_t known_size(std::string_view layer, const Output& inputs, int axis) {
+  const int64_t size = inputs.shape()[axis];
+  if (size != kUnknown) return size;
+  throw at_line(invalid_argument("{}: axis {} of inputs, got {}, expected a known size", layer,
+                                 axis, inputs.type()),
+                {});
+}
+
+void check_positive(std::string_view layer, std::string_view what, int64_t value) {
+  if (value >= 1) return;
+  throw at_line(invalid_argument("{}: {}, got {}, expected at least 1", layer, what, value), {});
+}
+
+void check_positive(std::string_view layer, std::string_view what, const Extent& value) {
+  check_positive(layer, what, std::min(value.height, value.width));
+}
+
+}  // namespace systole::layers

@@ -1,0 +1,48 @@
+// What all layers do: a variable scope, variables in it, regularisation.
+#pragma once
+
+#include <string>
+
+#include "systole/graph/where_scope.h"
+#include "systole/train/layers.h"
+
+namespace systole::layers {
+
+// While a layer builds.
+class LayerScope {
+ public:
+  LayerScope(const Input& inputs, const std::string& name, std::string_view default_name,
+             Reuse reuse = Reuse::inherit)
+      : where_(inputs.where()),
+        scope_(name, {.default_name = std::string(default_name), .reuse = reuse}) {}
+
+ private:
+  WhereScope where_;
+  VariableScope scope_;
+};
+
+struct WeightOptions {
+  DType dtype = DType::f32;
+  Initializer initializer = nullptr;
+  Regularizer regularizer = nullptr;
+  bool trainable = true;
+};
+// A variable of the scope; its regularisation loss is added once, when it is made.
+Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options);
+
+// `inputs` as a floating tensor of `rank` (any when -1).
+// Errors: INVALID_ARGUMENT names the layer and the caller's line.
+Output resolve_inputs(std::string_view layer, const Input& inputs, int rank = -1);
+
+// "NHWC" for channels_last, "NCHW" for channels_first.
+std::string op_data_format(std::string_view layer, const std::string& data_format);
+int channels_axis(const std::string& op_format);
+
+// The size of an axis. Errors: INVALID_ARGUMENT when it is unknown.
+int64_t known_size(std::string_view layer, const Output& inputs, int axis);
+
+// Errors: INVALID_ARGUMENT unless value is at least 1.
+void check_positive(std::string_view layer, std::string_view what, int64_t value);
+void check_positive(std::string_view layer, std::string_view what, const Extent& value);
+
+}  // namespace systole::layers

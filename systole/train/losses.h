@@ -1,0 +1,141 @@
+// Losses: how far predictions are from labels, one number for a batch. (tf.losses)
+//
+// What holds for all:
+//   * Labels and predictions (logits) have one shape unless said otherwise, weights broadcast to
+//     the losses: a scalar, or of their rank with each size theirs or 1.
+//   * The weighted losses become one f32 scalar as `reduction` says. Each is added to the
+//     collection `losses`, from which get_total_loss() takes them.
+//   * Examples that evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
+//   * Errors: INVALID_ARGUMENT `<loss>: <what>, got <value>, expected <value>, at <file>:<line>`.
+#pragma once
+
+#include <string>
+
+#include "systole/graph/variable.h"
+
+namespace systole::losses {
+
+enum class Reduction : uint8_t {
+  none,                    // the weighted losses themselves
+  sum,                     // their sum
+  sum_over_batch_size,     // the sum divided by the number of losses
+  mean,                    // the sum divided by the sum of the weights
+  sum_by_nonzero_weights,  // the sum divided by the number of weights that are not 0: the default
+};
+
+struct WeightedLossOptions {
+  Input weights = 1.0F;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";  // none when empty
+};
+
+// What all losses end with, for losses of one's own. (tf.losses.compute_weighted_loss)
+Output compute_weighted_loss(Input losses, const WeightedLossOptions& options = {});
+
+struct SoftmaxCrossEntropyOptions {
+  Input onehot_labels;
+  Input logits;
+  Input weights = 1.0F;
+  // 0 < s <= 1: labels * (1 - s) + s / classes.
+  double label_smoothing = 0;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// onehot_labels, logits: [batch, classes]; weights: scalar, [batch] or [1]. No gradient flows into
+// the labels.
+Output softmax_cross_entropy(const SoftmaxCrossEntropyOptions& options);
+
+struct SparseSoftmaxCrossEntropyOptions {
+  Input labels;
+  Input logits;
+  Input weights = 1.0F;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// labels: integers in [0, classes), [..] or [.., 1]; logits: [.., classes].
+Output sparse_softmax_cross_entropy(const SparseSoftmaxCrossEntropyOptions& options);
+
+struct SigmoidCrossEntropyOptions {
+  Input multi_class_labels;
+  Input logits;
+  Input weights = 1.0F;
+  // s > 0: labels * (1 - s) + s / 2.
+  double label_smoothing = 0;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// Each class by itself: multi_class_labels in [0, 1].
+Output sigmoid_cross_entropy(const SigmoidCrossEntropyOptions& options);
+
+struct PredictionLossOptions {
+  Input labels;
+  Input predictions;
+  Input weights = 1.0F;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// (predictions - labels)^2
+Output mean_squared_error(const PredictionLossOptions& options);
+// |predictions - labels|
+Output absolute_difference(const PredictionLossOptions& options);
+
+struct HuberLossOptions {
+  Input labels;
+  Input predictions;
+  Input weights = 1.0F;
+  double delta = 1.0;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// d = |predictions - labels|: d^2 / 2 up to delta, delta * d - delta^2 / 2 beyond.
+Output huber_loss(const HuberLossOptions& options);
+
+struct HingeLossOptions {
+  Input labels;
+  Input logits;
+  Input weights = 1.0F;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// max(0, 1 - (2 * labels - 1) * logits), labels 0 or 1.
+Output hinge_loss(const HingeLossOptions& options);
+
+struct LogLossOptions {
+  Input labels;
+  Input predictions;
+  Input weights = 1.0F;
+  double epsilon = 1e-7;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)
+Output log_loss(const LogLossOptions& options);
+
+struct CosineDistanceOptions {
+  Input labels;
+  Input predictions;
+  int64_t axis;  // required
+  Input weights = 1.0F;
+  Reduction reduction = Reduction::sum_by_nonzero_weights;
+  std::string scope = "";
+  std::string loss_collection = "losses";
+};
+// 1 - sum(labels * predictions) over `axis`, which stays with size 1; both are of unit length.
+Output cosine_distance(const CosineDistanceOptions& options);
+
+std::vector<Output> get_losses(std::string_view scope = {},
+                               std::string_view loss_collection = "losses");
+std::vector<Output> get_regularization_losses(std::string_view scope = {});
+// The sum of all losses and, unless told otherwise, regularisation losses of the current graph.
+// Errors: FAILED_PRECONDITION when there are none.
+Output get_total_loss(bool add_regularization_losses = true, std::string_view scope = {});
+
+}  // namespace systole::losses
