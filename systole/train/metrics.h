@@ -1,0 +1,96 @@
+// Streaming metrics: sums over all the batches of an evaluation. (tf.metrics)
+//
+//   auto metric = metrics::accuracy({.labels = labels, .predictions = guesses});
+//   session.run(metric.update_op, batch)...; session.run(metric.value)
+//
+// What holds for all:
+//   * The sums are f32 local variables (collections local_variables and metric_variables) named as
+//     TensorFlow's, "accuracy/total". variables_initializer(local_variables()) starts anew.
+//   * `weights` broadcast to the values as in losses; 0 leaves an example out. Examples that
+//     evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
+//   * On several replicas each update adds what all of them saw.
+//   * Labels and predictions have one shape, but for a last axis of size 1 on either.
+//   * Errors: INVALID_ARGUMENT `<metric>: <what>, got <value>, expected <value>, at <file>:<line>`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "systole/graph/variable.h"
+
+namespace systole {
+
+struct Metric {
+  Output value;      // of what the variables hold at the start of the run
+  Output update_op;  // takes the batch in; its value is the metric after that
+  std::vector<Variable> accumulators = {};
+};
+
+namespace metrics {
+
+struct MeanOptions {
+  Input values;
+  Input weights = 1.0F;
+  std::string name = "";
+};
+// sum(values * weights) / sum(weights); 0 before any. (tf.metrics.mean)
+Metric mean(const MeanOptions& options);
+
+struct PredictionOptions {
+  Input labels;
+  Input predictions;
+  Input weights = 1.0F;
+  std::string name = "";
+};
+// The part of predictions that equal their label.
+Metric accuracy(const PredictionOptions& options);
+Metric mean_squared_error(const PredictionOptions& options);
+Metric root_mean_squared_error(const PredictionOptions& options);
+Metric mean_absolute_error(const PredictionOptions& options);
+// Labels and predictions as truth values (not 0): true positives / predicted positives, / actual
+// positives; 0 where there are none.
+Metric precision(const PredictionOptions& options);
+Metric recall(const PredictionOptions& options);
+Metric true_positives(const PredictionOptions& options);
+Metric false_positives(const PredictionOptions& options);
+Metric true_negatives(const PredictionOptions& options);
+Metric false_negatives(const PredictionOptions& options);
+
+struct AucOptions {
+  Input labels;       // truth values
+  Input predictions;  // in [0, 1]
+  Input weights = 1.0F;
+  int64_t num_thresholds = 200;  // at least 2
+  std::string curve = "ROC";     // or "PR"
+  std::string name = "";
+};
+// The area under the curve, by the trapezoidal rule over evenly spaced thresholds. (tf.metrics.auc)
+Metric auc(const AucOptions& options);
+
+struct AtKOptions {
+  Input labels;       // integers, [..] or [.., labels of an example]
+  Input predictions;  // floating, [.., classes]
+  int64_t k = 1;
+  std::optional<int64_t> class_id = std::nullopt;  // only this class counts
+  Input weights = 1.0F;                            // scalar or [..]
+  std::string name = "";
+};
+// Of the labels, the part among the k classes predicted highest; of these, the part that are
+// labels. A label outside of the classes is never found. (tf.metrics.recall_at_k, precision_at_k)
+Metric recall_at_k(const AtKOptions& options);
+Metric precision_at_k(const AtKOptions& options);
+
+struct ConfusionMatrixOptions {
+  Input labels;       // integers in [0, num_classes)
+  Input predictions;  // integers in [0, num_classes)
+  int64_t num_classes = 0;
+  Input weights = 1.0F;
+  std::string name = "";
+};
+// f32[num_classes, num_classes]: how often label i was predicted as j. (tf.confusion_matrix,
+// streaming)
+Metric confusion_matrix(const ConfusionMatrixOptions& options);
+
+}  // namespace metrics
+}  // namespace systole

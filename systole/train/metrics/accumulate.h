@@ -1,0 +1,38 @@
+// What the metrics share: sums kept in variables, and inputs made to fit.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/composition.h"
+#include "systole/graph/op_error.h"
+#include "systole/train/metrics.h"
+
+namespace systole::metrics {
+
+// A sum over batches and replicas.
+struct Sum {
+  std::string name;  // of its variable: "total"
+  Output addend;     // what this batch adds, of any static shape
+};
+// A metric computed of sums, given in their order.
+using ValueOf = std::function<Output(const std::vector<Output>& sums)>;
+Metric accumulate(const std::vector<Sum>& sums, const ValueOf& value_of);
+
+// numerator / denominator, 0 where the denominator is 0.
+Output safe_divide(const Output& numerator, const Output& denominator);
+
+// `weights` times the example mask, at each element of `values`.
+Output weights_of(std::string_view metric, const Output& values, const Input& weights);
+
+struct LabelsAndPredictions {
+  Output labels;
+  Output predictions;
+};
+// Both as `dtype`, without a last axis of size 1 that the other lacks.
+LabelsAndPredictions resolve_pair(std::string_view metric, const Input& labels,
+                                  const Input& predictions, DType dtype);
+
+}  // namespace systole::metrics

@@ -1,0 +1,75 @@
+// Counts of right and wrong answers to yes-or-no questions, and their ratios.
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/train/metrics/accumulate.h"
+
+namespace systole::metrics {
+namespace {
+
+// Weighted counts of this batch: of examples whose label and prediction have the given truth.
+class Counts {
+ public:
+  Counts(std::string_view metric, const PredictionOptions& options) {
+    const auto [labels, predictions] =
+        resolve_pair(metric, options.labels, options.predictions, DType::pred);
+    labels_ = labels;
+    predictions_ = predictions;
+    weights_ = weights_of(metric, labels, options.weights);
+  }
+
+  Output of(bool label, bool prediction) const {
+    const Output both = logical_and(label ? labels_ : logical_not(labels_),
+                                    prediction ? predictions_ : logical_not(predictions_));
+    return reduce_sum(where_v2(both, weights_, 0));
+  }
+
+ private:
+  Output labels_;
+  Output predictions_;
+  Output weights_;
+};
+
+Metric count(std::string_view metric, const PredictionOptions& options, bool label,
+             bool prediction) {
+  const CompositionScope scope(options.predictions, options.name, metric);
+  const Counts counts(metric, options);
+  return accumulate({{"count", counts.of(label, prediction)}},
+                    [](const std::vector<Output>& sums) { return sums[0]; });
+}
+
+// True positives / (true positives + what else).
+Metric ratio(std::string_view metric, const PredictionOptions& options, const char* other,
+             bool other_label) {
+  const CompositionScope scope(options.predictions, options.name, metric);
+  const Counts counts(metric, options);
+  // The variables stand in scopes of their own, as in TensorFlow: "precision/true_positives/count".
+  return accumulate({{"true_positives/count", counts.of(true, true)},
+                     {std::string(other) + "/count", counts.of(other_label, !other_label)}},
+                    [](const std::vector<Output>& sums) {
+                      return safe_divide(sums[0], sums[0] + sums[1]);
+                    });
+}
+
+}  // namespace
+
+Metric true_positives(const PredictionOptions& options) {
+  return count("true_positives", options, true, true);
+}
+Metric false_positives(const PredictionOptions& options) {
+  return count("false_positives", options, false, true);
+}
+Metric true_negatives(const PredictionOptions& options) {
+  return count("true_negatives", options, false, false);
+}
+Metric false_negatives(const PredictionOptions& options) {
+  return count("false_negatives", options, true, false);
+}
+
+Metric precision(const PredictionOptions& options) {
+  return ratio("precision", options, "false_positives", false);
+}
+Metric recall(const PredictionOptions& options) {
+  return ratio("recall", options, "false_negatives", true);
+}
+
+}  // namespace systole::metrics
