@@ -6,6 +6,7 @@
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/gradients.h"
+#include "systole/train/update_ops.h"
 
 namespace systole {
 namespace {
@@ -19,9 +20,14 @@ std::vector<std::string> names_of(const std::vector<GradientAndVariable>& grads_
 }  // namespace
 
 Operation Optimizer::minimize(Output loss, const MinimizeOptions& options) {
-  return apply_gradients(
+  const Operation applied = apply_gradients(
       compute_gradients(loss, {.var_list = options.var_list, .grad_loss = options.grad_loss}),
       {.global_step = options.global_step, .name = options.name});
+  std::vector<Operation> all = update_ops_of(loss);
+  if (all.empty()) return applied;
+  all.push_back(applied);
+  const GraphScope in_graph(loss.graph());
+  return group(all, "train");
 }
 
 std::vector<GradientAndVariable> Optimizer::compute_gradients(

@@ -44,8 +44,9 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // compute_gradients, then apply_gradients. Errors: INVALID_ARGUMENT when no variable gets a
-  // gradient.
+  // compute_gradients, then apply_gradients. The operations of the collection update_ops that
+  // belong to the loss (moving averages of batch_normalization) run with it; TensorFlow leaves
+  // them to the caller. Errors: INVALID_ARGUMENT when no variable gets a gradient.
   Operation minimize(Output loss, const MinimizeOptions& options = {});
 
   // Errors: INVALID_ARGUMENT when there are no variables, or `loss` is not floating.

@@ -33,9 +33,9 @@ NormalizationVariables make_variables(int64_t channels, DType dtype,
                      .regularizer = options.beta_regularizer,
                      .trainable = options.trainable});
   }
-  v.moving_mean = weight(
-      "moving_mean", shape,
-      {.dtype = dtype, .initializer = options.moving_mean_initializer, .trainable = false});
+  v.moving_mean =
+      weight("moving_mean", shape,
+             {.dtype = dtype, .initializer = options.moving_mean_initializer, .trainable = false});
   v.moving_variance = weight(
       "moving_variance", shape,
       {.dtype = dtype, .initializer = options.moving_variance_initializer, .trainable = false});

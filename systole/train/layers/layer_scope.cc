@@ -9,10 +9,9 @@ namespace systole::layers {
 Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options) {
   Graph& graph = Graph::current().root();
   const int64_t before = graph.version();
-  const Variable variable = get_variable(name, shape,
-                                         {.dtype = options.dtype,
-                                          .initializer = options.initializer,
-                                          .trainable = options.trainable});
+  const Variable variable = get_variable(
+      name, shape,
+      {.dtype = options.dtype, .initializer = options.initializer, .trainable = options.trainable});
   const bool made = graph.version() != before;
   if (made && options.regularizer) {
     const NameScope scope(variable.name() + "/Regularizer/");
@@ -33,9 +32,8 @@ Regularizer l2_regularizer(double scale) {
 Output resolve_inputs(std::string_view layer, const Input& inputs, int rank) {
   const Output x = resolve_as(layer, inputs, DTypeClass::floating);
   if (rank >= 0 && x.shape().rank() != rank) {
-    throw at_line(
-        invalid_argument("{}: inputs, got {}, expected rank {}", layer, x.type(), rank),
-        inputs.where());
+    throw at_line(invalid_argument("{}: inputs, got {}, expected rank {}", layer, x.type(), rank),
+                  inputs.where());
   }
   return x;
 }

@@ -9,18 +9,18 @@ struct Kernels {
 };
 
 Kernels make_kernels(const Output& x, int64_t in, const SeparableConv2DOptions& options) {
-  return {weight("depthwise_kernel",
-                 {options.kernel_size.height, options.kernel_size.width, in,
-                  options.depth_multiplier},
-                 {.dtype = x.dtype(),
-                  .initializer = options.depthwise_initializer,
-                  .regularizer = options.depthwise_regularizer,
-                  .trainable = options.trainable}),
-          weight("pointwise_kernel", {1, 1, in * options.depth_multiplier, options.filters},
-                 {.dtype = x.dtype(),
-                  .initializer = options.pointwise_initializer,
-                  .regularizer = options.pointwise_regularizer,
-                  .trainable = options.trainable})};
+  return {
+      weight("depthwise_kernel",
+             {options.kernel_size.height, options.kernel_size.width, in, options.depth_multiplier},
+             {.dtype = x.dtype(),
+              .initializer = options.depthwise_initializer,
+              .regularizer = options.depthwise_regularizer,
+              .trainable = options.trainable}),
+      weight("pointwise_kernel", {1, 1, in * options.depth_multiplier, options.filters},
+             {.dtype = x.dtype(),
+              .initializer = options.pointwise_initializer,
+              .regularizer = options.pointwise_regularizer,
+              .trainable = options.trainable})};
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ Output sigmoid_cross_entropy(const SigmoidCrossEntropyOptions& options) {
   if (options.label_smoothing > 0) {
     labels = labels * (1 - options.label_smoothing) + 0.5 * options.label_smoothing;
   }
-  return weighted(sigmoid_cross_entropy_with_logits(
-                      {.labels = labels, .logits = logits, .name = "xentropy"}),
-                  options);
+  return weighted(
+      sigmoid_cross_entropy_with_logits({.labels = labels, .logits = logits, .name = "xentropy"}),
+      options);
 }
 
 }  // namespace systole::losses

@@ -58,9 +58,9 @@ Pair resolve_pair(std::string_view loss, const Input& labels, const Input& predi
 
 void check_label_smoothing(std::string_view loss, const Input& at, double smoothing) {
   if (smoothing >= 0 && smoothing <= 1) return;
-  throw at_line(invalid_argument("{}: label_smoothing, got {}, expected a number in [0, 1]", loss,
-                                 smoothing),
-                at.where());
+  throw at_line(
+      invalid_argument("{}: label_smoothing, got {}, expected a number in [0, 1]", loss, smoothing),
+      at.where());
 }
 
 Output compute_weighted_loss(Input losses, const WeightedLossOptions& options) {

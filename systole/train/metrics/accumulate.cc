@@ -13,14 +13,13 @@ bool broadcasts(const Shape& weights, const Shape& values) {
   if (weights.rank() != values.rank()) return false;
   for (int axis = 0; axis < weights.rank(); ++axis) {
     const int64_t got = weights[axis];
-    if (got != 1 && got != kUnknown && values[axis] != kUnknown && got != values[axis]) return false;
+    if (got != 1 && got != kUnknown && values[axis] != kUnknown && got != values[axis])
+      return false;
   }
   return true;
 }
 
-Output without_last_axis(const Output& x) {
-  return squeeze(x, {.axis = x.shape().rank() - 1});
-}
+Output without_last_axis(const Output& x) { return squeeze(x, {.axis = x.shape().rank() - 1}); }
 
 bool has_one_more_axis(const Output& x, const Output& than) {
   const int rank = x.shape().rank();

@@ -51,11 +51,10 @@ Metric at_k(std::string_view metric, const char* missed_name, const AtKOptions& 
     Output missed = per_example(missed_classes(sets));
     if (unknown_is_missed && !options.class_id) missed = missed + sets.unknown;
     const Output weights = weights_of(metric, hits, options.weights);
-    return accumulate({{"true_positive_at_k", reduce_sum(hits * weights)},
-                       {missed_name, reduce_sum(missed * weights)}},
-                      [](const std::vector<Output>& sums) {
-                        return safe_divide(sums[0], sums[0] + sums[1]);
-                      });
+    return accumulate(
+        {{"true_positive_at_k", reduce_sum(hits * weights)},
+         {missed_name, reduce_sum(missed * weights)}},
+        [](const std::vector<Output>& sums) { return safe_divide(sums[0], sums[0] + sums[1]); });
   });
 }
 

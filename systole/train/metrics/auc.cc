@@ -66,11 +66,12 @@ Metric auc(const AucOptions& options) {
   };
   const Output negative = logical_not(positive);
   const Output no_labels = logical_not(labels);
-  return accumulate({{"true_positives", count(labels, positive)},
-                     {"false_negatives", count(labels, negative)},
-                     {"true_negatives", count(no_labels, negative)},
-                     {"false_positives", count(no_labels, positive)}},
-                    [&](const std::vector<Output>& sums) { return area_under_curve(sums, options); });
+  return accumulate(
+      {{"true_positives", count(labels, positive)},
+       {"false_negatives", count(labels, negative)},
+       {"true_negatives", count(no_labels, negative)},
+       {"false_positives", count(no_labels, positive)}},
+      [&](const std::vector<Output>& sums) { return area_under_curve(sums, options); });
 }
 
 }  // namespace systole::metrics

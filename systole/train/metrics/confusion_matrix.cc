@@ -18,8 +18,7 @@ Metric confusion_matrix(const ConfusionMatrixOptions& options) {
   const auto rows = [&](const Output& classes) {
     return one_hot(reshape(classes, {-1}), options.num_classes);
   };
-  const Output counts =
-      matmul(rows(labels) * weights, rows(predictions), {.transpose_a = true});
+  const Output counts = matmul(rows(labels) * weights, rows(predictions), {.transpose_a = true});
   return accumulate({{"total_confusion_matrix", counts}},
                     [](const std::vector<Output>& sums) { return sums[0]; });
 }

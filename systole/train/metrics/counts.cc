@@ -43,11 +43,10 @@ Metric ratio(std::string_view metric, const PredictionOptions& options, const ch
   const CompositionScope scope(options.predictions, options.name, metric);
   const Counts counts(metric, options);
   // The variables stand in scopes of their own, as in TensorFlow: "precision/true_positives/count".
-  return accumulate({{"true_positives/count", counts.of(true, true)},
-                     {std::string(other) + "/count", counts.of(other_label, !other_label)}},
-                    [](const std::vector<Output>& sums) {
-                      return safe_divide(sums[0], sums[0] + sums[1]);
-                    });
+  return accumulate(
+      {{"true_positives/count", counts.of(true, true)},
+       {std::string(other) + "/count", counts.of(other_label, !other_label)}},
+      [](const std::vector<Output>& sums) { return safe_divide(sums[0], sums[0] + sums[1]); });
 }
 
 }  // namespace

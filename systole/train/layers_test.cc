@@ -1,0 +1,214 @@
+// Layers: what they compute, and the names and shapes of their variables.
+#include "systole/train/layers.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/session/session.h"
+#include "systole/train/losses.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LayersTest : public ::testing::Test {
+ protected:
+  Tensor evaluate(const Output& x) {
+    Session session;
+    session.run(global_variables_initializer());
+    return session.run(x);
+  }
+  std::vector<std::string> variables() {
+    std::vector<std::string> names;
+    for (const Variable& v : global_variables()) {
+      names.push_back(v.name() + " " + v.type().to_string());
+    }
+    return names;
+  }
+  template <class F>
+  std::string error_of(const F& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  Output image(const Shape& shape, DType dtype = DType::f32) { return placeholder(dtype, shape); }
+
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+};
+
+TEST_F(LayersTest, variables_have_tensorflows_names_and_shapes) {
+  const Output x = image({-1, 28, 28, 1});
+  Output h = layers::conv2d(
+      x, {.filters = 32, .kernel_size = {5, 5}, .padding = Padding::same, .activation = relu});
+  EXPECT_EQ(h.shape(), Shape({-1, 28, 28, 32}));
+  h = layers::max_pooling2d(h, {.pool_size = {2, 2}, .strides = 2});
+  EXPECT_EQ(h.shape(), Shape({-1, 14, 14, 32}));
+  h = layers::conv2d(h,
+                     {.filters = 8, .kernel_size = {3, 5}, .strides = {2, 1}, .use_bias = false});
+  EXPECT_EQ(h.shape(), Shape({-1, 6, 10, 8}));
+  h = layers::separable_conv2d(h, {.filters = 4, .kernel_size = 3, .depth_multiplier = 2});
+  EXPECT_EQ(h.shape(), Shape({-1, 4, 8, 4}));
+  h = layers::flatten(h);
+  EXPECT_EQ(h.shape(), Shape({-1, 128}));
+  h = layers::dense(h, {.units = 16, .activation = tanh});
+  h = layers::dense(h, {.units = 10, .name = "logits"});
+  EXPECT_THAT(
+      variables(),
+      ElementsAre("conv2d/kernel f32[5,5,1,32]", "conv2d/bias f32[32]",
+                  "conv2d_1/kernel f32[3,5,32,8]", "separable_conv2d/depthwise_kernel f32[3,3,8,2]",
+                  "separable_conv2d/pointwise_kernel f32[1,1,16,4]", "separable_conv2d/bias f32[4]",
+                  "dense/kernel f32[128,16]", "dense/bias f32[16]", "logits/kernel f32[16,10]",
+                  "logits/bias f32[10]"));
+  EXPECT_EQ(trainable_variables().size(), 10U);
+}
+
+TEST_F(LayersTest, dense_computes_over_the_last_axis) {
+  const Initializer ones = ones_initializer();
+  const Output x = constant(Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4}));
+  const Output y = layers::dense(
+      x, {.units = 1, .kernel_initializer = ones, .bias_initializer = ones, .name = "d"});
+  EXPECT_TRUE(evaluate(y).identical(Tensor::of<float>({1, 2, 1}, {4, 8})));
+}
+
+TEST_F(LayersTest, channels_may_come_first) {
+  const Output x = image({2, 3, 8, 8});
+  const Output y = layers::conv2d(
+      x, {.filters = 5, .kernel_size = 3, .data_format = "channels_first", .activation = relu});
+  EXPECT_EQ(y.shape(), Shape({2, 5, 6, 6}));
+  EXPECT_EQ(
+      layers::average_pooling2d(y, {.pool_size = 2, .strides = 2, .data_format = "channels_first"})
+          .shape(),
+      Shape({2, 5, 3, 3}));
+}
+
+TEST_F(LayersTest, activations_are_values) {
+  const Output x = constant(Tensor::of<float>({1, 2}, {-2, 4}));
+  const layers::Activation none;
+  EXPECT_EQ(none(x), x);
+  const layers::Activation leaky = leaky_relu;
+  EXPECT_FLOAT_EQ(static_cast<float>(evaluate(leaky(x)).as_double(0)), -0.4F);
+  const layers::Activation twice = [](const Output& v) { return v * 2.0; };
+  EXPECT_EQ(evaluate(twice(x)).as_double(1), 8);
+  const layers::Activation probabilities = softmax;
+  EXPECT_NEAR(evaluate(probabilities(x)).as_double(1), 1 / (1 + std::exp(-6.0)), 1e-6);
+}
+
+TEST_F(LayersTest, variables_are_shared_on_request) {
+  const Output x = image({-1, 4});
+  layers::dense(x, {.units = 2, .name = "d"});
+  EXPECT_THAT(error_of([&] { layers::dense(x, {.units = 2, .name = "d"}); }),
+              HasSubstr("variable 'd/kernel', got it again"));
+  layers::dense(x, {.units = 2, .name = "d", .reuse = Reuse::yes});
+  for (int i = 0; i < 2; ++i) {
+    const VariableScope scope("model", {.reuse = Reuse::auto_reuse});
+    layers::dense(layers::dense(x, {.units = 3}), {.units = 2});
+  }
+  EXPECT_EQ(global_variables().size(), 6U);
+}
+
+TEST_F(LayersTest, regularizers_add_to_the_total_loss_once) {
+  const Output x = image({-1, 2});
+  const layers::DenseOptions options{.units = 2,
+                                     .kernel_initializer = ones_initializer(),
+                                     .kernel_regularizer = layers::l2_regularizer(0.5),
+                                     .name = "d",
+                                     .reuse = Reuse::auto_reuse};
+  layers::dense(x, options);
+  layers::dense(x, options);
+  EXPECT_EQ(evaluate(losses::get_total_loss()).item<float>(), 1);  // 0.5 * 4 / 2
+}
+
+TEST_F(LayersTest, dropout_keeps_what_it_does_not_drop_in_the_mean) {
+  const Output x = ones({1000});
+  EXPECT_TRUE(
+      evaluate(layers::dropout(x, {.rate = 0.4})).identical(Tensor::full(DType::f32, {1000}, 1)));
+  const Tensor y = evaluate(layers::dropout(x, {.rate = 0.4, .seed = 1, .training = true}));
+  int kept = 0;
+  for (const float v : y.data<float>()) {
+    if (v == 0) continue;
+    EXPECT_FLOAT_EQ(v, 1 / 0.6F);
+    ++kept;
+  }
+  EXPECT_NEAR(kept, 600, 60);
+  EXPECT_THAT(error_of([&] { layers::dropout(x, {.rate = 1.0}); }),
+              HasSubstr("dropout: rate, got 1, expected a number in [0, 1)"));
+}
+
+TEST_F(LayersTest, batch_normalization_trains_on_the_batch_and_keeps_averages) {
+  const Output x = placeholder(DType::f32, {4, 1});
+  const Output y = layers::batch_normalization(x, {.momentum = 0.9, .training = true});
+  EXPECT_THAT(variables(),
+              ElementsAre("batch_normalization/gamma f32[1]", "batch_normalization/beta f32[1]",
+                          "batch_normalization/moving_mean f32[1]",
+                          "batch_normalization/moving_variance f32[1]"));
+  EXPECT_EQ(trainable_variables().size(), 2U);
+  const Output loss = losses::mean_squared_error({.labels = ones({4, 1}), .predictions = y});
+  const Operation train = GradientDescentOptimizer(0.1).minimize(loss);
+  Session session;
+  session.run(global_variables_initializer());
+  const Tensor batch = Tensor::of<float>({4, 1}, {1, 2, 3, 6});  // mean 3, variance 3.5
+  const Tensor normal = session.run(y, {{x, batch}});
+  EXPECT_NEAR(normal.as_double(3), 3 / std::sqrt(3.501), 1e-5);
+  session.run(train, {{x, batch}});
+  const auto value = [&](size_t i) {
+    return session.variable_value(global_variables()[i]).as_double(0);
+  };
+  EXPECT_NEAR(value(2), 0.1 * 3, 1e-6);
+  EXPECT_NEAR(value(3), 0.9 + 0.1 * 3.5, 1e-6);
+}
+
+TEST_F(LayersTest, batch_normalization_uses_the_averages_when_not_training) {
+  const Output x = constant(Tensor::of<float>({1, 2, 1, 1}, {1, 3}));
+  const Output y = layers::batch_normalization(
+      x, {.axis = 1,
+          .gamma_initializer = constant_initializer(Tensor::of<float>({2}, {2, 4})),
+          .moving_mean_initializer = ones_initializer()});
+  const Tensor result = evaluate(y);
+  EXPECT_EQ(result.as_double(0), 0);
+  EXPECT_NEAR(result.as_double(1), 2 * 4 / std::sqrt(1.001), 1e-5);
+}
+
+TEST_F(LayersTest, minimize_leaves_updates_of_other_models_alone) {
+  const Output a = placeholder(DType::f32, {4, 1});
+  const Output b = placeholder(DType::f32, {4, 1});
+  const Output ya = layers::batch_normalization(a, {.training = true});
+  layers::batch_normalization(b, {.training = true});
+  const Operation train = GradientDescentOptimizer(0.1).minimize(reduce_sum(square(ya)));
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(train, {{a, Tensor::full(DType::f32, {4, 1}, 1)}});  // b is not needed
+}
+
+TEST_F(LayersTest, errors_name_the_layer_and_the_line) {
+  const Output x = image({-1, 8, 8, 3});
+  const Output ragged = image({-1, -1});
+  EXPECT_THAT(error_of([&] { layers::conv2d(x, {.kernel_size = 3}); }),
+              HasSubstr("conv2d: filters, got 0, expected at least 1"));
+  EXPECT_THAT(error_of([&] { layers::conv2d(x, {.filters = 3}); }),
+              HasSubstr("conv2d: kernel_size, got 0, expected at least 1"));
+  EXPECT_THAT(error_of([&] { layers::conv2d(ragged, {.filters = 3, .kernel_size = 3}); }),
+              HasSubstr("conv2d: inputs, got f32[?,?], expected rank 4, at "));
+  EXPECT_THAT(error_of([&] { layers::dense(ragged, {.units = 3}); }),
+              HasSubstr("dense: axis 1 of inputs, got f32[?,?], expected a known size"));
+  EXPECT_THAT(error_of([&] {
+                layers::max_pooling2d(x, {.pool_size = 2, .strides = 2, .data_format = "NHWC"});
+              }),
+              HasSubstr("data_format, got 'NHWC', expected 'channels_last'"));
+  EXPECT_THAT(error_of([&] {
+                layers::dense(image({2, 2}, DType::s32), {.units = 3});
+              }),
+              HasSubstr("layers_test.cc"));
+}
+
+}  // namespace
+}  // namespace systole
