@@ -14,7 +14,10 @@
 #include "systole/graph/variable.h"
 #include "systole/graph/variable_scope.h"
 #include "systole/session/session.h"
+#include "systole/train/layers.h"
 #include "systole/train/learning_rate_decay.h"
+#include "systole/train/losses.h"
+#include "systole/train/metrics.h"
 #include "systole/train/optimizer.h"
 
 namespace st = systole;
