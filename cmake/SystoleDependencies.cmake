@@ -40,3 +40,5 @@ systole_find_library(dnnl HEADER dnnl.hpp LIBRARY dnnl)
 systole_find_library(llvm HEADER llvm/ExecutionEngine/Orc/LLJIT.h LIBRARY LLVM-19 PREFIX /usr/lib/llvm-19)
 # SLEEF: vector math within 1 ULP for the fused loops of the CPU backend. It has no package file.
 systole_find_library(sleef HEADER sleef.h LIBRARY sleef)
+# RE2: regular expressions in time linear in the text, with the syntax that TensorFlow's string ops have.
+systole_find_library(re2 HEADER re2/re2.h LIBRARY re2)

@@ -1,4 +1,4 @@
-# systole_op_list(<out variable> KIND graph|hlo|chlo FOLDER <folder>)
+# systole_op_list(<out variable> KIND graph|hlo|chlo|kernel FOLDER <folder>)
 #
 # Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
 #   graph  ops/<op>.cc defines      extern const OpDef op_<op>;                      in namespace systole::ops
@@ -7,6 +7,8 @@
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
+#   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
+#          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host_kernel.h
 # Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
 function(systole_op_list out)
   cmake_parse_arguments(arg "" "KIND;FOLDER" "" ${ARGN})
@@ -32,6 +34,9 @@ function(systole_op_list out)
     elseif(arg_KIND STREQUAL "chlo")
       string(APPEND declarations "extern const Expand ${name}_expansion;\n")
       string(APPEND rows "      {\"${name}\", ops::${name}_expansion},\n")
+    elseif(arg_KIND STREQUAL "kernel")
+      string(APPEND declarations "extern const HostKernelDef ${name}_kernel;\n")
+      string(APPEND rows "      &kernels::${name}_kernel,\n")
     else()
       string(APPEND declarations "extern const OpSemantics ${name}_semantics;\n")
       string(APPEND rows "    {\"${name}\", &ops::${name}_semantics},\n")
@@ -39,6 +44,7 @@ function(systole_op_list out)
   endforeach()
   set(SYSTOLE_DECLARATIONS "${declarations}")
   set(SYSTOLE_ROWS "${rows}")
+  list(LENGTH names SYSTOLE_COUNT)
   set(generated "${PROJECT_BINARY_DIR}/generated/${arg_KIND}_op_list.cc")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${arg_KIND}_op_list.cc.in" "${generated}" @ONLY)
   set(${out} "${generated}" PARENT_SCOPE)

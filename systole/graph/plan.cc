@@ -48,8 +48,9 @@ class Planner {
     }
   }
 
-  // Waiting for a value that is fed is waiting for nothing.
+  // Waiting for a value that is fed, or for what the host ran before this, is waiting for nothing.
   void enter_control(Node* node) {
+    if (node->op().host != nullptr) return;
     for (int i = 0; i < node->num_outputs(); ++i) {
       if (fed_.contains(node->output(i))) return;
     }

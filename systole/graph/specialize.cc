@@ -42,10 +42,14 @@ class Specializer final : public Lowering {
     frame_ = &frame;
     add_variable_parameters();
     for (const Feed& feed : feeds_) {
+      if (feed.value.valid()) continue;
       frame.values[feed.output] = main_->add_parameter(
           feed.type, {feed.output.node()->name(), feed.output.node()->where()});
     }
     add_random_parameter();
+    for (const Feed& feed : feeds_) {
+      if (feed.value.valid()) frame.values[feed.output] = builder_->constant(feed.value);
+    }
     for (Node* node : plan_.order) lower_node(*node);
     finish();
     return std::move(program_);

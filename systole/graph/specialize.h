@@ -17,6 +17,8 @@ namespace systole {
 struct Feed {
   Output output;    // any tensor of the graph, a placeholder usually
   TensorType type;  // static
+  // When valid: the program is made for this value, and takes no parameter for it.
+  Tensor value = {};
 };
 
 // A graph made into a program for one set of feeds and fetches.

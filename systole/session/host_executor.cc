@@ -1,88 +1,104 @@
 #include "systole/session/host_executor.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
-#include <unordered_set>
 
 namespace systole {
+namespace {
+
+template <class T>
+using Small = absl::InlinedVector<T, 8>;
+
+// The values of one run, by slot: fed ones are borrowed, constants are the plan's.
+class HostRun {
+ public:
+  HostRun(const HostPlan& plan, std::span<const Tensor* const> feeds,
+          const HostEnvironment& environment, HostContextState& state, DeviceRunner& device)
+      : environment_(environment), state_(state), device_(device) {
+    values_.resize(static_cast<size_t>(plan.num_slots), nullptr);
+    owned_.resize(values_.size());
+    std::ranges::copy(feeds, values_.begin());
+    for (const auto& [slot, value] : plan.constants) values_[static_cast<size_t>(slot)] = &value;
+  }
+
+  void run(const HostPlan::Step& step) {
+    if (step.node == nullptr) {
+      run_device(step);
+    } else {
+      run_host(step);
+    }
+  }
+
+  Tensor result(int slot) const { return *values_[static_cast<size_t>(slot)]; }
+
+ private:
+  void store(int slot, Tensor value) {
+    const auto at = static_cast<size_t>(slot);
+    owned_[at] = std::move(value);
+    values_[at] = &owned_[at];
+  }
+
+  void run_device(const HostPlan::Step& step) {
+    Small<const Tensor*> fed;
+    for (const int slot : step.inputs) fed.push_back(values_[static_cast<size_t>(slot)]);
+    Small<Tensor> fetched(step.outputs.size());
+    device_.run(step, fed, {fetched.data(), fetched.size()});
+    for (size_t i = 0; i < fetched.size(); ++i) store(step.outputs[i], std::move(fetched[i]));
+  }
+
+  void run_host(const HostPlan::Step& step) {
+    const Node& node = *step.node;
+    Small<Tensor> inputs;
+    for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
+    std::vector<Tensor> results;
+    try {
+      results = evaluate(node, {inputs.data(), inputs.size()});
+    } catch (const Error& error) {
+      const std::string op = fmt::format("{}: ", node.op_name());
+      throw Error(error.code(),
+                  error.message().starts_with(op) ? error.message() : op + error.message())
+          .with_context(node.describe());
+    }
+    if (results.size() != step.outputs.size()) {
+      throw internal_error("{}: kernel, got {} values, expected {}", node.describe(),
+                           results.size(), step.outputs.size());
+    }
+    for (size_t i = 0; i < results.size(); ++i) store(step.outputs[i], std::move(results[i]));
+  }
+
+  std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs) {
+    if (moves_strings(node)) return state_.mover.run(node, inputs);
+    if (const HostKernel* kernel = find_host_kernel(node.op_name())) {
+      KernelContext context{node, inputs, environment_, state_.resources};
+      return (*kernel)(context);
+    }
+    HostContext context{node, inputs, environment_};
+    return node.op().host(context);
+  }
+
+  const HostEnvironment& environment_;
+  HostContextState& state_;
+  DeviceRunner& device_;
+  Small<const Tensor*> values_;
+  Small<Tensor> owned_;
+};
+
+}  // namespace
 
 const Tensor* FeedValues::find(Output key) const {
   const auto it = std::ranges::find(keys, key);
   return it == keys.end() ? nullptr : values[static_cast<size_t>(it - keys.begin())];
 }
 
-std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
-                                        std::span<const Output> fed) {
-  const std::unordered_set<Output> stop(fed.begin(), fed.end());
-  std::unordered_set<Node*> needed;
-  std::vector<Node*> stack;
-  auto need = [&](Node* node) {
-    if (needed.insert(node).second) stack.push_back(node);
-  };
-  for (const FetchKey& fetch : fetches) {
-    if (fetch.is_operation() || !stop.contains({fetch.node, fetch.index})) need(fetch.node);
+void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
+                   const HostEnvironment& environment, HostContextState& state,
+                   DeviceRunner& device, std::span<Tensor> fetched) {
+  HostRun run(plan, feeds, environment, state, device);
+  for (const HostPlan::Step& step : plan.steps) run.run(step);
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    if (plan.fetch_slots[i] >= 0) fetched[i] = run.result(plan.fetch_slots[i]);
   }
-  while (!stack.empty()) {
-    Node* const node = stack.back();
-    stack.pop_back();
-    for (const Output& input : node->inputs()) {
-      if (!stop.contains(input)) need(input.node());
-    }
-    for (Node* control : node->control_inputs()) need(control);
-  }
-
-  auto plan = std::make_unique<HostPlan>();
-  std::unordered_set<Output> exported;
-  for (Node* node : needed) {
-    if (node->op().host != nullptr) plan->nodes.push_back(node);
-  }
-  if (plan->nodes.empty()) return nullptr;
-  std::ranges::sort(plan->nodes, {}, &Node::id);
-  for (const Node* node : needed) {
-    if (node->op().host != nullptr) continue;
-    for (const Output& input : node->inputs()) {
-      const bool from_host = input.node()->op().host != nullptr && !stop.contains(input);
-      if (from_host && exported.insert(input).second) plan->device_feeds.push_back(input);
-    }
-  }
-  std::ranges::sort(plan->device_feeds, {},
-                    [](const Output& output) { return output.node()->id(); });
-  return plan;
-}
-
-HostValues::HostValues(const HostPlan& plan, const FeedValues& feeds,
-                       const HostEnvironment& environment) {
-  for (Node* node : plan.nodes) {
-    std::vector<Tensor> inputs;
-    for (const Output& input : node->inputs()) inputs.push_back(input_value(*node, input, feeds));
-    HostContext context{*node, inputs, environment};
-    std::vector<Tensor> results;
-    try {
-      results = node->op().host(context);
-    } catch (const Error& error) {
-      throw error.with_context(node->describe());
-    }
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      values_.emplace_back(node->output(i), std::move(results.at(static_cast<size_t>(i))));
-    }
-  }
-}
-
-const Tensor* HostValues::find(Output output) const {
-  const auto it = std::ranges::find(values_, output, &std::pair<Output, Tensor>::first);
-  return it == values_.end() ? nullptr : &it->second;
-}
-
-Tensor HostValues::input_value(const Node& node, Output input, const FeedValues& feeds) const {
-  if (const Tensor* fed = feeds.find(input)) return *fed;
-  if (const Tensor* computed = find(input)) return *computed;
-  const Node& producer = *input.node();
-  if (const auto it = producer.attrs().find("value");
-      producer.op_name() == "Const" && it != producer.attrs().end()) {
-    return std::get<Tensor>(it->second);
-  }
-  throw unimplemented(
-      "{}: runs on the host before the device program, but input '{}' is computed by it",
-      node.describe(), input.name());
 }
 
 }  // namespace systole

@@ -1,39 +1,36 @@
-// Runs the ops of a graph that live on the host: strings, IO, the system itself.
+// Runs a HostPlan: host kernels, and device programs through whoever has the device.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/op_def.h"
-#include "systole/session/feeds.h"
+#include "systole/session/host_kernel.h"
+#include "systole/session/host_plan.h"
+#include "systole/session/string_mover.h"
 
 namespace systole {
 
-// The host ops that a set of fetches needs, in order, and the split that follows: their results
-// that a device program reads become feeds of it.
-struct HostPlan {
-  std::vector<Node*> nodes;
-  std::vector<Output> device_feeds;
-};
-
-// Null when the fetches need no host op. Nodes behind a fed tensor are not needed.
-std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
-                                        std::span<const Output> fed);
-
-// Values of the plan's nodes, by output.
-class HostValues {
+// Runs the device programs of plans.
+class DeviceRunner {
  public:
-  // Errors: UNIMPLEMENTED when a host op reads what only a device computes; what the kernels throw,
-  // with the node.
-  HostValues(const HostPlan& plan, const FeedValues& feeds, const HostEnvironment& environment);
-  // Null when the output is none of the plan's.
-  const Tensor* find(Output output) const;
-
- private:
-  Tensor input_value(const Node& node, Output input, const FeedValues& feeds) const;
-  std::vector<std::pair<Output, Tensor>> values_;
+  virtual ~DeviceRunner() = default;
+  // One step of the plan: `fed[i]` is the value of step.fed[i], `fetched[i]` takes that of
+  // step.fetched[i].
+  virtual void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
+                   std::span<Tensor> fetched) = 0;
 };
+
+// What host steps need besides their inputs. Thread-safe where its users are.
+struct HostContextState {
+  HostResources resources;
+  StringMover mover;
+};
+
+// Runs the plan's steps in order. `feeds[i]` is the value of the plan's feed i, `fetched` has a
+// tensor for each fetch; those of operations are left alone. Thread-safe when `device` is. Errors:
+// what kernels and programs throw, with the node.
+void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
+                   const HostEnvironment& environment, HostContextState& state,
+                   DeviceRunner& device, std::span<Tensor> fetched);
 
 }  // namespace systole

@@ -13,7 +13,7 @@
 #include "systole/graph/specialize.h"
 #include "systole/runtime/client.h"
 #include "systole/session/feeds.h"
-#include "systole/session/host_executor.h"
+#include "systole/session/host_plan.h"
 
 namespace systole {
 
@@ -70,7 +70,7 @@ class Program {
   bool matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
   // Whether runs must take turns: it updates variables or counts random draws.
   bool exclusive() const { return exclusive_; }
-  // Host ops to run first; null for nearly all programs.
+  // What the host does of it, and the programs between; null for nearly all programs.
   const HostPlan* host_plan() const { return host_plan_.get(); }
   double compile_seconds() const { return compile_seconds_; }
   // The backend had its machine code already.

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 
 #include "systole/base/log.h"
+#include "systole/session/host_executor.h"
 #include "systole/session/program_cache.h"
 #include "systole/session/target.h"
 
@@ -56,8 +57,28 @@ struct Session::Impl {
     if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
   }
 
+  // Device programs between host ops: runs of this session.
+  class SessionRunner final : public DeviceRunner {
+   public:
+    explicit SessionRunner(Impl& session) : session_(session) {}
+    void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
+             std::span<Tensor> fetched) override {
+      Small<FetchKey> keys;
+      for (const Output& output : step.fetched) keys.push_back({output.node(), output.index()});
+      for (Node* target : step.targets) keys.push_back({target, -1});
+      Small<Tensor> values(keys.size());
+      session_.execute(keys, {step.fed, fed}, {values.data(), values.size()});
+      std::move(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fetched.size()),
+                fetched.begin());
+    }
+
+   private:
+    Impl& session_;
+  };
+
   Graph& graph;
   Target target;
+  HostContextState host_state;
   SessionState state;
   ProgramCache cache;
   std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
@@ -134,29 +155,9 @@ void Session::Impl::execute_with_host(const Program& program, const FeedValues& 
     const std::shared_lock lock(run_mutex);
     check_open();
   }
-  const HostPlan& plan = *program.host_plan();
-  const HostValues host(plan, feeds, target.environment);
-  Small<Output> keys(feeds.keys.begin(), feeds.keys.end());
-  Small<const Tensor*> values(feeds.values.begin(), feeds.values.end());
-  for (const Output& output : plan.device_feeds) {
-    keys.push_back(output);
-    values.push_back(host.find(output));
-  }
-  std::vector<FetchKey> device_fetches;
-  std::vector<size_t> positions;
-  const std::span<const FetchKey> fetches = program.key().fetches;
-  for (size_t i = 0; i < fetches.size(); ++i) {
-    if (fetches[i].node->op().host == nullptr) {
-      device_fetches.push_back(fetches[i]);
-      positions.push_back(i);
-    } else if (!fetches[i].is_operation()) {
-      fetched[i] = *host.find({fetches[i].node, fetches[i].index});
-    }
-  }
-  if (device_fetches.empty()) return;
-  std::vector<Tensor> device_values(device_fetches.size());
-  execute(device_fetches, {keys, values}, device_values);
-  for (size_t i = 0; i < positions.size(); ++i) fetched[positions[i]] = std::move(device_values[i]);
+  SessionRunner runner(*this);
+  run_host_plan(*program.host_plan(), feeds.values, target.environment, host_state, runner,
+                fetched);
 }
 
 Session::Session(std::string_view target, const SessionConfig& config)

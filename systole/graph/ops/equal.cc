@@ -1,5 +1,6 @@
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/string_common.h"
 
 namespace systole {
 
@@ -12,7 +13,7 @@ extern const OpDef op_equal;
 const OpDef op_equal{
     .name = "Equal",
     .doc = "x == y.",
-    .infer = infer_comparison<DTypeClass::any>,
+    .infer = infer_equality,
     .lower = lower_comparison<hlo::ComparisonDirection::eq>,
     .blocks_gradient = true,
 };

@@ -1,6 +1,7 @@
 #include "systole/graph/array_ops.h"
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/string_common.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
@@ -26,7 +27,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   if (x.dtype != y.dtype || !x.shape.compatible_with(y.shape)) {
     throw invalid_argument("x and y, got {} and {}, expected equal types", x, y);
   }
-  check_dtype("dtype", x.dtype, DTypeClass::any);
+  check_any_or_string("dtype", x.dtype);
   check_condition(c.input(0).shape, x.shape);
   return {{x.dtype, broadcast_shapes(x.shape, y.shape)}};
 }

@@ -1,5 +1,6 @@
 #include "systole/graph/elementwise.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/string_common.h"
 
 namespace systole {
 namespace {
@@ -8,7 +9,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   const TensorType& x = c.input(1);
   const TensorType& y = c.input(2);
   check_dtype("dtype of condition", c.input(0).dtype, DTypeClass::boolean);
-  check_dtype("dtype", x.dtype, DTypeClass::any);
+  check_any_or_string("dtype", x.dtype);
   if (x.dtype != y.dtype) {
     throw invalid_argument("dtypes of x and y, got {} and {}, expected equal ones", x.dtype,
                            y.dtype);

@@ -1,0 +1,20 @@
+#include "systole/graph/example_schema.h"
+#include "systole/graph/host_op.h"
+
+namespace systole {
+
+Nest<Output> parse_single_example(Input serialized, const FeatureSpecs& features,
+                                  const NameOptions& options) {
+  return add_parser("ParseSingleExample", serialized, features, options);
+}
+
+namespace ops {
+extern const OpDef op_parse_single_example;
+const OpDef op_parse_single_example{
+    .name = "ParseSingleExample",
+    .doc = "The features of one record.",
+    .infer = [](const InferContext& c) { return infer_parser(c, 0); },
+    .host = kernel_of_session,
+};
+}  // namespace ops
+}  // namespace systole

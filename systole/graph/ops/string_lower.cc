@@ -1,0 +1,34 @@
+#include "systole/graph/node_builder.h"
+#include "systole/graph/string_common.h"
+#include "systole/graph/string_ops.h"
+
+namespace systole {
+namespace {
+
+std::string lower_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+std::vector<Tensor> run(HostContext& c) { return {map_strings<std::string>(c.inputs[0], lower_case)}; }
+
+}  // namespace
+
+Output string_lower(Input input, const NameOptions& options) {
+  return Graph::current()
+      .add_node("StringLower", {resolve("StringLower", input)}, {}, input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_string_lower;
+const OpDef op_string_lower{
+    .name = "StringLower",
+    .doc = "ASCII letters in lower case.",
+    .infer = infer_string_map<DType::string>,
+    .host = run,
+};
+}  // namespace ops
+}  // namespace systole

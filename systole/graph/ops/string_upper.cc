@@ -1,0 +1,34 @@
+#include "systole/graph/node_builder.h"
+#include "systole/graph/string_common.h"
+#include "systole/graph/string_ops.h"
+
+namespace systole {
+namespace {
+
+std::string upper_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::vector<Tensor> run(HostContext& c) { return {map_strings<std::string>(c.inputs[0], upper_case)}; }
+
+}  // namespace
+
+Output string_upper(Input input, const NameOptions& options) {
+  return Graph::current()
+      .add_node("StringUpper", {resolve("StringUpper", input)}, {}, input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_string_upper;
+const OpDef op_string_upper{
+    .name = "StringUpper",
+    .doc = "ASCII letters in upper case.",
+    .infer = infer_string_map<DType::string>,
+    .host = run,
+};
+}  // namespace ops
+}  // namespace systole

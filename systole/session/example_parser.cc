@@ -1,0 +1,232 @@
+#include "systole/session/example_parser.h"
+
+#include <algorithm>
+
+#include "systole/io/example.h"
+
+namespace systole {
+namespace {
+
+// How a feature's values come out of a record: strings as views, to be copied once.
+template <class T>
+struct Raw {
+  using type = T;
+};
+template <>
+struct Raw<std::string> {
+  using type = std::string_view;
+};
+template <class T>
+using RawOf = typename Raw<T>::type;
+
+template <class F>
+void visit_feature_dtype(DType dtype, const F& f) {
+  if (dtype == DType::string) return f.template operator()<std::string>();
+  if (dtype == DType::f32) return f.template operator()<float>();
+  f.template operator()<int64_t>();
+}
+
+Shape joined(std::initializer_list<int64_t> front, const Shape& back) {
+  Dims dims(front);
+  dims.insert(dims.end(), back.begin(), back.end());
+  return Shape(std::move(dims));
+}
+
+// Values of every record, one behind the other, and how many each has.
+template <class T>
+struct Ragged {
+  std::vector<RawOf<T>> values;
+  std::vector<int64_t> lengths;
+};
+
+class Parser {
+ public:
+  Parser(const ExampleSchema& schema, std::span<const std::string> records, bool batched,
+         std::span<const Tensor> defaults)
+      : schema_(schema), records_(records), batched_(batched), defaults_(defaults) {}
+
+  std::vector<Tensor> run() {
+    make_dense();
+    for (size_t r = 0; r < records_.size(); ++r) {
+      try {
+        view_.parse(records_[r]);
+        read_record(r);
+      } catch (const Error& error) {
+        if (!batched_) throw;
+        throw Error(error.code(), fmt::format("record {}: {}", r, error.message()));
+      }
+    }
+    std::vector<Tensor> results;
+    size_t next = 0;
+    for (const ExampleSchema::Sparse& feature : schema_.sparse) {
+      add_ragged(feature.dtype, {}, nullptr, ragged_[next++], true, results);
+    }
+    for (size_t i = 0; i < schema_.dense.size(); ++i) {
+      const ExampleSchema::Dense& feature = schema_.dense[i];
+      if (feature.variable) {
+        add_ragged(feature.dtype, feature.shape, &defaults_[i], ragged_[next++], false, results);
+      } else {
+        results.push_back(std::move(dense_[i]));
+      }
+    }
+    return results;
+  }
+
+ private:
+  struct AnyRagged {
+    Ragged<int64_t> integers;
+    Ragged<float> floats;
+    Ragged<std::string> strings;
+    template <class T>
+    Ragged<T>& of() {
+      if constexpr (std::is_same_v<T, std::string>) {
+        return strings;
+      } else if constexpr (std::is_same_v<T, float>) {
+        return floats;
+      } else {
+        return integers;
+      }
+    }
+  };
+
+  void make_dense() {
+    size_t num_ragged = schema_.sparse.size();
+    for (const ExampleSchema::Dense& feature : schema_.dense) {
+      num_ragged += feature.variable ? 1 : 0;
+      if (feature.variable) {
+        dense_.emplace_back();
+        continue;
+      }
+      const auto count = static_cast<int64_t>(records_.size());
+      dense_.emplace_back(feature.dtype, batched_ ? joined({count}, feature.shape) : feature.shape);
+    }
+    ragged_.resize(num_ragged);
+  }
+
+  void read_record(size_t record) {
+    size_t next = 0;
+    for (const ExampleSchema::Sparse& feature : schema_.sparse) {
+      visit_feature_dtype(feature.dtype, [&]<class T>() {
+        read_ragged(feature.key, 1, false, ragged_[next].of<T>());
+      });
+      ++next;
+    }
+    for (size_t i = 0; i < schema_.dense.size(); ++i) {
+      const ExampleSchema::Dense& feature = schema_.dense[i];
+      const bool required = defaults_[i].num_elements() == 0;
+      visit_feature_dtype(feature.dtype, [&]<class T>() {
+        if (feature.variable) {
+          read_ragged(feature.key, feature.shape.num_elements(), required, ragged_[next].of<T>());
+        } else if (!read_fixed<T>(feature, i, record)) {
+          if (required && feature.shape.num_elements() > 0) throw view_.missing(feature.key);
+          fill_fixed<T>(i, record);
+        }
+      });
+      next += feature.variable ? 1 : 0;
+    }
+  }
+
+  template <class T>
+  std::span<T> row(size_t feature, size_t record) {
+    const std::span<T> all = dense_[feature].data<T>();
+    const auto size = static_cast<size_t>(schema_.dense[feature].shape.num_elements());
+    return all.subspan(record * size, size);
+  }
+
+  template <class T>
+  bool read_fixed(const ExampleSchema::Dense& feature, size_t index, size_t record) {
+    const std::span<T> out = row<T>(index, record);
+    // A feature without values counts as absent, as TensorFlow has it.
+    const FeatureView* const found = view_.find(feature.key);
+    if (found == nullptr || found->kind() == FeatureKind::none) return false;
+    if constexpr (std::is_same_v<T, std::string>) {
+      views_.resize(out.size());
+      if (!view_.read(feature.key, std::span(views_))) return false;
+      std::ranges::copy(views_, out.begin());
+      return true;
+    } else {
+      return view_.read(feature.key, out);
+    }
+  }
+
+  template <class T>
+  void fill_fixed(size_t feature, size_t record) {
+    const std::span<T> out = row<T>(feature, record);
+    const auto values = defaults_[feature].data<T>();
+    if (values.empty()) return;
+    for (size_t i = 0; i < out.size(); ++i) out[i] = values[values.size() == 1 ? 0 : i];
+  }
+
+  template <class T>
+  void read_ragged(const std::string& key, int64_t item, bool required, Ragged<T>& into) {
+    const FeatureView* const feature = view_.find(key);
+    if (feature == nullptr && required) throw view_.missing(key);
+    const size_t before = into.values.size();
+    if (feature != nullptr && feature->kind() != FeatureKind::none) {
+      try {
+        feature->append_to(into.values);
+      } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("feature '{}': {}", key, error.message()));
+      }
+    }
+    const auto count = static_cast<int64_t>(into.values.size() - before);
+    if (count % item != 0) {
+      throw invalid_argument("feature '{}', got {} values, expected a multiple of {}", key, count,
+                             item);
+    }
+    into.lengths.push_back(count / item);
+  }
+
+  void add_ragged(DType dtype, const Shape& item, const Tensor* padding, AnyRagged& any,
+                  bool with_lengths, std::vector<Tensor>& results) {
+    visit_feature_dtype(dtype, [&]<class T>() {
+      const Ragged<T>& ragged = any.of<T>();
+      const auto count = static_cast<int64_t>(records_.size());
+      int64_t longest = 0;
+      for (const int64_t length : ragged.lengths) longest = std::max(longest, length);
+      Tensor values(dtype, batched_ ? joined({count, longest}, item) : joined({longest}, item));
+      const auto out = values.data<T>();
+      std::ranges::fill(out, padding == nullptr || padding->num_elements() == 0
+                                 ? T()
+                                 : padding->data<T>()[0]);
+      const auto stride = static_cast<size_t>(item.num_elements());
+      size_t from = 0;
+      for (size_t r = 0; r < ragged.lengths.size(); ++r) {
+        const size_t size = static_cast<size_t>(ragged.lengths[r]) * stride;
+        std::copy_n(ragged.values.begin() + static_cast<std::ptrdiff_t>(from), size,
+                    out.begin() + static_cast<std::ptrdiff_t>(
+                                      r * static_cast<size_t>(longest) * stride));
+        from += size;
+      }
+      results.push_back(std::move(values));
+      if (!with_lengths) return;
+      results.push_back(Tensor::of<int64_t>(batched_ ? Shape{count} : Shape{}, ragged.lengths));
+    });
+  }
+
+  const ExampleSchema& schema_;
+  std::span<const std::string> records_;
+  bool batched_;
+  std::span<const Tensor> defaults_;
+  ExampleView view_;
+  std::vector<std::string_view> views_;
+  std::vector<Tensor> dense_;
+  std::vector<AnyRagged> ragged_;
+};
+
+}  // namespace
+
+std::vector<Tensor> parse_examples(const ExampleSchema& schema,
+                                   std::span<const std::string> records, bool batched,
+                                   std::span<const Tensor> defaults) {
+  return Parser(schema, records, batched, defaults).run();
+}
+
+std::shared_ptr<const ExampleSchema> schema_of(KernelContext& context) {
+  const Node& node = context.node;
+  return context.resources.get<ExampleSchema>(
+      fmt::format("schema of {}", static_cast<const void*>(&node)),
+      [&] { return std::make_shared<ExampleSchema>(node.attrs()); });
+}
+
+}  // namespace systole
