@@ -80,9 +80,10 @@ ExampleSchema::ExampleSchema(const FeatureSpecs& features) {
     std::visit([&](const auto& feature) { check_feature_dtype(key, feature.dtype); }, spec);
     if (const auto* fixed = std::get_if<FixedLenFeature>(&spec)) {
       if (!fixed->shape.is_static()) {
-        throw invalid_argument("feature '{}', got shape {}, expected known sizes (a "
-                               "FixedLenSequenceFeature or VarLenFeature has any number of values)",
-                               key, fixed->shape);
+        throw invalid_argument(
+            "feature '{}', got shape {}, expected known sizes (a "
+            "FixedLenSequenceFeature or VarLenFeature has any number of values)",
+            key, fixed->shape);
       }
       dense.push_back({key, fixed->dtype, fixed->shape});
     } else if (const auto* sequence = std::get_if<FixedLenSequenceFeature>(&spec)) {
@@ -161,9 +162,8 @@ std::vector<TensorType> ExampleSchema::result_types(const Shape& records) const 
     types.push_back({DType::s64, records});
   }
   for (const Dense& feature : dense) {
-    types.push_back({feature.dtype, batched(feature.variable
-                                                ? with_leading(kUnknown, feature.shape)
-                                                : feature.shape)});
+    types.push_back({feature.dtype, batched(feature.variable ? with_leading(kUnknown, feature.shape)
+                                                             : feature.shape)});
   }
   return types;
 }
@@ -198,8 +198,8 @@ Nest<Output> add_parser(std::string_view op, const Input& serialized, const Feat
     for (const Tensor& value : defaults_of(features)) inputs.push_back(constant(value));
     return ExampleSchema(features);
   });
-  Node* const node = Graph::current().add_node(op, std::move(inputs), schema.attrs(), {},
-                                               scope.result().name);
+  Node* const node =
+      Graph::current().add_node(op, std::move(inputs), schema.attrs(), {}, scope.result().name);
   std::vector<Nest<Output>::Entry> entries;
   int next = 0;
   for (const ExampleSchema::Sparse& feature : schema.sparse) {

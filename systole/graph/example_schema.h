@@ -23,7 +23,7 @@ struct ExampleSchema {
   struct Dense {
     std::string key;
     DType dtype;
-    Shape shape;         // of one item
+    Shape shape;            // of one item
     bool variable = false;  // any number of items
   };
   std::vector<Sparse> sparse;

@@ -27,8 +27,8 @@ Output decode_raw(Input bytes, DType out_type, const DecodeRawOptions& options =
 
 struct DecodeCsvOptions {
   std::string field_delim = ",";
-  bool use_quote_delim = true;  // "a field, ""quoted"""
-  std::string na_value = "";    // taken for a missing field, besides the empty one
+  bool use_quote_delim = true;            // "a field, ""quoted"""
+  std::string na_value = "";              // taken for a missing field, besides the empty one
   std::vector<int64_t> select_cols = {};  // ascending; all columns when empty
   std::string name = "";
 };

@@ -186,16 +186,15 @@ class Parser {
       for (const int64_t length : ragged.lengths) longest = std::max(longest, length);
       Tensor values(dtype, batched_ ? joined({count, longest}, item) : joined({longest}, item));
       const auto out = values.data<T>();
-      std::ranges::fill(out, padding == nullptr || padding->num_elements() == 0
-                                 ? T()
-                                 : padding->data<T>()[0]);
+      std::ranges::fill(
+          out, padding == nullptr || padding->num_elements() == 0 ? T() : padding->data<T>()[0]);
       const auto stride = static_cast<size_t>(item.num_elements());
       size_t from = 0;
       for (size_t r = 0; r < ragged.lengths.size(); ++r) {
         const size_t size = static_cast<size_t>(ragged.lengths[r]) * stride;
-        std::copy_n(ragged.values.begin() + static_cast<std::ptrdiff_t>(from), size,
-                    out.begin() + static_cast<std::ptrdiff_t>(
-                                      r * static_cast<size_t>(longest) * stride));
+        std::copy_n(
+            ragged.values.begin() + static_cast<std::ptrdiff_t>(from), size,
+            out.begin() + static_cast<std::ptrdiff_t>(r * static_cast<size_t>(longest) * stride));
         from += size;
       }
       results.push_back(std::move(values));

@@ -12,9 +12,10 @@
 
 namespace systole {
 
-// The outputs of a parser's node for these records: of a batch, or of one record without the batch's
-// dimension. Numbers of fixed length go straight into the batch's tensor. Errors: INVALID_ARGUMENT
-// and NOT_FOUND, with the record's number when it is one of a batch, the key, and what is there.
+// The outputs of a parser's node for these records: of a batch, or of one record without the
+// batch's dimension. Numbers of fixed length go straight into the batch's tensor. Errors:
+// INVALID_ARGUMENT and NOT_FOUND, with the record's number when it is one of a batch, the key, and
+// what is there.
 std::vector<Tensor> parse_examples(const ExampleSchema& schema,
                                    std::span<const std::string> records, bool batched,
                                    std::span<const Tensor> defaults);

@@ -73,13 +73,12 @@ std::vector<Node*> needed_nodes(std::span<const Output> args, std::span<const Ou
 std::string function_text(std::span<const Output> args, std::span<const Output> results) {
   const auto typed = [](const Output& o) { return name_of(o) + ": " + o.type().to_string(); };
   const auto type = [](const Output& o) { return o.type().to_string(); };
-  std::string text =
-      fmt::format("({}) -> ({}) {{\n", joined(args, typed), joined(results, type));
+  std::string text = fmt::format("({}) -> ({}) {{\n", joined(args, typed), joined(results, type));
   for (Node* node : needed_nodes(args, results)) {
-    text += fmt::format("  {} = {}({}){} : {}\n", node->name(), node->op_name(),
-                        joined(node->inputs(), name_of), attrs_of(*node),
-                        joined(node->output_types(),
-                               [](const TensorType& t) { return t.to_string(); }));
+    text += fmt::format(
+        "  {} = {}({}){} : {}\n", node->name(), node->op_name(), joined(node->inputs(), name_of),
+        attrs_of(*node),
+        joined(node->output_types(), [](const TensorType& t) { return t.to_string(); }));
   }
   return text + fmt::format("  return {}\n}}\n", joined(results, name_of));
 }

@@ -104,8 +104,8 @@ std::shared_ptr<const HostFunction::Impl> HostFunction::make(
   for (const Output& result : impl->results) fetches.push_back({result.node(), result.index()});
   impl->plan = plan_host_ops(fetches, impl->args, true);
   impl->parts = std::make_unique<Parts>(*impl->graph, *impl->plan, entropy);
-  impl->random = std::ranges::any_of(
-      impl->graph->nodes(), [](const auto& node) { return systole::is_random(*node); });
+  impl->random = std::ranges::any_of(impl->graph->nodes(),
+                                     [](const auto& node) { return systole::is_random(*node); });
   return impl;
 }
 
@@ -122,9 +122,8 @@ HostFunction HostFunction::trace(const Nest<TensorType>& spec, const Traced& fn,
   auto graph = std::make_shared<Graph>();
   graph->set_seed(Graph::current().seed());
   const GraphScope scope(*graph);
-  const Nest<Output> arguments = spec.map([](const TensorType& type) {
-    return placeholder(type.dtype, type.shape, "arg");
-  });
+  const Nest<Output> arguments =
+      spec.map([](const TensorType& type) { return placeholder(type.dtype, type.shape, "arg"); });
   const Nest<Output> results = fn(arguments);
   check_outputs(*graph, results.flatten(), "result");
   check_no_variables(*graph);

@@ -40,8 +40,8 @@ std::string error_of(const std::function<void()>& action) {
 }
 
 TEST(HostFunction, RunsNumericOps) {
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::f32, {kUnknown}}, [](const NestOutput& x) { return 2 * x.leaf() + 1; });
+  const HostFunction f = HostFunction::trace(TensorType{DType::f32, {kUnknown}},
+                                             [](const NestOutput& x) { return 2 * x.leaf() + 1; });
   EXPECT_THAT(elements<float>(f(std::vector{Tensor::of<float>({2}, {1, 2})})[0]),
               ElementsAre(3, 5));
   EXPECT_THAT(elements<float>(f(std::vector{Tensor::of<float>({3}, {0, 1, 2})})[0]),
@@ -62,10 +62,10 @@ TEST(HostFunction, HostAndDevicePartsTakeTurns) {
 }
 
 TEST(HostFunction, StringsMoveAsNumbersDo) {
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::string, {kUnknown, 2}}, [](const NestOutput& x) {
-        const Output first = strided_slice(x, {0, 0}, {0, 1}, {.end_mask = 1,
-                                                               .shrink_axis_mask = 2});
+  const HostFunction f =
+      HostFunction::trace(TensorType{DType::string, {kUnknown, 2}}, [](const NestOutput& x) {
+        const Output first =
+            strided_slice(x, {0, 0}, {0, 1}, {.end_mask = 1, .shrink_axis_mask = 2});
         return NestOutput::tuple({first, reshape(x, {-1}), equal(x, constant(Tensor("b"))),
                                   concat({first, constant(Tensor("end"), {.shape = Shape{1}})}, 0),
                                   shape(x)});
@@ -92,9 +92,9 @@ TEST(HostFunction, SizesMayComeFromTheHost) {
 
 TEST(HostFunction, RandomNumbersFollowTheDraw) {
   set_random_seed(5);
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::f32, {}},
-      [](const NestOutput& x) { return x.leaf() + random_uniform({4}); });
+  const HostFunction f = HostFunction::trace(TensorType{DType::f32, {}}, [](const NestOutput& x) {
+    return x.leaf() + random_uniform({4});
+  });
   Graph::current().set_seed(std::nullopt);
   const std::vector<Tensor> x{Tensor(0.0F)};
   EXPECT_TRUE(f.is_random());
@@ -105,8 +105,8 @@ TEST(HostFunction, RandomNumbersFollowTheDraw) {
 }
 
 TEST(HostFunction, ResultsMayBeArgumentsAndConstants) {
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::string, {}}, [](const NestOutput& x) {
+  const HostFunction f =
+      HostFunction::trace(TensorType{DType::string, {}}, [](const NestOutput& x) {
         return NestOutput::dict(
             {{"same", x.leaf()}, {"text", constant(Tensor("t"))}, {"one", constant(1)}});
       });
@@ -118,9 +118,9 @@ TEST(HostFunction, ResultsMayBeArgumentsAndConstants) {
 }
 
 TEST(HostFunction, ThreadsShareWhatIsCompiled) {
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::string, {kUnknown}},
-      [](const NestOutput& x) { return string_length(x) * 2; });
+  const HostFunction f =
+      HostFunction::trace(TensorType{DType::string, {kUnknown}},
+                          [](const NestOutput& x) { return string_length(x) * 2; });
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
   for (int t = 0; t < 4; ++t) {
@@ -145,14 +145,14 @@ TEST(HostFunction, IsPrinted) {
             "(arg: string[]) -> (s32[]) {\n"
             "  StringLength = StringLength(arg) {unit = \"BYTE\"} : s32[]\n"
             "  Const = Const() {dtype = s32, value = s32[] 1} : s32[]\n"
-            "  Add = Add(StringLength, Const) : s32[]\n"
-            "  return Add\n"
+            "  add = Add(StringLength, Const) : s32[]\n"
+            "  return add\n"
             "}\n");
 }
 
 TEST(HostFunction, BadArgumentsAndFunctions) {
-  const HostFunction f = HostFunction::trace(
-      TensorType{DType::f32, {2}}, [](const NestOutput& x) { return x.leaf() + 1; });
+  const HostFunction f = HostFunction::trace(TensorType{DType::f32, {2}},
+                                             [](const NestOutput& x) { return x.leaf() + 1; });
   EXPECT_EQ(error_of([&] { f({}); }),
             "INVALID_ARGUMENT: HostFunction: number of arguments, got 0, expected 1");
   EXPECT_EQ(error_of([&] { f(std::vector{Tensor(1.0F)}); }),
@@ -169,9 +169,9 @@ TEST(HostFunction, BadArgumentsAndFunctions) {
   EXPECT_THAT(trace([&](const Output& x) { return x + Variable(1.0F); }),
               HasSubstr("UNIMPLEMENTED: HostFunction: variable"));
   EXPECT_THAT(error_of([&] {
-                const HostFunction g = HostFunction::trace(
-                    TensorType{DType::s32, {}},
-                    [](const NestOutput& x) { return floordiv(1, x.leaf()); });
+                const HostFunction g =
+                    HostFunction::trace(TensorType{DType::s32, {}},
+                                        [](const NestOutput& x) { return floordiv(1, x.leaf()); });
                 g(std::vector{Tensor(0)});
               }),
               HasSubstr("Integer division by zero"));

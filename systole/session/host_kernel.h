@@ -25,9 +25,7 @@ class HostResources {
   // the same one. Errors: INTERNAL when it has another type; what `make` throws (nothing is kept).
   template <class T>
   std::shared_ptr<T> get(const std::string& key, const std::function<std::shared_ptr<T>()>& make) {
-    const auto untyped = find_or_make(key, [&] {
-      return Entry{make(), type_tag<T>()};
-    });
+    const auto untyped = find_or_make(key, [&] { return Entry{make(), type_tag<T>()}; });
     if (untyped.type != type_tag<T>()) throw_type(key);
     return std::static_pointer_cast<T>(untyped.value);
   }

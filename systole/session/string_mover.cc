@@ -14,10 +14,10 @@ namespace {
 // The ops that treat elements as things: any other would compute with the numbers that stand for
 // strings.
 constexpr std::string_view kMovingOps[] = {
-    "BroadcastTo", "ConcatV2", "Equal",  "ExpandDims", "GatherV2", "Identity",     "NotEqual",
-    "Pack",        "Rank",     "Reshape", "ReverseV2",  "Select",   "SelectV2",     "Shape",
-    "Size",        "Slice",    "Split",  "SplitV",     "Squeeze",  "StridedSlice", "Tile",
-    "Transpose",   "Unpack",   "Fill",   "StopGradient"};
+    "BroadcastTo", "ConcatV2", "Equal",   "ExpandDims",  "GatherV2", "Identity",     "NotEqual",
+    "Pack",        "Rank",     "Reshape", "ReverseV2",   "Select",   "SelectV2",     "Shape",
+    "Size",        "Slice",    "Split",   "SplitV",      "Squeeze",  "StridedSlice", "Tile",
+    "Transpose",   "Unpack",   "Fill",    "StopGradient"};
 
 // Numbers of the distinct strings of a run, in the order of their appearance.
 class Interned {
@@ -36,10 +36,9 @@ class Interned {
 
   Tensor strings_of(const Tensor& numbers) const {
     Tensor result(DType::string, numbers.shape());
-    std::ranges::transform(numbers.data<int32_t>(), result.data<std::string>().begin(),
-                           [&](int32_t number) {
-                             return std::string(texts_[static_cast<size_t>(number)]);
-                           });
+    std::ranges::transform(
+        numbers.data<int32_t>(), result.data<std::string>().begin(),
+        [&](int32_t number) { return std::string(texts_[static_cast<size_t>(number)]); });
     return result;
   }
 

@@ -13,8 +13,8 @@
 namespace systole {
 
 // What moves or compares elements does the same to numbers that stand for them: each distinct
-// string of a run gets a number, the op runs on numbers, its results are turned back. One program is
-// made for a node and the shapes it is given. Thread-safe.
+// string of a run gets a number, the op runs on numbers, its results are turned back. One program
+// is made for a node and the shapes it is given. Thread-safe.
 class StringMover {
  public:
   StringMover();

@@ -23,9 +23,10 @@ struct Format {
     }
     const bool of_floats = scientific || shortest || precision >= 0;
     if (of_floats && !is_floating(dtype)) {
-      throw invalid_argument("scientific, shortest or precision, got one for {}, expected them for "
-                             "floating dtypes alone",
-                             dtype);
+      throw invalid_argument(
+          "scientific, shortest or precision, got one for {}, expected them for "
+          "floating dtypes alone",
+          dtype);
     }
     if (!(fill.empty() || fill == " " || fill == "0" || fill == "-" || fill == "+")) {
       throw invalid_argument("fill, got '{}', expected '', ' ', '0', '-' or '+'", fill);

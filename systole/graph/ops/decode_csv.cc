@@ -7,8 +7,8 @@ namespace systole {
 namespace {
 
 bool is_csv_dtype(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::s32 ||
-         dtype == DType::s64 || dtype == DType::string;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::s32 || dtype == DType::s64 ||
+         dtype == DType::string;
 }
 
 std::vector<TensorType> infer(const InferContext& c) {
@@ -38,9 +38,10 @@ std::vector<TensorType> infer(const InferContext& c) {
     const TensorType& type = c.input(i);
     const bool fits = type.is_static() && type.shape.rank() <= 1 && type.shape.num_elements() <= 1;
     if (!fits || !is_csv_dtype(type.dtype)) {
-      throw invalid_argument("record_defaults {}, got {}, expected at most one element of f32, "
-                             "f64, s32, s64 or string",
-                             i - 1, type);
+      throw invalid_argument(
+          "record_defaults {}, got {}, expected at most one element of f32, "
+          "f64, s32, s64 or string",
+          i - 1, type);
     }
     results.push_back({type.dtype, c.input(0).shape});
   }
@@ -118,8 +119,8 @@ void store(const std::string* field, const Tensor& fallback, size_t column, size
     throw invalid_argument("field {} of record {}, got none, expected a value: it has no default",
                            column, record);
   }
-  result.data<T>()[record] = field == nullptr ? fallback.data<T>()[0]
-                                              : field_value<T>(*field, column, record);
+  result.data<T>()[record] =
+      field == nullptr ? fallback.data<T>()[0] : field_value<T>(*field, column, record);
 }
 
 void store_any(const std::string* field, const Tensor& fallback, size_t column, size_t record,
@@ -171,13 +172,12 @@ std::vector<Output> decode_csv(Input records, const std::vector<Tensor>& record_
   for (const Tensor& value : record_defaults) {
     inputs.push_back(Input(value, Input::Where{}).resolve());
   }
-  Node* const node =
-      Graph::current().add_node("DecodeCSV", std::move(inputs),
-                                {{"field_delim", options.field_delim},
-                                 {"use_quote_delim", options.use_quote_delim},
-                                 {"na_value", options.na_value},
-                                 {"select_cols", options.select_cols}},
-                                records.where(), options.name);
+  Node* const node = Graph::current().add_node("DecodeCSV", std::move(inputs),
+                                               {{"field_delim", options.field_delim},
+                                                {"use_quote_delim", options.use_quote_delim},
+                                                {"na_value", options.na_value},
+                                                {"select_cols", options.select_cols}},
+                                               records.where(), options.name);
   std::vector<Output> columns;
   for (int i = 0; i < node->num_outputs(); ++i) columns.push_back(node->output(i));
   return columns;

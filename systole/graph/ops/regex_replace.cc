@@ -7,11 +7,10 @@ namespace systole {
 Output regex_replace(Input input, const std::string& pattern, const std::string& rewrite,
                      const RegexReplaceOptions& options) {
   return Graph::current()
-      .add_node("StaticRegexReplace", {resolve("StaticRegexReplace", input)},
-                {{"pattern", pattern},
-                 {"rewrite", rewrite},
-                 {"replace_global", options.replace_global}},
-                input.where(), options.name)
+      .add_node(
+          "StaticRegexReplace", {resolve("StaticRegexReplace", input)},
+          {{"pattern", pattern}, {"rewrite", rewrite}, {"replace_global", options.replace_global}},
+          input.where(), options.name)
       ->output();
 }
 

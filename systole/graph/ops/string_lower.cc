@@ -12,7 +12,9 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::vector<Tensor> run(HostContext& c) { return {map_strings<std::string>(c.inputs[0], lower_case)}; }
+std::vector<Tensor> run(HostContext& c) {
+  return {map_strings<std::string>(c.inputs[0], lower_case)};
+}
 
 }  // namespace
 

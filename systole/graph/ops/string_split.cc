@@ -58,8 +58,7 @@ std::vector<Tensor> run(HostContext& c) {
 StringSplit string_split(Input source, const StringSplitOptions& options) {
   const CompositionScope scope(source, options.name, "StringSplit");
   const Output text = resolve("StringSplit", source);
-  const Output delimiter =
-      constant(Tensor(options.delimiter.c_str()), {.name = "delimiter"});
+  const Output delimiter = constant(Tensor(options.delimiter.c_str()), {.name = "delimiter"});
   Node* const node =
       Graph::current().add_node("StringSplit", {text, delimiter},
                                 {{"skip_empty", options.skip_empty}}, {}, scope.result().name);

@@ -12,7 +12,9 @@ std::string stripped(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
-std::vector<Tensor> run(HostContext& c) { return {map_strings<std::string>(c.inputs[0], stripped)}; }
+std::vector<Tensor> run(HostContext& c) {
+  return {map_strings<std::string>(c.inputs[0], stripped)};
+}
 
 }  // namespace
 
