@@ -99,7 +99,7 @@ hlo::ConvolutionAttrs nhwc() {
 void expect_convolution(const Shape& input, const Shape& kernel,
                         const hlo::ConvolutionAttrs& attrs) {
   RandomStream random(53);
-  for (const DType dtype : {DType::f32, DType::bf16, DType::s32, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::s32, DType::f64}) {
     const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, input}, -2, 2),
                                           testing::random_tensor(random, {dtype, kernel}, -2, 2)};
     EXPECT_EQ(testing::check({.opcode = Opcode::convolution, .operands = operands, .attrs = attrs},

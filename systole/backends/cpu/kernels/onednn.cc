@@ -27,6 +27,13 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   }
 }
 
+bool host_multiplies_bf16() {
+  // A set is the bits of all that it contains.
+  constexpr auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  static const auto host = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (host & bf16) == bf16;
+}
+
 dnnl::primitive_attr onednn_attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

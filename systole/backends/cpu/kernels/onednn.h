@@ -14,6 +14,8 @@ namespace systole::cpu {
 const dnnl::engine& onednn_engine();
 // nullopt when oneDNN has no such type.
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
+// Whether the host has instructions for dots of bf16; oneDNN emulates what it lacks.
+bool host_multiplies_bf16();
 // Every primitive is made with these: its scratch memory is the caller's, because the library's own
 // belongs to the thread that made the primitive.
 dnnl::primitive_attr onednn_attributes();

@@ -5,6 +5,7 @@
 #include "systole/backends/cpu/passes/convolution_forms.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
+#include "systole/backends/cpu/passes/wide_products.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -41,6 +42,9 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   pipeline.add<hlo::InlineCalls>();
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
+    // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does those
+    // of f32.
+    pipeline.add<WideProducts>();
     // The copies that it makes can be fused with what they copy.
     pipeline.add<ConvolutionForms>();
     // What a product over one element becomes can be fused with what follows, an optimizer's update

@@ -1,0 +1,54 @@
+#include "systole/backends/cpu/passes/wide_products.h"
+
+#include "systole/backends/cpu/analysis/liveness.h"
+#include "systole/backends/cpu/kernels/onednn.h"
+#include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/hlo/builder.h"
+
+namespace systole::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool wants_f32(const Instruction& x) {
+  if (!x.is(Opcode::dot_general) && !x.is(Opcode::convolution)) return false;
+  const DType dtype = x.operand(0).dtype();
+  const bool narrow = dtype == DType::f16 || (dtype == DType::bf16 && !host_multiplies_bf16());
+  if (!narrow || x.operand(1).dtype() != dtype) return false;
+  if (x.dtype() != dtype && x.dtype() != DType::f32) return false;
+  // A small one is a loop, which widens its elements by itself.
+  return x.is(Opcode::convolution) || !dot_is_small(x);
+}
+
+void widen(Instruction& x, hlo::Computation& computation) {
+  hlo::Builder b(computation, &x);
+  b.set_metadata(x.metadata());
+  const hlo::Value lhs = b.convert(x.operand(0), DType::f32);
+  const hlo::Value rhs = x.operand(1) == x.operand(0) ? lhs : b.convert(x.operand(1), DType::f32);
+  Instruction* product = b.op(x.opcode(), {lhs, rhs}, x.attrs(), {{DType::f32, x.shape()}});
+  hlo::Computation::replace_all_uses(x.result(), b.convert(product->result(), x.dtype()));
+  computation.erase(&x);
+}
+
+bool rewrite(hlo::Computation& computation) {
+  bool changed = false;
+  for (Instruction* x : computation.instructions()) {
+    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
+      changed = rewrite(x->region(r)) || changed;
+    if (!wants_f32(*x)) continue;
+    widen(*x, computation);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool WideProducts::run(hlo::Module& module) {
+  bool changed = false;
+  for (const auto& function : module.functions()) changed = rewrite(*function) || changed;
+  return changed;
+}
+
+}  // namespace systole::cpu
