@@ -7,6 +7,8 @@ JOBS ?= $(shell nproc)
 WERROR ?= OFF
 FILTER ?= .
 BASE ?=
+PROGRAMS ?= 5000
+SECONDS_EACH ?= 60
 # The program that `make quickstart` runs, and its CMake target.
 QUICKSTART ?= iris_session --report
 QUICKSTART_TARGET ?= iris_session
@@ -16,7 +18,7 @@ bin := build/release/bin
 configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test bench bench-peers lint tidy format docs clean help deps
+.PHONY: quickstart build test quick-test stress fuzz bench bench-peers lint tidy format docs clean help deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -35,6 +37,18 @@ quick-test: deps ## all tests of the release build, without the sanitizers: a th
 	@$(call configure,release)
 	@$(call compile,release)
 	@cd build/release && ctest --parallel $(JOBS) --output-on-failure --progress
+
+stress: deps ## random programs on the cpu backend against the reference; PROGRAMS=number of them
+	@$(call configure,release)
+	@$(call compile,release) --target backend_cpu_test
+	@SYSTOLE_RANDOM_PROGRAMS=$(PROGRAMS) $(bin)/backend_cpu_test --gtest_filter='RandomProgram.*'
+
+fuzz: ## every parser under libFuzzer and the address sanitizer, SECONDS_EACH= each; needs clang
+	@tools/install-deps.sh build fuzz
+	@mkdir -p build
+	@$(call configure,fuzz)
+	@$(call compile,fuzz)
+	@tools/run-fuzzers.sh $(SECONDS_EACH)
 
 bench: deps ## our figures beside the machine's limit; FILTER=regex picks some
 	@$(call configure,release)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Systole needs and that are missing. Touches nothing, and no network, when all
-# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) lint docs peers
+# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) lint fuzz docs peers
 set -euo pipefail
 
 # group  package              why
@@ -35,9 +35,11 @@ lint     g++                  compiles every header alone
 lint     python3              the checks of tools/
 lint     clang-format         the layout of the code
 lint     clang-tidy           its habits
+fuzz     clang                libFuzzer
 docs     doxygen              the API pages
 docs     python3              checks the links
 peers    libtorch-dev         the peer that `make bench-peers` races
+peers    libopenblas0-openmp  matrix products for libtorch, which Debian's would do with plain loops
 '
 
 list=

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <unordered_set>
 
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/fusion_groups.h"
@@ -24,6 +25,16 @@ bool enter_default(const Instruction& i) {
   return i.is(Opcode::while_) || i.is(Opcode::if_) || i.is(Opcode::case_);
 }
 
+// Each once, where it came first: an order that is the same in every process.
+std::vector<Instruction*> distinct(std::span<Instruction* const> instructions) {
+  std::unordered_set<Instruction*> seen;
+  std::vector<Instruction*> result;
+  for (Instruction* x : instructions) {
+    if (seen.insert(x).second) result.push_back(x);
+  }
+  return result;
+}
+
 // One copy for each user, so that each can take its own into its loop.
 bool copy_cheap_producers(Computation& computation, const FusionOptions& options) {
   bool changed = false;
@@ -32,9 +43,7 @@ bool copy_cheap_producers(Computation& computation, const FusionOptions& options
     Instruction& producer = **it;
     if (producer.num_results() != 1 || !options.cheap(producer) || !options.inside(producer))
       continue;
-    std::vector<Instruction*> users(producer.users().begin(), producer.users().end());
-    std::ranges::sort(users);
-    users.erase(std::ranges::unique(users).begin(), users.end());
+    const std::vector<Instruction*> users = distinct(producer.users());
     for (size_t k = 1; k < users.size(); ++k) {
       if (&users[k]->parent() != &computation || users[k] == computation.terminator()) continue;
       if (!options.inside(*users[k]) && !options.at_end(*users[k])) continue;

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every fuzzer of build/fuzz for some seconds each, from its seeds on; what it finds is kept in
+# build/fuzz/corpus. Ends with a line a fuzzer; fails when one of them found something.
+# usage: tools/run-fuzzers.sh [SECONDS]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+failed=0
+for fuzzer in build/fuzz/bin/fuzz_*; do
+  name=${fuzzer##*/fuzz_}
+  corpus=build/fuzz/corpus/$name
+  log=build/fuzz/$name.log
+  mkdir -p "$corpus"
+  if "$fuzzer" "$corpus" "tests/fuzz/seeds/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
+      -artifact_prefix="build/fuzz/$name." >"$log" 2>&1; then
+    runs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log")
+    printf '%-20s %12s executions in %s s, nothing found\n' "$name" "${runs:-0}" "$seconds"
+  else
+    failed=1
+    printf '%-20s FAILED: %s\n' "$name" "$log"
+    tail -n 5 "$log"
+  fi
+done
+exit $failed
