@@ -1,0 +1,128 @@
+// Tensor bundles: TensorFlow's checkpoints (V2) and the variables of SavedModels. The bytes stand in
+// bundle_format.h.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/file_system.h"
+#include "systole/base/tensor.h"
+
+namespace systole {
+
+// A part of a tensor: an extent a dimension.
+struct TensorSlice {
+  struct Extent {
+    int64_t start = 0;
+    int64_t length = kUnknown;  // kUnknown: the whole dimension, from start 0
+
+    friend bool operator==(const Extent&, const Extent&) = default;
+  };
+  std::vector<Extent> extents;
+
+  std::string to_string() const;  // "0,5:-": TensorFlow's spelling
+  friend bool operator==(const TensorSlice&, const TensorSlice&) = default;
+};
+
+struct BundleEntry {
+  std::string dtype_name;  // TensorFlow's: "DT_FLOAT"
+  TensorType type;         // dtype `invalid` for one that we do not have
+  int shard = 0;
+  uint64_t offset = 0;  // in bytes
+  uint64_t size = 0;    // in bytes
+  uint32_t masked_crc32c = 0;
+  // Not empty for a tensor that was saved in parts; shard, offset, size and checksum are those of
+  // the parts.
+  std::vector<TensorSlice> slices;
+};
+
+// "model.ckpt-7" -> "model.ckpt-7.index" and "model.ckpt-7.data-00000-of-00002".
+std::string bundle_index_path(const std::string& prefix);
+std::string bundle_data_path(const std::string& prefix, int shard, int num_shards);
+bool bundle_exists(FileSystem& file_system, const std::string& prefix);
+
+// Reads the tensors of a bundle. The index is read and checked when opening, data when it is asked
+// for. Thread-safe. Errors are DATA_LOSS with the file and what is wrong where a file is damaged.
+class BundleReader {
+ public:
+  // `file_system` outlives the reader. Errors: those of the index file; UNIMPLEMENTED for big-endian
+  // bundles and versions to come.
+  BundleReader(FileSystem& file_system, std::string prefix);
+  ~BundleReader();
+
+  const std::string& prefix() const { return prefix_; }
+  int num_shards() const { return num_shards_; }
+  // By name, sorted.
+  const std::map<std::string, BundleEntry, std::less<>>& entries() const { return entries_; }
+  std::vector<std::string> keys() const;
+  bool contains(std::string_view key) const { return entries_.contains(key); }
+  // Errors: NOT_FOUND with near misses.
+  const BundleEntry& entry(std::string_view key) const;
+  const TensorType& type_of(std::string_view key) const { return entry(key).type; }
+
+  // A whole tensor, its checksum verified. Errors: NOT_FOUND; DATA_LOSS; UNIMPLEMENTED for a dtype
+  // that we do not have.
+  Tensor read(std::string_view key) const;
+  // A part of it. Reads all of it.
+  Tensor read_slice(std::string_view key, const TensorSlice& slice) const;
+  // Reads everything. Errors: of the first tensor that is damaged.
+  void verify() const;
+
+ private:
+  void read_index();
+  void add_entry(const std::string& key, std::string_view bytes);
+  const RandomAccessFile& shard(int index) const;
+  std::string where(std::string_view key, const BundleEntry& entry) const;
+  Tensor read_stored(std::string_view key, const BundleEntry& entry) const;
+  Tensor read_numbers(std::string_view key, const BundleEntry& entry) const;
+  Tensor read_strings(std::string_view key, const BundleEntry& entry) const;
+  Tensor assemble(std::string_view key, const BundleEntry& entry) const;
+  void check_crc(std::string_view key, const BundleEntry& entry, uint32_t crc) const;
+
+  FileSystem& file_system_;
+  std::string prefix_;
+  int num_shards_ = 0;
+  std::map<std::string, BundleEntry, std::less<>> entries_;
+  std::map<std::string, BundleEntry, std::less<>> parts_;  // by the encoded key
+  mutable std::mutex mutex_;                               // guards shards_
+  mutable std::vector<std::unique_ptr<RandomAccessFile>> shards_;
+};
+
+// Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Tensors go
+// to the data file in the order of add. Both files appear with finish(), the index last; without it
+// neither does. Not thread-safe.
+class BundleWriter {
+ public:
+  // The directory must exist; `file_system` outlives the writer.
+  BundleWriter(FileSystem& file_system, std::string prefix);
+  ~BundleWriter();
+
+  // Errors: those of the file; ALREADY_EXISTS for a key that was added; INVALID_ARGUMENT for an empty
+  // key, and a dtype that TensorFlow does not have.
+  void add(std::string_view key, const Tensor& tensor);
+  // One part of a tensor of shape `full_shape`, which was or will be added part by part.
+  void add_slice(std::string_view key, const Shape& full_shape, const TensorSlice& slice,
+                 const Tensor& tensor);
+  void finish();
+
+  uint64_t bytes_written() const { return offset_; }
+
+ private:
+  BundleEntry write_tensor(std::string_view key, const Tensor& tensor);
+  uint32_t write_strings(const Tensor& tensor);
+  void keep(std::string key, const BundleEntry& entry);
+
+  FileSystem& file_system_;
+  std::string prefix_;
+  std::unique_ptr<AtomicFile> data_;
+  uint64_t offset_ = 0;
+  std::map<std::string, BundleEntry, std::less<>> entries_;  // by the key of the index
+};
+
+}  // namespace systole
