@@ -1,7 +1,8 @@
 // What the reader and the writer of tensor bundles share. A bundle `prefix` is
 //   prefix.index                  a table (table.h) of key -> message
 //     ""                          BundleHeaderProto: number of shards, byte order, version
-//     name of a tensor            BundleEntryProto: dtype, shape, shard, offset, size, checksum; of a
+//     name of a tensor            BundleEntryProto: dtype, shape, shard, offset, size, checksum; of
+//     a
 //                                 tensor in parts: dtype, shape and the slices
 //     slice key                   BundleEntryProto of one part
 //   prefix.data-NNNNN-of-NNNNN    shards: the tensors' bytes, without gaps or a header

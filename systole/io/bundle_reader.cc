@@ -180,8 +180,8 @@ Tensor BundleReader::read_strings(std::string_view key, const BundleEntry& entry
   }
   std::memcpy(&masked, rest.data(), sizeof masked);
   if (masked != mask_crc32c(crc)) {
-    throw damaged("{}: checksum of the lengths, got {:#010x}, expected {:#010x}",
-                  where(key, entry), mask_crc32c(crc), masked);
+    throw damaged("{}: checksum of the lengths, got {:#010x}, expected {:#010x}", where(key, entry),
+                  mask_crc32c(crc), masked);
   }
   check_crc(key, entry, crc32c(rest, crc));
   rest.remove_prefix(sizeof masked);

@@ -20,8 +20,8 @@ struct TableEntry {
   std::string value;
 };
 
-// All entries of the table `bytes`, in their order; every block's checksum is checked. `path` begins
-// the messages. Errors: DATA_LOSS with the offset.
+// All entries of the table `bytes`, in their order; every block's checksum is checked. `path`
+// begins the messages. Errors: DATA_LOSS with the offset.
 std::vector<TableEntry> read_table(const std::string& path, std::string_view bytes);
 
 // The bytes of a table as TensorFlow's BundleWriter makes it: uncompressed, blocks of 256 KiB.

@@ -1,5 +1,5 @@
-// Tensor bundles: TensorFlow's checkpoints (V2) and the variables of SavedModels. The bytes stand in
-// bundle_format.h.
+// Tensor bundles: TensorFlow's checkpoints (V2) and the variables of SavedModels. The bytes stand
+// in bundle_format.h.
 #pragma once
 
 #include <map>
@@ -51,8 +51,8 @@ bool bundle_exists(FileSystem& file_system, const std::string& prefix);
 // for. Thread-safe. Errors are DATA_LOSS with the file and what is wrong where a file is damaged.
 class BundleReader {
  public:
-  // `file_system` outlives the reader. Errors: those of the index file; UNIMPLEMENTED for big-endian
-  // bundles and versions to come.
+  // `file_system` outlives the reader. Errors: those of the index file; UNIMPLEMENTED for
+  // big-endian bundles and versions to come.
   BundleReader(FileSystem& file_system, std::string prefix);
   ~BundleReader();
 
@@ -94,17 +94,17 @@ class BundleReader {
   mutable std::vector<std::unique_ptr<RandomAccessFile>> shards_;
 };
 
-// Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Tensors go
-// to the data file in the order of add. Both files appear with finish(), the index last; without it
-// neither does. Not thread-safe.
+// Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Tensors
+// go to the data file in the order of add. Both files appear with finish(), the index last; without
+// it neither does. Not thread-safe.
 class BundleWriter {
  public:
   // The directory must exist; `file_system` outlives the writer.
   BundleWriter(FileSystem& file_system, std::string prefix);
   ~BundleWriter();
 
-  // Errors: those of the file; ALREADY_EXISTS for a key that was added; INVALID_ARGUMENT for an empty
-  // key, and a dtype that TensorFlow does not have.
+  // Errors: those of the file; ALREADY_EXISTS for a key that was added; INVALID_ARGUMENT for an
+  // empty key, and a dtype that TensorFlow does not have.
   void add(std::string_view key, const Tensor& tensor);
   // One part of a tensor of shape `full_shape`, which was or will be added part by part.
   void add_slice(std::string_view key, const Shape& full_shape, const TensorSlice& slice,

@@ -16,16 +16,16 @@ struct DTypeRow {
   tensorflow::DataType data_type;
 };
 constexpr DTypeRow kDTypes[] = {
-    {DType::f32, tensorflow::DT_FLOAT},       {DType::f64, tensorflow::DT_DOUBLE},
-    {DType::s32, tensorflow::DT_INT32},       {DType::u8, tensorflow::DT_UINT8},
-    {DType::s16, tensorflow::DT_INT16},       {DType::s8, tensorflow::DT_INT8},
-    {DType::string, tensorflow::DT_STRING},   {DType::c64, tensorflow::DT_COMPLEX64},
-    {DType::s64, tensorflow::DT_INT64},       {DType::pred, tensorflow::DT_BOOL},
-    {DType::bf16, tensorflow::DT_BFLOAT16},   {DType::u16, tensorflow::DT_UINT16},
-    {DType::c128, tensorflow::DT_COMPLEX128}, {DType::f16, tensorflow::DT_HALF},
-    {DType::resource, tensorflow::DT_RESOURCE},
-    {DType::u32, tensorflow::DT_UINT32},      {DType::u64, tensorflow::DT_UINT64},
-    {DType::s4, tensorflow::DT_INT4},         {DType::u4, tensorflow::DT_UINT4},
+    {DType::f32, tensorflow::DT_FLOAT},         {DType::f64, tensorflow::DT_DOUBLE},
+    {DType::s32, tensorflow::DT_INT32},         {DType::u8, tensorflow::DT_UINT8},
+    {DType::s16, tensorflow::DT_INT16},         {DType::s8, tensorflow::DT_INT8},
+    {DType::string, tensorflow::DT_STRING},     {DType::c64, tensorflow::DT_COMPLEX64},
+    {DType::s64, tensorflow::DT_INT64},         {DType::pred, tensorflow::DT_BOOL},
+    {DType::bf16, tensorflow::DT_BFLOAT16},     {DType::u16, tensorflow::DT_UINT16},
+    {DType::c128, tensorflow::DT_COMPLEX128},   {DType::f16, tensorflow::DT_HALF},
+    {DType::resource, tensorflow::DT_RESOURCE}, {DType::u32, tensorflow::DT_UINT32},
+    {DType::u64, tensorflow::DT_UINT64},        {DType::s4, tensorflow::DT_INT4},
+    {DType::u4, tensorflow::DT_UINT4},
 };
 
 constexpr int kReference = 100;
@@ -136,8 +136,7 @@ int dtype_to_message(DType dtype) {
 }
 
 std::string data_type_name(int data_type) {
-  const std::string& name =
-      tensorflow::DataType_Name(static_cast<tensorflow::DataType>(data_type));
+  const std::string& name = tensorflow::DataType_Name(static_cast<tensorflow::DataType>(data_type));
   return name.empty() ? fmt::format("DT_{}", data_type) : name;
 }
 
