@@ -8,7 +8,8 @@
 //     TensorFlow's, "accuracy/total". variables_initializer(local_variables()) starts anew.
 //   * `weights` broadcast to the values as in losses; 0 leaves an example out. Examples that
 //     evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
-//   * On several replicas each update adds what all of them saw.
+//   * On several replicas each adds what it saw to `accumulators`, whose sums a StepLoop keeps
+//     (StepLoopOptions::summed), so that the metric is that of all examples.
 //   * Labels and predictions have one shape, but for a last axis of size 1 on either.
 //   * Errors: INVALID_ARGUMENT `<metric>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once

@@ -50,9 +50,9 @@ Moments statistics(const Output& x, const Axes& axes, bool cross_replica) {
   return {mean, maximum(mean_of_squares - square(mean), 0)};
 }
 
-// moving -= (moving - batch) * (1 - momentum), where the batch is the mean over the replicas.
+// moving -= (moving - batch) * (1 - momentum). Several replicas average what they get.
 void add_update(const Variable& moving, const Output& batch, double momentum) {
-  const Output seen = replica_mean(stop_gradient(batch));
+  const Output seen = stop_gradient(batch);
   const Output update = moving.assign_sub((moving.value() - seen) * (1 - momentum));
   Graph::current().root().add_to_collection(graph_keys::update_ops, Operation(update));
 }

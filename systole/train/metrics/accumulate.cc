@@ -3,7 +3,6 @@
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/train/example_mask.h"
-#include "systole/train/replicas.h"
 
 namespace systole::metrics {
 namespace {
@@ -40,7 +39,7 @@ Metric accumulate(const std::vector<Sum>& sums, const ValueOf& value_of) {
          .collections = {std::string(graph_keys::local_variables), "metric_variables"}});
     variables.push_back(variable);
     before.push_back(variable.value());
-    after.push_back(variable.assign_add(replica_sum(stop_gradient(sum.addend))));
+    after.push_back(variable.assign_add(stop_gradient(sum.addend)));
   }
   const auto named = [&](const std::vector<Output>& values, const char* name) {
     return identity(value_of(values), {.name = name});

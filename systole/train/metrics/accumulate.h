@@ -12,7 +12,7 @@
 
 namespace systole::metrics {
 
-// A sum over batches and replicas.
+// A sum over batches.
 struct Sum {
   std::string name;  // of its variable: "total"
   Output addend;     // what this batch adds, of any static shape

@@ -1,0 +1,101 @@
+// What TPUConfig and RunConfig refuse, and in which words.
+#include "systole/estimator/config.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "systole/base/error.h"
+
+namespace systole {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+struct Refused {
+  RunConfig config;
+  std::string error;
+};
+
+TEST(RunConfig, has_tensorflows_defaults) {
+  const RunConfig config;
+  EXPECT_EQ(config.tpu_config.iterations_per_loop.count(), 2);
+  EXPECT_EQ(config.tpu_config.per_host_input_for_training, InputPipelineConfig::PER_HOST_V1);
+  EXPECT_EQ(config.save_summary_steps, 100);
+  EXPECT_EQ(config.log_step_count_steps, 100);
+  EXPECT_EQ(config.keep_checkpoint_max, 5);
+  EXPECT_EQ(config.keep_checkpoint_every_n_hours, 10000);
+  EXPECT_NO_THROW(config.validate());
+  EXPECT_NO_THROW((RunConfig{.tpu_config = TPUConfig{100, 8}}.validate()));
+}
+
+TEST(RunConfig, refuses_what_cannot_be) {
+  const std::vector<Refused> cases = {
+      {{.tpu_config = {.num_shards = 0}}, "num_shards must be positive, got 0"},
+      {{.tpu_config = {.num_cores_per_replica = 3}},
+       "num_cores_per_replica, got 3, expected one of"},
+      {{.tpu_config = {.num_cores_per_replica = 2}}, "UNIMPLEMENTED"},
+      {{.tpu_config = {.per_host_input_for_training = InputPipelineConfig::SLICED}}, "got SLICED"},
+      {{.tpu_config = {.eval_training_input_configuration = InputPipelineConfig::BROADCAST}},
+       "eval_training_input_configuration could only be PER_HOST_V1 or SLICED"},
+      {{.save_checkpoints_steps = 5, .save_checkpoints_secs = 5},
+       "Can not provide both save_checkpoints_steps and save_checkpoints_secs."},
+      {{.save_summary_steps = -1}, "save_summary_steps, got -1, expected >= 0"},
+      {{.keep_checkpoint_max = -1}, "keep_checkpoint_max, got -1"},
+      {{.keep_checkpoint_every_n_hours = 0}, "keep_checkpoint_every_n_hours, got 0, expected > 0"}};
+  for (const Refused& c : cases) {
+    EXPECT_THAT(error_of([&] { c.config.validate(); }), HasSubstr(c.error));
+  }
+}
+
+TEST(RunConfig, reads_tf_config) {
+  ::setenv("TF_CONFIG", R"({"model_dir": "/m", "session_master": "local"})", 1);
+  const RunConfig config = RunConfig{.evaluation_master = "e"}.with_environment();
+  EXPECT_EQ(config.model_dir, "/m");
+  EXPECT_EQ(config.master, "local");
+  EXPECT_EQ(config.evaluation_master, "e");
+  EXPECT_THAT(error_of([] { RunConfig{.model_dir = "/n"}.with_environment(); }),
+              HasSubstr("must have the same value"));
+  ::setenv("TF_CONFIG", "{", 1);
+  EXPECT_THAT(error_of([] { RunConfig().with_environment(); }),
+              HasSubstr("expected a JSON object"));
+  ::unsetenv("TF_CONFIG");
+}
+
+TEST(IterationsPerLoop, are_a_number_or_a_time) {
+  EXPECT_EQ(IterationsPerLoop("100").count(), 100);
+  EXPECT_EQ(IterationsPerLoop("30s").seconds(), 30);
+  EXPECT_EQ(IterationsPerLoop("2m").seconds(), 120);
+  EXPECT_EQ(IterationsPerLoop("1h").seconds(), 3600);
+  EXPECT_TRUE(IterationsPerLoop("1h").is_time());
+  for (const char* text : {"", "0", "-1", "5|", "1.5", "s", "10d", "07", " 5"}) {
+    EXPECT_THAT(error_of([&] { IterationsPerLoop{std::string_view(text)}; }),
+                HasSubstr("Invalid TPUConfig `iterations_per_loop` value."))
+        << text;
+  }
+  EXPECT_THAT(error_of([] { IterationsPerLoop(0); }), HasSubstr("got '0'"));
+}
+
+TEST(IterationCountEstimator, finds_the_count_for_a_time) {
+  IterationCountEstimator estimator(10);
+  EXPECT_EQ(estimator.next(), 1);
+  estimator.loop_done(1, 0.5);
+  EXPECT_EQ(estimator.next(), 20);
+  for (int i = 0; i < 30; ++i) estimator.loop_done(20, 10);
+  EXPECT_EQ(estimator.next(), 20);
+  estimator.loop_done(20, 40);  // frozen by now
+  EXPECT_EQ(estimator.next(), 20);
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,95 @@
+// The parameters that an input_fn and a model_fn are given.
+#pragma once
+
+#include <any>
+#include <concepts>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "systole/base/error.h"
+
+namespace systole {
+
+// One parameter: an integer, a number, a truth value, a text, or any C++ value (an optimizer).
+class Param {
+ public:
+  Param() = default;
+  Param(bool value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  template <std::integral T>
+  Param(T value) : value_(static_cast<int64_t>(value)) {}   // NOLINT(google-explicit-constructor)
+  Param(double value) : value_(value) {}                    // NOLINT(google-explicit-constructor)
+  Param(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Param(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
+  Param(std::any value) : value_(std::move(value)) {}       // NOLINT(google-explicit-constructor)
+
+  // The value: `const int64_t n = params["batch_size"]`, `params["rate"].as<double>()`. An integer
+  // is taken for a number, a number without a fraction for an integer. Errors: INVALID_ARGUMENT
+  // names the parameter and what it is.
+  template <class T>
+  T as() const;
+  template <class T>
+  requires(std::is_arithmetic_v<T> || std::same_as<T, std::string>) operator T()
+      const {  // NOLINT(google-explicit-constructor)
+    return as<T>();
+  }
+
+  // "32", "'adam'".
+  std::string to_string() const;
+
+ private:
+  friend class Params;
+  Error not_a(std::string_view wanted) const;
+  int64_t integer() const;
+  double number() const;
+
+  std::string name_;
+  std::variant<std::monostate, bool, int64_t, double, std::string, std::any> value_;
+};
+
+// Names and values. Copied for every call of a function that takes it. A value type.
+//   st::Params params = {{"learning_rate", 0.05}, {"layers", 3}};
+class Params {
+ public:
+  Params() = default;
+  Params(std::initializer_list<std::pair<std::string, Param>> params);
+
+  // Errors: NOT_FOUND lists what is there, with near misses.
+  const Param& operator[](std::string_view name) const;
+  bool contains(std::string_view name) const { return params_.contains(name); }
+  // `otherwise` when there is no such parameter.
+  template <class T>
+  T get(std::string_view name, T otherwise) const {
+    return contains(name) ? (*this)[name].as<T>() : otherwise;
+  }
+  void set(const std::string& name, Param value);
+  std::string to_string() const;
+
+ private:
+  std::map<std::string, Param, std::less<>> params_;
+};
+
+template <class T>
+T Param::as() const {
+  if constexpr (std::same_as<T, bool>) {
+    if (const auto* value = std::get_if<bool>(&value_)) return *value;
+    throw not_a("a truth value");
+  } else if constexpr (std::integral<T>) {
+    return static_cast<T>(integer());
+  } else if constexpr (std::floating_point<T>) {
+    return static_cast<T>(number());
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (const auto* value = std::get_if<std::string>(&value_)) return *value;
+    throw not_a("a text");
+  } else {
+    const auto* value = std::get_if<std::any>(&value_);
+    const T* typed = value == nullptr ? nullptr : std::any_cast<T>(value);
+    if (typed == nullptr) throw not_a("a value of the type asked for");
+    return *typed;
+  }
+}
+
+}  // namespace systole

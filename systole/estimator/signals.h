@@ -1,0 +1,22 @@
+// SIGTERM and SIGINT while training: finish the loop, save, and return.
+#pragma once
+
+namespace systole {
+
+// While it lives the two signals are noted instead of ending the process; a second one of a kind
+// ends it as usual. One at a time counts: the outermost.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // The signal's name, nullptr when there was none.
+  static const char* received();
+
+ private:
+  bool installed_ = false;
+};
+
+}  // namespace systole

@@ -1,0 +1,61 @@
+#include "systole/estimator/spec.h"
+
+#include "systole/base/error.h"
+
+namespace systole {
+
+Error EvalMetrics::wrong_count(size_t got, size_t takes) {
+  return invalid_argument(
+      "In TPUEstimatorSpec.eval_metrics, length of tensors {} does not match method args of the "
+      "function, which takes {}.",
+      got, takes);
+}
+
+namespace {
+
+bool is_scalar(const Shape& shape) { return shape.rank() == 0 || shape == Shape({1}); }
+
+void check_loss(const Output& loss) {
+  if (!loss.valid()) throw invalid_argument("Missing loss.");
+  if (!is_scalar(loss.shape())) {
+    throw invalid_argument("Loss must be scalar, given: {} '{}' {}", loss.type(), loss.name(),
+                           loss.node()->describe());
+  }
+}
+
+void check_predictions(const Nest<Output>& predictions) {
+  if (predictions.empty()) throw invalid_argument("Missing predictions.");
+  if (!predictions.is_dict() && !predictions.is_leaf()) {
+    throw invalid_argument("TPUEstimatorSpec.predictions, got {}, expected a dict of tensors",
+                           predictions.to_string());
+  }
+}
+
+void check_metrics(const MetricMap& metrics) {
+  for (const auto& [name, metric] : metrics) {
+    if (!metric.value.valid() || !metric.update_op.valid()) {
+      throw invalid_argument("eval metric '{}': value and update_op, got none, expected both",
+                             name);
+    }
+    if (name == "loss" || name == "global_step") {
+      throw invalid_argument(
+          "Metric with name \"{}\" is not allowed, because Estimator already defines a default "
+          "metric with the same name.",
+          name);
+    }
+  }
+}
+
+}  // namespace
+
+void TPUEstimatorSpec::validate() const {
+  if (mode == Mode::predict) {
+    check_predictions(predictions);
+    return;
+  }
+  check_loss(loss);
+  if (mode == Mode::train && !train_op.valid()) throw invalid_argument("Missing train_op.");
+  check_metrics(eval_metric_ops);
+}
+
+}  // namespace systole
