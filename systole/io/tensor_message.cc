@@ -30,7 +30,7 @@ constexpr DTypeRow kDTypes[] = {
 
 constexpr int kReference = 100;
 // The largest tensor that a few bytes of a message may stand for.
-constexpr int64_t kMaxElements = int64_t{1} << 29;
+constexpr int64_t kMaxElements = int64_t{1} << 26;
 
 // Writes the typed field `values` into `out`, repeating the last.
 template <class T, class Field, class Convert>
@@ -171,17 +171,19 @@ Tensor tensor_from_message(std::string_view what, const tensorflow::TensorProto&
   }
   const int64_t count = shape->num_elements();
   const std::string& content = message.tensor_content();
-  if (count > kMaxElements) {
-    throw make_error(Code::data_loss, "{}: shape of a tensor, got {}, expected at most {} elements",
-                     what, *shape, kMaxElements);
-  }
   if (content.empty() || dtype == DType::string) {
+    if (count > kMaxElements) {
+      throw make_error(Code::data_loss,
+                       "{}: shape of a tensor, got {}, expected at most {} elements", what, *shape,
+                       kMaxElements);
+    }
     Tensor result(dtype, *shape);
     fill_typed(what, message, result);
     return result;
   }
   const auto expected = static_cast<size_t>(count) * static_cast<size_t>(size_of(dtype));
-  if (content.size() != expected) {
+  // More elements than bytes: `expected` may have wrapped around.
+  if (content.size() != expected || static_cast<uint64_t>(count) > content.size()) {
     throw make_error(Code::data_loss, "{}: content of a tensor, got {} bytes, expected {} for {}",
                      what, content.size(), expected, TensorType{dtype, *shape});
   }

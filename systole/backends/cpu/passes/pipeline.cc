@@ -42,8 +42,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   pipeline.add<hlo::InlineCalls>();
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
-    // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does those
-    // of f32.
+    // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does
+    // those of f32.
     pipeline.add<WideProducts>();
     // The copies that it makes can be fused with what they copy.
     pipeline.add<ConvolutionForms>();

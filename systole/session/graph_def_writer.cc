@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <array>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "systole/graph/op_def.h"
+#include "systole/io/message.h"
+#include "systole/io/proto/graph.pb.h"
+#include "systole/io/tensor_message.h"
+#include "systole/session/graph_def.h"
+#include "systole/session/graph_def_attrs.h"
+
+namespace systole {
+namespace {
+
+// The version of TensorFlow's graphs that our ops are those of (1.15).
+constexpr int kProducer = 134;
+constexpr int kMinConsumer = 12;
+
+constexpr std::array<std::string_view, 4> kOursAlone = {"SumToShape", "GatherGrad", "_ReadHistory",
+                                                        "_WriteHistory"};
+
+// Names of the outputs of ops in functions, where an input reads "node:name:index".
+std::string_view output_name(const Node& node, int index) {
+  struct Row {
+    std::string_view op;
+    std::array<std::string_view, 2> names;
+  };
+  static constexpr Row kRows[] = {{"MatMul", {"product"}},
+                                  {"Relu", {"activations"}},
+                                  {"ReadVariableOp", {"value"}},
+                                  {"AddN", {"sum"}},
+                                  {"TopKV2", {"values", "indices"}},
+                                  {"Softmax", {"softmax"}},
+                                  {"LogSoftmax", {"logsoftmax"}},
+                                  {"Cumsum", {"out"}},
+                                  {"VarHandleOp", {"resource"}},
+                                  {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
+                                  {"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}}};
+  static constexpr std::string_view kNamedZ[] = {"Add",
+                                                 "Sub",
+                                                 "Mul",
+                                                 "RealDiv",
+                                                 "Maximum",
+                                                 "Minimum",
+                                                 "Less",
+                                                 "LessEqual",
+                                                 "Greater",
+                                                 "GreaterEqual",
+                                                 "Equal",
+                                                 "NotEqual",
+                                                 "Pow",
+                                                 "LogicalAnd",
+                                                 "FloorDiv",
+                                                 "LogicalOr",
+                                                 "SquaredDifference",
+                                                 "FloorMod"};
+  static constexpr std::string_view kNamedY[] = {
+      "Neg",       "Exp",      "Log",  "Sqrt",  "Rsqrt",     "Square",
+      "Tanh",      "Sigmoid",  "Abs",  "Floor", "Ceil",      "Round",
+      "Transpose", "OnesLike", "Cast", "Sign",  "ZerosLike", "LogicalNot"};
+  for (const Row& row : kRows) {
+    if (row.op == node.op_name()) return row.names[static_cast<size_t>(index != 0)];
+  }
+  if (std::ranges::find(kNamedZ, node.op_name()) != std::end(kNamedZ)) return "z";
+  if (std::ranges::find(kNamedY, node.op_name()) != std::end(kNamedY)) return "y";
+  return "output";
+}
+
+std::vector<const Node*> nodes_needed(const Graph& graph, std::span<const Operation> wanted) {
+  std::vector<const Node*> nodes;
+  if (wanted.empty()) {
+    for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+    return nodes;
+  }
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> pending;
+  const auto visit = [&](const Node* node) {
+    if (seen.insert(node).second) pending.push_back(node);
+  };
+  for (const Operation& operation : wanted) visit(operation.node());
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    nodes.push_back(node);
+    for (const Output& input : node->inputs()) visit(input.node());
+    for (const Node* control : node->control_inputs()) visit(control);
+  }
+  std::ranges::sort(nodes, {}, &Node::id);
+  return nodes;
+}
+
+class Writer {
+ public:
+  explicit Writer(tensorflow::GraphDef& message) : message_(message) {}
+
+  void write(std::span<const Node* const> nodes) {
+    for (const Node* node : nodes) {
+      tensorflow::NodeDef& to = *message_.add_node();
+      for (const Output& input : node->inputs()) {
+        to.add_input(input.index() == 0 ? input.node()->name() : input.name());
+      }
+      write_node(*node, to);
+    }
+    message_.mutable_versions()->set_producer(kProducer);
+    message_.mutable_versions()->set_min_consumer(kMinConsumer);
+  }
+
+ private:
+  void write_node(const Node& node, tensorflow::NodeDef& to) {
+    to.set_name(node.name());
+    to.set_op(std::string(node.op_name()));
+    for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
+    for (const auto& [name, value] : node.attrs()) {
+      tensorflow::AttrValue& attr = (*to.mutable_attr())[name];
+      if (const auto* function = std::get_if<FunctionRef>(&value)) {
+        attr.mutable_func()->set_name(function_name(node, name, *function));
+      } else {
+        attr_to_message(value, attr);
+      }
+    }
+    add_required_attrs(node, to);
+    if (node.op_name() == "If") write_types(node.inputs().subspan(1), node, "Tin", "Tout", to);
+    if (node.op_name() == "While") write_types(node.inputs(), node, "T", "", to);
+    if (node.op_name() == "If") {
+      attr_to_message(node.input(0).dtype(), (*to.mutable_attr())["Tcond"]);
+    }
+  }
+
+  static void write_types(std::span<const Output> inputs, const Node& node, const char* in,
+                          std::string_view out, tensorflow::NodeDef& to) {
+    auto* list = (*to.mutable_attr())[in].mutable_list();
+    for (const Output& input : inputs) {
+      list->add_type(static_cast<tensorflow::DataType>(dtype_to_message(input.dtype())));
+    }
+    if (out.empty()) return;
+    auto* results = (*to.mutable_attr())[std::string(out)].mutable_list();
+    for (const TensorType& type : node.output_types()) {
+      results->add_type(static_cast<tensorflow::DataType>(dtype_to_message(type.dtype)));
+    }
+  }
+
+  std::string function_name(const Node& node, const std::string& attr,
+                            const FunctionRef& function) {
+    if (const auto it = functions_.find(function.get()); it != functions_.end()) return it->second;
+    std::string name = fmt::format("{}_{}", node.name(), attr);
+    std::ranges::replace(name, '/', '_');
+    if (const int repeated = names_[name]++; repeated > 0) name += fmt::format("_{}", repeated);
+    functions_[function.get()] = name;
+    write_function(name, *function);
+    return name;
+  }
+
+  // In a function, a value is an argument's name or "node:output:index".
+  static std::string value_name(const Output& value, const std::set<const Node*>& arguments) {
+    const Node& node = *value.node();
+    if (arguments.contains(&node)) return node.name();
+    const std::string_view output = output_name(node, value.index());
+    return fmt::format("{}:{}:{}", node.name(), output, output == "output" ? value.index() : 0);
+  }
+
+  void write_function(const std::string& name, const Graph& function) {
+    tensorflow::FunctionDef to;  // functions inside are added to the library meanwhile
+    auto& signature = *to.mutable_signature();
+    signature.set_name(name);
+    std::set<const Node*> arguments;
+    const auto add_arg = [](tensorflow::OpDef::ArgDef& arg, const std::string& arg_name,
+                            DType dtype) {
+      arg.set_name(arg_name);
+      arg.set_type(static_cast<tensorflow::DataType>(dtype_to_message(dtype)));
+    };
+    for (const Output& argument : function.arguments()) {
+      arguments.insert(argument.node());
+      add_arg(*signature.add_input_arg(), argument.node()->name(), argument.dtype());
+    }
+    for (size_t i = 0; i < function.results().size(); ++i) {
+      const Output& result = function.results()[i];
+      const std::string result_name = fmt::format("result_{}", i);
+      add_arg(*signature.add_output_arg(), result_name, result.dtype());
+      (*to.mutable_ret())[result_name] = value_name(result, arguments);
+    }
+    for (const auto& node : function.nodes()) {
+      if (node->op_name() == "_Arg") continue;
+      tensorflow::NodeDef& node_message = *to.add_node_def();
+      for (const Output& input : node->inputs()) {
+        node_message.add_input(value_name(input, arguments));
+      }
+      write_node(*node, node_message);
+    }
+    message_.mutable_library()->add_function()->Swap(&to);
+  }
+
+  tensorflow::GraphDef& message_;
+  std::unordered_map<const Graph*, std::string> functions_;
+  std::unordered_map<std::string, int> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<tensorflow::GraphDef> to_graph_def(const Graph& graph,
+                                                   std::span<const Operation> wanted) {
+  auto message = std::make_unique<tensorflow::GraphDef>();
+  Writer(*message).write(nodes_needed(graph, wanted));
+  return message;
+}
+
+std::string graph_def_bytes(const Graph& graph) { return serialize_message(*to_graph_def(graph)); }
+
+std::vector<std::string> ops_unknown_to_tensorflow(const Graph& graph,
+                                                   std::span<const Operation> wanted) {
+  std::set<std::string> unknown;
+  for (const Node* node : nodes_needed(graph, wanted)) {
+    if (std::ranges::find(kOursAlone, node->op_name()) != kOursAlone.end()) {
+      unknown.emplace(node->op_name());
+    }
+  }
+  return {unknown.begin(), unknown.end()};
+}
+
+}  // namespace systole

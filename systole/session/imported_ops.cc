@@ -1,0 +1,196 @@
+#include "systole/session/imported_ops.h"
+
+#include <algorithm>
+#include <array>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/constant_value.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+namespace {
+
+using Variables = std::map<std::string, Variable>;
+using Import = std::vector<Output> (*)(const ImportedNode& node, Variables& variables);
+
+template <class T>
+const T& attr(const ImportedNode& node, std::string_view name) {
+  const auto it = node.attrs.find(name);
+  if (it == node.attrs.end() || !std::holds_alternative<T>(it->second)) {
+    throw invalid_argument("{}: attribute '{}', got none or one of another kind, expected one",
+                           node.what, name);
+  }
+  return std::get<T>(it->second);
+}
+
+const Output& input(const ImportedNode& node, size_t index) {
+  if (index < node.inputs.size()) return node.inputs[index];
+  throw invalid_argument("{}: inputs of {}, got {}, expected more than {}", node.what, node.op,
+                         node.inputs.size(), index);
+}
+
+std::vector<Output> outputs_of(Node* node) {
+  std::vector<Output> outputs;
+  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
+  return outputs;
+}
+
+std::vector<Output> add_as(std::string_view op, const ImportedNode& node) {
+  return outputs_of(Graph::current().add_node(op, node.inputs, node.attrs, {}, node.name));
+}
+
+std::vector<Output> import_identity(const ImportedNode& node, Variables&) {
+  return {identity(input(node, 0), {.name = node.name})};
+}
+
+// The initial value is never used: variables of imported graphs are restored.
+const Variable& add_variable(const ImportedNode& node, Variables& variables) {
+  const auto& shape = attr<Shape>(node, "shape");
+  const DType dtype = attr<DType>(node, "dtype");
+  if (!shape.is_static()) {
+    throw unimplemented("{}: shape of a variable, got {}, expected known sizes", node.what, shape);
+  }
+  return variables
+      .emplace(node.name, Variable(zeros(shape, dtype), {.name = node.name, .trainable = false}))
+      .first->second;
+}
+
+std::vector<Output> import_placeholder(const ImportedNode& node, Variables&) {
+  throw invalid_argument("{}: placeholder, got no value, expected it among the inputs", node.what);
+}
+
+std::vector<Output> import_pad(const ImportedNode& node, Variables&) {
+  const Output& x = input(node, 0);
+  const Output zero = constant(Tensor::zeros(x.dtype(), {}));
+  return outputs_of(Graph::current().add_node("PadV2", {x, input(node, 1), zero},
+                                              {{"T", x.dtype()}}, {}, node.name));
+}
+
+std::vector<Output> import_gather(const ImportedNode& node, Variables&) {
+  return {gather(input(node, 0), input(node, 1), {.name = node.name})};
+}
+
+std::vector<Output> import_div(const ImportedNode& node, Variables&) {
+  if (is_integer(input(node, 0).dtype())) return add_as("TruncateDiv", node);
+  return add_as("RealDiv", node);
+}
+
+// Inference alone: the moving statistics are inputs 3 and 4.
+std::vector<Output> import_batch_norm(const ImportedNode& node, Variables&) {
+  if (attr<bool>(node, "is_training")) {
+    throw unimplemented("{}: is_training, got true, expected a graph for inference", node.what);
+  }
+  const auto& format = attr<std::string>(node, "data_format");
+  const double epsilon = attr<double>(node, "epsilon");
+  const Output& x = input(node, 0);
+  const auto along_channels = [&](const Output& v) {
+    return format == "NCHW" ? reshape(v, {-1, 1, 1}) : v;
+  };
+  const NameScope scope(node.name);
+  const Output factor = input(node, 1) * rsqrt(input(node, 4) + epsilon);
+  const Output shift = input(node, 2) - input(node, 3) * factor;
+  return {x * along_channels(factor) + along_channels(shift)};
+}
+
+const std::vector<std::string>& names_of(const ImportedNode& node, std::string_view attr_name) {
+  static const std::vector<std::string> none;
+  const auto it = node.attrs.find(attr_name);
+  const auto* names =
+      it == node.attrs.end() ? nullptr : std::get_if<std::vector<std::string>>(&it->second);
+  return names == nullptr ? none : *names;  // an empty list has no kind
+}
+
+// TensorFlow's inputs: records, their names, a key for each dense feature, a default for each.
+std::vector<Output> import_parse_example(const ImportedNode& node, Variables&) {
+  const auto& types = names_of(node, "Tdense");
+  if (attr<int64_t>(node, "Nsparse") != 0) {
+    throw unimplemented("{}: sparse features, got {}, expected none", node.what,
+                        attr<int64_t>(node, "Nsparse"));
+  }
+  std::vector<std::string> keys;
+  std::vector<Output> inputs = {input(node, 0)};
+  for (size_t i = 0; i < types.size(); ++i) {
+    const auto key = constant_value(input(node, 2 + i));
+    if (!key) throw unimplemented("{}: keys, got computed ones, expected constants", node.what);
+    keys.push_back(key->item<std::string>());
+    inputs.push_back(input(node, 2 + types.size() + i));
+  }
+  AttrMap attrs{{"sparse_keys", std::vector<std::string>{}},
+                {"sparse_types", std::vector<std::string>{}},
+                {"dense_keys", std::move(keys)},
+                {"Tdense", types},
+                {"dense_shapes", names_of(node, "dense_shapes")}};
+  return outputs_of(Graph::current().add_node("ParseExample", std::move(inputs), std::move(attrs),
+                                              {}, node.name));
+}
+
+struct Row {
+  std::string_view op;
+  Import import;
+};
+
+constexpr Row kRows[] = {
+    {"Placeholder", import_placeholder},
+    {"PlaceholderWithDefault", import_identity},
+    {"StopGradient", import_identity},
+    {"PreventGradient", import_identity},
+    {"Snapshot", import_identity},
+    {"CheckNumerics", import_identity},
+    {"VariableV2",
+     [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).value()}; }},
+    {"Variable",
+     [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).value()}; }},
+    {"VarHandleOp",
+     [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).handle()}; }},
+    {"ReadVariableOp",
+     [](const ImportedNode& n, Variables& v) {
+       for (const auto& [name, variable] : v) {
+         if (variable.handle() == input(n, 0)) return std::vector{variable.value()};
+       }
+       throw invalid_argument("{}: variable, got another tensor, expected a handle", n.what);
+     }},
+    {"AddV2", [](const ImportedNode& n, Variables&) { return add_as("Add", n); }},
+    {"BatchMatMul", [](const ImportedNode& n, Variables&) { return add_as("BatchMatMulV2", n); }},
+    {"Div", import_div},
+    {"Inv", [](const ImportedNode& n, Variables&) { return add_as("Reciprocal", n); }},
+    {"Pad", import_pad},
+    {"Gather", import_gather},
+    {"ResourceGather",
+     [](const ImportedNode& n, Variables& v) {
+       for (const auto& [name, variable] : v) {
+         if (variable.handle() != input(n, 0)) continue;
+         return std::vector{gather(variable.value(), input(n, 1), {.name = n.name})};
+       }
+       throw invalid_argument("{}: variable, got another tensor, expected a handle", n.what);
+     }},
+    {"ParseExample", import_parse_example},
+    {"FusedBatchNorm", import_batch_norm},
+    {"FusedBatchNormV2", import_batch_norm},
+    {"FusedBatchNormV3", import_batch_norm},
+};
+
+// Ops of ours whose attributes hold what messages do not: functions.
+constexpr std::array<std::string_view, 3> kNotAsTheyAre = {"If", "While", "_Arg"};
+
+const Row* find_row(std::string_view op) {
+  const auto it = std::ranges::find(kRows, op, &Row::op);
+  return it == std::end(kRows) ? nullptr : &*it;
+}
+
+bool is_ours(std::string_view op) {
+  return std::ranges::any_of(all_op_defs(), [&](const OpDef* def) { return def->name == op; }) &&
+         std::ranges::find(kNotAsTheyAre, op) == kNotAsTheyAre.end();
+}
+
+}  // namespace
+
+bool can_import(std::string_view op) { return find_row(op) != nullptr || is_ours(op); }
+
+std::vector<Output> import_op(const ImportedNode& node, Variables& variables) {
+  if (const Row* row = find_row(node.op)) return row->import(node, variables);
+  return add_as(node.op, node);
+}
+
+}  // namespace systole

@@ -1,0 +1,35 @@
+// Which tensor of a checkpoint each variable takes, and what does not fit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "systole/graph/variable.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/session/session.h"
+
+namespace systole {
+
+// Pairs of a name in a checkpoint and a variable. A value type.
+class CheckpointMatch {
+ public:
+  void add(std::string key, const Variable& variable) {
+    pairs_.push_back({std::move(key), variable});
+  }
+  size_t size() const { return pairs_.size(); }
+
+  // Reads all, then sets all. Errors: NOT_FOUND with a line for each variable that is missing or of
+  // another type; those of reading. In both cases nothing is set.
+  void restore(Session& session, const BundleReader& reader) const;
+
+ private:
+  struct Pair {
+    std::string key;
+    Variable variable;
+  };
+  void check(const BundleReader& reader) const;
+
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace systole

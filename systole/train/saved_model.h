@@ -1,0 +1,58 @@
+// Serves SavedModels: ours, and those of TensorFlow whose ops we have.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/file_system.h"
+#include "systole/base/tensor.h"
+#include "systole/io/saved_model.h"
+
+namespace systole {
+
+using NamedTensors = std::map<std::string, Tensor>;
+
+struct SavedModelOptions {
+  std::vector<std::string> tags = {"serve"};
+  std::string target = "";            // of the session that runs it
+  FileSystem* file_system = nullptr;  // this machine's when null; outlives the model
+};
+
+// A loaded SavedModel. Signatures are built when they are first asked for, once for each rank of
+// their inputs. Thread-safe; predictions take turns.
+class SavedModel {
+ public:
+  // Errors: those of SavedModelFile; a directory whose only graph has other tags is taken as it is.
+  explicit SavedModel(const std::string& directory, const SavedModelOptions& options = {});
+  ~SavedModel();
+
+  const MetaGraphInfo& info() const { return *info_; }
+  // "serving_default", or the only one. Errors: NOT_FOUND lists those that are there.
+  const SignatureInfo& signature(std::string_view name = "") const;
+
+  // Runs a signature ("" as above). Errors: INVALID_ARGUMENT lists inputs that are missing, unknown
+  // or of another type; UNIMPLEMENTED names every op that we do not have; those of the variables'
+  // bundle.
+  NamedTensors predict(const NamedTensors& inputs, std::string_view signature = "");
+
+ private:
+  struct Built;
+  const std::string& signature_name(std::string_view name) const;
+  void check_inputs(const std::string& name, const NamedTensors& inputs) const;
+  std::unique_ptr<Built> build(const std::string& name, const NamedTensors& inputs) const;
+
+  std::string directory_;
+  SavedModelOptions options_;
+  FileSystem& file_system_;
+  std::unique_ptr<SavedModelFile> file_;
+  size_t index_ = 0;
+  const MetaGraphInfo* info_ = nullptr;
+  std::mutex mutex_;  // guards built_ and what it holds
+  std::map<std::string, std::unique_ptr<Built>> built_;
+};
+
+}  // namespace systole

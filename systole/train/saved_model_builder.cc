@@ -1,0 +1,202 @@
+#include "systole/train/saved_model_builder.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "systole/base/log.h"
+#include "systole/graph/specialize.h"
+#include "systole/graph/variable.h"
+#include "systole/hlo/text.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/message.h"
+#include "systole/io/proto/meta_graph.pb.h"
+#include "systole/io/saved_model.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/io/tensor_message.h"
+#include "systole/session/graph_def.h"
+#include "systole/train/saver_nodes.h"
+
+namespace systole {
+namespace {
+
+constexpr const char* kTensorFlowVersion = "1.15.0";
+
+std::vector<Operation> signature_operations(const ExportOptions& options) {
+  std::vector<Operation> operations;
+  for (const auto& [name, signature] : options.signatures) {
+    for (const auto& [key, output] : signature.outputs) operations.emplace_back(output);
+    for (const auto& [key, output] : signature.inputs) operations.emplace_back(output);
+  }
+  return operations;
+}
+
+// Variables that the nodes use, in the order of the graph.
+std::vector<Variable> variables_of(const Graph& graph, const tensorflow::GraphDef& message) {
+  std::vector<Variable> used;
+  for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
+    for (const Variable& variable : graph.collection<Variable>(key)) {
+      const bool needed = std::ranges::any_of(
+          message.node(), [&](const auto& node) { return node.name() == variable.name(); });
+      if (needed && std::ranges::find(used, variable) == used.end()) used.push_back(variable);
+    }
+  }
+  return used;
+}
+
+void write_tensor_info(const Output& output, tensorflow::TensorInfo& message) {
+  message.set_name(output.name());
+  message.set_dtype(static_cast<tensorflow::DataType>(dtype_to_message(output.dtype())));
+  shape_to_message(output.shape(), *message.mutable_tensor_shape());
+}
+
+void write_signatures(const ExportOptions& options, tensorflow::MetaGraphDef& message) {
+  for (const auto& [name, signature] : options.signatures) {
+    auto& to = (*message.mutable_signature_def())[name];
+    to.set_method_name(signature.method_name);
+    for (const auto& [key, tensor] : signature.inputs) {
+      write_tensor_info(tensor, (*to.mutable_inputs())[key]);
+    }
+    for (const auto& [key, tensor] : signature.outputs) {
+      write_tensor_info(tensor, (*to.mutable_outputs())[key]);
+    }
+  }
+}
+
+void write_variable_collections(const Graph& graph, const std::vector<Variable>& variables,
+                                tensorflow::MetaGraphDef& message) {
+  const auto trainable = graph.collection<Variable>(graph_keys::trainable_variables);
+  for (const Variable& variable : variables) {
+    tensorflow::VariableDef def;
+    def.set_variable_name(variable.name() + ":0");
+    def.set_initializer_name(variable.initializer().name());
+    def.set_snapshot_name(variable.value().name());
+    def.set_initial_value_name(variable.initial_value().name());
+    def.set_is_resource(true);
+    const bool trains = std::ranges::find(trainable, variable) != trainable.end();
+    def.set_trainable(trains);
+    auto& collections = *message.mutable_collection_def();
+    const std::string bytes = serialize_message(def);
+    collections["variables"].mutable_bytes_list()->add_value(bytes);
+    if (trains) collections["trainable_variables"].mutable_bytes_list()->add_value(bytes);
+  }
+}
+
+std::string model_bytes(const Graph& graph, const ExportOptions& options,
+                        std::vector<Variable>& variables) {
+  tensorflow::SavedModel model;
+  model.set_saved_model_schema_version(1);
+  tensorflow::MetaGraphDef& meta = *model.add_meta_graphs();
+  for (const std::string& tag : options.tags) meta.mutable_meta_info_def()->add_tags(tag);
+  meta.mutable_meta_info_def()->set_tensorflow_version(kTensorFlowVersion);
+  std::vector<Operation> wanted = signature_operations(options);
+  variables = variables_of(graph, *to_graph_def(graph, wanted));
+  for (const Variable& variable : variables) {
+    wanted.push_back(variable.initializer());
+    wanted.emplace_back(variable.value());
+  }
+  if (const auto unknown = ops_unknown_to_tensorflow(graph, wanted); !unknown.empty()) {
+    throw unimplemented("export_saved_model: ops, got {}, expected ones that TensorFlow has",
+                        fmt::join(unknown, ", "));
+  }
+  meta.mutable_graph_def()->Swap(to_graph_def(graph, wanted).get());
+  if (!variables.empty()) add_saver_nodes(variables, meta);
+  write_signatures(options, meta);
+  write_variable_collections(graph, variables, meta);
+  for (const auto& [name, path] : options.assets) meta.add_asset_file_def()->set_filename(name);
+  return serialize_message(model);
+}
+
+// Dimensions that are not known become `batch`: they are the number of examples.
+TensorType fixed_type(const Output& output, int64_t batch) {
+  TensorType type = output.type();
+  for (int axis = 0; axis < type.shape.rank(); ++axis) {
+    if (type.shape[axis] == kUnknown) type.shape.set_dim(axis, batch);
+  }
+  return type;
+}
+
+// "" where the signature has strings, which no device program takes.
+std::string mlir_text(const Graph& graph, const SignatureTensors& signature, int64_t batch) {
+  std::vector<Feed> feeds;
+  std::vector<Output> fetches;
+  std::string about;
+  for (const auto& [key, output] : signature.inputs) {
+    feeds.push_back({output, fixed_type(output, batch)});
+    about += fmt::format("// input {}: {}\n", key, feeds.back().type);
+  }
+  for (const auto& [key, output] : signature.outputs) {
+    fetches.push_back(output);
+    about += fmt::format("// output {}\n", key);
+  }
+  try {
+    const SpecializedProgram program = specialize(graph, fetches, {}, feeds);
+    std::string variables;
+    for (const Node* variable : program.variables) {
+      variables += fmt::format("// variable {}\n", variable->name());
+    }
+    return "// Parameters of main are the variables, then the inputs; results are the outputs.\n" +
+           variables + about + hlo::print(*program.module, {.pretty = true});
+  } catch (const Error& error) {
+    log_info("export_saved_model: no model.mlir: {}", error.message());
+    return "";
+  }
+}
+
+void write_variables(Session& session, FileSystem& file_system, const std::string& directory,
+                     std::vector<Variable> variables) {
+  file_system.make_directories(join_path(directory, "variables"));
+  std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
+  BundleWriter writer(file_system, saved_model_variables(directory));
+  for (const Variable& variable : variables) {
+    writer.add(variable.name(), session.variable_value(variable));
+  }
+  writer.finish();
+}
+
+void copy_assets(FileSystem& file_system, const std::string& directory,
+                 const std::map<std::string, std::string>& assets) {
+  if (assets.empty()) return;
+  file_system.make_directories(join_path(directory, "assets"));
+  for (const auto& [name, path] : assets) {
+    write_file_atomically(file_system, join_path(directory, "assets/" + name),
+                          read_file(file_system, path));
+  }
+}
+
+}  // namespace
+
+void export_saved_model(Session& session, const std::string& directory,
+                        const ExportOptions& options) {
+  FileSystem& files = options.file_system != nullptr ? *options.file_system : local_file_system();
+  const std::string model_path = join_path(directory, "saved_model.pb");
+  if (options.signatures.empty()) {
+    throw invalid_argument("export_saved_model: signatures, got none, expected one or more");
+  }
+  if (files.exists(model_path)) {
+    throw make_error(Code::already_exists,
+                     "{}: export, got a directory with a SavedModel, expected a new one",
+                     directory);
+  }
+  std::vector<Variable> variables;
+  const std::string bytes = model_bytes(session.graph(), options, variables);
+  files.make_directories(directory);
+  if (!variables.empty()) write_variables(session, files, directory, variables);
+  copy_assets(files, directory, options.assets);
+  auto signature = options.signatures.find(std::string(kDefaultServingSignature));
+  if (signature == options.signatures.end()) signature = options.signatures.begin();
+  const std::string mlir = mlir_text(session.graph(), signature->second, options.mlir_batch_size);
+  if (!mlir.empty()) write_file_atomically(files, join_path(directory, "model.mlir"), mlir);
+  write_file_atomically(files, model_path, bytes);
+}
+
+std::string timestamped_export_directory(FileSystem& file_system, const std::string& base,
+                                         Clock& clock) {
+  int64_t number =
+      std::chrono::duration_cast<std::chrono::seconds>(clock.now().time_since_epoch()).count();
+  while (file_system.exists(join_path(base, std::to_string(number)))) ++number;
+  return join_path(base, std::to_string(number));
+}
+
+}  // namespace systole

@@ -1,0 +1,217 @@
+#include "systole/train/saved_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/hlo/text.h"
+#include "systole/io/example.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/proto/meta_graph.pb.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/session/session.h"
+#include "systole/train/saved_model_builder.h"
+
+namespace systole {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class ExportTest : public ::testing::Test {
+ protected:
+  ExportTest() : scope_(*graph_) {
+    const Output x = placeholder(DType::f32, {kUnknown, 2}, "x");
+    const Variable w(Tensor::of<float>({2, 1}, {1, 2}), {.name = "w"});
+    const Output y = add(matmul(x, w), 0.5F, {.name = "y"});
+    const Output loss = reduce_mean(square(y));  // of training: not exported
+    static_cast<void>(loss);
+    options_.signatures["serving_default"] = {.inputs = {{"x", x}}, .outputs = {{"y", y}}};
+    options_.file_system = &fs_;
+    session_ = std::make_unique<Session>("", SessionConfig{.graph = graph_.get()});
+    session_->run({global_variables_initializer()});
+  }
+
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_;
+  MemoryFileSystem fs_;
+  ExportOptions options_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(ExportTest, IsServed) {
+  options_.assets["vocab.txt"] = "words";
+  write_file_atomically(fs_, "words", "a\nb\n");
+  export_saved_model(*session_, "m/1", options_);
+  EXPECT_EQ(read_file(fs_, "m/1/assets/vocab.txt"), "a\nb\n");
+  EXPECT_THAT(BundleReader(fs_, "m/1/variables/variables").keys(), ::testing::ElementsAre("w"));
+  SavedModel model("m/1", {.file_system = &fs_});
+  const auto outputs = model.predict({{"x", Tensor::of<float>({3, 2}, {1, 0, 0, 1, 1, 1})}});
+  EXPECT_EQ(outputs.at("y").to_string(), "f32[3,1] {{1.5}, {2.5}, {3.5}}");
+  EXPECT_EQ(model.predict({{"x", Tensor::of<float>({1, 2}, {0, 0})}}).at("y").to_string(),
+            "f32[1,1] {{0.5}}");
+}
+
+TEST_F(ExportTest, HoldsWhatTensorFlowLooksFor) {
+  export_saved_model(*session_, "m", options_);
+  const SavedModelFile file(fs_, "m");
+  const MetaGraphInfo& info = file.meta_graphs()[0];
+  EXPECT_THAT(info.tags, ::testing::ElementsAre("serve"));
+  EXPECT_THAT(info.collections, ::testing::ElementsAre("trainable_variables", "variables"));
+  EXPECT_EQ(info.saver->restore_op, "save/restore_all");
+  EXPECT_FALSE(info.graph.ops.contains("Mean"));
+  EXPECT_EQ(info.signatures.at("serving_default").inputs.at("x").shape, Shape({kUnknown, 2}));
+  std::map<std::string, const tensorflow::NodeDef*> nodes;
+  for (const auto& node : file.message(0).graph_def().node()) nodes[node.name()] = &node;
+  EXPECT_EQ(nodes.at("save/AssignVariableOp")->input(0), "w");
+  EXPECT_EQ(nodes.at("save/AssignVariableOp")->input(1), "save/Identity");
+  EXPECT_EQ(nodes.at("save/restore_all")->input(0), "^save/AssignVariableOp");
+  tensorflow::VariableDef variable;
+  variable.ParseFromString(file.message(0).collection_def().at("variables").bytes_list().value(0));
+  for (std::string name :
+       {variable.variable_name(), variable.snapshot_name(), variable.initial_value_name()}) {
+    EXPECT_TRUE(nodes.contains(name.substr(0, name.find(':')))) << name;
+  }
+  EXPECT_TRUE(nodes.contains(variable.initializer_name()));
+  // Every input is a node of the graph.
+  for (const auto& [name, node] : nodes) {
+    for (std::string input : node->input()) {
+      if (input[0] == '^') input.erase(0, 1);
+      EXPECT_TRUE(nodes.contains(input.substr(0, input.find(':')))) << name << " " << input;
+    }
+  }
+}
+
+TEST_F(ExportTest, ModelMlirIsTheProgram) {
+  export_saved_model(*session_, "m", options_);
+  const std::string text = read_file(fs_, "m/model.mlir");
+  EXPECT_THAT(text, ::testing::HasSubstr("// variable w\n// input x: f32[1,2]\n// output y\n"));
+  EXPECT_NE(hlo::parse(text), nullptr);
+}
+
+TEST_F(ExportTest, WrongUse) {
+  export_saved_model(*session_, "m", options_);
+  EXPECT_EQ(error_of([&] { export_saved_model(*session_, "m", options_); }),
+            "ALREADY_EXISTS: m: export, got a directory with a SavedModel, expected a new one");
+  SavedModel model("m", {.file_system = &fs_});
+  EXPECT_EQ(
+      error_of([&] { model.predict({}); }),
+      "INVALID_ARGUMENT: signature 'serving_default': input 'x', got none, expected a DT_FLOAT "
+      "tensor");
+  EXPECT_EQ(
+      error_of([&] {
+        model.predict({{"X", Tensor(1)}});
+      }),
+      "INVALID_ARGUMENT: signature 'serving_default': input, got 'X', expected one of: x, did "
+      "you mean 'x'?");
+  EXPECT_EQ(error_of([&] {
+              model.predict({{"x", Tensor::zeros(DType::f32, {1, 3})}});
+            }),
+            "INVALID_ARGUMENT: signature 'serving_default': input 'x', got f32[1,3], expected "
+            "DT_FLOAT[?,2]");
+  EXPECT_THAT(error_of([&] { model.signature("serving"); }),
+              ::testing::StartsWith("NOT_FOUND: m/saved_model.pb: signature, got 'serving'"));
+  EXPECT_EQ(error_of([&] { export_saved_model(*session_, "n", {.file_system = &fs_}); }),
+            "INVALID_ARGUMENT: export_saved_model: signatures, got none, expected one or more");
+}
+
+// A crash at any operation leaves no SavedModel or a whole one.
+TEST_F(ExportTest, IsAllOrNothing) {
+  for (int64_t operation = 0;; ++operation) {
+    ASSERT_LT(operation, 200);
+    MemoryFileSystem fs;
+    options_.file_system = &fs;
+    fs.inject({.at_operation = operation, .stays = true});
+    const std::string error = error_of([&] { export_saved_model(*session_, "m", options_); });
+    fs.clear_fault();
+    if (fs.exists("m/saved_model.pb")) {
+      SavedModel model("m", {.file_system = &fs});
+      model.predict({{"x", Tensor::zeros(DType::f32, {1, 2})}});
+    }
+    if (error == "no error") return;
+  }
+}
+
+TEST(ExportDirectoryTest, IsNew) {
+  MemoryFileSystem fs;
+  FakeClock clock;
+  clock.advance(std::chrono::seconds(100));
+  EXPECT_EQ(timestamped_export_directory(fs, "base", clock), "base/100");
+  fs.make_directories("base/100");
+  EXPECT_EQ(timestamped_export_directory(fs, "base", clock), "base/101");
+}
+
+// -- What TensorFlow wrote
+
+class GoldenServingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!local_file_system().exists(kGolden)) {
+      GTEST_SKIP() << "no folder ../shared/golden beside the checkout";
+    }
+  }
+  static constexpr const char* kGolden = "../shared/golden/savedmodels/";
+  static std::string path(const std::string& name) { return kGolden + name; }
+};
+
+TEST_F(GoldenServingTest, HalfPlusTwo) {
+  for (const char* name : {"serving/saved_model_half_plus_two_cpu/00000123",
+                           "serving/saved_model_half_plus_two_2_versions/00000124"}) {
+    SavedModel model(path(name));
+    const auto outputs = model.predict({{"x", Tensor::of<float>({3, 1}, {0, 1, 5})}});
+    EXPECT_EQ(outputs.at("y").to_string(), "f32[3,1] {{2}, {2.5}, {4.5}}");
+    // The same through another signature: half plus three.
+    EXPECT_EQ(model.predict({{"inputs", Tensor::of<float>({1, 1}, {1})}}, "regress_x2_to_y3")
+                  .at("outputs")
+                  .to_string(),
+              "f32[1,1] {{3.5}}");
+  }
+}
+
+// Records of tf.Example, parsed by the graph itself.
+TEST_F(GoldenServingTest, ParsesExamples) {
+  SavedModel model(path("serving/saved_model_half_plus_two_cpu/00000123"));
+  ExampleBuilder example;
+  example.float32("x", {3.0F});
+  const Tensor records = Tensor::of<std::string>({1}, {example.serialize()});
+  EXPECT_EQ(model.predict({{"inputs", records}}, "regress_x_to_y").at("outputs").to_string(),
+            "f32[1,1] {{3.5}}");
+}
+
+TEST_F(GoldenServingTest, MatrixHalfPlusTwo) {
+  SavedModel model(path("serving/matrix_half_plus_two/1"));
+  EXPECT_EQ(model.predict({{"x", Tensor::full(DType::f32, {1, 3, 3}, 4)}}).at("y").to_string(),
+            "f32[1,3,3] {{{4, 4, 4}, {4, 4, 4}, {4, 4, 4}}}");
+}
+
+TEST_F(GoldenServingTest, UnknownOpsAreAllNamed) {
+  SavedModel model(path("tfx_pusher/1584391735"));
+  EXPECT_THAT(error_of([&] {
+                model.predict({{"examples", Tensor::of<std::string>({1}, {""})}}, "predict");
+              }),
+              ::testing::AllOf(::testing::StartsWith("UNIMPLEMENTED: "),
+                               ::testing::HasSubstr("LookupTableFindV2 (2 nodes)"),
+                               ::testing::HasSubstr("SparseReshape (")));
+}
+
+TEST_F(GoldenServingTest, Regression) {
+  SavedModel model(path("rust_regression"));
+  const BundleReader bundle(local_file_system(), path("rust_regression/variables/variables"));
+  const Tensor x = Tensor::of<float>({2}, {0, 1});
+  const auto out = model.predict({{"x", x}, {"y", x}}).at("out");
+  double sum = 0;
+  for (const std::string& key : bundle.keys()) sum += bundle.read(key).as_double(0);
+  EXPECT_NEAR(out.as_double(1), sum, 1e-6);  // w * 1 + b
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,214 @@
+#include "systole/train/saver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+
+#include "systole/base/log.h"
+#include "systole/io/checkpoint_state.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/train/checkpoint_match.h"
+
+namespace systole {
+namespace {
+
+constexpr double kSecondsAnHour = 3600;
+constexpr std::string_view kExtrasSuffix = ".systole";
+
+double seconds(Clock& clock) {
+  return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
+}
+
+double modified_seconds(FileSystem& file_system, const std::string& prefix) {
+  return static_cast<double>(file_system.stat(bundle_index_path(prefix)).modified_ns) * 1e-9;
+}
+
+void remove_if_there(FileSystem& file_system, const std::string& path) {
+  if (file_system.exists(path)) file_system.remove(path);
+}
+
+// The checkpoint that a file of the directory belongs to: "model.ckpt-7" for
+// "model.ckpt-7.data-00000-of-00001" and "model.ckpt-7.index.tmp.1"; "" for other files.
+std::string checkpoint_of(std::string_view file, std::string_view base) {
+  if (!file.starts_with(base)) return "";
+  for (const std::string_view part :
+       {std::string_view(".index"), std::string_view(".data-"), kExtrasSuffix}) {
+    const size_t at = file.find(part, base.size());
+    if (at != std::string_view::npos) return std::string(file.substr(0, at));
+  }
+  return "";
+}
+
+}  // namespace
+
+Saver::Saver(SaverOptions options)
+    : options_(std::move(options)),
+      file_system_(options_.file_system != nullptr ? *options_.file_system : local_file_system()),
+      clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
+  if (options_.var_list.empty()) options_.var_list = global_variables();
+  if (options_.var_list.empty()) throw invalid_argument("Saver: No variables to save");
+  auto& variables = options_.var_list;
+  std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
+  for (size_t i = 1; i < variables.size(); ++i) {
+    if (variables[i].name() == variables[i - 1].name() && !(variables[i] == variables[i - 1])) {
+      throw invalid_argument("Saver: At least two variables have the same name: {}",
+                             variables[i].name());
+    }
+  }
+  const auto repeated = std::ranges::unique(variables);
+  variables.erase(repeated.begin(), repeated.end());
+  next_preserved_time_ = seconds(clock_) + options_.keep_checkpoint_every_n_hours * kSecondsAnHour;
+}
+
+CheckpointSnapshot Saver::snapshot(Session& session) const {
+  CheckpointSnapshot snapshot;
+  for (const Variable& variable : options_.var_list) {
+    snapshot.tensors.emplace_back(variable.name(), session.variable_value(variable));
+  }
+  return snapshot;
+}
+
+std::string Saver::save(Session& session, const std::string& save_path,
+                        const SaveOptions& options) {
+  return write(snapshot(session), save_path, options);
+}
+
+std::string Saver::write(const CheckpointSnapshot& snapshot, const std::string& save_path,
+                         const SaveOptions& options) {
+  const std::string prefix =
+      options.global_step ? fmt::format("{}-{}", save_path, *options.global_step) : save_path;
+  const std::string directory = parent_path(prefix);
+  file_system_.make_directories(directory);
+  if (!recovered_) recover(directory, base_name(save_path));
+  // Without its index the old checkpoint of this name is none, whatever happens to its other files.
+  remove_if_there(file_system_, bundle_index_path(prefix));
+  remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
+  if (!options.extras.empty()) write_checkpoint_extras(file_system_, prefix, options.extras);
+  BundleWriter writer(file_system_, prefix);
+  for (const auto& [name, tensor] : snapshot.tensors) writer.add(name, tensor);
+  writer.finish();
+  record(prefix);
+  // Twice, so that at no time a checkpoint lies there that nobody counts, or is named and gone.
+  write_state(directory);
+  if (delete_oldest()) write_state(directory);
+  return prefix;
+}
+
+void Saver::record(const std::string& prefix) {
+  std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
+  kept_.push_back({prefix, seconds(clock_)});
+}
+
+void Saver::write_state(const std::string& directory) const {
+  CheckpointState state{.model_checkpoint_path = kept_.back().prefix};
+  for (const Kept& kept : kept_) state.all_model_checkpoint_paths.push_back(kept.prefix);
+  write_checkpoint_state(file_system_, directory, state);
+}
+
+bool Saver::delete_oldest() {
+  const auto keep = static_cast<size_t>(std::max(options_.max_to_keep, 0));
+  const size_t before = kept_.size();
+  while (keep > 0 && kept_.size() > keep) {
+    const Kept oldest = kept_.front();
+    kept_.erase(kept_.begin());
+    if (oldest.time > next_preserved_time_) {
+      next_preserved_time_ += options_.keep_checkpoint_every_n_hours * kSecondsAnHour;
+    } else {
+      delete_checkpoint(oldest.prefix);
+    }
+  }
+  return kept_.size() < before;
+}
+
+void Saver::delete_checkpoint(const std::string& prefix) const {
+  int num_shards = 1;
+  try {
+    num_shards = BundleReader(file_system_, prefix).num_shards();
+  } catch (const Error&) {  // damaged: ours had one shard
+    num_shards = 1;
+  }
+  remove_if_there(file_system_, bundle_index_path(prefix));
+  for (int shard = 0; shard < num_shards; ++shard) {
+    remove_if_there(file_system_, bundle_data_path(prefix, shard, num_shards));
+  }
+  remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
+  remove_if_there(file_system_, prefix + ".meta");
+}
+
+void Saver::recover(const std::string& directory, const std::string& base_name) {
+  recovered_ = true;
+  if (!file_system_.exists(directory)) return;
+  if (const auto state = read_checkpoint_state(file_system_, directory)) {
+    for (const std::string& prefix : state->all_model_checkpoint_paths) {
+      if (!bundle_exists(file_system_, prefix)) continue;
+      std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
+      kept_.push_back({prefix, modified_seconds(file_system_, prefix)});
+    }
+  }
+  const double latest = kept_.empty() ? 0 : kept_.back().time;
+  for (const std::string& file : file_system_.list(directory)) {
+    const bool is_state = file.starts_with("checkpoint.tmp.");
+    const std::string name = checkpoint_of(file, base_name);
+    if (name.empty() && !is_state) continue;
+    const std::string prefix = join_path(directory, name);
+    if (is_state || file.find(".tmp.") != std::string::npos ||
+        !bundle_exists(file_system_, prefix)) {
+      remove_if_there(file_system_, join_path(directory, file));
+    } else if (file.ends_with(".index") && modified_seconds(file_system_, prefix) > latest) {
+      // Complete, and newer than the file `checkpoint`: the run ended between the two.
+      kept_.push_back({prefix, modified_seconds(file_system_, prefix)});
+    }
+  }
+}
+
+std::vector<std::string> Saver::last_checkpoints() const {
+  std::vector<std::string> prefixes;
+  for (const Kept& kept : kept_) prefixes.push_back(kept.prefix);
+  return prefixes;
+}
+
+void Saver::restore(Session& session, const std::string& prefix) const {
+  CheckpointMatch match;
+  for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
+  match.restore(session, BundleReader(file_system_, prefix));
+}
+
+RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& directory) const {
+  RestoredCheckpoint restored;
+  const auto state = read_checkpoint_state(file_system_, directory);
+  if (!state) return restored;
+  std::vector<std::string> candidates = {state->model_checkpoint_path};
+  for (const std::string& path : std::views::reverse(state->all_model_checkpoint_paths)) {
+    if (std::ranges::find(candidates, path) == candidates.end()) candidates.push_back(path);
+  }
+  for (const std::string& prefix : candidates) {
+    try {
+      // Files that are gone are as bad as damaged ones; variables that are missing are not.
+      if (!bundle_exists(file_system_, prefix)) {
+        throw make_error(Code::data_loss, "{}: checkpoint, got no index file, expected one",
+                         prefix);
+      }
+      restored.extras = read_checkpoint_extras(file_system_, prefix);
+      restore(session, prefix);
+      restored.prefix = prefix;
+      return restored;
+    } catch (const Error& error) {
+      if (error.code() != Code::data_loss) throw;
+      log_warning("{}: this checkpoint cannot be read; going back to the one before it ({})",
+                  prefix, error.message());
+      restored.damaged.push_back(fmt::format("{}: {}", prefix, error.message()));
+    }
+  }
+  std::string reasons;
+  for (const std::string& reason : restored.damaged) reasons += "\n  " + reason;
+  throw make_error(Code::data_loss,
+                   "{}: checkpoints, got {} that cannot be read, expected one that can:{}",
+                   directory, restored.damaged.size(), reasons);
+}
+
+std::string latest_checkpoint(const std::string& directory) {
+  return latest_checkpoint(local_file_system(), directory);
+}
+
+}  // namespace systole

@@ -1,0 +1,126 @@
+// Saver: the variables of a session as TensorFlow's checkpoints. (tf.train.Saver)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "systole/base/clock.h"
+#include "systole/base/file_system.h"
+#include "systole/graph/variable.h"
+#include "systole/session/session.h"
+
+namespace systole {
+
+// What else a program must have to go on as if it had not stopped (random numbers, the position in
+// the input, the state of hooks), as bytes under names. Kept beside a checkpoint in
+// `<prefix>.systole`, which TensorFlow does not know and does not miss.
+using CheckpointExtras = std::map<std::string, std::string>;
+
+struct SaverOptions {
+  // All global variables of the current graph when empty.
+  std::vector<Variable> var_list = {};
+  // The newest that are kept; 0 keeps all.
+  int max_to_keep = 5;
+  // Of those to be deleted, one in so many hours stays for good.
+  double keep_checkpoint_every_n_hours = 10000;
+  // This machine's when null; both outlive the saver.
+  FileSystem* file_system = nullptr;
+  Clock* clock = nullptr;
+};
+
+struct SaveOptions {
+  std::optional<int64_t> global_step = {};  // "model.ckpt" -> "model.ckpt-7"
+  CheckpointExtras extras = {};
+};
+
+// The values of all variables at one time.
+struct CheckpointSnapshot {
+  std::vector<std::pair<std::string, Tensor>> tensors;  // sorted by name
+};
+
+// What was restored by restore_latest().
+struct RestoredCheckpoint {
+  std::string prefix;  // "" when the directory holds no checkpoint
+  CheckpointExtras extras;
+  // Checkpoints that were newer and could not be read, and why.
+  std::vector<std::string> damaged;
+};
+
+// Writes and reads checkpoints: a tensor bundle under the variables' names, the file `checkpoint`
+// beside them, and the extras. A checkpoint appears complete or not at all, and the file
+// `checkpoint` names it only then; a kill at any time leaves the ones before it readable. Not
+// thread-safe.
+class Saver {
+ public:
+  // Errors: INVALID_ARGUMENT without variables, and for two of one name.
+  explicit Saver(SaverOptions options = {});
+
+  // Writes `save_path`[-global_step]; makes its directory; deletes the oldest beyond max_to_keep.
+  // What other runs left in the directory counts (see recover). Returns the prefix. Errors:
+  // FAILED_PRECONDITION for a variable that is not initialised; those of the file system.
+  std::string save(Session& session, const std::string& save_path, const SaveOptions& options = {});
+  // The same in two steps: the values now, and, on any one thread, the writing.
+  CheckpointSnapshot snapshot(Session& session) const;
+  std::string write(const CheckpointSnapshot& snapshot, const std::string& save_path,
+                    const SaveOptions& options = {});
+
+  // Sets all variables, or, when anything is wrong, none. Errors: DATA_LOSS for damaged files;
+  // NOT_FOUND with one line for every variable that is missing (with near misses) or of another
+  // shape or dtype.
+  void restore(Session& session, const std::string& prefix) const;
+  // The latest checkpoint of `directory` that can be read; a damaged one is passed over with a
+  // warning in the log. Errors: those of restore; DATA_LOSS when there are checkpoints and none can
+  // be read, with the reason of each.
+  RestoredCheckpoint restore_latest(Session& session, const std::string& directory) const;
+
+  // Makes the checkpoints that the file `checkpoint` of the directory names ours to count and
+  // delete, and removes what a killed run left half-written. save() does it at its first call.
+  void recover(const std::string& directory, const std::string& base_name);
+  // Oldest first.
+  std::vector<std::string> last_checkpoints() const;
+  const std::vector<Variable>& var_list() const { return options_.var_list; }
+
+ private:
+  struct Kept {
+    std::string prefix;
+    double time;  // seconds since the Unix epoch
+  };
+  void record(const std::string& prefix);
+  bool delete_oldest();
+  void delete_checkpoint(const std::string& prefix) const;
+  void write_state(const std::string& directory) const;
+
+  SaverOptions options_;
+  FileSystem& file_system_;
+  Clock& clock_;
+  std::vector<Kept> kept_;
+  double next_preserved_time_ = 0;
+  bool recovered_ = false;
+};
+
+// The prefix of the latest checkpoint of a directory on this machine, "" when there is none.
+std::string latest_checkpoint(const std::string& directory);
+
+// The extras beside a checkpoint; none when there is no such file. Errors: DATA_LOSS.
+CheckpointExtras read_checkpoint_extras(FileSystem& file_system, const std::string& prefix);
+void write_checkpoint_extras(FileSystem& file_system, const std::string& prefix,
+                             const CheckpointExtras& extras);
+
+// Names in a checkpoint and in the graph: {"conv/kernel", "tower/conv/kernel"}, or whole scopes,
+// with a "/" at the end: {"conv/", "tower/conv/"}, {"/", "tower/"}. (The assignment map of
+// tf.train.init_from_checkpoint)
+using AssignmentMap = std::vector<std::pair<std::string, std::string>>;
+
+// Sets the variables of the session's graph that the map names from a checkpoint (a prefix, or a
+// directory, whose latest it is). A scope takes every variable in it, and each must be there.
+// Variables keep their values where they are not named. Returns how many were set. Errors: as
+// Saver::restore; NOT_FOUND for a name that no variable has. (tf.train.init_from_checkpoint)
+int init_from_checkpoint(Session& session, const std::string& checkpoint, const AssignmentMap& map,
+                         FileSystem* file_system = nullptr);
+
+}  // namespace systole

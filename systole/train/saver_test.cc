@@ -1,0 +1,217 @@
+#include "systole/train/saver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "systole/graph/array_ops.h"
+#include "systole/io/checkpoint_state.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/train/async_saver.h"
+
+namespace systole {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class SaverTest : public ::testing::Test {
+ protected:
+  SaverTest() : scope_(*graph_) {
+    w_ = Variable(Tensor::of<float>({2}, {1, 2}), {.name = "dense/kernel"});
+    b_ = Variable(Tensor(3.0F), {.name = "dense/bias"});
+    session_ = std::make_unique<Session>("", SessionConfig{.graph = graph_.get()});
+    session_->run({global_variables_initializer()});
+  }
+
+  SaverOptions options() { return {.file_system = &fs_, .clock = &clock_}; }
+  std::string kernel() { return session_->variable_value(w_).to_string(); }
+  void set_kernel(float value) {
+    session_->set_variable(w_, Tensor::of<float>({2}, {value, value}));
+  }
+  void flip(const std::string& path, size_t byte) {
+    std::string contents = read_file(fs_, path);
+    contents[byte] = static_cast<char>(contents[byte] ^ 1);
+    write_file_atomically(fs_, path, contents);
+  }
+
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_;
+  Variable w_;
+  Variable b_;
+  std::unique_ptr<Session> session_;
+  MemoryFileSystem fs_;
+  FakeClock clock_;
+};
+
+TEST_F(SaverTest, SavesAndRestores) {
+  Saver saver(options());
+  EXPECT_EQ(saver.save(*session_, "d/model.ckpt", {.global_step = 7, .extras = {{"a", "b"}}}),
+            "d/model.ckpt-7");
+  EXPECT_THAT(fs_.list("d"),
+              ::testing::ElementsAre("checkpoint", "model.ckpt-7.data-00000-of-00001",
+                                     "model.ckpt-7.index", "model.ckpt-7.systole"));
+  EXPECT_THAT(BundleReader(fs_, "d/model.ckpt-7").keys(),
+              ::testing::ElementsAre("dense/bias", "dense/kernel"));
+  set_kernel(9);
+  saver.restore(*session_, "d/model.ckpt-7");
+  EXPECT_EQ(kernel(), "f32[2] {1, 2}");
+  EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/model.ckpt-7");
+  EXPECT_THAT(read_checkpoint_extras(fs_, "d/model.ckpt-7"),
+              ::testing::ElementsAre(::testing::Pair("a", "b")));
+}
+
+TEST_F(SaverTest, KeepsTheNewest) {
+  SaverOptions keep_two = options();
+  keep_two.max_to_keep = 2;
+  keep_two.keep_checkpoint_every_n_hours = 1;
+  Saver saver(keep_two);
+  for (const int64_t step : {1, 2, 3, 4, 5}) {
+    clock_.advance(std::chrono::minutes(25));
+    saver.save(*session_, "d/m", {.global_step = step});
+  }
+  // Step 3 came 75 minutes after the start.
+  EXPECT_THAT(saver.last_checkpoints(), ::testing::ElementsAre("d/m-4", "d/m-5"));
+  std::vector<int> there;
+  for (int step = 1; step <= 5; ++step) {
+    if (bundle_exists(fs_, fmt::format("d/m-{}", step))) there.push_back(step);
+  }
+  EXPECT_THAT(there, ::testing::ElementsAre(3, 4, 5));
+  // Another process counts what is there, and goes on.
+  Saver next(keep_two);
+  next.save(*session_, "d/m", {.global_step = 6});
+  EXPECT_THAT(next.last_checkpoints(), ::testing::ElementsAre("d/m-5", "d/m-6"));
+  EXPECT_FALSE(bundle_exists(fs_, "d/m-4"));
+}
+
+TEST_F(SaverTest, TellsAllThatDoesNotFit) {
+  Saver(options()).save(*session_, "d/m");
+  Graph other;
+  const GraphScope scope(other);
+  const Variable w(Tensor::of<float>({3}, {1, 2, 3}), {.name = "dense/kernel"});
+  const Variable b(1.0F, {.name = "dense/biass"});
+  Session session("", {.graph = &other});
+  session.run({global_variables_initializer()});
+  EXPECT_EQ(error_of([&] { Saver(options()).restore(session, "d/m"); }),
+            "NOT_FOUND: d/m: variables of the graph, got 2 of 2 that the checkpoint does not fit, "
+            "expected none:\n"
+            "  'dense/biass' f32[]: not in the checkpoint, did you mean 'dense/bias'?\n"
+            "  'dense/kernel': got f32[2] in the checkpoint, expected f32[3]\n"
+            "in the checkpoint and not in the graph:\n"
+            "  'dense/bias' f32[]");
+}
+
+TEST_F(SaverTest, GoesBackToAReadableOne) {
+  Saver saver(options());
+  saver.save(*session_, "d/m", {.global_step = 1});
+  set_kernel(2);
+  saver.save(*session_, "d/m", {.global_step = 2});
+  set_kernel(3);
+  saver.save(*session_, "d/m", {.global_step = 3, .extras = {{"rng", "1"}}});
+  flip("d/m-3.systole", 14);
+  flip("d/m-2.data-00000-of-00001", 0);
+  const RestoredCheckpoint restored = saver.restore_latest(*session_, "d");
+  EXPECT_EQ(restored.prefix, "d/m-1");
+  EXPECT_EQ(kernel(), "f32[2] {1, 2}");
+  ASSERT_EQ(restored.damaged.size(), 2U);
+  EXPECT_THAT(restored.damaged[0], ::testing::HasSubstr("d/m-3.systole: "));
+  EXPECT_THAT(restored.damaged[1], ::testing::HasSubstr("d/m-2.data-00000-of-00001: tensor"));
+  flip("d/m-1.index", 3);
+  EXPECT_THAT(
+      error_of([&] { saver.restore_latest(*session_, "d"); }),
+      ::testing::StartsWith("DATA_LOSS: d: checkpoints, got 3 that cannot be read, expected "
+                            "one that can:\n  d/m-3: "));
+  EXPECT_EQ(saver.restore_latest(*session_, "nowhere").prefix, "");
+}
+
+// Whatever operation a crash comes at, the state afterwards has a checkpoint that restores.
+TEST_F(SaverTest, ACrashAtAnyOperationLeavesACheckpoint) {
+  for (int64_t operation = 0; operation < 200; ++operation) {
+    MemoryFileSystem fs;
+    SaverOptions with = options();
+    with.file_system = &fs;
+    with.max_to_keep = 1;
+    Saver(with).save(*session_, "d/m", {.global_step = 1});
+    fs.inject({.at_operation = operation, .stays = true});
+    const std::string error = error_of([&] {
+      Saver(with).save(*session_, "d/m", {.global_step = 2, .extras = {{"a", "b"}}});
+    });
+    fs.clear_fault();
+    fs.lose_unsynced();
+    const std::string prefix = Saver(with).restore_latest(*session_, "d").prefix;
+    EXPECT_THAT(prefix, ::testing::AnyOf("d/m-1", "d/m-2")) << operation;
+    Saver(with).save(*session_, "d/m", {.global_step = 3});
+    EXPECT_THAT(fs.list("d"),
+                ::testing::ElementsAre("checkpoint", "m-3.data-00000-of-00001", "m-3.index"))
+        << operation;
+    if (error == "no error") return;
+  }
+  FAIL() << "a save has fewer operations than that";
+}
+
+TEST_F(SaverTest, WrongUse) {
+  const Graph empty;
+  EXPECT_EQ(error_of([&] {
+              Graph other;
+              const GraphScope scope(other);
+              Saver saver(options());
+            }),
+            "INVALID_ARGUMENT: Saver: No variables to save");
+  const Variable late(1.0F, {.name = "late"});
+  EXPECT_THAT(error_of([&] { Saver(options()).save(*session_, "d/m"); }),
+              ::testing::HasSubstr("FAILED_PRECONDITION"));
+}
+
+TEST_F(SaverTest, AsyncReportsWhatWentWrong) {
+  Saver saver(options());
+  AsyncSaver async(saver);
+  async.save(*session_, "d/m", {.global_step = 1});
+  set_kernel(5);  // the copy was taken before
+  EXPECT_EQ(async.join(), "d/m-1");
+  saver.restore(*session_, "d/m-1");
+  EXPECT_EQ(kernel(), "f32[2] {1, 2}");
+  fs_.inject({.path_contains = "m-2.data", .at_operation = 0, .code = Code::resource_exhausted});
+  async.save(*session_, "d/m", {.global_step = 2});
+  EXPECT_THAT(error_of([&] { async.save(*session_, "d/m", {.global_step = 3}); }),
+              ::testing::StartsWith("RESOURCE_EXHAUSTED: d/m-2.data-00000-of-00001"));
+  async.save(*session_, "d/m", {.global_step = 3});
+  EXPECT_EQ(async.join(), "d/m-3");
+}
+
+TEST_F(SaverTest, AssignmentMaps) {
+  Saver(options()).save(*session_, "d/m", {.global_step = 1});
+  Graph other;
+  const GraphScope scope(other);
+  const Variable w(Tensor::of<float>({2}, {0, 0}), {.name = "tower/dense/kernel"});
+  const Variable b(0.0F, {.name = "tower/dense/bias"});
+  const Variable own(4.0F, {.name = "own"});
+  Session session("", {.graph = &other});
+  const auto initialize = [&] { session.run({global_variables_initializer()}); };
+  initialize();
+  EXPECT_EQ(init_from_checkpoint(session, "d", {{"/", "tower/"}}, &fs_), 2);
+  EXPECT_EQ(session.variable_value(w).to_string(), "f32[2] {1, 2}");
+  initialize();
+  EXPECT_EQ(init_from_checkpoint(session, "d/m-1", {{"dense/bias", "own"}}, &fs_), 1);
+  EXPECT_EQ(session.variable_value(own).to_string(), "f32[] 3");
+  initialize();
+  EXPECT_EQ(init_from_checkpoint(session, "d/m-1", {{"dense/", "tower/dense/"}}, &fs_), 2);
+  EXPECT_EQ(error_of([&] {
+              init_from_checkpoint(session, "d", {{"dense/", "tower"}}, &fs_);
+            }),
+            "INVALID_ARGUMENT: init_from_checkpoint: assignment, got 'dense/' -> 'tower', expected "
+            "two names or two scopes (with '/' at the end)");
+  EXPECT_EQ(error_of([&] {
+              init_from_checkpoint(session, "d", {{"a", "owm"}}, &fs_);
+            }),
+            "NOT_FOUND: init_from_checkpoint: variable, got 'owm', expected one of the graph, did "
+            "you mean 'own'?");
+}
+
+}  // namespace
+}  // namespace systole

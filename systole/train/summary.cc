@@ -1,0 +1,128 @@
+#include "systole/train/summary.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/graph/variable.h"
+#include "systole/graph/where_scope.h"
+
+namespace systole::summary {
+namespace {
+
+// What TensorFlow's clean_tag does.
+std::string clean(std::string_view name) {
+  std::string cleaned;
+  for (const char c : name) {
+    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '/' ||
+                      c == '_' || c == '.';
+    cleaned += kept ? c : '_';
+  }
+  cleaned.erase(0, cleaned.find_first_not_of('/'));
+  return cleaned;
+}
+
+struct OpRow {
+  Kind kind;
+  std::string_view op;
+};
+constexpr OpRow kOps[] = {{Kind::scalar, "ScalarSummary"},
+                          {Kind::histogram, "HistogramSummary"},
+                          {Kind::image, "ImageSummary"},
+                          {Kind::text, "TensorSummaryV2"}};
+
+std::string_view op_of(Kind kind) { return std::ranges::find(kOps, kind, &OpRow::kind)->op; }
+
+Output add_summary(Kind kind, std::string_view name, const Output& value, const Options& options,
+                   AttrMap attrs = {}) {
+  const std::string_view op = op_of(kind);
+  const std::string base = clean(name);
+  const NameScope scope(options.family.empty() ? base : clean(options.family) + "/" + base);
+  std::string tag = scope.name().substr(0, scope.name().size() - 1);
+  if (!options.family.empty()) tag = clean(options.family) + "/" + tag;
+  std::vector<Output> inputs = {constant(Tensor(tag.c_str()), {.name = "tags"}), value};
+  if (kind == Kind::text) {
+    // SummaryMetadata{plugin_data{plugin_name: "text"}}
+    inputs.push_back(
+        constant(Tensor("\x0a\x06\x0a\x04text"), {.name = "serialized_summary_metadata"}));
+  }
+  attrs.emplace("T", value.dtype());
+  const Output made =
+      Graph::current().add_node(op, inputs, std::move(attrs), {}, scope.name())->output();
+  std::vector<std::string> keys = options.collections;
+  if (keys.empty()) keys.emplace_back(graph_keys::summaries);
+  for (const std::string& key : keys) Graph::current().root().add_to_collection(key, made);
+  return made;
+}
+
+Error wrong(std::string_view op, std::string_view name, const Output& value,
+            std::string_view expected) {
+  return at_line(
+      invalid_argument("{}: '{}', got {}, expected {}", op, name, value.type(), expected), {});
+}
+
+}  // namespace
+
+Output scalar(std::string_view name, Input tensor, const Options& options) {
+  const WhereScope where(tensor.where());
+  const Output value = resolve("ScalarSummary", tensor);
+  if (!is_numeric(value.dtype()) || is_complex(value.dtype()) || value.shape().rank() != 0) {
+    throw wrong("ScalarSummary", name, value, "a real scalar");
+  }
+  return add_summary(Kind::scalar, name, value, options);
+}
+
+Output histogram(std::string_view name, Input values, const Options& options) {
+  const WhereScope where(values.where());
+  const Output value = resolve("HistogramSummary", values);
+  if (!is_numeric(value.dtype()) || is_complex(value.dtype())) {
+    throw wrong("HistogramSummary", name, value, "real numbers");
+  }
+  return add_summary(Kind::histogram, name, value, options);
+}
+
+Output image(std::string_view name, Input tensor, const ImageOptions& options) {
+  const WhereScope where(tensor.where());
+  const Output value = resolve("ImageSummary", tensor);
+  const Shape& shape = value.shape();
+  const bool fits = shape.rank() == 4 && (shape[3] == 1 || shape[3] == 3 || shape[3] == 4) &&
+                    (value.dtype() == DType::u8 || is_floating(value.dtype()));
+  if (!fits) {
+    throw wrong("ImageSummary", name, value, "u8 or floats of [batch, height, width, 1, 3 or 4]");
+  }
+  if (options.max_outputs < 1) {
+    throw at_line(invalid_argument("ImageSummary: max_outputs of '{}', got {}, expected at least 1",
+                                   name, options.max_outputs),
+                  {});
+  }
+  const Tensor bad_color = Tensor::of<uint8_t>({4}, {255, 0, 0, 255});
+  return add_summary(Kind::image, name, value,
+                     {.collections = options.collections, .family = options.family},
+                     {{"max_images", int64_t{options.max_outputs}}, {"bad_color", bad_color}});
+}
+
+Output text(std::string_view name, Input tensor, const Options& options) {
+  const WhereScope where(tensor.where());
+  const Output value = resolve("TensorSummaryV2", tensor);
+  if (value.dtype() != DType::string) throw wrong("TensorSummaryV2", name, value, "strings");
+  return add_summary(Kind::text, name, value, options);
+}
+
+std::vector<Record> collected(const Graph& graph, std::string_view collection) {
+  std::vector<Record> records;
+  for (const Output& output : graph.collection<Output>(collection)) {
+    const Node& node = *output.node();
+    const auto row = std::ranges::find(kOps, node.op_name(), &OpRow::op);
+    if (row == std::end(kOps)) continue;
+    Record record{.kind = row->kind, .value = node.input(1)};
+    record.tag = node.input(0).node()->attr<Tensor>("value").item<std::string>();
+    if (row->kind == Kind::image) {
+      record.max_outputs = static_cast<int>(node.attr<int64_t>("max_images"));
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace systole::summary
