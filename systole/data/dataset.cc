@@ -1,0 +1,351 @@
+// Dataset's methods: arguments are checked here, nodes made of them.
+#include "systole/data/dataset.h"
+
+#include "systole/data/nodes.h"
+
+namespace systole {
+namespace {
+
+using data::Spec;
+
+void check_positive(std::string_view what, int64_t value) {
+  if (value <= 0) throw invalid_argument("{}, got {}, expected at least 1", what, value);
+}
+
+void check_calls(std::string_view op, int64_t value) {
+  if (value >= AUTOTUNE && value <= 1024) return;
+  throw invalid_argument("{}: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE", op,
+                         value);
+}
+
+Spec spec_of(const Element& element) {
+  return element.map([](const Tensor& tensor) { return tensor.type(); });
+}
+
+// Types that both fit: a dimension in which they differ is unknown.
+TensorType join(std::string_view op, const TensorType& a, const TensorType& b) {
+  if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) {
+    throw invalid_argument("{}: element type, got {}, expected {} as of the first", op, b, a);
+  }
+  TensorType result = a;
+  for (int d = 0; d < a.shape.rank(); ++d) {
+    if (a.shape[d] != b.shape[d]) result.shape.set_dim(d, kUnknown);
+  }
+  return result;
+}
+
+Spec join(std::string_view op, const Spec& a, const Spec& b) {
+  if (a.structure() != b.structure()) {
+    throw invalid_argument("{}: element structure, got {}, expected {} as of the first", op,
+                           b.to_string(), a.to_string());
+  }
+  std::vector<TensorType> types = a.flatten();
+  const std::vector<TensorType> others = b.flatten();
+  for (size_t i = 0; i < types.size(); ++i) types[i] = join(op, types[i], others[i]);
+  return pack_like(a, std::move(types));
+}
+
+// What the data sets of `fn` give: as told, or found by calling it.
+template <class Call>
+Spec inner_spec(std::string_view op, const std::optional<Spec>& told, const Call& call) {
+  if (told) return *told;
+  try {
+    return call().element_spec();
+  } catch (...) {
+    throw data::current_error().with_context(fmt::format(
+        "{}: called for its element_spec with an element of zeros; a function that cannot take one "
+        "needs .element_spec",
+        op));
+  }
+}
+
+data::RowToDataset row_function(const Spec& spec, Dataset::DatasetFunction fn) {
+  return [spec, fn = std::move(fn)](const Row& row) { return fn(data::to_element(spec, row)); };
+}
+
+}  // namespace
+
+const Dataset::NodePtr& Dataset::node() const {
+  if (node_ == nullptr) throw failed_precondition("Dataset: empty-handed, expected a data set");
+  return node_;
+}
+
+const ElementSpec& Dataset::element_spec() const { return node()->spec(); }
+
+std::string Dataset::to_string() const { return node()->to_string(); }
+
+Dataset Dataset::from_tensors(Element element) {
+  Spec spec = spec_of(element);
+  auto rows = std::make_shared<std::vector<Row>>(1, element.flatten());
+  return Dataset(data::rows_node("from_tensors", std::move(spec), std::move(rows)));
+}
+
+Dataset Dataset::from_tensor_slices(const Element& tensors) {
+  const std::vector<Tensor> components = tensors.flatten();
+  if (components.empty()) {
+    throw invalid_argument("from_tensor_slices: structure, got (), expected at least one tensor");
+  }
+  for (const Tensor& tensor : components) {
+    if (tensor.rank() > 0 && tensor.dim(0) == components.front().dim(0)) continue;
+    throw invalid_argument(
+        "from_tensor_slices: first dimension, got {}, expected {} rows as of {}", tensor.type(),
+        components.front().rank() == 0 ? -1 : components.front().dim(0), components.front().type());
+  }
+  Spec spec = tensors.map([](const Tensor& tensor) {
+    return TensorType{tensor.dtype(),
+                      Shape(Dims(tensor.shape().begin() + 1, tensor.shape().end()))};
+  });
+  return Dataset(data::slices_node(std::move(spec), components));
+}
+
+Dataset Dataset::range(int64_t stop) { return range(0, stop); }
+
+Dataset Dataset::range(int64_t start, int64_t stop, int64_t step) {
+  if (step == 0) throw invalid_argument("range: step, got 0, expected another number");
+  return Dataset(data::range_node(start, stop, step));
+}
+
+Dataset Dataset::from_generator(std::function<Generator()> make, ElementSpec spec) {
+  return Dataset(data::generator_node(std::move(make), std::move(spec)));
+}
+
+Dataset Dataset::zip(const Nest<Dataset>& datasets) {
+  std::vector<NodePtr> nodes;
+  datasets.for_each([&](const Dataset& dataset) { nodes.push_back(dataset.node()); });
+  if (nodes.empty()) throw invalid_argument("zip: data sets, got none, expected at least one");
+  // A nest of nests flattens in the order of the data sets.
+  const auto nested = [](const auto& self, const Nest<Dataset>& part) -> Spec {
+    if (part.is_leaf()) return part.leaf().element_spec();
+    std::vector<Spec> elements;
+    for (const Nest<Dataset>& element : part) elements.push_back(self(self, element));
+    if (part.is_tuple()) return Spec::tuple(std::move(elements));
+    std::vector<Spec::Entry> entries;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      entries.emplace_back(part.names()[i], std::move(elements[i]));
+    }
+    return Spec::dict(std::move(entries));
+  };
+  return Dataset(data::zip_node(std::move(nodes), nested(nested, datasets)));
+}
+
+Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
+                                      const std::vector<double>& weights,
+                                      std::optional<int64_t> seed) {
+  if (datasets.empty()) {
+    throw invalid_argument("sample_from_datasets: data sets, got none, expected at least one");
+  }
+  std::vector<double> all = weights;
+  if (all.empty()) all.assign(datasets.size(), 1.0);
+  if (all.size() != datasets.size()) {
+    throw invalid_argument("sample_from_datasets: weights, got {}, expected {}, one a data set",
+                           all.size(), datasets.size());
+  }
+  for (const double weight : all) {
+    if (weight >= 0 && std::isfinite(weight)) continue;
+    throw invalid_argument("sample_from_datasets: weight, got {}, expected at least 0", weight);
+  }
+  std::vector<NodePtr> nodes;
+  Spec spec = datasets.front().element_spec();
+  for (const Dataset& dataset : datasets) {
+    spec = join("sample_from_datasets", spec, dataset.element_spec());
+    nodes.push_back(dataset.node());
+  }
+  return Dataset(data::sample_node(std::move(nodes), std::move(spec), std::move(all),
+                                   data::resolve_seed(seed)));
+}
+
+Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
+                         const MapOptions& options) const {
+  check_calls("map_cpp", options.num_parallel_calls);
+  data::RowFunction rows = [fn = std::move(fn), from = element_spec(), spec,
+                            types = spec.flatten()](Row&& row, int64_t index) {
+    Element result;
+    try {
+      result = fn(data::to_element(from, std::move(row)));
+    } catch (...) {
+      throw data::current_error().with_context(fmt::format("map_cpp: element {}", index));
+    }
+    if (result.structure() != spec.structure()) {
+      throw invalid_argument("map_cpp: result for element {}, got {}, expected {}", index,
+                             result.to_string(), spec.to_string());
+    }
+    Row flat = result.flatten();
+    data::check_row("map_cpp", flat, types);
+    return flat;
+  };
+  return Dataset(data::map_node("map_cpp", node(), std::move(spec),
+                                {.fn = std::move(rows),
+                                 .num_parallel_calls = options.num_parallel_calls,
+                                 .deterministic = options.deterministic}));
+}
+
+Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const {
+  return Dataset(data::filter_node(
+      node(), [predicate = std::move(predicate), spec = element_spec()](const Row& row) {
+        return predicate(data::to_element(spec, row));
+      }));
+}
+
+Dataset Dataset::flat_map(DatasetFunction fn, const FlatMapOptions& options) const {
+  Spec spec = inner_spec("flat_map", options.element_spec,
+                         [&] { return fn(data::probe_element(element_spec())); });
+  return Dataset(
+      data::flat_map_node(node(), std::move(spec), row_function(element_spec(), std::move(fn))));
+}
+
+Dataset Dataset::interleave(DatasetFunction fn, const InterleaveOptions& options) const {
+  check_positive("interleave: cycle_length", options.cycle_length);
+  check_positive("interleave: block_length", options.block_length);
+  check_calls("interleave", options.num_parallel_calls);
+  Spec spec = inner_spec("interleave", options.element_spec,
+                         [&] { return fn(data::probe_element(element_spec())); });
+  return Dataset(data::interleave_node(node(), std::move(spec),
+                                       row_function(element_spec(), std::move(fn)), options));
+}
+
+Dataset Dataset::concatenate(const Dataset& other) const {
+  Spec spec = join("concatenate", element_spec(), other.element_spec());
+  return Dataset(data::concatenate_node(node(), other.node(), std::move(spec)));
+}
+
+Dataset Dataset::enumerate(int64_t start) const {
+  return Dataset(data::enumerate_node(node(), start));
+}
+
+Dataset Dataset::take(int64_t count) const { return Dataset(data::take_node(node(), count)); }
+
+Dataset Dataset::skip(int64_t count) const { return Dataset(data::skip_node(node(), count)); }
+
+Dataset Dataset::shard(int64_t num_shards, int64_t index) const {
+  check_positive("shard: num_shards", num_shards);
+  if (index < 0 || index >= num_shards) {
+    throw invalid_argument("shard: index, got {}, expected 0 to {}", index, num_shards - 1);
+  }
+  return Dataset(data::shard_node(node(), num_shards, index));
+}
+
+Dataset Dataset::repeat(int64_t count) const { return Dataset(data::repeat_node(node(), count)); }
+
+Dataset Dataset::shuffle(int64_t buffer_size, const ShuffleOptions& options) const {
+  check_positive("shuffle: buffer_size", buffer_size);
+  return Dataset(data::shuffle_node(node(), buffer_size, data::resolve_seed(options.seed),
+                                    options.reshuffle_each_iteration));
+}
+
+Dataset Dataset::shuffle_and_repeat(int64_t buffer_size, int64_t count,
+                                    std::optional<int64_t> seed) const {
+  return shuffle(buffer_size, {.seed = seed}).repeat(count);
+}
+
+Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
+  check_positive("batch: batch_size", batch_size);
+  return Dataset(data::batch_node(node(), batch_size, drop_remainder));
+}
+
+Dataset Dataset::unbatch() const {
+  for (const TensorType& type : node()->types()) {
+    if (type.shape.rank() > 0) continue;
+    throw invalid_argument("unbatch: component, got {}, expected a first dimension", type);
+  }
+  return Dataset(data::unbatch_node(node()));
+}
+
+WindowedDataset Dataset::window(int64_t size, const WindowOptions& options) const {
+  const int64_t shift = options.shift.value_or(size);
+  check_positive("window: size", size);
+  check_positive("window: shift", shift);
+  check_positive("window: stride", options.stride);
+  return {data::window_node(node(), size, shift, options.stride, options.drop_remainder),
+          element_spec()};
+}
+
+Dataset WindowedDataset::flat_map(WindowFunction fn) const {
+  // Each component of a window, sliced again, is a data set.
+  const auto open = [fn = std::move(fn), spec = spec_](const Row& row) {
+    std::vector<Dataset> parts;
+    for (const Tensor& component : row) {
+      parts.push_back(Dataset::from_tensor_slices(Element(component)));
+    }
+    return fn(pack_like(spec, std::move(parts)));
+  };
+  Spec spec = inner_spec("window.flat_map", std::nullopt, [&] {
+    return open(data::probe_element(data::batched(spec_, 1)).flatten());
+  });
+  return Dataset(data::flat_map_node(rows_, std::move(spec), open));
+}
+
+Dataset Dataset::cache() const { return Dataset(data::memory_cache_node(node())); }
+
+Dataset Dataset::prefetch(int64_t buffer_size) const {
+  if (buffer_size != AUTOTUNE) check_positive("prefetch: buffer_size", buffer_size);
+  return Dataset(data::prefetch_node(node(), buffer_size));
+}
+
+Dataset Dataset::ignore_errors() const { return Dataset(data::ignore_errors_node(node())); }
+
+Dataset Dataset::options(const DatasetOptions& options) const {
+  if (options.autotune_threads)
+    check_positive("options: autotune_threads", *options.autotune_threads);
+  if (options.autotune_bytes) check_positive("options: autotune_bytes", *options.autotune_bytes);
+  return Dataset(data::options_node(node(), options));
+}
+
+Dataset Dataset::set_shape(const Nest<Shape>& shapes) const {
+  const std::vector<Shape> flat = shapes.flatten();
+  std::vector<TensorType> types = node()->types();
+  if (flat.size() != types.size()) {
+    throw invalid_argument("set_shape: shapes, got {}, expected {} for {}", flat.size(),
+                           types.size(), element_spec().to_string());
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!types[i].shape.compatible_with(flat[i])) {
+      throw invalid_argument("set_shape: component {}, got {}, expected one that fits {}", i,
+                             flat[i], types[i]);
+    }
+    for (int d = 0; d < flat[i].rank(); ++d) {
+      if (flat[i][d] != kUnknown) types[i].shape.set_dim(d, flat[i][d]);
+    }
+  }
+  return Dataset(data::set_shape_node(node(), pack_like(element_spec(), std::move(types))));
+}
+
+void Dataset::check_static(std::string_view who) const {
+  for (size_t i = 0; i < node()->types().size(); ++i) {
+    const TensorType& type = node()->types()[i];
+    for (int d = 0; d < type.shape.rank(); ++d) {
+      if (type.shape[d] != kUnknown) continue;
+      throw invalid_argument(
+          "{}: component {} of {}, got {} with dimension {} unknown, expected static shapes; {}",
+          who, i, element_spec().to_string(), type, d,
+          d == 0 ? "use batch(n, drop_remainder = true), or set_shape where every batch is full"
+                 : "use set_shape, or padded_batch with padded_shapes");
+    }
+  }
+}
+
+Iterator Dataset::make_iterator(const IteratorOptions& options) const {
+  return Iterator(*this, options);
+}
+
+Dataset::RangeIterator::RangeIterator(const Dataset& dataset)
+    : iterator_(std::make_shared<Iterator>(dataset)), element_(iterator_->next()) {}
+
+std::function<Dataset(const Dataset&)> batch_and_drop_remainder(int64_t batch_size) {
+  return [=](const Dataset& dataset) { return dataset.batch(batch_size, true); };
+}
+
+std::function<Dataset(const Dataset&)> shuffle_and_repeat(int64_t buffer_size, int64_t count,
+                                                          std::optional<int64_t> seed) {
+  return
+      [=](const Dataset& dataset) { return dataset.shuffle_and_repeat(buffer_size, count, seed); };
+}
+
+std::function<Dataset(const Dataset&)> unbatch() {
+  return [](const Dataset& dataset) { return dataset.unbatch(); };
+}
+
+std::function<Dataset(const Dataset&)> ignore_errors() {
+  return [](const Dataset& dataset) { return dataset.ignore_errors(); };
+}
+
+}  // namespace systole

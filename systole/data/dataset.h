@@ -1,0 +1,240 @@
+// Dataset: a description of elements and how they come about. (tf.data.Dataset)
+//   auto dataset = TFRecordDataset(files).map(parser).cache().repeat().batch(1024, true);
+//   for (const Element& element : dataset) ...
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "systole/base/nest.h"
+#include "systole/base/tensor.h"
+#include "systole/data/dataset_options.h"
+#include "systole/data/iterator.h"
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+// One element: a tensor, or a tuple or dict of such.
+using Element = Nest<Tensor>;
+// Its type: dimensions that differ between elements, or are not known, are -1.
+using ElementSpec = Nest<TensorType>;
+
+class WindowedDataset;
+
+// A value type: a shared immutable description, cheap to copy, thread-safe. Methods return new
+// Datasets; nothing is read before an iterator is asked for an element. A function given to one may
+// run on any thread and on several at once when num_parallel_calls says so. A default-constructed
+// Dataset is empty-handed: using it is FAILED_PRECONDITION. Errors of every method:
+// INVALID_ARGUMENT for arguments out of range; those of running it come from the iterator.
+class Dataset {
+ public:
+  using NodePtr = std::shared_ptr<const data::DatasetNode>;
+  using GraphFunction = std::function<Nest<Output>(const Nest<Output>&)>;
+
+  Dataset() = default;
+  explicit Dataset(NodePtr node) : node_(std::move(node)) {}
+
+  // One element.
+  static Dataset from_tensors(Element element);
+  // An element for each row of the first dimension of all tensors.
+  static Dataset from_tensor_slices(const Element& tensors);
+  // s64 scalars in [start, stop).
+  static Dataset range(int64_t stop);
+  static Dataset range(int64_t start, int64_t stop, int64_t step = 1);
+  // `make` gives a fresh generator for each iterator; a generator gives element after element, then
+  // nullopt. A saved state has the number of elements taken: restoring generates them again.
+  using Generator = std::function<std::optional<Element>()>;
+  static Dataset from_generator(std::function<Generator()> make, ElementSpec spec);
+  // Names of the files that match ('*', '?' and '[a-z]' within a name), sorted, then shuffled
+  // anew for each iteration unless told otherwise. Errors: NOT_FOUND when a pattern matches none.
+  static Dataset list_files(const std::vector<std::string>& patterns,
+                            const ListFilesOptions& options = {});
+  static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {}) {
+    return list_files(std::vector<std::string>{pattern}, options);
+  }
+  // Elements of all side by side, until the first ends; the structure is that of `datasets`.
+  static Dataset zip(const Nest<Dataset>& datasets);
+  // Each element from one of `datasets`, drawn with these weights (equal when none), until all have
+  // ended.
+  static Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
+                                      const std::vector<double>& weights = {},
+                                      std::optional<int64_t> seed = std::nullopt);
+
+  // --- one element after another ---
+
+  // `fn` is written with ops and traced once; a tuple is given as one nest or as one argument an
+  // element: map([](Output image, Output label) {...}).
+  template <class F>
+  Dataset map(F fn, const MapOptions& options = {}) const {
+    return map_graph(graph_function(std::move(fn)), options);
+  }
+  // `fn` is plain C++ and stays on this machine. What it returns is checked against `spec`.
+  // An exception of it names the element.
+  Dataset map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
+                  const MapOptions& options = {}) const;
+  // Keeps the elements for which `predicate` gives true (a pred scalar).
+  template <class F>
+  Dataset filter(F predicate) const {
+    return filter_graph(graph_function(std::move(predicate)));
+  }
+  Dataset filter_cpp(std::function<bool(const Element&)> predicate) const;
+  // The elements of the data sets that `fn` makes, one data set after another. `fn` is called once
+  // here, with zeros and empty texts, for the spec, unless options give it.
+  using DatasetFunction = std::function<Dataset(const Element&)>;
+  Dataset flat_map(DatasetFunction fn, const FlatMapOptions& options = {}) const;
+  // `block_length` elements from each of `cycle_length` data sets in turn.
+  Dataset interleave(DatasetFunction fn, const InterleaveOptions& options = {}) const;
+  Dataset concatenate(const Dataset& other) const;
+  // (s64 index, element)
+  Dataset enumerate(int64_t start = 0) const;
+  // -1: all.
+  Dataset take(int64_t count) const;
+  // -1: all are skipped.
+  Dataset skip(int64_t count) const;
+  // Elements index, index + num_shards...
+  Dataset shard(int64_t num_shards, int64_t index) const;
+  // -1: without end. A repeat of nothing ends.
+  Dataset repeat(int64_t count = -1) const;
+  // Draws from a buffer that holds the next `buffer_size` elements.
+  Dataset shuffle(int64_t buffer_size, const ShuffleOptions& options = {}) const;
+  Dataset shuffle_and_repeat(int64_t buffer_size, int64_t count = -1,
+                             std::optional<int64_t> seed = std::nullopt) const;
+
+  // --- several elements to one, and back ---
+
+  // Errors while running: INVALID_ARGUMENT, with both, when shapes differ within a batch.
+  Dataset batch(int64_t batch_size, bool drop_remainder = false) const;
+  // Shapes may differ: unknown dimensions of `padded_shapes` become the batch's largest, known
+  // ones are what they say. Padding is zeros and empty texts unless `padding_values` say otherwise.
+  Dataset padded_batch(int64_t batch_size, const PaddedBatchOptions& options = {}) const;
+  Dataset unbatch() const;
+  Dataset bucket_by_sequence_length(std::function<int64_t(const Element&)> element_length,
+                                    const BucketOptions& options) const;
+  WindowedDataset window(int64_t size, const WindowOptions& options = {}) const;
+  template <class F>
+  Dataset map_and_batch(F fn, int64_t batch_size, const MapAndBatchOptions& options = {}) const {
+    return map(std::move(fn), {.num_parallel_calls = options.num_parallel_calls})
+        .batch(batch_size, options.drop_remainder);
+  }
+
+  // --- how it runs ---
+
+  // Keeps the first epoch in memory, or in a file for this and later runs. The file appears
+  // complete or not at all.
+  Dataset cache() const;
+  Dataset cache(const std::string& path, FileSystem* file_system = nullptr) const;
+  // Up to `buffer_size` elements are made ahead, on a thread of its own.
+  Dataset prefetch(int64_t buffer_size = AUTOTUNE) const;
+  // Drops elements that fail, and says in the log how many and the first's message.
+  Dataset ignore_errors() const;
+  // AUTOTUNE, determinism and memory for all stages before it.
+  Dataset options(const DatasetOptions& options) const;
+  // Declares what is known better: an element that does not fit is an error.
+  Dataset set_shape(const Nest<Shape>& shapes) const;
+  // transformation(*this)
+  Dataset apply(const std::function<Dataset(const Dataset&)>& transformation) const {
+    return transformation(*this);
+  }
+
+  // --- running it ---
+
+  const ElementSpec& element_spec() const;
+  // Errors: INVALID_ARGUMENT names the component, its unknown dimension and how to make it known.
+  // `who` needs the static shape: "TPUEstimator".
+  void check_static(std::string_view who) const;
+  Iterator make_iterator(const IteratorOptions& options = {}) const;
+  OneShotIterator make_one_shot_iterator(const IteratorOptions& options = {}) const;
+  InitializableIterator make_initializable_iterator(const IteratorOptions& options = {}) const;
+  // Range-for: every begin() starts anew.
+  class RangeIterator;
+  RangeIterator begin() const;
+  static std::default_sentinel_t end() { return {}; }
+
+  // "range(10).batch(3)"
+  std::string to_string() const;
+  bool valid() const { return node_ != nullptr; }
+  // Errors: FAILED_PRECONDITION when not valid().
+  const NodePtr& node() const;
+
+ private:
+  Dataset map_graph(const GraphFunction& fn, const MapOptions& options) const;
+  Dataset filter_graph(const GraphFunction& predicate) const;
+  template <class F>
+  static GraphFunction graph_function(F fn);
+
+  NodePtr node_;
+};
+
+// What window() gives: elements that are themselves data sets, one a component.
+class WindowedDataset {
+ public:
+  using WindowFunction = std::function<Dataset(const Nest<Dataset>&)>;
+
+  // The elements of the data sets that `fn` makes of the windows. `fn` is called once here, with
+  // windows of one element, for the spec.
+  Dataset flat_map(WindowFunction fn) const;
+
+ private:
+  friend class Dataset;
+  WindowedDataset(Dataset::NodePtr rows, ElementSpec spec)
+      : rows_(std::move(rows)), spec_(std::move(spec)) {}
+  Dataset::NodePtr rows_;  // each window as one element, its components stacked
+  ElementSpec spec_;       // of the elements in a window
+};
+
+class Dataset::RangeIterator {
+ public:
+  using value_type = Element;
+  using difference_type = std::ptrdiff_t;
+
+  explicit RangeIterator(const Dataset& dataset);
+  const Element& operator*() const { return *element_; }
+  RangeIterator& operator++() {
+    element_ = iterator_->next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return !element_.has_value(); }
+
+ private:
+  std::shared_ptr<Iterator> iterator_;
+  std::optional<Element> element_;
+};
+
+inline Dataset::RangeIterator Dataset::begin() const { return RangeIterator(*this); }
+
+template <class F>
+Dataset::GraphFunction Dataset::graph_function(F fn) {
+  using N = Nest<Output>;
+  if constexpr (std::is_invocable_v<F, const N&>) {
+    return fn;
+  } else if constexpr (std::is_invocable_v<F, const N&, const N&>) {
+    return [fn](const N& x) -> N { return fn(x[0], x[1]); };
+  } else if constexpr (std::is_invocable_v<F, const N&, const N&, const N&>) {
+    return [fn](const N& x) -> N { return fn(x[0], x[1], x[2]); };
+  } else {
+    static_assert(std::is_invocable_v<F, const N&, const N&, const N&, const N&>,
+                  "a map function takes the element, or its one to four components");
+    return [fn](const N& x) -> N { return fn(x[0], x[1], x[2], x[3]); };
+  }
+}
+
+// As tf.contrib.data has them: dataset.apply(batch_and_drop_remainder(1024)).
+std::function<Dataset(const Dataset&)> batch_and_drop_remainder(int64_t batch_size);
+std::function<Dataset(const Dataset&)> shuffle_and_repeat(
+    int64_t buffer_size, int64_t count = -1, std::optional<int64_t> seed = std::nullopt);
+std::function<Dataset(const Dataset&)> unbatch();
+std::function<Dataset(const Dataset&)> ignore_errors();
+template <class F>
+std::function<Dataset(const Dataset&)> map_and_batch(F fn, int64_t batch_size,
+                                                     const MapAndBatchOptions& options = {}) {
+  return [=](const Dataset& dataset) { return dataset.map_and_batch(fn, batch_size, options); };
+}
+
+}  // namespace systole

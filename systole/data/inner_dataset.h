@@ -1,0 +1,63 @@
+// A data set that a function made of an element, running inside a stage.
+#pragma once
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+
+class InnerDataset {
+ public:
+  // `source` is what `fn` makes it of, the `index`-th. Errors: those of `fn`, with the index;
+  // INVALID_ARGUMENT when the data set does not give what `types` say.
+  InnerDataset(std::string_view what, const RowToDataset& fn, Row source, uint64_t index,
+               const StageContext& context, const std::vector<TensorType>& types)
+      : what_(what), source_(std::move(source)), index_(index), types_(types) {
+    try {
+      dataset_ = fn(source_);
+    } catch (...) {
+      throw current_error().with_context(fmt::format("{}: element {}", what_, index_));
+    }
+    if (dataset_.node()->types().size() != types_.size()) {
+      throw invalid_argument("{}: data set of element {}, got {}, expected {} components", what_,
+                             index_, dataset_.element_spec().to_string(), types_.size());
+    }
+    stage_ = make_stage(dataset_.node(), context.in_function(index));
+  }
+
+  bool next(Row& row) {
+    if (!stage_->next(row)) return false;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (!fits(row[i], types_[i])) {
+        throw invalid_argument("{}: data set of element {}, got {}, expected {}", what_, index_,
+                               row[i].type(), types_[i]);
+      }
+    }
+    return true;
+  }
+
+  void save(StateWriter& writer) {
+    writer.row(source_);
+    writer.number(index_);
+    stage_->save(writer);
+  }
+  static std::unique_ptr<InnerDataset> restored(StateReader& reader, std::string_view what,
+                                                const RowToDataset& fn, const StageContext& context,
+                                                const std::vector<TensorType>& types) {
+    Row source = reader.row();
+    const uint64_t index = reader.number();
+    auto result =
+        std::make_unique<InnerDataset>(what, fn, std::move(source), index, context, types);
+    result->stage_->restore(reader);
+    return result;
+  }
+
+ private:
+  std::string_view what_;
+  Row source_;
+  uint64_t index_;
+  const std::vector<TensorType>& types_;
+  Dataset dataset_;  // keeps the nodes that stage_ runs
+  std::unique_ptr<Stage> stage_;
+};
+
+}  // namespace systole::data

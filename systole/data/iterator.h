@@ -1,0 +1,96 @@
+// Iterators: a Dataset running.
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/nest.h"
+#include "systole/base/tensor.h"
+#include "systole/data/iterator_options.h"
+#include "systole/data/state.h"
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+class Dataset;
+namespace data {
+class DatasetNode;
+}
+
+// Gives the elements of a data set in order. One thread at a time, but for cancel() and stats().
+// Destroying it joins its threads: at once unless a user's function is still running in one.
+class Iterator {
+ public:
+  explicit Iterator(const Dataset& dataset, const IteratorOptions& options = {});
+  Iterator(Iterator&&) noexcept;
+  Iterator& operator=(Iterator&&) noexcept;
+  ~Iterator();
+
+  // nullopt at the end, from then on. Errors: those of the pipeline; what failed is skipped when
+  // next() is called again. CANCELLED after cancel().
+  std::optional<Nest<Tensor>> next();
+  // The same, flattened, into `row`, whose storage is used again.
+  bool next_row(Row& row);
+
+  // Everything that is needed to give the next element, and all after it, in another process.
+  // While parallel stages run their work in flight is finished first.
+  std::string save_state();
+  void save(StateWriter& writer);
+  // REQUIRES: an iterator of the same pipeline that has given nothing yet.
+  // Errors: FAILED_PRECONDITION for a state of another pipeline, DATA_LOSS for a damaged one.
+  void restore_state(std::string_view state);
+  void restore(StateReader& reader);
+
+  // Makes a call of next() that waits, and all later ones, throw CANCELLED. Thread-safe.
+  void cancel();
+  // The last stage first. Thread-safe.
+  std::vector<StageStats> stats() const;
+  const Nest<TensorType>& element_spec() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Two ways to give a graph its input. The graph owns the running iterator; every session that runs
+// the graph goes on where the last one stopped.
+
+// Starts with the first run that needs it. At the end of input a run throws OUT_OF_RANGE.
+class OneShotIterator {
+ public:
+  OneShotIterator(const Dataset& dataset, const IteratorOptions& options);
+
+  // Ops of the current graph that give the next element, once a run.
+  Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
+
+ private:
+  friend class InitializableIterator;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Starts anew whenever `initializer()` is run. Before that a run throws FAILED_PRECONDITION.
+class InitializableIterator {
+ public:
+  InitializableIterator(const Dataset& dataset, const IteratorOptions& options);
+
+  Operation initializer() const;
+  Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
+
+ private:
+  OneShotIterator iterator_;
+};
+
+// `output` known to have this shape: images = set_shape(images, {128, 784}). A run whose value does
+// not have it throws INVALID_ARGUMENT. (tf.Tensor.set_shape, tf.ensure_shape)
+Output set_shape(const Output& output, const Shape& shape);
+
+// The data set behind what get_next() gave, however it was taken apart, put together and given
+// shapes. Errors: INVALID_ARGUMENT when an output is no such.
+Dataset dataset_of(const Nest<Output>& outputs);
+
+}  // namespace systole

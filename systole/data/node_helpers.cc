@@ -1,0 +1,45 @@
+#include <thread>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+
+Spec batched(const Spec& spec, int64_t size) {
+  return spec.map([&](const TensorType& type) {
+    Dims dims{size};
+    dims.insert(dims.end(), type.shape.begin(), type.shape.end());
+    return TensorType{type.dtype, Shape(std::move(dims))};
+  });
+}
+
+Element probe_element(const Spec& spec) {
+  return spec.map([](const TensorType& type) {
+    Shape shape = type.shape;
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] == kUnknown) shape.set_dim(i, 1);
+    }
+    return Tensor::zeros(type.dtype, shape);
+  });
+}
+
+std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed) {
+  const auto seeds = get_seed(seed);
+  if (!seeds) return std::nullopt;
+  return mix(static_cast<uint64_t>(seeds->first), static_cast<uint64_t>(seeds->second));
+}
+
+uint64_t drawing_key(const std::optional<uint64_t>& seed, const StageContext& context,
+                     const DatasetNode& node) {
+  if (seed) return *seed;
+  return mix(mix(context.root->entropy(), context.branch), static_cast<uint64_t>(node.size()));
+}
+
+int thread_count(int64_t num_parallel_calls, const StageContext& context) {
+  if (num_parallel_calls != AUTOTUNE) return static_cast<int>(num_parallel_calls);
+  const int wanted = context.autotune_threads > 0 ? context.autotune_threads
+                                                  : context.root->options().autotune_threads;
+  if (wanted > 0) return wanted;
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace systole::data

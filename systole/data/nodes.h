@@ -1,0 +1,96 @@
+// The nodes of all transformations and sources, each in a file of its own. Arguments have been
+// checked by Dataset's methods. Internal to this layer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "systole/data/dataset.h"
+#include "systole/data/stage.h"
+
+namespace systole::data {
+
+// Sources.
+NodePtr rows_node(std::string name, Spec spec, std::shared_ptr<const std::vector<Row>> rows);
+NodePtr slices_node(Spec spec, Row tensors);
+NodePtr range_node(int64_t start, int64_t stop, int64_t step);
+NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
+
+// What a map or filter calls; thread-safe. `index` counts the elements.
+using RowFunction = std::function<Row(Row&&, int64_t index)>;
+struct MapArguments {
+  RowFunction fn;
+  int64_t num_parallel_calls = 0;
+  bool deterministic = true;
+};
+NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
+NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
+using RowPredicate = std::function<bool(const Row&)>;
+NodePtr filter_node(NodePtr input, RowPredicate predicate);
+
+using RowToDataset = std::function<Dataset(const Row&)>;
+NodePtr flat_map_node(NodePtr input, Spec spec, RowToDataset fn);
+NodePtr interleave_node(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options);
+NodePtr parallel_interleave_node(NodePtr input, Spec spec, RowToDataset fn,
+                                 InterleaveOptions options);
+
+NodePtr zip_node(std::vector<NodePtr> inputs, Spec spec);
+NodePtr concatenate_node(NodePtr first, NodePtr second, Spec spec);
+NodePtr sample_node(std::vector<NodePtr> inputs, Spec spec, std::vector<double> weights,
+                    std::optional<uint64_t> seed);
+NodePtr enumerate_node(NodePtr input, int64_t start);
+NodePtr take_node(NodePtr input, int64_t count);
+NodePtr skip_node(NodePtr input, int64_t count);
+NodePtr shard_node(NodePtr input, int64_t num_shards, int64_t index);
+NodePtr repeat_node(NodePtr input, int64_t count);
+NodePtr shuffle_node(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed,
+                     bool reshuffle);
+
+NodePtr batch_node(NodePtr input, int64_t batch_size, bool drop_remainder);
+// How rows become a padded batch. Shapes and values have one entry a component.
+struct Padding {
+  std::vector<Shape> shapes;
+  std::vector<Tensor> values;
+};
+NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder);
+NodePtr unbatch_node(NodePtr input);
+struct BucketArguments {
+  std::function<int64_t(const Row&)> length;
+  BucketOptions options;
+  Padding padding;
+};
+NodePtr bucket_node(NodePtr input, Spec spec, BucketArguments arguments);
+NodePtr window_node(NodePtr input, int64_t size, int64_t shift, int64_t stride,
+                    bool drop_remainder);
+
+NodePtr memory_cache_node(NodePtr input);
+NodePtr file_cache_node(NodePtr input, std::string path, FileSystem& file_system);
+NodePtr prefetch_node(NodePtr input, int64_t buffer_size);
+NodePtr ignore_errors_node(NodePtr input);
+NodePtr options_node(NodePtr input, DatasetOptions options);
+NodePtr set_shape_node(NodePtr input, Spec spec);
+// Components taken by position: leaf i of `spec` is component `components[i]`.
+NodePtr select_node(NodePtr input, Spec spec, std::vector<size_t> components);
+
+// Rows of equal shapes as one with a new first dimension; strings are moved. `what` begins errors.
+Row stack_rows(std::string_view what, std::span<Row> rows);
+// Rows of any shapes, padded.
+Row stack_padded(std::string_view what, std::span<const Row> rows, const Padding& padding);
+// The spec of batches: a first dimension of `size` (-1: not known).
+Spec batched(const Spec& spec, int64_t size);
+// An element of this spec to try a function on: zeros and empty texts, unknown dimensions 1.
+Element probe_element(const Spec& spec);
+// The element that a row is.
+inline Element to_element(const Spec& spec, Row row) { return pack_like(spec, std::move(row)); }
+// The seed that a stage draws with: the user's or the graph's.
+std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed);
+// The key for a stage that draws: of `seed`, or for one without of the iterator and its place.
+uint64_t drawing_key(const std::optional<uint64_t>& seed, const StageContext& context,
+                     const DatasetNode& node);
+// Threads that num_parallel_calls means here.
+int thread_count(int64_t num_parallel_calls, const StageContext& context);
+
+}  // namespace systole::data

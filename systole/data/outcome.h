@@ -1,0 +1,49 @@
+// What a stage with threads keeps until its consumer asks: an element or an error.
+#pragma once
+
+#include <optional>
+
+#include "systole/data/stage.h"
+
+namespace systole::data {
+
+struct Outcome {
+  Row row;
+  std::optional<Error> error;
+
+  // The element. Errors: the error.
+  Row take() {
+    if (error) throw Error(*error);
+    return std::move(row);
+  }
+  void save(StateWriter& writer) const {
+    writer.flag(error.has_value());
+    if (error) {
+      writer.error(*error);
+    } else {
+      writer.row(row);
+    }
+  }
+  static Outcome restored(StateReader& reader) {
+    Outcome result;
+    if (reader.flag()) {
+      result.error = reader.error();
+    } else {
+      result.row = reader.row();
+    }
+    return result;
+  }
+};
+
+// The next element of `input` or the error that it gives; nullopt at the end.
+inline std::optional<Outcome> pull(Stage& input) {
+  Outcome result;
+  try {
+    if (!input.next(result.row)) return std::nullopt;
+  } catch (...) {
+    result.error = current_error();
+  }
+  return result;
+}
+
+}  // namespace systole::data

@@ -1,0 +1,330 @@
+// Every transformation, as data: its elements, spec and end, and that a state saved at any position
+// restores to exactly what would have come next.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "systole/data/dataset.h"
+#include "systole/data/testing/elements.h"
+
+namespace systole::data {
+namespace {
+
+using T = Tensor;
+const ElementSpec kInt{TensorType{DType::s64, {}}};
+
+Dataset range(int64_t n) { return Dataset::range(n); }
+
+Element times(const Element& x, int64_t factor) { return T(x.leaf().item<int64_t>() * factor); }
+
+std::function<Element(const Element&)> by(int64_t factor) {
+  return [factor](const Element& x) { return times(x, factor); };
+}
+
+// 0 0 0, 1 1 1...
+Dataset three_of(const Element& x) { return Dataset::from_tensors(x).repeat(3); }
+
+// A vector of x times x.
+Dataset sequences(int64_t n) {
+  return range(n).map_cpp(
+      [](const Element& x) {
+        const auto length = x.leaf().item<int64_t>();
+        return T::of<int64_t>({length}, std::vector<int64_t>(static_cast<size_t>(length), length));
+      },
+      TensorType{DType::s64, {kUnknown}});
+}
+
+int64_t length_of(const Element& x) { return x.leaf().dim(0); }
+
+Dataset::Generator squares() {
+  return [i = int64_t{0}]() mutable -> std::optional<Element> {
+    if (i == 4) return std::nullopt;
+    const int64_t value = i++;
+    return T(value * value);
+  };
+}
+
+struct Pipeline {
+  std::string name;
+  std::function<Dataset()> make;
+  std::string elements;  // "*": whatever, but the same at every restore
+  std::string spec;
+  bool in_order = true;
+};
+
+void PrintTo(const Pipeline& pipeline, std::ostream* os) { *os << pipeline.name; }
+
+std::vector<Pipeline> source_cases() {
+  return {
+      {"from_tensors",
+       [] {
+         return Dataset::from_tensors(Element::tuple({T::of<float>({2}, {1, 2}), T("a")}));
+       },
+       "([1 2], a)", "(f32[2], string[])"},
+      {"from_tensor_slices",
+       [] {
+         return Dataset::from_tensor_slices(Element::dict(
+             {{"y", T::of<int32_t>({2}, {7, 8})}, {"x", T::of<std::string>({2, 1}, {"a", "b"})}}));
+       },
+       "{x: [a], y: 7} {x: [b], y: 8}", "{x: string[1], y: s32[]}"},
+      {"range", [] { return Dataset::range(2, 9, 3); }, "2 5 8", "s64[]"},
+      {"range_down", [] { return Dataset::range(3, 0, -1); }, "3 2 1", "s64[]"},
+      {"range_empty", [] { return Dataset::range(0); }, "", "s64[]"},
+      {"from_generator", [] { return Dataset::from_generator(squares, kInt); }, "0 1 4 9", "s64[]"},
+  };
+}
+
+std::vector<Pipeline> element_cases() {
+  return {
+      {"map_cpp", [] { return range(4).map_cpp(by(2), kInt); }, "0 2 4 6", "s64[]"},
+      {"map_cpp_parallel", [] { return range(9).map_cpp(by(2), kInt, {.num_parallel_calls = 2}); },
+       "0 2 4 6 8 10 12 14 16", "s64[]"},
+      {"map_cpp_any_order",
+       [] {
+         return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2, .deterministic = false});
+       },
+       "0 2 4 6 8", "s64[]", false},
+      {"filter_cpp",
+       [] {
+         return range(7).filter_cpp(
+             [](const Element& x) { return x.leaf().item<int64_t>() % 3 == 1; });
+       },
+       "1 4", "s64[]"},
+      {"flat_map", [] { return range(3).flat_map(three_of); }, "0 0 0 1 1 1 2 2 2", "s64[]"},
+      {"interleave",
+       [] { return range(4).interleave(three_of, {.cycle_length = 2, .block_length = 2}); },
+       "0 0 1 1 0 1 2 2 3 3 2 3", "s64[]"},
+      {"interleave_parallel",
+       [] {
+         return range(4).interleave(
+             three_of, {.cycle_length = 2, .block_length = 2, .num_parallel_calls = 2});
+       },
+       "0 0 1 1 0 1 2 2 3 3 2 3", "s64[]"},
+      {"interleave_parallel_of_few",
+       [] { return range(2).interleave(three_of, {.cycle_length = 5, .num_parallel_calls = 3}); },
+       "0 1 0 1 0 1", "s64[]"},
+      {"interleave_any_order",
+       [] {
+         return range(4).interleave(
+             three_of, {.cycle_length = 2, .num_parallel_calls = 2, .deterministic = false});
+       },
+       "0 0 0 1 1 1 2 2 2 3 3 3", "s64[]", false},
+      {"zip",
+       [] {
+         return Dataset::zip(Nest<Dataset>::dict(
+             {{"b", range(3)}, {"a", Nest<Dataset>::tuple({range(9), range(5).skip(2)})}}));
+       },
+       "{a: (0, 2), b: 0} {a: (1, 3), b: 1} {a: (2, 4), b: 2}", "{a: (s64[], s64[]), b: s64[]}"},
+      {"concatenate", [] { return range(2).batch(2, true).concatenate(range(3).batch(3, true)); },
+       "[0 1] [0 1 2]", "s64[?]"},
+      {"enumerate", [] { return Dataset::range(5, 7).enumerate(3); }, "(3, 5) (4, 6)",
+       "(s64[], s64[])"},
+      {"take", [] { return range(9).take(3); }, "0 1 2", "s64[]"},
+      {"take_all", [] { return range(3).take(-1); }, "0 1 2", "s64[]"},
+      {"skip", [] { return range(5).skip(3); }, "3 4", "s64[]"},
+      {"skip_all", [] { return range(3).skip(-1); }, "", "s64[]"},
+      {"shard", [] { return range(8).shard(3, 1); }, "1 4 7", "s64[]"},
+      {"repeat", [] { return range(3).repeat(2); }, "0 1 2 0 1 2", "s64[]"},
+      {"repeat_none", [] { return range(3).repeat(0); }, "", "s64[]"},
+      {"repeat_nothing", [] { return range(0).repeat(); }, "", "s64[]"},
+      {"repeat_forever", [] { return range(2).repeat().take(5); }, "0 1 0 1 0", "s64[]"},
+      {"sample_from",
+       [] {
+         return Dataset::sample_from_datasets({range(4), Dataset::range(10, 14)}, {0.2, 0.8}, 7);
+       },
+       "*", "s64[]"},
+  };
+}
+
+std::vector<Pipeline> shuffle_cases() {
+  return {
+      {"shuffle", [] { return range(9).shuffle(4, {.seed = 1}); }, "*", "s64[]"},
+      {"shuffle_of_one", [] { return range(4).shuffle(1, {.seed = 1}); }, "0 1 2 3", "s64[]"},
+      {"shuffle_unseeded", [] { return range(9).shuffle(4).repeat(2).shuffle(3); }, "*", "s64[]"},
+      {"shuffle_repeat", [] { return range(5).shuffle(9, {.seed = 1}).repeat(3); }, "*", "s64[]"},
+      {"shuffle_and_repeat", [] { return range(5).shuffle_and_repeat(9, 3, 1); }, "*", "s64[]"},
+      {"shuffle_once",
+       [] { return range(5).shuffle(9, {.seed = 1, .reshuffle_each_iteration = false}).repeat(2); },
+       "*", "s64[]"},
+  };
+}
+
+std::vector<Pipeline> batch_cases() {
+  return {
+      {"batch", [] { return range(5).batch(2); }, "[0 1] [2 3] [4]", "s64[?]"},
+      {"batch_drop", [] { return range(5).apply(batch_and_drop_remainder(2)); }, "[0 1] [2 3]",
+       "s64[2]"},
+      {"batch_of_batches", [] { return range(8).batch(2, true).batch(2); },
+       "[[0 1] [2 3]] [[4 5] [6 7]]", "s64[?,2]"},
+      {"padded_batch", [] { return sequences(4).padded_batch(2); }, "[[0] [1]] [[2 2 0] [3 3 3]]",
+       "s64[?,?]"},
+      {"padded_batch_to",
+       [] {
+         return sequences(3).padded_batch(
+             2,
+             {.padded_shapes = Shape{4}, .padding_values = T(int64_t{9}), .drop_remainder = true});
+       },
+       "[[9 9 9 9] [1 9 9 9]]", "s64[2,4]"},
+      {"unbatch", [] { return range(5).batch(2).unbatch(); }, "0 1 2 3 4", "s64[]"},
+      {"bucket",
+       [] {
+         return sequences(6).bucket_by_sequence_length(
+             length_of, {.bucket_boundaries = {2, 4}, .bucket_batch_sizes = {2, 2, 2}});
+       },
+       "[[0] [1]] [[2 2 0] [3 3 3]] [[4 4 4 4 0] [5 5 5 5 5]]", "s64[?,?]"},
+      {"bucket_to_boundary",
+       [] {
+         return sequences(4).bucket_by_sequence_length(length_of, {.bucket_boundaries = {3, 6},
+                                                                   .bucket_batch_sizes = {2, 1, 1},
+                                                                   .pad_to_bucket_boundary = true});
+       },
+       "[[0 0] [1 0]] [[3 3 3 0 0]] [[2 2]]", "s64[?,?]"},
+      {"window",
+       [] {
+         return range(7)
+             .window(3, {.shift = 2, .drop_remainder = true})
+             .flat_map([](const Nest<Dataset>& w) { return w.leaf().batch(3); });
+       },
+       "[0 1 2] [2 3 4] [4 5 6]", "s64[?]"},
+      {"window_stride",
+       [] {
+         return range(7).window(2, {.shift = 4, .stride = 2}).flat_map([](const Nest<Dataset>& w) {
+           return w.leaf().batch(3);
+         });
+       },
+       "[0 2] [4 6]", "s64[?]"},
+      {"window_gap",
+       [] {
+         return range(7).window(2, {.shift = 3}).flat_map([](const Nest<Dataset>& w) {
+           return w.leaf();
+         });
+       },
+       "0 1 3 4 6", "s64[]"},
+      {"window_of_pairs",
+       [] {
+         return range(3).enumerate(5).window(2).flat_map(
+             [](const Nest<Dataset>& w) { return Dataset::zip(w); });
+       },
+       "(5, 0) (6, 1) (7, 2)", "(s64[], s64[])"},
+  };
+}
+
+std::vector<Pipeline> running_cases() {
+  return {
+      {"cache", [] { return range(3).shuffle(3, {.seed = 3}).cache().repeat(3); }, "*", "s64[]"},
+      {"cache_unread", [] { return range(5).cache().take(2).repeat(2); }, "0 1 0 1", "s64[]"},
+      {"prefetch", [] { return range(5).prefetch(2); }, "0 1 2 3 4", "s64[]"},
+      {"prefetch_auto", [] { return range(5).prefetch(); }, "0 1 2 3 4", "s64[]"},
+      {"prefetch_repeat", [] { return range(3).prefetch(2).repeat(2).prefetch(1); }, "0 1 2 0 1 2",
+       "s64[]"},
+      {"ignore_errors",
+       [] {
+         return range(5)
+             .map_cpp(
+                 [](const Element& x) -> Element {
+                   if (x.leaf().item<int64_t>() % 2 == 1) throw std::runtime_error("odd");
+                   return x;
+                 },
+                 kInt)
+             .ignore_errors();
+       },
+       "0 2 4", "s64[]"},
+      {"errors",
+       [] {
+         return range(3).map_cpp(
+             [](const Element& x) -> Element {
+               if (x.leaf().item<int64_t>() == 1) throw std::runtime_error("odd");
+               return x;
+             },
+             kInt, {.num_parallel_calls = 2});
+       },
+       "0 UNKNOWN: odd (map_cpp: element 1) 2", "s64[]"},
+      {"options",
+       [] {
+         return range(5)
+             .map_cpp(by(3), kInt, {.num_parallel_calls = AUTOTUNE})
+             .options({.deterministic = false, .autotune_threads = 2});
+       },
+       "0 12 3 6 9", "s64[]", false},
+      {"set_shape", [] { return range(4).batch(2).set_shape(Shape{2}); }, "[0 1] [2 3]", "s64[2]"},
+      {"all_together",
+       [] {
+         return range(6)
+             .interleave(three_of, {.cycle_length = 3, .num_parallel_calls = 2})
+             .shuffle(5, {.seed = 9})
+             .map_cpp(by(10), kInt, {.num_parallel_calls = 2})
+             .cache()
+             .repeat(2)
+             .batch(4)
+             .prefetch(2);
+       },
+       "*", "s64[?]"},
+  };
+}
+
+class PipelineTest : public testing::TestWithParam<Pipeline> {};
+
+std::vector<std::string> sorted_unless(bool in_order, std::vector<std::string> texts) {
+  if (!in_order) std::ranges::sort(texts);
+  return texts;
+}
+
+std::string join(const std::vector<std::string>& texts) {
+  std::string result;
+  for (const std::string& text : texts) result += (result.empty() ? "" : " ") + text;
+  return result;
+}
+
+TEST_P(PipelineTest, ElementsSpecAndEnd) {
+  const Pipeline& p = GetParam();
+  const Dataset dataset = p.make();
+  EXPECT_EQ(dataset.element_spec().to_string(), p.spec);
+  Iterator iterator(dataset, {.entropy = 1});
+  const std::vector<std::string> got = sorted_unless(p.in_order, rest(iterator));
+  if (p.elements != "*") {
+    EXPECT_EQ(join(got), p.elements);
+  }
+  EXPECT_FALSE(iterator.next().has_value());
+  EXPECT_EQ(sorted_unless(p.in_order, elements(dataset, {.stats = false, .entropy = 1})), got);
+}
+
+TEST_P(PipelineTest, RestoresAtEveryPosition) {
+  const Pipeline& p = GetParam();
+  const std::vector<std::string> all = elements(p.make(), {.entropy = 5});
+  for (size_t position = 0; position <= all.size() + 1; ++position) {
+    Iterator saved(p.make(), {.entropy = 5});
+    const auto before = rest(saved, static_cast<int64_t>(position));
+    const std::string state = saved.save_state();
+    Iterator restored(p.make());
+    restored.restore_state(state);
+    std::vector<std::string> joined = before;
+    std::ranges::copy(rest(restored), std::back_inserter(joined));
+    EXPECT_EQ(sorted_unless(p.in_order, joined), sorted_unless(p.in_order, all))
+        << "at " << position;
+    joined = before;
+    std::ranges::copy(rest(saved), std::back_inserter(joined));
+    EXPECT_EQ(sorted_unless(p.in_order, joined), sorted_unless(p.in_order, all))
+        << "after saving at " << position;
+  }
+}
+
+TEST_P(PipelineTest, ClosesInTheMiddle) {
+  const Pipeline& p = GetParam();
+  for (int64_t taken = 0; taken < 4; ++taken) {
+    Iterator iterator(p.make());
+    rest(iterator, taken);
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Pipeline>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Sources, PipelineTest, testing::ValuesIn(source_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, testing::ValuesIn(element_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);
+
+}  // namespace
+}  // namespace systole::data

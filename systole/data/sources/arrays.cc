@@ -1,0 +1,67 @@
+// The rows of arrays in files: IDX and NPY.
+#include "systole/data/sources/record_file.h"
+#include "systole/io/idx.h"
+#include "systole/io/npy.h"
+
+namespace systole {
+namespace {
+
+// Rows are read this many bytes at a time.
+constexpr int64_t kBlockBytes = 1 << 20;
+
+Shape row_shape(const Shape& shape) { return Shape(Dims(shape.begin() + 1, shape.end())); }
+
+class IdxFile final : public data::RecordFile {
+ public:
+  IdxFile(FileSystem& file_system, const std::string& path) : reader_(file_system, path) {
+    const TensorType& type = reader_.type();
+    shape_ = row_shape(type.shape);
+    const int64_t row_bytes = shape_.num_elements() * size_of(type.dtype);
+    rows_a_block_ = std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, row_bytes));
+  }
+  bool next(Row& row) override {
+    if (!block_.valid() || next_ == block_.dim(0)) {
+      if (reader_.position() == reader_.type().shape[0]) return false;
+      block_ = reader_.read(rows_a_block_);
+      next_ = 0;
+    }
+    row.assign(1, block_.slice(next_, next_ + 1).reshape(shape_));
+    ++next_;
+    return true;
+  }
+  uint64_t offset() const override {
+    const int64_t unread = block_.valid() ? block_.dim(0) - next_ : 0;
+    return static_cast<uint64_t>(reader_.position() - unread);
+  }
+  void seek(uint64_t offset) override {
+    block_ = Tensor();
+    reader_.seek(static_cast<int64_t>(offset));
+  }
+
+ private:
+  IdxReader reader_;
+  Shape shape_;  // of a row
+  int64_t rows_a_block_ = 1;
+  Tensor block_;
+  int64_t next_ = 0;  // in block_
+};
+
+Dataset::NodePtr idx_node(const std::string& path, FileSystem& file_system) {
+  const TensorType type = IdxReader(file_system, path).type();
+  return data::record_files_node("IdxDataset", FileNames(path).dataset().node(),
+                                 TensorType{type.dtype, row_shape(type.shape)},
+                                 [&file_system](const std::string& name) {
+                                   return std::make_unique<IdxFile>(file_system, name);
+                                 });
+}
+
+}  // namespace
+
+IdxDataset::IdxDataset(const std::string& path, FileSystem* file_system)
+    : Dataset(idx_node(path, data::file_system_or_local(file_system))) {}
+
+NpyDataset::NpyDataset(const std::string& path, FileSystem* file_system)
+    : Dataset(Dataset::from_tensor_slices(
+          Element(read_npy(data::file_system_or_local(file_system), path)))) {}
+
+}  // namespace systole

@@ -1,0 +1,100 @@
+#include "systole/data/sources/record_file.h"
+#include "systole/io/compression.h"
+
+namespace systole {
+namespace {
+
+struct Layout {
+  size_t header = 0;
+  size_t record = 0;
+  size_t footer = 0;
+};
+
+// Holds back as many bytes as the footer has, so that it need not know the size of the stream.
+class FixedLengthFile final : public data::RecordFile {
+ public:
+  FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
+      : source_(std::move(source)),
+        layout_(layout),
+        chunk_(std::max(buffer_bytes, layout.record + layout.footer)) {
+    seek(layout_.header);
+  }
+
+  bool next(Row& row) override {
+    const size_t needed = layout_.record + layout_.footer;
+    while (buffer_.size() - begin_ < needed && fill()) {
+    }
+    const size_t left = buffer_.size() - begin_;
+    if (left < needed) {
+      if (left == layout_.footer) return false;
+      throw make_error(
+          Code::data_loss,
+          "{}: record at byte {}, got {} bytes to the end, expected records of {} and a footer "
+          "of {}",
+          source_->path(), offset(), left, layout_.record, layout_.footer);
+    }
+    data::assign_text(row, std::string_view(buffer_).substr(begin_, layout_.record));
+    begin_ += layout_.record;
+    return true;
+  }
+  uint64_t offset() const override { return buffer_offset_ + begin_; }
+  void seek(uint64_t offset) override {
+    source_->seek(offset);
+    buffer_.clear();
+    buffer_offset_ = offset;
+    begin_ = 0;
+  }
+
+ private:
+  bool fill() {
+    buffer_offset_ += begin_;
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+    const size_t had = buffer_.size();
+    buffer_.resize(had + chunk_);
+    buffer_.resize(had + source_->read(chunk_, buffer_.data() + had));
+    return buffer_.size() > had;
+  }
+
+  std::unique_ptr<ByteSource> source_;
+  const Layout layout_;
+  const size_t chunk_;
+  std::string buffer_;
+  uint64_t buffer_offset_ = 0;
+  size_t begin_ = 0;
+};
+
+Dataset::NodePtr fixed_length_node(const FileNames& files, int64_t record_bytes,
+                                   const FixedLengthRecordDatasetOptions& options) {
+  constexpr int64_t most = int64_t{1} << 31;
+  if (record_bytes <= 0 || record_bytes > most) {
+    throw invalid_argument("FixedLengthRecordDataset: record_bytes, got {}, expected 1 to {}",
+                           record_bytes, most);
+  }
+  if (options.header_bytes < 0 || options.footer_bytes < 0 || options.footer_bytes > most) {
+    throw invalid_argument(
+        "FixedLengthRecordDataset: header_bytes and footer_bytes, got {} and {}, expected none "
+        "below 0",
+        options.header_bytes, options.footer_bytes);
+  }
+  const Layout layout{.header = static_cast<size_t>(options.header_bytes),
+                      .record = static_cast<size_t>(record_bytes),
+                      .footer = static_cast<size_t>(options.footer_bytes)};
+  const Compression compression = compression_from_tf(options.compression_type);
+  const size_t buffer = data::checked_buffer_size("FixedLengthRecordDataset", options.buffer_size);
+  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  return data::record_files_node("FixedLengthRecordDataset", files.dataset().node(),
+                                 data::text_spec(), [=, &file_system](const std::string& path) {
+                                   return std::make_unique<FixedLengthFile>(
+                                       open_source(file_system.open(path), compression), layout,
+                                       buffer);
+                                 });
+}
+
+}  // namespace
+
+FixedLengthRecordDataset::FixedLengthRecordDataset(const FileNames& files, int64_t record_bytes,
+                                                   const FixedLengthRecordDatasetOptions& options)
+    : Dataset(fixed_length_node(files, record_bytes, options)) {}
+
+}  // namespace systole

@@ -1,0 +1,83 @@
+// from_generator: a C++ callable. Its state is how often it was called.
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class GeneratorNode final : public DatasetNode {
+ public:
+  GeneratorNode(std::function<Dataset::Generator()> make, Spec spec)
+      : DatasetNode("from_generator", std::move(spec)), make_(std::move(make)) {}
+  std::unique_ptr<Stage> make(const StageContext&) const override;
+
+  const std::function<Dataset::Generator()> make_;
+};
+
+class GeneratorStage final : public Stage {
+ public:
+  explicit GeneratorStage(const GeneratorNode& node) : node_(node) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (ended_) return false;
+    if (!generator_) generator_ = node_.make_();
+    const int64_t index = taken_++;
+    std::optional<Element> element = call(index);
+    if (!element) {
+      ended_ = true;
+      return false;
+    }
+    if (element->structure() != node_.spec().structure()) {
+      throw invalid_argument("from_generator: element {}, got {}, expected {}", index,
+                             element->to_string(), node_.spec().to_string());
+    }
+    row = element->flatten();
+    check_row(fmt::format("from_generator: element {}", index), row, node_.types());
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(taken_));
+    writer.flag(ended_);
+  }
+  void do_restore(StateReader& reader) override {
+    taken_ = static_cast<int64_t>(reader.number());
+    ended_ = reader.flag();
+    if (ended_ || taken_ == 0) return;
+    generator_ = node_.make_();
+    for (int64_t i = 0; i < taken_; ++i) skip_one();
+  }
+
+ private:
+  std::optional<Element> call(int64_t index) {
+    try {
+      return generator_();
+    } catch (...) {
+      throw current_error().with_context(fmt::format("from_generator: element {}", index));
+    }
+  }
+  // What failed before the state was saved has been told then.
+  void skip_one() {
+    try {
+      generator_();
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+
+  const GeneratorNode& node_;
+  Dataset::Generator generator_;
+  int64_t taken_ = 0;
+  bool ended_ = false;
+};
+
+std::unique_ptr<Stage> GeneratorNode::make(const StageContext&) const {
+  return std::make_unique<GeneratorStage>(*this);
+}
+
+}  // namespace
+
+NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec) {
+  return std::make_shared<GeneratorNode>(std::move(make), std::move(spec));
+}
+
+}  // namespace systole::data

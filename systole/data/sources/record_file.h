@@ -1,0 +1,46 @@
+// What the data sets of files have in common: records of one file after another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "systole/data/nodes.h"
+#include "systole/data/sources.h"
+
+namespace systole::data {
+
+// One open file. Not thread-safe.
+class RecordFile {
+ public:
+  virtual ~RecordFile() = default;
+  // False at the end. Writes all components of `row`.
+  virtual bool next(Row& row) = 0;
+  // Where the next record begins, and going there: whatever number the format likes best.
+  virtual uint64_t offset() const = 0;
+  virtual void seek(uint64_t offset) = 0;
+  // Whether what comes after a record that failed can be read.
+  virtual bool can_skip() const { return false; }
+};
+using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::string& path)>;
+
+NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecordFile open);
+
+// `given` or the file system of this machine.
+FileSystem& file_system_or_local(FileSystem* given);
+
+// `row` as one string scalar.
+inline void assign_text(Row& row, std::string_view text) {
+  Tensor tensor(DType::string, {});
+  tensor.data<std::string>()[0].assign(text);
+  row.clear();
+  row.push_back(std::move(tensor));
+}
+
+// The spec of string scalars.
+inline Spec text_spec() { return TensorType{DType::string, {}}; }
+
+// Errors: INVALID_ARGUMENT.
+size_t checked_buffer_size(std::string_view op, int64_t bytes);
+
+}  // namespace systole::data

@@ -1,0 +1,52 @@
+// from_tensor_slices: rows of tensors, sharing their memory.
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+// x[i] without a copy.
+Tensor row_of(const Tensor& tensor, int64_t i) {
+  const Dims& dims = tensor.shape().dims();
+  return tensor.slice(i, i + 1).reshape(Shape(Dims(dims.begin() + 1, dims.end())));
+}
+
+class SlicesStage final : public Stage {
+ public:
+  explicit SlicesStage(const Row& tensors) : tensors_(tensors) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (next_ >= tensors_.front().dim(0)) return false;
+    row.resize(tensors_.size());
+    for (size_t i = 0; i < row.size(); ++i) row[i] = row_of(tensors_[i], next_);
+    ++next_;
+    return true;
+  }
+  void do_save(StateWriter& writer) override { writer.number(static_cast<uint64_t>(next_)); }
+  void do_restore(StateReader& reader) override { next_ = static_cast<int64_t>(reader.number()); }
+
+ private:
+  const Row& tensors_;
+  int64_t next_ = 0;
+};
+
+class SlicesNode final : public DatasetNode {
+ public:
+  SlicesNode(Spec spec, Row tensors)
+      : DatasetNode("from_tensor_slices", std::move(spec)), tensors_(std::move(tensors)) {}
+  std::unique_ptr<Stage> make(const StageContext&) const override {
+    return std::make_unique<SlicesStage>(tensors_);
+  }
+  std::string arguments() const override { return std::to_string(tensors_.front().dim(0)); }
+
+ private:
+  Row tensors_;
+};
+
+}  // namespace
+
+NodePtr slices_node(Spec spec, Row tensors) {
+  return std::make_shared<SlicesNode>(std::move(spec), std::move(tensors));
+}
+
+}  // namespace systole::data

@@ -1,0 +1,48 @@
+#include "systole/io/tfrecord.h"
+
+#include "systole/data/sources/record_file.h"
+
+namespace systole {
+namespace {
+
+class TFRecordFile final : public data::RecordFile {
+ public:
+  TFRecordFile(FileSystem& file_system, const std::string& path, const RecordReaderOptions& options)
+      : reader_(file_system, path, options) {}
+  bool next(Row& row) override {
+    const auto record = reader_.next();
+    if (record) data::assign_text(row, *record);
+    return record.has_value();
+  }
+  uint64_t offset() const override { return reader_.offset(); }
+  void seek(uint64_t offset) override { reader_.seek(offset); }
+
+ private:
+  RecordReader reader_;
+};
+
+Dataset tfrecord_dataset(const FileNames& files, const TFRecordDatasetOptions& options) {
+  RecordReaderOptions reading;
+  reading.compression = compression_from_tf(options.compression_type);
+  reading.buffer_bytes = data::checked_buffer_size("TFRecordDataset", options.buffer_size);
+  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  const auto records = [reading, &file_system](const Dataset& names) {
+    return Dataset(data::record_files_node("TFRecordDataset", names.node(), data::text_spec(),
+                                           [reading, &file_system](const std::string& path) {
+                                             return std::make_unique<TFRecordFile>(file_system,
+                                                                                   path, reading);
+                                           }));
+  };
+  if (options.num_parallel_reads == 0) return records(files.dataset());
+  return files.dataset().interleave(
+      [records](const Element& name) { return records(Dataset::from_tensors(name)); },
+      {.cycle_length = options.num_parallel_reads == AUTOTUNE ? 4 : options.num_parallel_reads,
+       .num_parallel_calls = options.num_parallel_reads});
+}
+
+}  // namespace
+
+TFRecordDataset::TFRecordDataset(const FileNames& files, const TFRecordDatasetOptions& options)
+    : Dataset(tfrecord_dataset(files, options)) {}
+
+}  // namespace systole

@@ -1,0 +1,184 @@
+#include "systole/data/stage.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "systole/base/random.h"
+
+namespace systole::data {
+namespace {
+
+// Calls longer than this are all timed, of shorter ones one in kSampling.
+constexpr double kAlwaysTimedNs = 2000;
+constexpr int64_t kSampling = 16;
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  const auto half = [](uint64_t v, int i) { return static_cast<uint32_t>(v >> (32 * i)); };
+  const auto block = threefry2x32({half(a, 0), half(a, 1)}, {half(b, 0), half(b, 1)});
+  return (uint64_t{block[1]} << 32) | block[0];
+}
+
+StageContext StageContext::in_epoch(uint64_t i) const {
+  StageContext result = *this;
+  result.epoch = mix(epoch + 1, i);
+  return result;
+}
+
+StageContext StageContext::in_branch(uint64_t i) const {
+  StageContext result = *this;
+  result.branch = mix(branch + 1, i);
+  return result;
+}
+
+StageContext StageContext::in_function(uint64_t i) const {
+  StageContext result = in_epoch(i);
+  result.nested = true;
+  return result;
+}
+
+StageCounters* IteratorRoot::counters(const DatasetNode& node, int depth, StageCounters* consumer) {
+  if (!options_.stats) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& entry = counters_[&node];
+  if (entry == nullptr) {
+    entry = std::make_unique<StageCounters>();
+    entry->name = node.name();
+    entry->depth = depth;
+    order_.push_back(entry.get());
+    if (consumer != nullptr) consumer->inputs.push_back(entry.get());
+  }
+  return entry.get();
+}
+
+std::vector<StageStats> IteratorRoot::stats() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<StageStats> result;
+  for (const StageCounters* stage : order_) {
+    int64_t inputs_ns = 0;
+    for (const StageCounters* input : stage->inputs) inputs_ns += input->inclusive_ns;
+    const int64_t inclusive = stage->inclusive_ns;
+    const bool threaded = stage->threaded;
+    const int64_t own =
+        threaded ? stage->busy_ns.load() : std::max<int64_t>(inclusive - inputs_ns, 0);
+    result.push_back({.name = stage->name,
+                      .depth = stage->depth,
+                      .threaded = threaded,
+                      .elements = stage->elements,
+                      .busy_seconds = 1e-9 * static_cast<double>(own),
+                      .waited_seconds = threaded ? 1e-9 * static_cast<double>(inclusive) : 0});
+  }
+  return result;
+}
+
+bool Stage::next(Row& row) {
+  if (counters_ == nullptr) return do_next(row);
+  const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 2;
+  ++calls_;
+  bool more = false;
+  if (!sampled || calls_ % kSampling == 0) {
+    more = next_timed(row);
+  } else {
+    more = do_next(row);
+  }
+  if (more) counters_->elements.fetch_add(1, std::memory_order_relaxed);
+  return more;
+}
+
+bool Stage::next_timed(Row& row) {
+  const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 3;
+  const int64_t begin = now_ns();
+  const auto note = [&] {
+    const int64_t took = now_ns() - begin;
+    counters_->inclusive_ns.fetch_add(sampled ? took * kSampling : took, std::memory_order_relaxed);
+    mean_ns_ += (static_cast<double>(took) - mean_ns_) / 4;
+  };
+  bool more = false;
+  try {
+    more = do_next(row);
+  } catch (...) {
+    note();
+    throw;
+  }
+  note();
+  return more;
+}
+
+void Stage::save(StateWriter& writer) {
+  writer.bytes(node_->name());
+  do_save(writer);
+}
+
+void Stage::restore(StateReader& reader) {
+  reader.expect(node_->name());
+  do_restore(reader);
+}
+
+DatasetNode::DatasetNode(std::string name, Spec spec, std::vector<NodePtr> inputs)
+    : name_(std::move(name)),
+      spec_(std::move(spec)),
+      types_(spec_.flatten()),
+      inputs_(std::move(inputs)),
+      size_(1) {
+  for (const NodePtr& input : inputs_) size_ += input->size();
+}
+
+std::string DatasetNode::to_string() const {
+  std::string text;
+  if (inputs_.size() == 1) {
+    text = inputs_.front()->to_string() + ".";
+  } else if (!inputs_.empty()) {
+    for (const NodePtr& input : inputs_) text += (text.empty() ? "[" : ", ") + input->to_string();
+    text += "].";
+  }
+  return text + name_ + "(" + arguments() + ")";
+}
+
+std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context) {
+  StageCounters* const counters =
+      context.nested ? nullptr : context.root->counters(*node, context.depth, context.consumer);
+  context.consumer = counters;
+  ++context.depth;
+  std::unique_ptr<Stage> stage = node->make(context);
+  stage->node_ = node.get();
+  stage->counters_ = counters;
+  return stage;
+}
+
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {
+    return Error(Code::unknown, error.what());
+  } catch (...) {
+    return Error(Code::unknown, "an exception that is no std::exception");
+  }
+}
+
+bool fits(const Tensor& tensor, const TensorType& type) {
+  return tensor.dtype() == type.dtype && type.shape.compatible_with(tensor.shape());
+}
+
+void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types) {
+  if (row.size() != types.size()) {
+    throw invalid_argument("{}: number of components, got {}, expected {}", what, row.size(),
+                           types.size());
+  }
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (!fits(row[i], types[i])) {
+      throw invalid_argument("{}: component {}, got {}, expected {}", what, i, row[i].type(),
+                             types[i]);
+    }
+  }
+}
+
+}  // namespace systole::data

@@ -1,0 +1,183 @@
+// What the transformations are made of: a description of each, and the running stage it gives.
+// Internal to this layer; users have Dataset and Iterator.
+#pragma once
+
+#include <any>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/base/nest.h"
+#include "systole/data/cancellation.h"
+#include "systole/data/iterator_options.h"
+#include "systole/data/state.h"
+
+namespace systole::data {
+
+using Spec = Nest<TensorType>;
+class DatasetNode;
+using NodePtr =
+    std::shared_ptr<const DatasetNode>;  // immutable and shared by the Datasets after it
+
+// What one stage has done so far. Written by its own thread, read by any.
+struct StageCounters {
+  std::string name;
+  int depth = 0;  // stages between it and the end of the pipeline
+  std::atomic<bool> threaded{false};
+  std::vector<const StageCounters*> inputs;  // guarded by the root
+  std::atomic<int64_t> elements{0};
+  std::atomic<int64_t> inclusive_ns{0};  // inside next(), with what is before it
+  std::atomic<int64_t> busy_ns{0};       // of a threaded stage: its threads at work
+};
+
+// What all stages of one iterator share. Thread-safe.
+class IteratorRoot {
+ public:
+  IteratorRoot(const IteratorOptions& options, uint64_t entropy)
+      : options_(options), entropy_(entropy) {}
+
+  Cancellation& cancellation() { return cancellation_; }
+  const IteratorOptions& options() const { return options_; }
+  uint64_t entropy() const { return entropy_; }
+  void set_entropy(uint64_t entropy) { entropy_ = entropy; }
+
+  // One object a node, kept while the iterator lives: what outlives the epochs of a repeat.
+  // REQUIRES: the node does so too: it is none of a data set that a function made.
+  template <class T>
+  std::shared_ptr<T> shared(const DatasetNode& node) {
+    const std::lock_guard lock(mutex_);
+    std::any& value = shared_[&node];
+    if (!value.has_value()) value = std::make_shared<T>();
+    return std::any_cast<std::shared_ptr<T>>(value);
+  }
+  // Null when nobody wants to know.
+  StageCounters* counters(const DatasetNode& node, int depth, StageCounters* consumer);
+  // In the order of the pipeline, the last stage first.
+  std::vector<StageStats> stats() const;
+
+ private:
+  Cancellation cancellation_;
+  const IteratorOptions options_;
+  std::atomic<uint64_t> entropy_;
+  mutable std::mutex mutex_;  // guards all below
+  std::unordered_map<const DatasetNode*, std::any> shared_;
+  std::unordered_map<const DatasetNode*, std::unique_ptr<StageCounters>> counters_;
+  std::vector<const StageCounters*> order_;
+};
+
+// Where in a pipeline a stage is made. A small value.
+struct StageContext {
+  IteratorRoot* root = nullptr;
+  uint64_t epoch = 0;   // which epoch of which repeat, which element of which flat_map
+  uint64_t branch = 0;  // which input of which zip
+  int depth = 0;
+  bool nested = false;  // inside a data set that a function made
+  StageCounters* consumer = nullptr;
+  // From options(): 0 and false where it says nothing.
+  int autotune_threads = 0;
+  int64_t autotune_bytes = 0;
+  bool any_order = false;
+
+  Cancellation& cancellation() const { return root->cancellation(); }
+  // For the i-th data set that a stage runs through, one after another.
+  StageContext in_epoch(uint64_t i) const;
+  // For the i-th of inputs that run side by side.
+  StageContext in_branch(uint64_t i) const;
+  // For a data set that a function made, which ends before the iterator does.
+  StageContext in_function(uint64_t i) const;
+};
+
+// A running stage: gives element after element. One thread at a time. After an error it can be
+// asked again: what failed is skipped. After the end it stays at the end.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+
+  // False at the end; `row` is then whatever.
+  bool next(Row& row);
+  // Everything needed to go on from here, with what is before it.
+  void save(StateWriter& writer);
+  // REQUIRES: a stage of the same node that has given nothing yet.
+  void restore(StateReader& reader);
+
+ protected:
+  virtual bool do_next(Row& row) = 0;
+  virtual void do_save(StateWriter& writer) = 0;
+  virtual void do_restore(StateReader& reader) = 0;
+  StageCounters* counters() { return counters_; }
+
+ private:
+  friend std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
+  bool next_timed(Row& row);
+
+  const DatasetNode* node_ = nullptr;
+  StageCounters* counters_ = nullptr;  // null when not counted
+  int64_t calls_ = 0;
+  double mean_ns_ = 0;  // of a call, lately
+};
+
+// What a transformation or a source is: immutable, thread-safe.
+class DatasetNode {
+ public:
+  // `name` is TensorFlow's name of the method, "batch".
+  DatasetNode(std::string name, Spec spec, std::vector<NodePtr> inputs = {});
+  virtual ~DatasetNode() = default;
+
+  const std::string& name() const { return name_; }
+  const Spec& spec() const { return spec_; }
+  // The leaves of spec().
+  const std::vector<TensorType>& types() const { return types_; }
+  const std::vector<NodePtr>& inputs() const { return inputs_; }
+  const NodePtr& input() const { return inputs_.front(); }
+  // Stages in it.
+  int size() const { return size_; }
+  // Passes `context` on to make_stage for its inputs. REQUIRES: the node outlives the stage.
+  virtual std::unique_ptr<Stage> make(const StageContext& context) const = 0;
+  // What else is to be said of it: "32, drop_remainder".
+  virtual std::string arguments() const { return ""; }
+  // The same transformation of other inputs; null when it cannot be moved.
+  virtual NodePtr with_input(NodePtr) const { return nullptr; }
+  std::string to_string() const;
+
+ private:
+  std::string name_;
+  Spec spec_;
+  std::vector<TensorType> types_;
+  std::vector<NodePtr> inputs_;
+  int size_;
+};
+
+// The running stage of a node. REQUIRES: the node and the root outlive it.
+std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
+
+// A stage with one input that it asks in its own thread. What it saves of its own is nothing unless
+// it says so.
+class InputStage : public Stage {
+ public:
+  InputStage(const DatasetNode& node, const StageContext& context)
+      : input_(make_stage(node.input(), context)) {}
+
+ protected:
+  void do_save(StateWriter& writer) override { input_->save(writer); }
+  void do_restore(StateReader& reader) override { input_->restore(reader); }
+  std::unique_ptr<Stage> input_;
+};
+
+// Whatever is being thrown, as an Error; std::exception of a user's function as UNKNOWN.
+// REQUIRES: inside a catch block.
+Error current_error();
+
+// Two 64-bit numbers as one, well mixed.
+uint64_t mix(uint64_t a, uint64_t b);
+
+// "f32[2]" against the declared "f32[?]": same dtype, compatible shape.
+bool fits(const Tensor& tensor, const TensorType& type);
+// Errors: INVALID_ARGUMENT that begins with `what` and names the component.
+void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types);
+
+}  // namespace systole::data

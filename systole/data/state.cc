@@ -1,0 +1,120 @@
+#include "systole/data/state.h"
+
+#include <cstring>
+
+namespace systole {
+
+void StateWriter::number(uint64_t value) {
+  while (value >= 0x80) {
+    data_.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  data_.push_back(static_cast<char>(value));
+}
+
+void StateWriter::bytes(std::string_view value) {
+  number(value.size());
+  data_.append(value);
+}
+
+void StateWriter::tensor(const Tensor& value) {
+  bytes(dtype_info(value.dtype()).tf_name);
+  number(static_cast<uint64_t>(value.rank()));
+  for (int64_t size : value.shape()) number(static_cast<uint64_t>(size));
+  if (value.dtype() == DType::string) {
+    for (const std::string& text : value.data<std::string>()) bytes(text);
+  } else {
+    data_.append(static_cast<const char*>(value.raw()), static_cast<size_t>(value.byte_size()));
+  }
+}
+
+void StateWriter::row(const Row& value) {
+  number(value.size());
+  for (const Tensor& component : value) tensor(component);
+}
+
+void StateWriter::error(const Error& value) {
+  number(static_cast<uint64_t>(value.code()));
+  bytes(value.message());
+}
+
+void StateReader::malformed(std::string_view what) const {
+  throw make_error(Code::data_loss, "iterator state: {} at byte {} of {}", what, next_,
+                   data_.size());
+}
+
+std::string_view StateReader::take(size_t size) {
+  if (size > data_.size() - next_) malformed("cut short");
+  const std::string_view result = data_.substr(next_, size);
+  next_ += size;
+  return result;
+}
+
+uint64_t StateReader::number() {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<uint8_t>(take(1)[0]);
+    value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  malformed("a number of more than 64 bits");
+}
+
+size_t StateReader::count(size_t least_bytes) {
+  const uint64_t value = number();
+  if (value > (data_.size() - next_) / least_bytes) malformed("a count beyond the end");
+  return static_cast<size_t>(value);
+}
+
+std::string_view StateReader::bytes() {
+  const uint64_t size = number();
+  if (size > data_.size() - next_) malformed("a text beyond the end");
+  return take(static_cast<size_t>(size));
+}
+
+Tensor StateReader::tensor() {
+  const DType dtype = dtype_from_tf(bytes());
+  if (!is_numeric(dtype) && dtype != DType::string) malformed("a tensor without elements");
+  Dims dims(count());
+  // What the elements take at least; a string may be empty but has its length.
+  uint64_t left =
+      (data_.size() - next_) / static_cast<uint64_t>(dtype == DType::string ? 1 : size_of(dtype));
+  bool empty = false;
+  for (int64_t& dim : dims) {
+    dim = static_cast<int64_t>(number());
+    if (dim < 0) malformed("a dimension below 0");
+    empty = empty || dim == 0;
+    if (dim > 0 && !empty) left /= static_cast<uint64_t>(dim);
+  }
+  if (left == 0 && !empty) malformed("a tensor beyond the end");
+  Tensor result(dtype, Shape(std::move(dims)));
+  if (dtype == DType::string) {
+    for (std::string& text : result.data<std::string>()) text = bytes();
+  } else {
+    const auto size = static_cast<size_t>(result.byte_size());
+    std::memcpy(result.raw(), take(size).data(), size);
+  }
+  return result;
+}
+
+Row StateReader::row() {
+  Row result(count());
+  for (Tensor& component : result) component = tensor();
+  return result;
+}
+
+Error StateReader::error() {
+  const auto code = static_cast<Code>(number());
+  return Error(code, std::string(bytes()));
+}
+
+void StateReader::expect(std::string_view name) {
+  const std::string_view got = bytes();
+  if (got != name) {
+    throw failed_precondition(
+        "iterator state: stage, got '{}', expected '{}': it was saved by another pipeline", got,
+        name);
+  }
+}
+
+}  // namespace systole

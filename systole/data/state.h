@@ -1,0 +1,67 @@
+// The bytes that an iterator's state is saved as.
+//   state   := "SYDS1\n" section
+//   section := name value* section*          what a stage writes, then what is before it
+//   number  := varint (LEB128)               bytes := number byte*
+//   tensor  := bytes(dtype as TensorFlow names it) number(rank) number(size)* elements
+//   string elements are `bytes`; all others little-endian as in memory
+// Not a format between versions: a state is read by the build, and for the pipeline, that wrote it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/error.h"
+#include "systole/base/tensor.h"
+
+namespace systole {
+
+// The components of one element, in the order in which its structure flattens.
+using Row = std::vector<Tensor>;
+
+// Appends to a string. Not thread-safe.
+class StateWriter {
+ public:
+  void number(uint64_t value);
+  void flag(bool value) { number(value ? 1 : 0); }
+  void bytes(std::string_view value);
+  void tensor(const Tensor& value);
+  void row(const Row& value);
+  void error(const Error& value);
+
+  const std::string& data() const { return data_; }
+  std::string take() { return std::move(data_); }
+
+ private:
+  std::string data_;
+};
+
+// Reads what a StateWriter wrote. Errors: DATA_LOSS, with the offset, for bytes that end early or
+// that no writer writes. Borrows the bytes. Not thread-safe.
+class StateReader {
+ public:
+  explicit StateReader(std::string_view data) : data_(data) {}
+
+  uint64_t number();
+  bool flag() { return number() != 0; }
+  // A count of things of which each takes at least `least_bytes`: never more than there can be.
+  size_t count(size_t least_bytes = 1);
+  std::string_view bytes();
+  Tensor tensor();
+  Row row();
+  Error error();
+  // Reads a name and compares. Errors: FAILED_PRECONDITION: the state is of another pipeline.
+  void expect(std::string_view name);
+  bool at_end() const { return next_ == data_.size(); }
+
+ private:
+  [[noreturn]] void malformed(std::string_view what) const;
+  std::string_view take(size_t size);
+
+  std::string_view data_;
+  size_t next_ = 0;
+};
+
+}  // namespace systole

@@ -1,0 +1,110 @@
+// bucket_by_sequence_length: elements of about one length make a batch.
+#include <algorithm>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class BucketNode final : public DatasetNode {
+ public:
+  BucketNode(NodePtr input, Spec spec, BucketArguments arguments)
+      : DatasetNode("bucket_by_sequence_length", std::move(spec), {std::move(input)}),
+        arguments_(std::move(arguments)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+
+  // How bucket `i` pads.
+  Padding padding(size_t i) const {
+    Padding result = arguments_.padding;
+    if (!arguments_.options.pad_to_bucket_boundary) return result;
+    for (Shape& shape : result.shapes) {
+      for (int d = 0; d < shape.rank(); ++d) {
+        if (shape[d] == kUnknown) shape.set_dim(d, boundaries()[i] - 1);
+      }
+    }
+    return result;
+  }
+  const std::vector<int64_t>& boundaries() const { return arguments_.options.bucket_boundaries; }
+  size_t batch_size(size_t i) const {
+    return static_cast<size_t>(arguments_.options.bucket_batch_sizes[i]);
+  }
+
+  const BucketArguments arguments_;
+};
+
+class BucketStage final : public InputStage {
+ public:
+  BucketStage(const BucketNode& node, const StageContext& context)
+      : InputStage(node, context), node_(node), buckets_(node.boundaries().size() + 1) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    Row part;
+    while (!ended_) {
+      if (!input_->next(part)) {
+        ended_ = true;
+        break;
+      }
+      const size_t i = bucket_of(part);
+      buckets_[i].push_back(std::move(part));
+      part.clear();
+      if (buckets_[i].size() == node_.batch_size(i)) return give(i, row);
+    }
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+      if (!buckets_[i].empty() && !node_.arguments_.options.drop_remainder) return give(i, row);
+    }
+    return false;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.flag(ended_);
+    for (const auto& bucket : buckets_) {
+      writer.number(bucket.size());
+      for (const Row& row : bucket) writer.row(row);
+    }
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    ended_ = reader.flag();
+    for (auto& bucket : buckets_) {
+      bucket.resize(reader.count());
+      for (Row& row : bucket) row = reader.row();
+    }
+    input_->restore(reader);
+  }
+
+ private:
+  size_t bucket_of(const Row& row) const {
+    const int64_t length = node_.arguments_.length(row);
+    const std::vector<int64_t>& boundaries = node_.boundaries();
+    const auto i =
+        static_cast<size_t>(std::ranges::upper_bound(boundaries, length) - boundaries.begin());
+    if (i == boundaries.size() && node_.arguments_.options.pad_to_bucket_boundary) {
+      throw invalid_argument(
+          "bucket_by_sequence_length: length of an element, got {}, expected below {} with "
+          "pad_to_bucket_boundary",
+          length, boundaries.back());
+    }
+    return i;
+  }
+  bool give(size_t i, Row& row) {
+    const std::vector<Row> rows = std::exchange(buckets_[i], {});
+    row = stack_padded("bucket_by_sequence_length", rows, node_.padding(i));
+    return true;
+  }
+
+  const BucketNode& node_;
+  std::vector<std::vector<Row>> buckets_;
+  bool ended_ = false;
+};
+
+std::unique_ptr<Stage> BucketNode::make(const StageContext& context) const {
+  return std::make_unique<BucketStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr bucket_node(NodePtr input, Spec spec, BucketArguments arguments) {
+  return std::make_shared<BucketNode>(std::move(input), std::move(spec), std::move(arguments));
+}
+
+}  // namespace systole::data

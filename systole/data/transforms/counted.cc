@@ -1,0 +1,145 @@
+// take, skip, shard and enumerate: what only counts elements.
+#include <fmt/ranges.h>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+// A stage that differs from its input by a count of elements alone.
+class CountingStage : public InputStage {
+ public:
+  CountingStage(const DatasetNode& node, const StageContext& context)
+      : InputStage(node, context), cancellation_(context.cancellation()) {}
+
+ protected:
+  void do_save(StateWriter& writer) final {
+    writer.number(static_cast<uint64_t>(count_));
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) final {
+    count_ = static_cast<int64_t>(reader.number());
+    input_->restore(reader);
+  }
+
+  int64_t count_ = 0;
+  const Cancellation& cancellation_;
+};
+
+template <class StageType>
+class CountingNode final : public DatasetNode {
+ public:
+  CountingNode(std::string name, NodePtr input, Spec spec, std::vector<int64_t> numbers)
+      : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
+        numbers_(std::move(numbers)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override {
+    return std::make_unique<StageType>(*this, context, numbers_);
+  }
+  std::string arguments() const override { return fmt::format("{}", fmt::join(numbers_, ", ")); }
+  NodePtr with_input(NodePtr input) const override {
+    Spec spec = input->spec();
+    return std::make_shared<CountingNode>(name(), std::move(input), std::move(spec), numbers_);
+  }
+
+ private:
+  std::vector<int64_t> numbers_;
+};
+
+class TakeStage final : public CountingStage {
+ public:
+  TakeStage(const DatasetNode& node, const StageContext& context, const std::vector<int64_t>& n)
+      : CountingStage(node, context), limit_(n[0]) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (limit_ >= 0 && count_ >= limit_) return false;
+    ++count_;
+    return input_->next(row);
+  }
+
+ private:
+  const int64_t limit_;
+};
+
+class SkipStage final : public CountingStage {
+ public:
+  SkipStage(const DatasetNode& node, const StageContext& context, const std::vector<int64_t>& n)
+      : CountingStage(node, context), skipped_(n[0]) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    for (; skipped_ < 0 || count_ < skipped_; ++count_) {
+      if (!input_->next(row)) return false;
+      cancellation_.check();
+    }
+    return input_->next(row);
+  }
+
+ private:
+  const int64_t skipped_;
+};
+
+class ShardStage final : public CountingStage {
+ public:
+  ShardStage(const DatasetNode& node, const StageContext& context, const std::vector<int64_t>& n)
+      : CountingStage(node, context), shards_(n[0]), index_(n[1]) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    while (input_->next(row)) {
+      if (count_++ % shards_ == index_) return true;
+      cancellation_.check();
+    }
+    return false;
+  }
+
+ private:
+  const int64_t shards_;
+  const int64_t index_;
+};
+
+class EnumerateStage final : public CountingStage {
+ public:
+  EnumerateStage(const DatasetNode& node, const StageContext& context,
+                 const std::vector<int64_t>& n)
+      : CountingStage(node, context), start_(n[0]) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (!input_->next(row)) return false;
+    row.insert(row.begin(), Tensor(start_ + count_++));
+    return true;
+  }
+
+ private:
+  const int64_t start_;
+};
+
+template <class StageType>
+NodePtr counting(std::string name, NodePtr input, std::vector<int64_t> numbers) {
+  Spec spec = input->spec();
+  return std::make_shared<CountingNode<StageType>>(std::move(name), std::move(input),
+                                                   std::move(spec), std::move(numbers));
+}
+
+}  // namespace
+
+NodePtr take_node(NodePtr input, int64_t count) {
+  return counting<TakeStage>("take", std::move(input), {count});
+}
+
+NodePtr skip_node(NodePtr input, int64_t count) {
+  return counting<SkipStage>("skip", std::move(input), {count});
+}
+
+NodePtr shard_node(NodePtr input, int64_t num_shards, int64_t index) {
+  return counting<ShardStage>("shard", std::move(input), {num_shards, index});
+}
+
+NodePtr enumerate_node(NodePtr input, int64_t start) {
+  Spec spec = Spec::tuple({TensorType{DType::s64, {}}, input->spec()});
+  return std::make_shared<CountingNode<EnumerateStage>>(
+      "enumerate", std::move(input), std::move(spec), std::vector<int64_t>{start});
+}
+
+}  // namespace systole::data

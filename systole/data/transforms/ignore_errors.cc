@@ -1,0 +1,70 @@
+// ignore_errors: drops what fails, and says so.
+#include "systole/base/log.h"
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+// An input that only fails would never end.
+constexpr int64_t kMostInARow = 10'000'000;
+
+class IgnoreErrorsNode final : public DatasetNode {
+ public:
+  explicit IgnoreErrorsNode(NodePtr input) : DatasetNode("ignore_errors", input->spec(), {input}) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+};
+
+class IgnoreErrorsStage final : public InputStage {
+ public:
+  IgnoreErrorsStage(const IgnoreErrorsNode& node, const StageContext& context)
+      : InputStage(node, context), cancellation_(context.cancellation()) {}
+  ~IgnoreErrorsStage() override { report(); }
+
+ protected:
+  bool do_next(Row& row) override {
+    for (int64_t in_a_row = 0;; ++in_a_row) {
+      try {
+        if (input_->next(row)) return true;
+        report();
+        return false;
+      } catch (const Error& error) {
+        if (error.code() == Code::cancelled || in_a_row == kMostInARow) throw;
+        if (dropped_++ == 0) first_ = error.what();
+      }
+      cancellation_.check();
+    }
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(dropped_));
+    writer.bytes(first_);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    dropped_ = static_cast<int64_t>(reader.number());
+    first_ = reader.bytes();
+    input_->restore(reader);
+  }
+
+ private:
+  void report() {
+    if (dropped_ == 0) return;
+    log_warning("ignore_errors: dropped {} elements, the first for {}", dropped_, first_);
+    dropped_ = 0;
+  }
+
+  const Cancellation& cancellation_;
+  int64_t dropped_ = 0;
+  std::string first_;
+};
+
+std::unique_ptr<Stage> IgnoreErrorsNode::make(const StageContext& context) const {
+  return std::make_unique<IgnoreErrorsStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr ignore_errors_node(NodePtr input) {
+  return std::make_shared<IgnoreErrorsNode>(std::move(input));
+}
+
+}  // namespace systole::data

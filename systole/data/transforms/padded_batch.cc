@@ -1,0 +1,66 @@
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+Spec padded_spec(const Spec& spec, const Padding& padding, int64_t size) {
+  size_t next = 0;
+  const Spec padded = spec.map([&](const TensorType& type) {
+    return TensorType{type.dtype, padding.shapes[next++]};
+  });
+  return batched(padded, size);
+}
+
+class PaddedBatchNode final : public DatasetNode {
+ public:
+  PaddedBatchNode(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder)
+      : DatasetNode("padded_batch",
+                    padded_spec(input->spec(), padding, drop_remainder ? batch_size : kUnknown),
+                    {input}),
+        batch_size_(static_cast<size_t>(batch_size)),
+        padding_(std::move(padding)),
+        drop_remainder_(drop_remainder) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return fmt::format("{}{}", batch_size_, drop_remainder_ ? ", drop_remainder" : "");
+  }
+
+  const size_t batch_size_;
+  const Padding padding_;
+  const bool drop_remainder_;
+};
+
+class PaddedBatchStage final : public InputStage {
+ public:
+  PaddedBatchStage(const PaddedBatchNode& node, const StageContext& context)
+      : InputStage(node, context), node_(node) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    std::vector<Row> rows;
+    for (Row part; rows.size() < node_.batch_size_ && input_->next(part);) {
+      rows.push_back(std::move(part));
+      part.clear();
+    }
+    const bool full = rows.size() == node_.batch_size_;
+    if (rows.empty() || (node_.drop_remainder_ && !full)) return false;
+    row = stack_padded("padded_batch", rows, node_.padding_);
+    return true;
+  }
+
+ private:
+  const PaddedBatchNode& node_;
+};
+
+std::unique_ptr<Stage> PaddedBatchNode::make(const StageContext& context) const {
+  return std::make_unique<PaddedBatchStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder) {
+  return std::make_shared<PaddedBatchNode>(std::move(input), batch_size, std::move(padding),
+                                           drop_remainder);
+}
+
+}  // namespace systole::data

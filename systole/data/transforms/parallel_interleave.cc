@@ -1,0 +1,237 @@
+// interleave with threads that read ahead, each a block of one data set of the cycle at a time.
+// In order it gives what the serial one gives.
+#include <chrono>
+#include <deque>
+
+#include "systole/data/inner_dataset.h"
+#include "systole/data/outcome.h"
+#include "systole/data/workers.h"
+
+namespace systole::data {
+namespace {
+
+// Elements that a thread reads at least when it has a data set in hand.
+constexpr size_t kLeastBlock = 16;
+
+class ParallelInterleaveNode final : public DatasetNode {
+ public:
+  ParallelInterleaveNode(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options)
+      : DatasetNode("interleave", std::move(spec), {std::move(input)}),
+        fn_(std::move(fn)),
+        options_(std::move(options)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return fmt::format("cycle_length={}, block_length={}, num_parallel_calls={}",
+                       options_.cycle_length, options_.block_length, options_.num_parallel_calls);
+  }
+
+  const RowToDataset fn_;
+  const InterleaveOptions options_;
+};
+
+class ParallelInterleaveStage final : public InputStage {
+ public:
+  ParallelInterleaveStage(const ParallelInterleaveNode& node, const StageContext& context)
+      : InputStage(node, context),
+        node_(node),
+        context_(context),
+        in_order_(node.options_.deterministic && !context.any_order),
+        block_(std::max(static_cast<size_t>(node.options_.block_length), kLeastBlock)),
+        cycle_(static_cast<size_t>(node.options_.cycle_length)),
+        workers_(context.cancellation(), thread_count(node.options_.num_parallel_calls, context),
+                 [this](Workers::Lock& lock) { return step(lock); }) {}
+  ~ParallelInterleaveStage() override { workers_.stop(); }
+
+ protected:
+  bool do_next(Row& row) override;
+  void do_save(StateWriter& writer) override;
+  void do_restore(StateReader& reader) override;
+
+ private:
+  struct Slot {
+    std::unique_ptr<InnerDataset> inner;
+    std::deque<Outcome> ready;
+    bool open = false;   // its data set has not ended, or `ready` is not empty
+    bool ended = false;  // its data set has
+    bool busy = false;   // in a thread's hand
+  };
+
+  bool step(Workers::Lock& lock);
+  void open(Slot& slot, Workers::Lock& lock);
+  void read_block(Slot& slot, Workers::Lock& lock);
+  void advance() {
+    position_ = (position_ + 1) % cycle_.size();
+    given_ = 0;
+  }
+  bool turn_over(const Slot& slot) const { return slot.open && slot.ended && slot.ready.empty(); }
+  bool all_ended() const { return ended_ && std::ranges::none_of(cycle_, &Slot::open); }
+  Slot* choose(Workers::Lock& lock);
+
+  const ParallelInterleaveNode& node_;
+  const StageContext context_;
+  const bool in_order_;
+  const size_t block_;
+  // Guarded by the lock of workers_, but for `inner` of a busy slot. Threads read position_.
+  std::vector<Slot> cycle_;
+  size_t position_ = 0;
+  // The consumer's own:
+  int64_t given_ = 0;
+  uint64_t index_ = 0;
+  bool ended_ = false;  // the input
+  Workers workers_;
+};
+
+// Gives an empty slot the next data set. Called by the consumer alone, in the order of turns; an
+// error is the consumer's. The lock is released meanwhile: making a stage, and asking the input,
+// must not keep cancel() waiting.
+void ParallelInterleaveStage::open(Slot& slot, Workers::Lock& lock) {
+  lock.unlock();
+  context_.cancellation().check();
+  Row source;
+  std::unique_ptr<InnerDataset> inner;
+  if (input_->next(source)) {
+    inner = std::make_unique<InnerDataset>("interleave", node_.fn_, std::move(source), index_++,
+                                           context_, node_.types());
+  }
+  lock.lock();
+  ended_ = inner == nullptr;
+  slot.open = inner != nullptr;
+  slot.ended = false;
+  slot.inner = std::move(inner);
+  workers_.wake();
+}
+
+bool ParallelInterleaveStage::step(Workers::Lock& lock) {
+  for (size_t i = 0; i < cycle_.size(); ++i) {
+    Slot& slot = cycle_[(position_ + i) % cycle_.size()];
+    if (slot.busy || !slot.open || slot.ended || slot.ready.size() > block_ / 2) continue;
+    read_block(slot, lock);
+    return true;
+  }
+  return false;
+}
+
+void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
+  slot.busy = true;
+  const size_t wanted = block_ - slot.ready.size();
+  lock.unlock();
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Outcome> block;
+  bool ended = false;
+  while (block.size() < wanted && !ended && !context_.cancellation().cancelled()) {
+    Outcome outcome;
+    try {
+      ended = !slot.inner->next(outcome.row);
+    } catch (...) {
+      outcome.error = current_error();
+    }
+    if (!ended) block.push_back(std::move(outcome));
+    // What others wait for is given early.
+    if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) break;
+  }
+  if (ended) slot.inner.reset();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  lock.lock();
+  std::ranges::move(block, std::back_inserter(slot.ready));
+  slot.ended = ended;
+  slot.busy = false;
+  if (StageCounters* counts = counters()) {
+    counts->busy_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+  }
+}
+
+// The slot to take an element from; null while there is none.
+ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lock) {
+  for (size_t tried = 0; tried < cycle_.size(); ++tried) {
+    Slot& slot = cycle_[position_];
+    if (turn_over(slot)) {
+      slot.open = false;
+      if (!ended_) open(slot, lock);
+      advance();
+      tried = 0;
+      if (all_ended()) return nullptr;
+      continue;
+    }
+    if (!slot.open && !ended_) {
+      open(slot, lock);
+      tried = 0;
+      if (!slot.open) continue;
+    }
+    if (slot.open && !slot.ready.empty()) return &slot;
+    if (slot.open && in_order_) return nullptr;
+    advance();
+  }
+  return nullptr;
+}
+
+bool ParallelInterleaveStage::do_next(Row& row) {
+  Workers::Lock lock = workers_.lock();
+  if (StageCounters* counts = counters()) counts->threaded = true;
+  workers_.start();
+  Slot* slot = nullptr;
+  // The cycle is filled from the start, so that all threads have something to read.
+  for (Slot& empty : cycle_) {
+    if (index_ >= cycle_.size() || ended_) break;
+    if (!empty.open) open(empty, lock);
+  }
+  workers_.wait(lock, [&] {
+    slot = choose(lock);
+    return slot != nullptr || all_ended();
+  });
+  if (slot == nullptr) return false;
+  Outcome outcome = std::move(slot->ready.front());
+  slot->ready.pop_front();
+  if (slot->ready.size() == block_ / 2) workers_.wake_one();
+  if (++given_ == node_.options_.block_length) advance();
+  lock.unlock();
+  row = outcome.take();
+  return true;
+}
+
+void ParallelInterleaveStage::do_save(StateWriter& writer) {
+  const Workers::Pause pause(workers_);
+  const Workers::Lock lock = workers_.lock();
+  writer.number(position_);
+  writer.number(static_cast<uint64_t>(given_));
+  writer.number(index_);
+  writer.flag(ended_);
+  for (Slot& slot : cycle_) {
+    writer.flag(slot.open);
+    writer.flag(slot.ended);
+    writer.number(slot.ready.size());
+    for (const Outcome& outcome : slot.ready) outcome.save(writer);
+    if (slot.open && !slot.ended) slot.inner->save(writer);
+  }
+  input_->save(writer);
+}
+
+void ParallelInterleaveStage::do_restore(StateReader& reader) {
+  position_ = reader.number() % cycle_.size();
+  given_ = static_cast<int64_t>(reader.number());
+  index_ = reader.number();
+  ended_ = reader.flag();
+  for (Slot& slot : cycle_) {
+    slot.open = reader.flag();
+    slot.ended = reader.flag();
+    slot.ready.resize(reader.count());
+    for (Outcome& outcome : slot.ready) outcome = Outcome::restored(reader);
+    if (slot.open && !slot.ended) {
+      slot.inner = InnerDataset::restored(reader, "interleave", node_.fn_, context_, node_.types());
+    }
+  }
+  input_->restore(reader);
+}
+
+std::unique_ptr<Stage> ParallelInterleaveNode::make(const StageContext& context) const {
+  return std::make_unique<ParallelInterleaveStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr parallel_interleave_node(NodePtr input, Spec spec, RowToDataset fn,
+                                 InterleaveOptions options) {
+  return std::make_shared<ParallelInterleaveNode>(std::move(input), std::move(spec), std::move(fn),
+                                                  std::move(options));
+}
+
+}  // namespace systole::data

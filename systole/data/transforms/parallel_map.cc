@@ -1,0 +1,205 @@
+// map with threads of its own. A thread takes a few elements in a row, so that a cheap function
+// does not spend its time on the lock; what is taken comes back in order unless told otherwise.
+#include <chrono>
+#include <list>
+
+#include "systole/data/nodes.h"
+#include "systole/data/outcome.h"
+#include "systole/data/workers.h"
+
+namespace systole::data {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a thread takes at once: as many elements as keep it busy for this long.
+constexpr auto kChunkTime = std::chrono::microseconds(100);
+constexpr size_t kLargestChunk = 64;
+
+class ParallelMapNode final : public DatasetNode {
+ public:
+  ParallelMapNode(std::string name, NodePtr input, Spec spec, MapArguments arguments)
+      : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
+        arguments_(std::move(arguments)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return arguments_.num_parallel_calls == AUTOTUNE
+               ? "num_parallel_calls=AUTOTUNE"
+               : fmt::format("num_parallel_calls={}", arguments_.num_parallel_calls);
+  }
+
+  const MapArguments arguments_;
+};
+
+class ParallelMapStage final : public InputStage {
+ public:
+  ParallelMapStage(const ParallelMapNode& node, const StageContext& context)
+      : InputStage(node, context),
+        node_(node),
+        in_order_(node.arguments_.deterministic && !context.any_order),
+        workers_(context.cancellation(), thread_count(node.arguments_.num_parallel_calls, context),
+                 [this](Workers::Lock& lock) { return step(lock); }),
+        window_(static_cast<size_t>(workers_.count()) * 2) {}
+  ~ParallelMapStage() override { workers_.stop(); }
+
+ protected:
+  bool do_next(Row& row) override;
+  void do_save(StateWriter& writer) override;
+  void do_restore(StateReader& reader) override;
+
+ private:
+  struct Chunk {
+    int64_t first_index = 0;
+    std::vector<Outcome> outcomes;
+    size_t next = 0;  // of outcomes, for the consumer
+    bool done = false;
+  };
+  using Chunks = std::list<Chunk>;
+
+  bool step(Workers::Lock& lock);
+  bool take_inputs(Chunk& chunk);
+  void apply(Chunk& chunk) const;
+  Chunks::iterator ready();
+
+  const ParallelMapNode& node_;
+  const bool in_order_;
+  Workers workers_;
+  const size_t window_;
+  // Guarded by the lock of workers_:
+  Chunks chunks_;  // in the order of their elements
+  int64_t index_ = 0;
+  size_t chunk_size_ = 1;
+  bool taking_ = false;  // a thread is asking the input
+  bool ended_ = false;
+};
+
+// The elements of a chunk. False when the input has ended.
+bool ParallelMapStage::take_inputs(Chunk& chunk) {
+  const auto begin = Clock::now();
+  const size_t wanted = chunk.outcomes.capacity();
+  while (chunk.outcomes.size() < wanted) {
+    std::optional<Outcome> outcome = pull(*input_);
+    if (!outcome) return false;
+    chunk.outcomes.push_back(std::move(*outcome));
+    if (Clock::now() - begin > kChunkTime) break;
+  }
+  return true;
+}
+
+void ParallelMapStage::apply(Chunk& chunk) const {
+  int64_t index = chunk.first_index;
+  for (Outcome& outcome : chunk.outcomes) {
+    if (outcome.error) continue;
+    try {
+      outcome.row = node_.arguments_.fn(std::move(outcome.row), index);
+    } catch (...) {
+      outcome.error = current_error();
+    }
+    ++index;
+  }
+}
+
+bool ParallelMapStage::step(Workers::Lock& lock) {
+  if (taking_ || ended_ || chunks_.size() >= window_) return false;
+  taking_ = true;
+  const auto chunk = chunks_.emplace(chunks_.end());
+  chunk->first_index = index_;
+  chunk->outcomes.reserve(chunk_size_);
+  lock.unlock();
+  const bool more = take_inputs(*chunk);
+  int64_t taken = 0;
+  for (const Outcome& outcome : chunk->outcomes) taken += outcome.error ? 0 : 1;
+  lock.lock();
+  taking_ = false;
+  ended_ = !more;
+  index_ += taken;
+  workers_.wake_one();
+  lock.unlock();
+  const auto begin = Clock::now();
+  apply(*chunk);
+  const auto took = Clock::now() - begin;
+  lock.lock();
+  chunk->done = true;
+  if (took * 2 < kChunkTime && chunk->outcomes.size() == chunk_size_) {
+    chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);
+  } else if (took > kChunkTime * 2) {
+    chunk_size_ = std::max<size_t>(chunk_size_ / 2, 1);
+  }
+  if (StageCounters* counts = counters()) {
+    counts->busy_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+  }
+  return true;
+}
+
+// The chunk to take from; end() when it is not there yet.
+ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end(); ++chunk) {
+    if (chunk->done) return chunk;
+    if (in_order_) break;
+  }
+  return chunks_.end();
+}
+
+bool ParallelMapStage::do_next(Row& row) {
+  Workers::Lock lock = workers_.lock();
+  if (StageCounters* counts = counters()) counts->threaded = true;
+  workers_.start();
+  for (;;) {
+    auto chunk = chunks_.end();
+    workers_.wait(lock, [&] {
+      chunk = ready();
+      return chunk != chunks_.end() || (ended_ && chunks_.empty());
+    });
+    if (chunk == chunks_.end()) return false;
+    if (chunk->next < chunk->outcomes.size()) {
+      Outcome outcome = std::move(chunk->outcomes[chunk->next++]);
+      if (chunk->next == chunk->outcomes.size()) {
+        chunks_.erase(chunk);
+        workers_.wake();
+      }
+      lock.unlock();
+      row = outcome.take();
+      return true;
+    }
+    chunks_.erase(chunk);
+    workers_.wake();
+  }
+}
+
+void ParallelMapStage::do_save(StateWriter& writer) {
+  const Workers::Pause pause(workers_);
+  const Workers::Lock lock = workers_.lock();
+  writer.flag(ended_);
+  writer.number(static_cast<uint64_t>(index_));
+  uint64_t count = 0;
+  for (const Chunk& chunk : chunks_) count += chunk.outcomes.size() - chunk.next;
+  writer.number(count);
+  for (const Chunk& chunk : chunks_) {
+    for (size_t i = chunk.next; i < chunk.outcomes.size(); ++i) chunk.outcomes[i].save(writer);
+  }
+  input_->save(writer);
+}
+
+void ParallelMapStage::do_restore(StateReader& reader) {
+  ended_ = reader.flag();
+  index_ = static_cast<int64_t>(reader.number());
+  Chunk chunk;
+  chunk.outcomes.resize(reader.count());
+  for (Outcome& outcome : chunk.outcomes) outcome = Outcome::restored(reader);
+  chunk.done = true;
+  if (!chunk.outcomes.empty()) chunks_.push_back(std::move(chunk));
+  input_->restore(reader);
+}
+
+std::unique_ptr<Stage> ParallelMapNode::make(const StageContext& context) const {
+  return std::make_unique<ParallelMapStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments) {
+  return std::make_shared<ParallelMapNode>(std::move(name), std::move(input), std::move(spec),
+                                           std::move(arguments));
+}
+
+}  // namespace systole::data

@@ -1,0 +1,124 @@
+// prefetch: a thread makes elements ahead of the consumer.
+#include <chrono>
+#include <deque>
+
+#include "systole/data/nodes.h"
+#include "systole/data/outcome.h"
+#include "systole/data/workers.h"
+
+namespace systole::data {
+namespace {
+
+// AUTOTUNE begins with this many and doubles whenever the consumer had to wait.
+constexpr size_t kFirstDepth = 2;
+
+int64_t bytes_of(const Row& row) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : row) {
+    bytes += tensor.byte_size();
+    if (tensor.dtype() != DType::string) continue;
+    for (const std::string& text : tensor.data<std::string>()) {
+      bytes += static_cast<int64_t>(text.size());
+    }
+  }
+  return bytes;
+}
+
+class PrefetchNode final : public DatasetNode {
+ public:
+  PrefetchNode(NodePtr input, int64_t buffer_size)
+      : DatasetNode("prefetch", input->spec(), {input}), buffer_size_(buffer_size) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return buffer_size_ == AUTOTUNE ? "AUTOTUNE" : std::to_string(buffer_size_);
+  }
+
+  const int64_t buffer_size_;
+};
+
+class PrefetchStage final : public InputStage {
+ public:
+  PrefetchStage(const PrefetchNode& node, const StageContext& context)
+      : InputStage(node, context),
+        tuned_(node.buffer_size_ == AUTOTUNE),
+        depth_(tuned_ ? kFirstDepth : static_cast<size_t>(node.buffer_size_)),
+        bytes_limit_(context.autotune_bytes > 0 ? context.autotune_bytes
+                                                : context.root->options().autotune_bytes),
+        workers_(context.cancellation(), 1, [this](Workers::Lock& lock) { return step(lock); }) {}
+  ~PrefetchStage() override { workers_.stop(); }
+
+ protected:
+  bool do_next(Row& row) override {
+    Workers::Lock lock = workers_.lock();
+    if (StageCounters* counts = counters()) counts->threaded = true;
+    workers_.start();
+    if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
+    workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
+    if (ready_.empty()) return false;
+    Outcome outcome = std::move(ready_.front());
+    ready_.pop_front();
+    workers_.wake_one();
+    lock.unlock();
+    row = outcome.take();
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    const Workers::Pause pause(workers_);
+    const Workers::Lock lock = workers_.lock();
+    writer.flag(ended_);
+    writer.number(ready_.size());
+    for (const Outcome& outcome : ready_) outcome.save(writer);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    ended_ = reader.flag();
+    ready_.resize(reader.count());
+    for (Outcome& outcome : ready_) outcome = Outcome::restored(reader);
+    input_->restore(reader);
+  }
+
+ private:
+  bool step(Workers::Lock& lock) {
+    if (ended_) return false;
+    if (ready_.size() >= depth_) {
+      was_full_ = true;
+      return false;
+    }
+    lock.unlock();
+    std::optional<Outcome> outcome = pull(*input_);
+    const int64_t bytes = outcome && tuned_ ? bytes_of(outcome->row) : 0;
+    lock.lock();
+    largest_bytes_ = std::max(largest_bytes_, bytes);
+    ended_ = !outcome;
+    if (outcome) ready_.push_back(std::move(*outcome));
+    return true;
+  }
+  // A buffer that was full and ran empty was too small for how unevenly elements come.
+  void deepen() {
+    was_full_ = false;
+    const auto most = static_cast<size_t>(bytes_limit_ / std::max<int64_t>(largest_bytes_, 1));
+    depth_ = std::clamp(depth_ * 2, kFirstDepth, std::max(most, kFirstDepth));
+  }
+
+  const bool tuned_;
+  // Guarded by the lock of workers_:
+  std::deque<Outcome> ready_;
+  size_t depth_;
+  const int64_t bytes_limit_;
+  int64_t largest_bytes_ = 0;
+  bool was_full_ = false;
+  bool ended_ = false;
+  Workers workers_;
+};
+
+std::unique_ptr<Stage> PrefetchNode::make(const StageContext& context) const {
+  return std::make_unique<PrefetchStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr prefetch_node(NodePtr input, int64_t buffer_size) {
+  return std::make_shared<PrefetchNode>(std::move(input), buffer_size);
+}
+
+}  // namespace systole::data

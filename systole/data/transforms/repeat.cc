@@ -1,0 +1,87 @@
+// repeat: a new run of the input for each epoch.
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class RepeatNode final : public DatasetNode {
+ public:
+  RepeatNode(NodePtr input, int64_t count)
+      : DatasetNode("repeat", input->spec(), {input}), count_(count) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override { return count_ < 0 ? "" : std::to_string(count_); }
+  NodePtr with_input(NodePtr input) const override {
+    return std::make_shared<RepeatNode>(std::move(input), count_);
+  }
+
+  const int64_t count_;
+};
+
+class RepeatStage final : public Stage {
+ public:
+  RepeatStage(const RepeatNode& node, const StageContext& context)
+      : node_(node), context_(context) {
+    open();
+  }
+
+ protected:
+  bool do_next(Row& row) override {
+    while (!ended_) {
+      try {
+        if (node_.count_ != 0 && input_->next(row)) {
+          empty_ = false;
+          return true;
+        }
+      } catch (const Error&) {
+        empty_ = false;  // an epoch that fails is not an empty one
+        throw;
+      }
+      // An epoch without elements: there will never be any.
+      ended_ = (node_.count_ >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count_)) || empty_;
+      if (ended_) break;
+      context_.cancellation().check();
+      ++epoch_;
+      open();
+    }
+    return false;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(epoch_);
+    writer.flag(empty_);
+    writer.flag(ended_);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    epoch_ = reader.number();
+    if (epoch_ > 0) open();
+    empty_ = reader.flag();
+    ended_ = reader.flag();
+    input_->restore(reader);
+  }
+
+ private:
+  void open() {
+    input_.reset();
+    input_ = make_stage(node_.input(), context_.in_epoch(epoch_));
+    empty_ = true;
+  }
+
+  const RepeatNode& node_;
+  const StageContext context_;
+  uint64_t epoch_ = 0;
+  bool empty_ = true;  // no element in this epoch yet
+  bool ended_ = false;
+  std::unique_ptr<Stage> input_;
+};
+
+std::unique_ptr<Stage> RepeatNode::make(const StageContext& context) const {
+  return std::make_unique<RepeatStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr repeat_node(NodePtr input, int64_t count) {
+  return std::make_shared<RepeatNode>(std::move(input), count);
+}
+
+}  // namespace systole::data

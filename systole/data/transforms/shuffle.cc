@@ -1,0 +1,93 @@
+// shuffle: a buffer of the next elements, from which one is drawn at a time. (TensorFlow's
+// algorithm; the numbers drawn are ours.)
+#include "systole/base/random.h"
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class ShuffleNode final : public DatasetNode {
+ public:
+  ShuffleNode(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed, bool reshuffle)
+      : DatasetNode("shuffle", input->spec(), {input}),
+        buffer_size_(static_cast<size_t>(buffer_size)),
+        seed_(seed),
+        reshuffle_(reshuffle) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override { return std::to_string(buffer_size_); }
+  NodePtr with_input(NodePtr input) const override {
+    return std::make_shared<ShuffleNode>(std::move(input), static_cast<int64_t>(buffer_size_),
+                                         seed_, reshuffle_);
+  }
+
+  const size_t buffer_size_;
+  const std::optional<uint64_t> seed_;
+  const bool reshuffle_;
+};
+
+class ShuffleStage final : public InputStage {
+ public:
+  ShuffleStage(const ShuffleNode& node, const StageContext& context)
+      : InputStage(node, context),
+        buffer_size_(node.buffer_size_),
+        cancellation_(context.cancellation()),
+        key_(drawing_key(node.seed_, context, node)),
+        stream_(node.reshuffle_ ? context.epoch : 0),
+        random_(key_, stream_) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    while (!ended_ && buffer_.size() < buffer_size_) {
+      Row next;
+      ended_ = !input_->next(next);
+      if (!ended_) buffer_.push_back(std::move(next));
+      cancellation_.check();
+    }
+    if (buffer_.empty()) return false;
+    std::swap(buffer_[random_.next_below(buffer_.size())], buffer_.back());
+    row = std::move(buffer_.back());
+    buffer_.pop_back();
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(key_);
+    writer.number(stream_);
+    writer.number(random_.position());
+    writer.flag(ended_);
+    writer.number(buffer_.size());
+    for (const Row& row : buffer_) writer.row(row);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    key_ = reader.number();
+    stream_ = reader.number();
+    random_ = RandomStream(key_, stream_);
+    random_.seek(reader.number());
+    ended_ = reader.flag();
+    buffer_.resize(reader.count());
+    for (Row& row : buffer_) row = reader.row();
+    input_->restore(reader);
+  }
+
+ private:
+  const size_t buffer_size_;
+  const Cancellation& cancellation_;
+  uint64_t key_;
+  uint64_t stream_;
+  RandomStream random_;
+  std::vector<Row> buffer_;
+  bool ended_ = false;
+};
+
+std::unique_ptr<Stage> ShuffleNode::make(const StageContext& context) const {
+  return std::make_unique<ShuffleStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr shuffle_node(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed,
+                     bool reshuffle) {
+  return std::make_shared<ShuffleNode>(std::move(input), buffer_size, seed, reshuffle);
+}
+
+}  // namespace systole::data

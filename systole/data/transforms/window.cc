@@ -1,0 +1,96 @@
+// window: `size` elements that are `stride` apart, stacked; the next begins `shift` later.
+#include <deque>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class WindowNode final : public DatasetNode {
+ public:
+  WindowNode(NodePtr input, int64_t size, int64_t shift, int64_t stride, bool drop_remainder)
+      : DatasetNode("window", batched(input->spec(), drop_remainder ? size : kUnknown), {input}),
+        size_(size),
+        shift_(shift),
+        stride_(stride),
+        drop_remainder_(drop_remainder) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return fmt::format("{}, shift={}, stride={}{}", size_, shift_, stride_,
+                       drop_remainder_ ? ", drop_remainder" : "");
+  }
+
+  const int64_t size_;
+  const int64_t shift_;
+  const int64_t stride_;
+  const bool drop_remainder_;
+};
+
+class WindowStage final : public InputStage {
+ public:
+  WindowStage(const WindowNode& node, const StageContext& context)
+      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    // The buffer holds what lies from the begin of the window to its end.
+    const size_t span = static_cast<size_t>((node_.size_ - 1) * node_.stride_ + 1);
+    for (Row part; skip_ > 0 && !ended_; --skip_) {
+      ended_ = !input_->next(part);
+      cancellation_.check();
+    }
+    for (Row part; buffer_.size() < span && !ended_;) {
+      ended_ = !input_->next(part);
+      if (!ended_) buffer_.push_back(std::move(part));
+      part.clear();
+    }
+    if (buffer_.empty() || (node_.drop_remainder_ && buffer_.size() < span)) return false;
+    std::vector<Row> window;
+    for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(node_.stride_)) {
+      window.push_back(buffer_[i]);
+    }
+    for (int64_t i = 0; i < node_.shift_; ++i) {
+      if (buffer_.empty()) {
+        ++skip_;
+      } else {
+        buffer_.pop_front();
+      }
+    }
+    row = stack_rows("window", window);
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(skip_));
+    writer.flag(ended_);
+    writer.number(buffer_.size());
+    for (const Row& row : buffer_) writer.row(row);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    skip_ = static_cast<int64_t>(reader.number());
+    ended_ = reader.flag();
+    buffer_.resize(reader.count());
+    for (Row& row : buffer_) row = reader.row();
+    input_->restore(reader);
+  }
+
+ private:
+  const WindowNode& node_;
+  const Cancellation& cancellation_;
+  std::deque<Row> buffer_;
+  int64_t skip_ = 0;  // elements between the last window and the next
+  bool ended_ = false;
+};
+
+std::unique_ptr<Stage> WindowNode::make(const StageContext& context) const {
+  return std::make_unique<WindowStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr window_node(NodePtr input, int64_t size, int64_t shift, int64_t stride,
+                    bool drop_remainder) {
+  return std::make_shared<WindowNode>(std::move(input), size, shift, stride, drop_remainder);
+}
+
+}  // namespace systole::data

@@ -1,0 +1,60 @@
+#include "systole/data/workers.h"
+
+namespace systole {
+
+Workers::Workers(Cancellation& cancellation, int count, Step step)
+    : cancellation_(cancellation),
+      count_(count),
+      step_(std::move(step)),
+      registration_(cancellation, [this] {
+        const std::lock_guard lock(mutex_);
+        work_.notify_all();
+        done_.notify_all();
+      }) {}
+
+void Workers::start() {
+  if (!threads_.empty() || stopped_) return;
+  for (int i = 0; i < count_; ++i) threads_.emplace_back([this] { run(); });
+}
+
+void Workers::run() {
+  Lock lock(mutex_);
+  while (!stopped_ && !cancellation_.cancelled()) {
+    bool worked = false;
+    if (!paused_) {
+      ++active_;
+      worked = step_(lock);
+      --active_;
+      if (paused_ && active_ == 0) idle_.notify_all();
+    }
+    if (worked) {
+      done_.notify_one();
+    } else if (!stopped_ && !cancellation_.cancelled()) {
+      work_.wait(lock);
+    }
+  }
+}
+
+Workers::Pause::Pause(Workers& workers) : workers_(workers) {
+  Lock lock(workers_.mutex_);
+  workers_.paused_ = true;
+  workers_.idle_.wait(lock, [&] { return workers_.active_ == 0; });
+}
+
+Workers::Pause::~Pause() {
+  const Lock lock(workers_.mutex_);
+  workers_.paused_ = false;
+  workers_.work_.notify_all();
+}
+
+void Workers::stop() {
+  {
+    const Lock lock(mutex_);
+    stopped_ = true;
+    work_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace systole
