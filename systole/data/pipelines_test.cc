@@ -240,7 +240,7 @@ std::vector<Pipeline> running_cases() {
              },
              kInt, {.num_parallel_calls = 2});
        },
-       "0 UNKNOWN: odd (map_cpp: element 1) 2", "s64[]"},
+       "0 UNKNOWN: odd, map_cpp: element 1 2", "s64[]"},
       {"options",
        [] {
          return range(5)
