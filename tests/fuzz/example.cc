@@ -1,0 +1,73 @@
+// An Example that is read holds the same values when it is built again.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "systole/base/error.h"
+#include "systole/io/example.h"
+
+namespace {
+
+using systole::ExampleBuilder;
+using systole::ExampleView;
+using systole::FeatureKind;
+using systole::FeatureView;
+
+void copy(ExampleBuilder& builder, std::string_view key, const FeatureView& feature) {
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string_view> bytes;
+  switch (feature.kind()) {
+    case FeatureKind::none:
+      break;
+    case FeatureKind::bytes:
+      feature.append_to(bytes);
+      builder.bytes(key, bytes);
+      break;
+    case FeatureKind::floats:
+      feature.append_to(floats);
+      builder.float32(key, floats);
+      break;
+    case FeatureKind::int64s:
+      feature.append_to(ints);
+      builder.int64(key, ints);
+      break;
+  }
+}
+
+std::string rebuilt(std::string_view bytes) {
+  const ExampleView view(bytes);
+  ExampleBuilder builder;
+  for (const auto& [key, feature] : view.entries()) {
+    if (feature.kind() != FeatureKind::none) copy(builder, key, *view.find(key));
+  }
+  return builder.serialize();
+}
+
+void walk(std::string_view bytes) {
+  const systole::SequenceExampleView view(bytes);
+  for (const auto& list : view.lists()) {
+    for (const FeatureView& feature : view.features(list)) (void)feature.size();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  try {
+    walk(bytes);
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
+  }
+  std::string once;
+  try {
+    once = rebuilt(bytes);
+  } catch (const systole::Error&) {
+    return 0;
+  }
+  if (rebuilt(once) != once) std::abort();
+  return 0;
+}
