@@ -13,6 +13,7 @@ struct Command {
   void (*add)(CLI::App& app);
 };
 
+extern const Command kDataCommand;
 extern const Command kDevicesCommand;
 extern const Command kFlopsCommand;
 extern const Command kHloCommand;

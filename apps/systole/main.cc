@@ -9,8 +9,8 @@
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&kDevicesCommand, &kFlopsCommand, &kHloCommand,
-                                        &kVersionCommand};
+constexpr const Command* kCommands[] = {&kDataCommand, &kDevicesCommand, &kFlopsCommand,
+                                        &kHloCommand, &kVersionCommand};
 
 // Null when there is no such command.
 const CLI::App* find_command(const CLI::App& root, const std::string& name) {

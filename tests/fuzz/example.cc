@@ -1,4 +1,6 @@
 // An Example that is read holds the same values when it is built again.
+#include "systole/io/example.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "systole/base/error.h"
-#include "systole/io/example.h"
 
 namespace {
 

@@ -1,11 +1,12 @@
 // An array that is read is written again and reads as itself.
+#include "systole/io/idx.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/idx.h"
 #include "systole/io/memory_file_system.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,11 +1,12 @@
 // JPEG and PNG, with small limits; what is decoded is encoded again as PNG and decodes as itself.
+#include "systole/io/image.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

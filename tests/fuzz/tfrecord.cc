@@ -1,4 +1,6 @@
 // Records that are read are written again as the same bytes; compressed files are read too.
+#include "systole/io/tfrecord.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -6,16 +8,15 @@
 
 #include "systole/base/error.h"
 #include "systole/io/memory_file_system.h"
-#include "systole/io/tfrecord.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   systole::MemoryFileSystem fs({{"f", bytes}});
   auto file = fs.open("f");
   const systole::Compression compression = systole::sniff_record_compression(*file);
-  systole::RecordReader reader(std::move(file), {.compression = compression,
-                                                 .buffer_bytes = 1000,
-                                                 .max_record_bytes = 1U << 20U});
+  systole::RecordReader reader(
+      std::move(file),
+      {.compression = compression, .buffer_bytes = 1000, .max_record_bytes = 1U << 20U});
   systole::RecordWriter writer(fs, "again");
   try {
     while (const auto record = reader.next()) writer.write(*record);

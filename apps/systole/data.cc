@@ -1,0 +1,30 @@
+// systole data: the files that training reads.
+#include "apps/systole/command.h"
+#include "apps/systole/data/data_commands.h"
+
+namespace systole::app {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* summary;
+  void (*add)(CLI::App& app);
+};
+constexpr Row kRows[] = {
+    {"convert", "Makes TFRecord files of other data", add_convert_command},
+    {"inspect", "Shows what TFRecord files hold", add_inspect_data_command},
+};
+
+}  // namespace
+
+const Command kDataCommand{
+    .name = "data",
+    .summary = "Converts, inspects and times the data that training reads",
+    .add =
+        [](CLI::App& app) {
+          app.require_subcommand(1);
+          for (const Row& row : kRows) row.add(*app.add_subcommand(row.name, row.summary));
+        },
+};
+
+}  // namespace systole::app

@@ -1,0 +1,108 @@
+// systole data convert: other data into sharded TFRecord files.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "apps/systole/data/data_commands.h"
+#include "apps/systole/data/shards.h"
+#include "systole/io/local_file_system.h"
+
+namespace systole::app {
+namespace {
+
+struct Format {
+  const char* name;
+  const char* summary;
+  std::vector<Split> (*splits)(FileSystem& fs, const SourceOptions& options);
+};
+constexpr Format kFormats[] = {
+    {"idx", "MNIST, Fashion-MNIST: a folder of IDX files, or an images and a labels file",
+     idx_splits},
+    {"csv", "Tables: a feature for each column", csv_splits},
+    {"images", "JPEG and PNG files in a folder for each class", image_splits},
+    {"imdb", "The folder aclImdb of movie reviews", imdb_splits},
+    {"text", "A text into sequences of numbered characters", text_splits},
+};
+
+struct ConvertOptions {
+  SourceOptions source;
+  ShardOptions shards;
+  std::string name;
+  std::string compression;
+  bool quiet = false;
+};
+
+void run(const Format& format, ConvertOptions& options) {
+  options.shards.compression = compression_from_tf(options.compression);
+  FileSystem& fs = local_file_system();
+  std::vector<Split> splits = format.splits(fs, options.source);
+  if (!options.name.empty()) {
+    if (splits.size() != 1) {
+      throw invalid_argument("convert {}: --name, got '{}' for {} splits, expected one split",
+                             format.name, options.name, splits.size());
+    }
+    splits[0].name = options.name;
+  }
+  const ProgressOptions progress = {.out = options.quiet ? nullptr : stderr,
+                                    .terminal = ::isatty(STDERR_FILENO) != 0};
+  for (const Split& split : splits) {
+    const ShardReport report = write_shards(fs, split, options.shards, real_clock(), progress);
+    const std::string kept =
+        report.kept == 0 ? "" : fmt::format(" ({} of them were there)", report.kept);
+    fmt::print("{}: {} examples in {} shard{}{}\n", split.name, report.examples, report.shards,
+               report.shards == 1 ? "" : "s", kept);
+  }
+}
+
+void add_format(CLI::App& app, const Format& format) {
+  auto options = std::make_shared<ConvertOptions>();
+  SourceOptions& source = options->source;
+  CLI::App* command = app.add_subcommand(format.name, format.summary);
+  command->add_option("input", source.inputs, "Files or a folder")->required();
+  command->add_option("-o,--output", options->shards.folder, "The folder for the shards")
+      ->required();
+  command->add_option("--name", options->name,
+                      "The shards' name, when there is one split: NAME-00000-of-00010");
+  command
+      ->add_option("--shard_size", options->shards.shard_bytes,
+                   "Bytes of a shard, about, before compression: 100MB")
+      ->transform(CLI::AsSizeValue(true))
+      ->capture_default_str();
+  command->add_option("--compression", options->compression, "GZIP or ZLIB; none by default");
+  command->add_flag("--force", options->shards.force, "Replace what another conversion left");
+  command->add_flag("--quiet", options->quiet, "No progress");
+  const std::string name = format.name;
+  if (name == "images" || name == "imdb") {
+    command
+        ->add_option("--shuffle_seed", source.shuffle_seed,
+                     "Shuffles the examples, which come sorted by class; -1: does not")
+        ->capture_default_str();
+  }
+  if (name == "images") {
+    command->add_flag("--raw", source.raw_images,
+                      "Decoded pixels as image_raw, label, height, width and depth");
+  }
+  if (name == "csv") {
+    command->add_flag("--header,!--no-header", source.csv_header,
+                      "Whether the first record names the columns (it does)");
+    command->add_option("--delimiter", source.csv_delimiter, "Between fields")
+        ->capture_default_str();
+  }
+  if (name == "text") {
+    command
+        ->add_option("--sequence_length", source.sequence_length,
+                     "Characters of a sequence; each record has one more")
+        ->capture_default_str();
+  }
+  command->callback([&format, options] { run(format, *options); });
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app) {
+  app.require_subcommand(1);
+  for (const Format& format : kFormats) add_format(app, format);
+}
+
+}  // namespace systole::app

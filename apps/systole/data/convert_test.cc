@@ -1,0 +1,230 @@
+// Every kind of source into shards, and shards that are gone on with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "apps/systole/data/shards.h"
+#include "systole/io/idx.h"
+#include "systole/io/image.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+ShardReport write(FileSystem& fs, const Split& split, uint64_t shard_bytes = 1'000'000,
+                  bool force = false) {
+  FakeClock clock;
+  return write_shards(fs, split, {.folder = "out", .shard_bytes = shard_bytes, .force = force},
+                      clock, {});
+}
+
+// The records of all shards of a split, in order.
+std::vector<std::string> records_of(FileSystem& fs, const std::string& name, int64_t shards) {
+  std::vector<std::string> records;
+  for (int64_t shard = 0; shard < shards; ++shard) {
+    RecordReader reader(fs, join_path("out", shard_name(name, shard, shards)));
+    while (const auto record = reader.next()) records.emplace_back(*record);
+  }
+  return records;
+}
+
+// 10 images of 2 x 3 pixels; image i holds i in every pixel and is labelled i.
+MemoryFileSystem& with_digits(MemoryFileSystem& fs) {
+  Tensor images(DType::u8, {10, 2, 3});
+  Tensor labels(DType::u8, {10});
+  for (size_t i = 0; i < 60; ++i) images.data<uint8_t>()[i] = static_cast<uint8_t>(i / 6);
+  for (size_t i = 0; i < 10; ++i) labels.data<uint8_t>()[i] = static_cast<uint8_t>(i);
+  fs.make_directories("mnist");
+  write_idx(fs, "mnist/train-images-idx3-ubyte.gz", images, Compression::gzip);
+  write_idx(fs, "mnist/train-labels-idx1-ubyte.gz", labels, Compression::gzip);
+  write_idx(fs, "mnist/t10k-images-idx3-ubyte", images.slice(0, 4));
+  write_idx(fs, "mnist/t10k-labels-idx1-ubyte", labels.slice(0, 4));
+  return fs;
+}
+
+TEST(ConvertTest, Idx) {
+  MemoryFileSystem fs;
+  const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  ASSERT_EQ(splits.size(), 2U);
+  EXPECT_EQ(splits[0].name, "test");
+  EXPECT_EQ(splits[1].name, "train");
+  const ShardReport report = write(fs, splits[1], 400);
+  EXPECT_EQ(report.examples, 10);
+  EXPECT_EQ(report.shards, 3);
+  EXPECT_THAT(fs.list("out"), ElementsAre("train-00000-of-00003", "train-00001-of-00003",
+                                          "train-00002-of-00003", "train.json"));
+  const auto records = records_of(fs, "train", 3);
+  ASSERT_EQ(records.size(), 10U);
+  for (size_t i = 0; i < records.size(); ++i) {
+    const ExampleView view(records[i]);
+    EXPECT_EQ(view.int64("label"), static_cast<int64_t>(i));
+    EXPECT_EQ(view.bytes("image_raw"), std::string(6, static_cast<char>(i)));
+    EXPECT_EQ(view.int64("height"), 2);
+    EXPECT_EQ(view.int64("width"), 3);
+    EXPECT_EQ(view.int64("depth"), 1);
+  }
+  EXPECT_EQ(write(fs, splits[1], 400).kept, 3);
+}
+
+TEST(ConvertTest, GoesOnWhereverItWasStopped) {
+  MemoryFileSystem fs;
+  const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  write(fs, splits[1], 400);
+  const auto whole = fs.contents();
+  for (int64_t operation = 0;; ++operation) {
+    MemoryFileSystem broken;
+    with_digits(broken);
+    const auto source = idx_splits(broken, {.inputs = {"mnist"}});
+    broken.inject({.path_contains = "out", .at_operation = operation, .stays = true});
+    const bool failed = error_of([&] { write(broken, source[1], 400); }) != "no error";
+    broken.clear_fault();
+    broken.lose_unsynced();
+    // The times in the description are those of this file system.
+    EXPECT_EQ(error_of([&] { write(broken, source[1], 400); }), "no error") << operation;
+    for (const auto& [path, contents] : broken.contents()) {
+      if (path.ends_with(".json")) continue;
+      EXPECT_TRUE(whole.contains(path)) << path << " after " << operation;
+      EXPECT_EQ(contents, whole.at(path)) << path << " after " << operation;
+    }
+    if (!failed) break;
+  }
+}
+
+TEST(ConvertTest, AnotherConversionIsNotMixedIn) {
+  MemoryFileSystem fs;
+  const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  write(fs, splits[1], 400);
+  EXPECT_THAT(error_of([&] { write(fs, splits[1], 800); }),
+              HasSubstr("FAILED_PRECONDITION: out: folder, got 3 shards of 'train' made of other"));
+  EXPECT_EQ(write(fs, splits[1], 800, true).shards, 2);
+  EXPECT_THAT(fs.list("out"),
+              ElementsAre("train-00000-of-00002", "train-00001-of-00002", "train.json"));
+}
+
+TEST(ConvertTest, Csv) {
+  MemoryFileSystem fs({{"t.csv", "a,b,c,d\n1,2.5,x,\n-7,3,,\n"}, {"plain.csv", "1;2\n"}});
+  const auto splits = csv_splits(fs, {.inputs = {"t.csv"}});
+  EXPECT_EQ(splits[0].name, "t");
+  write(fs, splits[0]);
+  const auto records = records_of(fs, "t", 1);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0],
+            ExampleBuilder().int64("a", 1).float32("b", 2.5F).bytes("c", "x").serialize());
+  EXPECT_EQ(records[1],
+            ExampleBuilder().int64("a", -7).float32("b", 3.0F).bytes("c", "").serialize());
+  const auto plain =
+      csv_splits(fs, {.inputs = {"plain.csv"}, .csv_header = false, .csv_delimiter = ';'});
+  ExampleBuilder builder;
+  plain[0].source->read(0, builder);
+  EXPECT_EQ(builder.serialize(),
+            ExampleBuilder().int64("column_0", 1).int64("column_1", 2).serialize());
+}
+
+TEST(ConvertTest, ImagesInClassFolders) {
+  const std::string png = encode_png(Tensor::of<uint8_t>({1, 2, 3}, {1, 2, 3, 4, 5, 6}));
+  MemoryFileSystem fs({{"i/dog/1.png", png}, {"i/cat/2.PNG", png}, {"i/cat/readme.txt", "no"}});
+  const auto splits = image_splits(fs, {.inputs = {"i"}});
+  ASSERT_EQ(splits.size(), 1U);
+  write(fs, splits[0]);
+  EXPECT_EQ(read_file(fs, "out/labels.txt"), "cat\ndog\n");
+  int64_t labels = 0;
+  for (const std::string& record : records_of(fs, "data", 1)) {
+    const ExampleView view(record);
+    EXPECT_EQ(view.bytes("image/encoded"), png);
+    EXPECT_EQ(view.bytes("image/format"), "png");
+    EXPECT_EQ(view.int64("image/width"), 2);
+    const int64_t label = view.int64("image/class/label");
+    EXPECT_EQ(view.bytes("image/class/text"), label == 0 ? "cat" : "dog");
+    labels += label;
+  }
+  EXPECT_EQ(labels, 1);
+  const auto raw = image_splits(fs, {.inputs = {"i"}, .shuffle_seed = -1, .raw_images = true});
+  ExampleBuilder builder;
+  raw[0].source->read(1, builder);
+  const std::string bytes = builder.serialize();
+  const ExampleView view(bytes);
+  EXPECT_EQ(view.bytes("image_raw"), "\1\2\3\4\5\6");
+  EXPECT_EQ(view.int64("label"), 1);
+  EXPECT_EQ(view.int64("depth"), 3);
+}
+
+TEST(ConvertTest, ImageSplitsAndBrokenImages) {
+  const std::string png = encode_png(Tensor::of<uint8_t>({1, 1, 1}, {1}));
+  MemoryFileSystem fs({{"i/train/a/1.png", png}, {"i/test/a/2.png", "not an image"}});
+  const auto splits = image_splits(fs, {.inputs = {"i"}});
+  ASSERT_EQ(splits.size(), 2U);
+  EXPECT_EQ(splits[0].name, "test");
+  EXPECT_THAT(error_of([&] { write(fs, splits[0]); }), HasSubstr("i/test/a/2.png"));
+  EXPECT_EQ(write(fs, splits[1]).examples, 1);
+  EXPECT_THAT(error_of([&] { image_splits(fs, {.inputs = {"i/train/a"}}); }),
+              HasSubstr("got none, expected one for each class"));
+}
+
+TEST(ConvertTest, Reviews) {
+  MemoryFileSystem fs({{"r/train/neg/3_2.txt", "bad"},
+                       {"r/train/pos/0_9.txt", "good"},
+                       {"r/train/unsup/1_0.txt", "?"}});
+  const auto splits = imdb_splits(fs, {.inputs = {"r"}, .shuffle_seed = -1});
+  ASSERT_EQ(splits.size(), 1U);
+  write(fs, splits[0]);
+  const auto records = records_of(fs, "train", 1);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0], ExampleBuilder()
+                            .bytes("text", "bad")
+                            .int64("label", 0)
+                            .int64("id", 3)
+                            .int64("rating", 2)
+                            .serialize());
+  EXPECT_EQ(ExampleView(records[1]).int64("rating"), 9);
+}
+
+TEST(ConvertTest, Text) {
+  MemoryFileSystem fs({{"t.txt", "abcab\ncab"}});
+  const auto splits = text_splits(fs, {.inputs = {"t.txt"}, .sequence_length = 4});
+  write(fs, splits[0]);
+  EXPECT_EQ(read_file(fs, "out/vocabulary.txt"), "\\n\na\nb\nc\n");
+  const auto records = records_of(fs, "t", 1);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0], ExampleBuilder().int64("tokens", {1, 2, 3, 1, 2}).serialize());
+  EXPECT_EQ(records[1], ExampleBuilder().int64("tokens", {2, 0, 3, 1, 2}).serialize());
+  EXPECT_THAT(error_of([&] { text_splits(fs, {.inputs = {"t.txt"}, .sequence_length = 9}); }),
+              HasSubstr("t.txt: bytes of text, got 9, expected at least 10"));
+}
+
+TEST(ConvertTest, BadInput) {
+  MemoryFileSystem fs({{"e/x", ""}});
+  with_digits(fs);
+  const struct {
+    std::function<void()> run;
+    std::string error;
+  } rows[] = {
+      {[&] { idx_splits(fs, {.inputs = {"nowhere"}}); }, "NOT_FOUND: nowhere"},
+      {[&] { idx_splits(fs, {.inputs = {"e"}}); }, "NOT_FOUND: e: files, got none"},
+      {[&] {
+         idx_splits(
+             fs, {.inputs = {"mnist/t10k-images-idx3-ubyte", "mnist/train-labels-idx1-ubyte.gz"}});
+       },
+       "labels, got u8[10], expected one for each of 4 images"},
+      {[&] { csv_splits(fs, {}); }, "convert csv: inputs, got 0, expected one"},
+      {[&] { imdb_splits(fs, {.inputs = {"e"}}); }, "got neither train nor test"},
+      {[&] { text_splits(fs, {.inputs = {"e/x"}, .sequence_length = 0}); }, "got 0, expected at"},
+  };
+  for (const auto& [run, error] : rows) EXPECT_THAT(error_of(run), HasSubstr(error));
+}
+
+}  // namespace
+}  // namespace systole::app

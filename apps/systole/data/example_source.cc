@@ -1,0 +1,102 @@
+#include "apps/systole/data/example_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "systole/base/random.h"
+#include "systole/io/crc32c.h"
+
+namespace systole::app {
+namespace {
+
+constexpr int64_t kSampled = 64;
+constexpr uint64_t kRecordOverhead = 16;
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool ends_in_one_of(const std::string& name, const std::vector<std::string>& endings) {
+  const std::string lower = lower_case(name);
+  return std::ranges::any_of(endings,
+                             [&](const std::string& ending) { return lower.ends_with(ending); });
+}
+
+}  // namespace
+
+uint64_t ExampleSource::bytes() {
+  const int64_t sampled = std::min(size(), kSampled);
+  uint64_t bytes = 0;
+  ExampleBuilder builder;
+  for (int64_t i = 0; i < sampled; ++i) {
+    builder.clear();
+    read(i, builder);
+    bytes += builder.serialize().size() + kRecordOverhead;
+  }
+  if (sampled == 0) return 0;
+  return bytes * static_cast<uint64_t>(size()) / static_cast<uint64_t>(sampled);
+}
+
+std::string file_identity(FileSystem& fs, const std::string& path) {
+  const FileStat stat = fs.stat(path);
+  return fmt::format("{} {} {}", path, stat.size, stat.modified_ns);
+}
+
+std::vector<std::string> folders_in(FileSystem& fs, const std::string& folder) {
+  std::vector<std::string> names;
+  for (const std::string& name : fs.list(folder)) {
+    if (!name.starts_with('.') && fs.stat(join_path(folder, name)).is_directory) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
+                            const std::vector<std::string>& classes,
+                            const std::vector<std::string>& endings, int64_t shuffle_seed) {
+  ClassFiles result{.classes = classes};
+  uint32_t sum = 0;
+  for (size_t label = 0; label < classes.size(); ++label) {
+    const std::string class_folder = join_path(folder, classes[label]);
+    const size_t before = result.files.size();
+    for (const std::string& name : fs.list(class_folder)) {
+      if (!ends_in_one_of(name, endings)) continue;
+      const std::string path = join_path(class_folder, name);
+      const FileStat stat = fs.stat(path);
+      result.files.push_back({.path = path, .label = static_cast<int64_t>(label)});
+      result.bytes += stat.size;
+      sum = crc32c(fmt::format("{} {} {};", path, stat.size, stat.modified_ns), sum);
+    }
+    if (result.files.size() == before) {
+      throw invalid_argument("{}: files of class '{}', got none, expected some that end in {}",
+                             class_folder, classes[label], fmt::join(endings, " or "));
+    }
+  }
+  if (result.files.empty()) {
+    throw invalid_argument("{}: folders, got none, expected one for each class", folder);
+  }
+  if (shuffle_seed >= 0) {
+    RandomStream random(static_cast<uint64_t>(shuffle_seed));
+    for (size_t i = result.files.size(); i > 1; --i) {
+      std::swap(result.files[i - 1], result.files[random.next_below(i)]);
+    }
+  }
+  result.identity = fmt::format("{} {} files {:08x} seed {}", folder, result.files.size(), sum,
+                                std::max<int64_t>(shuffle_seed, -1));
+  return result;
+}
+
+const std::string& single_input(const SourceOptions& options, std::string_view format) {
+  if (options.inputs.size() != 1) {
+    throw invalid_argument("convert {}: inputs, got {}, expected one", format,
+                           options.inputs.size());
+  }
+  return options.inputs[0];
+}
+
+}  // namespace systole::app

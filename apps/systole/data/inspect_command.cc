@@ -1,0 +1,118 @@
+// systole data inspect: what TFRecord files hold.
+#include <fmt/core.h>
+
+#include <limits>
+#include <memory>
+
+#include "apps/systole/data/data_commands.h"
+#include "apps/systole/data/record_summary.h"
+#include "apps/systole/data/thumbnails.h"
+#include "systole/io/image.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::app {
+namespace {
+
+struct InspectOptions {
+  std::vector<std::string> files;
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  int64_t shown = 0;
+  std::string sheet;
+  bool json = false;
+};
+
+std::string value_text(const FeatureView& feature) {
+  constexpr int64_t kMostValues = 8;
+  constexpr size_t kMostBytes = 60;
+  std::string text;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string_view> bytes;
+  const auto add = [&](const std::string& value, size_t position) {
+    if (position < kMostValues) text += (position == 0 ? "" : ", ") + value;
+    if (position == kMostValues) text += ", ...";
+  };
+  if (feature.kind() == FeatureKind::int64s) feature.append_to(ints);
+  if (feature.kind() == FeatureKind::floats) feature.append_to(floats);
+  if (feature.kind() == FeatureKind::bytes) feature.append_to(bytes);
+  for (size_t i = 0; i < ints.size(); ++i) add(fmt::format("{}", ints[i]), i);
+  for (size_t i = 0; i < floats.size(); ++i) add(fmt::format("{:g}", floats[i]), i);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const std::string_view value = bytes[i];
+    const bool text_like = std::ranges::all_of(
+        value, [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\t'; });
+    add(text_like ? fmt::format("'{}'{}", value.substr(0, kMostBytes),
+                                value.size() > kMostBytes ? "..." : "")
+                  : fmt::format("{} bytes", value.size()),
+        i);
+  }
+  return text;
+}
+
+void print_record(int64_t number, std::string_view record) {
+  fmt::print("record {}: {} bytes\n", number, record.size());
+  if (kind_of_record(record) != RecordKind::example) return;
+  for (const auto& [key, feature] : ExampleView(record).entries()) {
+    fmt::print("  {}: {} {}\n", key, feature_kind_name(feature.kind()), value_text(feature));
+  }
+}
+
+void add_thumbnail(std::string_view record, ThumbnailSheet& sheet) {
+  if (sheet.full() || kind_of_record(record) != RecordKind::example) return;
+  if (const auto image = image_of(ExampleView(record))) sheet.add(*image);
+}
+
+void inspect_file(const InspectOptions& options, const std::string& path, RecordSummary& summary,
+                  ThumbnailSheet& sheet) {
+  auto file = local_file_system().open(path);
+  const Compression compression = sniff_record_compression(*file);
+  RecordReader reader(std::move(file), {.compression = compression});
+  while (summary.records() < options.limit) {
+    const auto record = reader.next();
+    if (!record) break;
+    if (!options.json && summary.records() < options.shown) {
+      print_record(summary.records(), *record);
+    }
+    if (!options.sheet.empty()) add_thumbnail(*record, sheet);
+    summary.add(*record);
+  }
+}
+
+void run(const InspectOptions& options) {
+  RecordSummary summary;
+  ThumbnailSheet sheet;
+  uint64_t bytes = 0;
+  for (const std::string& path : options.files) {
+    bytes += local_file_system().stat(path).size;
+    inspect_file(options, path, summary, sheet);
+  }
+  if (options.json) {
+    nlohmann::ordered_json json = {{"files", options.files}, {"bytes", bytes}};
+    json.update(summary.to_json());
+    // Names of features are bytes, which JSON may not hold.
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("files     {}, {} bytes\n{}", options.files.size(), bytes, summary.to_text());
+  }
+  if (options.sheet.empty()) return;
+  if (sheet.empty()) {
+    throw failed_precondition("{}: images, got none in the records, expected some", options.sheet);
+  }
+  write_file_atomically(local_file_system(), options.sheet, encode_png(sheet.sheet()));
+}
+
+}  // namespace
+
+void add_inspect_data_command(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  app.add_option("file", options->files, "TFRecord files, compressed or not")->required();
+  app.add_option("--limit", options->limit, "Records to read; all by default")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--records", options->shown, "Records to print")->check(CLI::NonNegativeNumber);
+  app.add_option("--sheet", options->sheet, "Writes the first images as one PNG file");
+  app.add_flag("--json", options->json, "Prints JSON");
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,82 @@
+#include "apps/systole/data/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace systole::app {
+namespace {
+
+constexpr double kTerminalSeconds = 0.1;
+constexpr double kLineSeconds = 5;
+constexpr int kBarWidth = 30;
+constexpr int64_t kBetweenChecks = 16;
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string progress_line(const std::string& name, int64_t done, int64_t total, double seconds,
+                          int width) {
+  const double part = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  std::string line = name + "  ";
+  if (width > 0) {
+    const auto filled = static_cast<size_t>(part * width);
+    std::string bar(filled, '=');
+    if (done < total) bar += '>';
+    bar.resize(static_cast<size_t>(width), ' ');
+    line += fmt::format("[{}]  ", bar);
+  }
+  line += fmt::format("{:3.0f} %  {} of {}", 100 * part, done, total);
+  return seconds < 0 ? line : line + fmt::format(", {} left", duration_text(seconds));
+}
+
+Progress::Progress(Clock& clock, std::FILE* out, bool terminal, std::string name, int64_t total,
+                   int64_t already)
+    : clock_(clock),
+      out_(out),
+      terminal_(terminal),
+      name_(std::move(name)),
+      total_(total),
+      already_(already),
+      done_(already),
+      start_(clock.steady_now()),
+      shown_(start_) {}
+
+double Progress::seconds_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(clock_.steady_now() - then).count();
+}
+
+void Progress::add(int64_t count) {
+  done_ += count;
+  until_check_ -= count;
+  if (out_ == nullptr || until_check_ > 0) return;
+  until_check_ = kBetweenChecks;
+  if (seconds_since(shown_) >= (terminal_ ? kTerminalSeconds : kLineSeconds)) show();
+}
+
+void Progress::show() {
+  shown_ = clock_.steady_now();
+  const int64_t here = done_ - already_;
+  const double left =
+      here == 0 || done_ == total_
+          ? -1
+          : seconds_since(start_) * static_cast<double>(total_ - done_) / static_cast<double>(here);
+  const std::string line = progress_line(name_, done_, total_, left, terminal_ ? kBarWidth : 0);
+  // Clears what a longer line before has left.
+  fmt::print(out_, "{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\x1b[K" : "\n");
+  std::fflush(out_);
+}
+
+void Progress::finish() {
+  if (out_ == nullptr || !terminal_) return;
+  show();
+  fmt::print(out_, "\n");
+}
+
+}  // namespace systole::app

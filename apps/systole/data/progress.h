@@ -1,0 +1,47 @@
+// How far a long command has come: a bar on a terminal, else a line every few seconds.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "systole/base/clock.h"
+
+namespace systole::app {
+
+// "train  [=====>    ]   50 %  30000 of 60000, 6 s left". `width` is that of the bar; 0: none.
+// Negative `seconds`: how long it will take is not known.
+std::string progress_line(const std::string& name, int64_t done, int64_t total, double seconds,
+                          int width);
+// "6 s", "2 min 5 s", "3 h 20 min".
+std::string duration_text(double seconds);
+
+// Not thread-safe.
+class Progress {
+ public:
+  // Writes to `out` (may be null: nothing), which with `terminal` shows one line that is replaced.
+  // `already` of `total` were done before and do not count for the speed.
+  Progress(Clock& clock, std::FILE* out, bool terminal, std::string name, int64_t total,
+           int64_t already = 0);
+
+  void add(int64_t count);
+  // The last line, and its end on a terminal.
+  void finish();
+
+ private:
+  void show();
+  double seconds_since(std::chrono::steady_clock::time_point then);
+
+  Clock& clock_;
+  std::FILE* out_;
+  bool terminal_;
+  std::string name_;
+  int64_t total_;
+  int64_t already_;
+  int64_t done_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point shown_;
+  int64_t until_check_ = 0;  // how many more before the clock is asked
+};
+
+}  // namespace systole::app

@@ -1,0 +1,128 @@
+#include "apps/systole/data/shards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "apps/systole/data/progress.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::app {
+namespace {
+
+// What is written down beside the shards, and compared before they are gone on with.
+struct Plan {
+  int64_t examples = 0;
+  int64_t shards = 0;
+  std::string compression;
+  std::string identity;
+
+  int64_t begin(int64_t shard) const {
+    return static_cast<int64_t>(static_cast<__int128>(examples) * shard / shards);
+  }
+  std::string to_json() const {
+    const nlohmann::ordered_json json = {{"format", "TFRecord of tf.train.Example"},
+                                         {"examples", examples},
+                                         {"shards", shards},
+                                         {"compression", compression},
+                                         {"made_from", identity}};
+    return json.dump(2) + "\n";
+  }
+};
+
+Plan plan_of(const Split& split, const ShardOptions& options) {
+  const uint64_t shard_bytes = std::max<uint64_t>(options.shard_bytes, 1);
+  const auto examples = split.source->size();
+  const auto wanted = static_cast<int64_t>((split.source->bytes() + shard_bytes - 1) / shard_bytes);
+  return {.examples = examples,
+          .shards = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(examples, 1, 99'999)),
+          .compression = std::string(tf_name(options.compression)),
+          .identity = split.source->identity()};
+}
+
+// Whether `file` is one of a split's: a shard of any number of shards, or what a killed conversion
+// left of one.
+bool is_shard(const std::string& file, const std::string& name) {
+  if (!file.starts_with(name + "-")) return false;
+  const std::string_view rest = std::string_view(file).substr(name.size() + 1);
+  return rest.size() >= 14 && rest.find_first_not_of("0123456789") == 5 &&
+         rest.substr(5, 4) == "-of-";
+}
+
+void prepare_folder(FileSystem& fs, const std::string& name, const Plan& plan,
+                    const ShardOptions& options) {
+  fs.make_directories(options.folder);
+  const std::string description = join_path(options.folder, name + ".json");
+  std::vector<std::string> shards;
+  for (const std::string& file : fs.list(options.folder)) {
+    if (!is_shard(file, name)) continue;
+    if (file.find(".tmp.") != std::string::npos) {
+      fs.remove(join_path(options.folder, file));
+    } else {
+      shards.push_back(file);
+    }
+  }
+  const std::string before = fs.exists(description) ? read_file(fs, description) : "";
+  if (before == plan.to_json()) return;
+  if (!shards.empty() && !options.force) {
+    throw failed_precondition(
+        "{}: folder, got {} shards of '{}' made of other files or with other options, expected "
+        "none or those of the same conversion (--force replaces them)",
+        options.folder, shards.size(), name);
+  }
+  // The description goes first: shards without one are nobody's to keep.
+  if (!before.empty()) fs.remove(description);
+  for (const std::string& file : shards) fs.remove(join_path(options.folder, file));
+  write_file_atomically(fs, description, plan.to_json());
+}
+
+void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t end,
+                 const std::string& path, Compression compression, Progress& progress) {
+  RecordWriter writer(fs, path, {.compression = compression});
+  ExampleBuilder builder;
+  for (int64_t i = begin; i < end; ++i) {
+    builder.clear();
+    source.read(i, builder);
+    writer.write(builder.serialize());
+    progress.add(1);
+  }
+  writer.close();
+}
+
+}  // namespace
+
+std::string shard_name(const std::string& name, int64_t shard, int64_t shards) {
+  return fmt::format("{}-{:05}-of-{:05}", name, shard, shards);
+}
+
+ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions& options,
+                         Clock& clock, const ProgressOptions& progress_options) {
+  const Plan plan = plan_of(split, options);
+  prepare_folder(fs, split.name, plan, options);
+  for (const auto& [name, contents] : split.notes) {
+    write_file_atomically(fs, join_path(options.folder, name), contents);
+  }
+  ShardReport report{.examples = plan.examples, .shards = plan.shards};
+  std::vector<int64_t> missing;
+  int64_t already = 0;
+  for (int64_t shard = 0; shard < plan.shards; ++shard) {
+    if (fs.exists(join_path(options.folder, shard_name(split.name, shard, plan.shards)))) {
+      already += plan.begin(shard + 1) - plan.begin(shard);
+      ++report.kept;
+    } else {
+      missing.push_back(shard);
+    }
+  }
+  Progress progress(clock, progress_options.out, progress_options.terminal, split.name,
+                    plan.examples, already);
+  for (const int64_t shard : missing) {
+    write_shard(fs, *split.source, plan.begin(shard), plan.begin(shard + 1),
+                join_path(options.folder, shard_name(split.name, shard, plan.shards)),
+                options.compression, progress);
+  }
+  progress.finish();
+  return report;
+}
+
+}  // namespace systole::app

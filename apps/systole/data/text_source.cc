@@ -1,0 +1,100 @@
+// Text into sequences of numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apps/systole/data/example_source.h"
+
+namespace systole::app {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20U;
+
+class TextSource final : public ExampleSource {
+ public:
+  TextSource(FileSystem& fs, const std::string& path, int64_t length)
+      : file_(fs.open(path)),
+        length_(length),
+        file_bytes_(static_cast<int64_t>(file_->size())),
+        identity_(fmt::format("{} length {}", file_identity(fs, path), length)) {
+    count_bytes();
+    if (size() == 0) {
+      throw invalid_argument("{}: bytes of text, got {}, expected at least {} for one sequence",
+                             path, file_bytes_, length_ + 1);
+    }
+  }
+
+  int64_t size() const override { return std::max<int64_t>(0, (file_bytes_ - 1) / length_); }
+  std::string identity() const override { return identity_; }
+
+  void read(int64_t index, ExampleBuilder& out) override {
+    text_.resize(static_cast<size_t>(length_) + 1);
+    read_exactly(*file_, static_cast<uint64_t>(index * length_), text_.size(), text_.data());
+    tokens_.clear();
+    for (const char byte : text_) tokens_.push_back(token_of_[static_cast<unsigned char>(byte)]);
+    out.int64("tokens", tokens_);
+  }
+
+  // A line for each token, "\n" and the like written as in C.
+  std::string vocabulary() const {
+    std::string lines;
+    for (size_t byte = 0; byte < 256; ++byte) {
+      if (token_of_[byte] < 0) continue;
+      const char c = static_cast<char>(byte);
+      if (c == '\n') {
+        lines += "\\n";
+      } else if (c == '\\') {
+        lines += "\\\\";
+      } else if (byte < 0x20 || byte >= 0x7f) {
+        lines += fmt::format("\\x{:02x}", byte);
+      } else {
+        lines += c;
+      }
+      lines += '\n';
+    }
+    return lines;
+  }
+
+ private:
+  void count_bytes() {
+    std::array<bool, 256> seen{};
+    std::string buffer(kBufferBytes, '\0');
+    for (uint64_t offset = 0;;) {
+      const size_t got = file_->read(offset, buffer.size(), buffer.data());
+      for (size_t i = 0; i < got; ++i) seen[static_cast<unsigned char>(buffer[i])] = true;
+      if (got == 0) break;
+      offset += got;
+    }
+    int64_t next = 0;
+    for (size_t byte = 0; byte < 256; ++byte) token_of_[byte] = seen[byte] ? next++ : -1;
+  }
+
+  std::unique_ptr<RandomAccessFile> file_;
+  int64_t length_;
+  int64_t file_bytes_;
+  std::string identity_;
+  std::array<int64_t, 256> token_of_{};
+  std::string text_;
+  std::vector<int64_t> tokens_;
+};
+
+}  // namespace
+
+std::vector<Split> text_splits(FileSystem& fs, const SourceOptions& options) {
+  const std::string& path = single_input(options, "text");
+  if (options.sequence_length < 1) {
+    throw invalid_argument("convert text: sequence length, got {}, expected at least 1",
+                           options.sequence_length);
+  }
+  const std::string file = base_name(path);
+  auto source = std::make_unique<TextSource>(fs, path, options.sequence_length);
+  std::string vocabulary = source->vocabulary();
+  std::vector<Split> splits;
+  splits.push_back({file.substr(0, file.rfind('.')),
+                    std::move(source),
+                    {{"vocabulary.txt", std::move(vocabulary)}}});
+  return splits;
+}
+
+}  // namespace systole::app

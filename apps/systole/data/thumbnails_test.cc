@@ -1,0 +1,45 @@
+#include "apps/systole/data/thumbnails.h"
+
+#include <gtest/gtest.h>
+
+#include "systole/io/image.h"
+
+namespace systole::app {
+namespace {
+
+std::optional<Tensor> image_in(const ExampleBuilder& builder) {
+  const std::string bytes = builder.serialize();
+  return image_of(ExampleView(bytes));
+}
+
+TEST(ThumbnailsTest, FindsTheImage) {
+  const Tensor rgb = Tensor::of<uint8_t>({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(
+      image_in(ExampleBuilder().bytes("x", encode_png(rgb)).bytes("a", "text"))->identical(rgb));
+  const auto raw =
+      image_in(ExampleBuilder().bytes("image_raw", "abcdef").int64("height", 2).int64("width", 3));
+  EXPECT_EQ(raw->shape(), (Shape{2, 3, 1}));
+  EXPECT_EQ(image_in(ExampleBuilder().bytes("pixels", std::string(784, 'x')))->shape(),
+            (Shape{28, 28, 1}));
+  const std::vector<float> floats(784, 0.5F);
+  EXPECT_EQ(image_in(ExampleBuilder().float32("image_floats", floats))->shape(),
+            (Shape{28, 28, 1}));
+  EXPECT_FALSE(image_in(ExampleBuilder().int64("label", 1).bytes("text", "some text")));
+}
+
+TEST(ThumbnailsTest, Sheet) {
+  ThumbnailSheet sheet(2, 2, 8);
+  EXPECT_TRUE(sheet.empty());
+  sheet.add(Tensor::full(DType::u8, {4, 4, 1}, 200));
+  sheet.add(Tensor::full(DType::u8, {100, 50, 3}, 100));
+  EXPECT_EQ(sheet.sheet().shape(), (Shape{10, 20, 3}));
+  EXPECT_EQ(sheet.sheet().data<uint8_t>()[0], 200);
+  sheet.add(Tensor::full(DType::u8, {1, 1000, 1}, 1));
+  EXPECT_FALSE(sheet.full());
+  sheet.add(Tensor::full(DType::u8, {1, 1, 1}, 1));
+  EXPECT_TRUE(sheet.full());
+  EXPECT_EQ(sheet.sheet().shape(), (Shape{20, 20, 3}));
+}
+
+}  // namespace
+}  // namespace systole::app
