@@ -40,10 +40,12 @@ void add_cnn_figures();
 void add_conv_figures();
 void add_embedding_figures();
 void add_iris_figures();
+void add_jpeg_figures();
 void add_matmul_figures();
 void add_pool_figures();
 void add_sort_figures();
 void add_startup_figures();
+void add_tfrecord_figures();
 void add_while_figures();
 
 // Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to

@@ -37,10 +37,12 @@ int main(int argc, char** argv) {
   bench::add_iris_figures();
   bench::add_cnn_figures();
   bench::add_conv_figures();
+  bench::add_jpeg_figures();
   bench::add_matmul_figures();
   bench::add_pool_figures();
   bench::add_sort_figures();
   bench::add_startup_figures();
+  bench::add_tfrecord_figures();
   bench::add_while_figures();
   return bench::run(static_cast<int>(arguments.size()), arguments.data(), json_path);
 }

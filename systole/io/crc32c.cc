@@ -102,9 +102,9 @@ template <size_t kBytes>
   return ~narrow;
 }
 
-bool has_instruction() {
-  return __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
-}
+// False before it is set, in the constructors of other files: then it is the tables' turn.
+const bool kHasInstruction =
+    __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
 
 #endif
 
@@ -127,8 +127,7 @@ uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before) {
 
 uint32_t crc32c(std::string_view bytes, uint32_t before) {
 #if defined(__x86_64__)
-  static const bool by_instruction = has_instruction();
-  if (by_instruction) return crc32c_by_instruction(bytes, before);
+  if (kHasInstruction) return crc32c_by_instruction(bytes, before);
 #endif
   return crc32c_by_tables(bytes, before);
 }

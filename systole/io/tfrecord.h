@@ -56,7 +56,9 @@ class RecordReader {
   size_t capacity_ = 0;
   size_t begin_ = 0;  // buffer_[begin_, end_) is not consumed yet
   size_t end_ = 0;
-  uint64_t offset_ = 0;  // of begin_
+  uint64_t offset_ = 0;        // of begin_
+  uint64_t known_length_ = 0;  // with its checksum, which was right
+  uint32_t known_length_crc_;
 };
 
 struct RecordWriterOptions {

@@ -41,8 +41,12 @@ Plan plan_of(const Split& split, const ShardOptions& options) {
           .identity = split.source->identity()};
 }
 
-// Whether `file` is one of a split's: a shard of any number of shards, or what a killed conversion
-// left of one.
+// What a killed conversion left of a file that was to have this name.
+bool is_left_of(const std::string& file, const std::string& name) {
+  return file.starts_with(name + ".tmp.");
+}
+
+// Whether `file` is one of a split's: a shard of any number of shards, or what was left of one.
 bool is_shard(const std::string& file, const std::string& name) {
   if (!file.starts_with(name + "-")) return false;
   const std::string_view rest = std::string_view(file).substr(name.size() + 1);
@@ -50,26 +54,38 @@ bool is_shard(const std::string& file, const std::string& name) {
          rest.substr(5, 4) == "-of-";
 }
 
-void prepare_folder(FileSystem& fs, const std::string& name, const Plan& plan,
-                    const ShardOptions& options) {
-  fs.make_directories(options.folder);
-  const std::string description = join_path(options.folder, name + ".json");
+// The complete shards of a split, of any number of shards. Removes what a killed conversion left.
+std::vector<std::string> find_shards(FileSystem& fs, const Split& split,
+                                     const std::string& folder) {
   std::vector<std::string> shards;
-  for (const std::string& file : fs.list(options.folder)) {
-    if (!is_shard(file, name)) continue;
-    if (file.find(".tmp.") != std::string::npos) {
-      fs.remove(join_path(options.folder, file));
-    } else {
+  for (const std::string& file : fs.list(folder)) {
+    const bool shard = is_shard(file, split.name);
+    const bool left = is_left_of(file, split.name + ".json") ||
+                      (shard && file.find(".tmp.") != std::string::npos) ||
+                      std::ranges::any_of(split.notes, [&](const auto& note) {
+                        return is_left_of(file, note.first);
+                      });
+    if (left) {
+      fs.remove(join_path(folder, file));
+    } else if (shard) {
       shards.push_back(file);
     }
   }
+  return shards;
+}
+
+void prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
+                    const ShardOptions& options) {
+  fs.make_directories(options.folder);
+  const std::string description = join_path(options.folder, split.name + ".json");
+  const std::vector<std::string> shards = find_shards(fs, split, options.folder);
   const std::string before = fs.exists(description) ? read_file(fs, description) : "";
   if (before == plan.to_json()) return;
   if (!shards.empty() && !options.force) {
     throw failed_precondition(
         "{}: folder, got {} shards of '{}' made of other files or with other options, expected "
         "none or those of the same conversion (--force replaces them)",
-        options.folder, shards.size(), name);
+        options.folder, shards.size(), split.name);
   }
   // The description goes first: shards without one are nobody's to keep.
   if (!before.empty()) fs.remove(description);
@@ -99,7 +115,7 @@ std::string shard_name(const std::string& name, int64_t shard, int64_t shards) {
 ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions& options,
                          Clock& clock, const ProgressOptions& progress_options) {
   const Plan plan = plan_of(split, options);
-  prepare_folder(fs, split.name, plan, options);
+  prepare_folder(fs, split, plan, options);
   for (const auto& [name, contents] : split.notes) {
     write_file_atomically(fs, join_path(options.folder, name), contents);
   }
