@@ -53,7 +53,8 @@ std::string value_text(const FeatureView& feature) {
 void print_record(int64_t number, std::string_view record) {
   fmt::print("record {}: {} bytes\n", number, record.size());
   if (kind_of_record(record) != RecordKind::example) return;
-  for (const auto& [key, feature] : ExampleView(record).entries()) {
+  const ExampleView view(record);
+  for (const auto& [key, feature] : view.entries()) {
     fmt::print("  {}: {} {}\n", key, feature_kind_name(feature.kind()), value_text(feature));
   }
 }

@@ -1,0 +1,76 @@
+// systole data: every command below it, on files as people have them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "systole/io/idx.h"
+#include "systole/io/image.h"
+#include "systole/io/local_file_system.h"
+#include "tests/end_to_end/program.h"
+
+namespace systole::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class DataCommands : public ::testing::Test {
+ protected:
+  DataCommands()
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~DataCommands() override { std::filesystem::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return folder_ / name; }
+
+  // 20 images of 8 x 8 pixels with labels 0 and 1.
+  void write_digits() const {
+    Tensor images(DType::u8, {20, 8, 8});
+    Tensor labels(DType::u8, {20});
+    for (size_t i = 0; i < 20 * 64; ++i) images.data<uint8_t>()[i] = static_cast<uint8_t>(i);
+    for (size_t i = 0; i < 20; ++i) labels.data<uint8_t>()[i] = i % 2;
+    write_idx(local_file_system(), at("train-images-idx3-ubyte.gz"), images, Compression::gzip);
+    write_idx(local_file_system(), at("train-labels-idx1-ubyte.gz"), labels, Compression::gzip);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(DataCommands, ConvertAndInspect) {
+  write_digits();
+  const std::string convert =
+      "systole data convert idx " + at("") + " -o " + at("out") + " --shard_size 1KB";
+  const ProgramResult first = run_program(convert);
+  EXPECT_EQ(first.status, 0) << first.output;
+  EXPECT_THAT(first.output, HasSubstr("train: 20 examples in 4 shards\n"));
+  std::filesystem::remove(at("out/train-00002-of-00004"));
+  EXPECT_THAT(run_program(convert).output, HasSubstr("in 4 shards (3 of them were there)"));
+
+  const ProgramResult inspect = run_program("systole data inspect " + at("out/train-*") +
+                                            " --records 1 --sheet " + at("sheet.png"));
+  EXPECT_EQ(inspect.status, 0) << inspect.output;
+  EXPECT_THAT(inspect.output,
+              AllOf(HasSubstr("files     4"), HasSubstr("records   20"), HasSubstr("record 0: "),
+                    HasSubstr("image_raw"), HasSubstr("2 distinct (0: 10, 1: 10)")));
+  EXPECT_EQ(decode_png(read_file(local_file_system(), at("sheet.png"))).dim(2), 3);
+  EXPECT_THAT(run_program("systole data inspect --json " + at("out/train-00000-of-00004")).output,
+              HasSubstr("\"records\": 5"));
+}
+
+TEST_F(DataCommands, BadInput) {
+  EXPECT_NE(run_program("systole data").status, 0);
+  EXPECT_NE(run_program("systole data convert idx").status, 0);
+  const ProgramResult missing = run_program("systole data inspect " + at("nothing"));
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.output, AllOf(HasSubstr("NOT_FOUND: "), HasSubstr("nothing")));
+  write_file_atomically(local_file_system(), at("cut"), "no records here");
+  EXPECT_THAT(run_program("systole data inspect " + at("cut")).output,
+              HasSubstr("checksum of the length of the record at offset 0"));
+}
+
+}  // namespace
+}  // namespace systole::testing
