@@ -1,0 +1,106 @@
+#include "systole/hlo/passes/replicas/variance.h"
+
+#include <algorithm>
+
+#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/passes/replicas/groups.h"
+
+namespace systole::hlo::replicas {
+
+Variance::Variance(const Module& module, const std::vector<bool>& varying_parameters,
+                   int num_replicas)
+    : num_replicas_(num_replicas) {
+  if (num_replicas == 1) return;
+  const Computation& main = module.entry();
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    if (varying_parameters[static_cast<size_t>(i)]) mark(main.parameter(i));
+  }
+  visit(main);
+}
+
+bool Variance::is_uniform(const Instruction& instruction) const {
+  return !is_contextual(instruction) && !any_input(instruction);
+}
+
+bool Variance::any_input(const Instruction& instruction) const {
+  const auto is_varying = [&](Value value) { return varying(value); };
+  return std::ranges::any_of(instruction.operands(), is_varying) ||
+         std::ranges::any_of(captures(instruction), is_varying);
+}
+
+void Variance::mark_all(Instruction& instruction) {
+  for (int i = 0; i < instruction.num_results(); ++i) mark(instruction.result(i));
+}
+
+void Variance::visit(const Computation& computation) {
+  for (Instruction* instruction : computation.instructions()) visit(*instruction);
+}
+
+void Variance::visit(Instruction& instruction) {
+  if (instruction.traits().has(kTerminator) || instruction.is(Opcode::parameter)) return;
+  if (instruction.is(Opcode::while_)) return visit_loop(instruction);
+  if (instruction.is(Opcode::if_) || instruction.is(Opcode::case_)) {
+    return visit_branches(instruction);
+  }
+  if (instruction.is(Opcode::optimization_barrier)) {
+    for (int i = 0; i < instruction.num_results(); ++i) {
+      if (varying(instruction.operand(i))) mark(instruction.result(i));
+    }
+    return;
+  }
+  if (instruction.traits().has(kContextual) && !instruction.is(Opcode::custom_call)) {
+    return visit_collective(instruction);
+  }
+  if (any_input(instruction)) mark_all(instruction);
+}
+
+void Variance::visit_loop(Instruction& loop) {
+  const Computation& cond = loop.region(0);
+  const Computation& body = loop.region(1);
+  std::vector<bool> carried;
+  for (const Value& initial : loop.operands()) carried.push_back(varying(initial));
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (int i = 0; i < loop.num_operands(); ++i) {
+      if (!carried[static_cast<size_t>(i)]) continue;
+      mark(cond.parameter(i));
+      mark(body.parameter(i));
+      mark(loop.result(i));
+    }
+    visit(cond);
+    if (varying(cond.results()[0])) return mark_all(loop);
+    visit(body);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      if (carried[i] || !varying(body.results()[i])) continue;
+      carried[i] = true;
+      changed = true;
+    }
+  }
+}
+
+void Variance::visit_branches(Instruction& branches) {
+  for (const auto& region : branches.regions()) visit(*region);
+  if (varying(branches.operand(0))) return mark_all(branches);
+  for (const auto& region : branches.regions()) {
+    for (int i = 0; i < branches.num_results(); ++i) {
+      if (varying(region->results()[static_cast<size_t>(i)])) mark(branches.result(i));
+    }
+  }
+}
+
+void Variance::visit_collective(Instruction& instruction) {
+  const bool gives_one_value_to_all = instruction.is(Opcode::all_reduce) ||
+                                      instruction.is(Opcode::all_gather) ||
+                                      instruction.is(Opcode::collective_broadcast);
+  const auto* rooted = std::get_if<RootedCollectiveAttrs>(&instruction.attrs());
+  const bool has_moving_root = rooted != nullptr && rooted->has_dynamic_root;
+  if (instruction.is(Opcode::partition_id)) return;
+  if (gives_one_value_to_all && !has_moving_root &&
+      is_one_group(groups_of(instruction, num_replicas_))) {
+    return;
+  }
+  mark_all(instruction);
+}
+
+}  // namespace systole::hlo::replicas

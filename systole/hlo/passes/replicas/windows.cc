@@ -1,0 +1,129 @@
+// Reductions, windows and sorts: regions are copied as they are, the replicas are one more axis
+// that is kept.
+#include <algorithm>
+
+#include "systole/hlo/passes/replicas/vectorizer.h"
+
+namespace systole::hlo::replicas {
+namespace {
+
+bool any_varying(const Vectorizer& v, std::span<const Value> values) {
+  return std::ranges::any_of(values, [&](Value value) { return v.varying(value); });
+}
+
+std::vector<Value> results_of(Instruction& instruction) {
+  std::vector<Value> results;
+  for (int i = 0; i < instruction.num_results(); ++i) results.push_back(instruction.result(i));
+  return results;
+}
+
+std::vector<Value> with_regions(Vectorizer& v, Instruction& x, std::vector<Value> operands,
+                                Attrs attrs) {
+  std::vector<TensorType> types;
+  for (const TensorType& type : x.results()) types.push_back(v.stacked_type(type));
+  const auto copy_regions = [&](Instruction& copy) {
+    for (const auto& region : x.regions()) {
+      ValueMap none;
+      copy.add_region().clone_from(*region, none);
+    }
+  };
+  return results_of(*v.b().op_with_regions(x.opcode(), std::move(operands), std::move(attrs),
+                                           copy_regions, types));
+}
+
+// Inputs, then as many initial values. Nothing when these differ.
+std::optional<std::vector<Value>> inputs_and_initials(Vectorizer& v, Instruction& x) {
+  const auto half = x.operands().size() / 2;
+  if (any_varying(v, x.operands().subspan(half))) return std::nullopt;
+  std::vector<Value> operands = v.stacked(x.operands().first(half));
+  for (const Value& initial : x.operands().subspan(half)) operands.push_back(v.at(initial));
+  return operands;
+}
+
+std::vector<Value> reduce(Vectorizer& v, Instruction& x) {
+  auto operands = inputs_and_initials(v, x);
+  if (!operands) return {};
+  return with_regions(v, x, std::move(*operands),
+                      DimensionsAttrs{shifted(x.attrs<DimensionsAttrs>().dimensions)});
+}
+
+std::vector<Value> map(Vectorizer& v, Instruction& x) {
+  const Dims& dimensions = x.attrs<DimensionsAttrs>().dimensions;
+  return with_regions(v, x, v.stacked(x.operands()),
+                      DimensionsAttrs{with_front(shifted(dimensions), 0)});
+}
+
+std::vector<Value> sort(Vectorizer& v, Instruction& x) {
+  SortAttrs attrs = x.attrs<SortAttrs>();
+  if (attrs.dimension >= 0) ++attrs.dimension;
+  return with_regions(v, x, v.stacked(x.operands()), attrs);
+}
+
+// The window does not reach along the first axis: the replicas can be a part of it, and the array
+// keeps the rank that windows usually have.
+bool leaves_first_axis(const WindowAttrs& a) {
+  const auto first_is_one = [](const Dims& dims) { return !dims.empty() && dims[0] == 1; };
+  return first_is_one(a.window_dimensions) && first_is_one(a.window_strides) &&
+         (a.base_dilations.empty() || a.base_dilations[0] == 1) &&
+         (a.window_dilations.empty() || a.window_dilations[0] == 1) &&
+         a.padding[0] == std::pair<int64_t, int64_t>{0, 0};
+}
+
+// select_and_scatter has no dilations.
+Dims with_one(const Dims& dilations, size_t rank) {
+  return dilations.size() < rank ? dilations : with_front(dilations, 1);
+}
+
+WindowAttrs with_replicas(WindowAttrs a) {
+  const size_t rank = a.window_dimensions.size();
+  a.window_dimensions = with_front(a.window_dimensions, 1);
+  a.window_strides = with_front(a.window_strides, 1);
+  a.base_dilations = with_one(a.base_dilations, rank);
+  a.window_dilations = with_one(a.window_dilations, rank);
+  a.padding.insert(a.padding.begin(), {0, 0});
+  return a;
+}
+
+// The first `arrays` operands are arrays under a window, the others scalars.
+std::vector<Value> windowed(Vectorizer& v, Instruction& x, size_t arrays) {
+  if (any_varying(v, x.operands().subspan(arrays))) return {};
+  const auto& attrs = x.attrs<WindowAttrs>();
+  const bool merges = leaves_first_axis(attrs);
+  std::vector<Value> operands = v.stacked(x.operands().first(arrays));
+  if (merges) {
+    for (Value& operand : operands) operand = v.merge_lanes(operand, 0);
+  }
+  for (const Value& initial : x.operands().subspan(arrays)) operands.push_back(v.at(initial));
+  const auto copy_regions = [&](Instruction& copy) {
+    for (const auto& region : x.regions()) {
+      ValueMap none;
+      copy.add_region().clone_from(*region, none);
+    }
+  };
+  std::vector<Value> results = results_of(*v.b().op_with_regions(
+      x.opcode(), std::move(operands), merges ? attrs : with_replicas(attrs), copy_regions));
+  if (merges) {
+    for (Value& result : results) result = v.split_lanes(result, 0);
+  }
+  return results;
+}
+
+std::vector<Value> reduce_window(Vectorizer& v, Instruction& x) {
+  return windowed(v, x, x.operands().size() / 2);
+}
+
+std::vector<Value> select_and_scatter(Vectorizer& v, Instruction& x) { return windowed(v, x, 2); }
+
+constexpr OpcodeRule kRules[] = {
+    {Opcode::map, map},
+    {Opcode::reduce, reduce},
+    {Opcode::reduce_window, reduce_window},
+    {Opcode::select_and_scatter, select_and_scatter},
+    {Opcode::sort, sort},
+};
+
+}  // namespace
+
+std::span<const OpcodeRule> window_rules() { return kRules; }
+
+}  // namespace systole::hlo::replicas
