@@ -88,9 +88,10 @@ class Executable {
   virtual std::span<const TensorType> result_types() const = 0;
   virtual const ExecutableStats& stats() const = 0;
   // Runs all replicas in lockstep and returns when results are there. `arguments` and `results` are
-  // replica by replica: num_replicas x parameters, num_replicas x results. Arguments were checked
-  // by the caller against parameter_types() (a debug build checks again). Steady state allocates
-  // nothing for results that need no new memory.
+  // replica by replica: num_replicas x parameters, num_replicas x results, but for
+  // CompileOptions::stacked. Of a replicated parameter those behind the first may be empty.
+  // Arguments were checked by the caller against parameter_types() (a debug build checks again).
+  // Steady state allocates nothing for results that need no new memory.
   virtual void execute(std::span<const Argument> arguments, std::span<const Result> results,
                        const ExecuteOptions& options = {}) = 0;
   // The program after the backend's passes, as text; "" where a backend has none.
@@ -100,6 +101,14 @@ class Executable {
 struct CompileOptions {
   // Parameters that affect results.
   int num_replicas = 1;
+  // By parameter of the program: the caller promises one value for all replicas, and gives it for
+  // replica 0 alone. Empty: none.
+  std::vector<bool> replicated_parameters;
+  // What differs between replicas lies in one array, that of replica 0 first: parameter_types() and
+  // result_types() have num_replicas as their first axis there, and execute() takes one argument a
+  // parameter and one result a result. What is the same on all replicas is there once. False:
+  // replica by replica.
+  bool stacked = false;
   bool bf16_products =
       false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default
 
@@ -107,6 +116,8 @@ struct CompileOptions {
   bool optimize = true;  // false: only what is needed to run (for differential tests)
   int num_threads = 0;   // per replica; 0: the backend's choice
   bool profile = false;  // take the time of every step: see ExecuteOptions::profile
+  // Bytes that a replica may use; 0: what its device has.
+  int64_t memory_limit = 0;
   // Where compiled code is kept for other processes; "": where the backend's environment says (the
   // CPU's: $SYSTOLE_CACHE_DIR), nowhere when it says nothing.
   std::string cache_folder;

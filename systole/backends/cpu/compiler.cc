@@ -26,6 +26,31 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
   }
 }
 
+BufferAssignment assign_buffers(const hlo::Module& optimized,
+                                const runtime::CompileOptions& options, int num_threads) {
+  return BufferAssignment(optimized, {.reuse = options.optimize,
+                                      .in_place = can_update_in_place,
+                                      .scratch_bytes = [&](const hlo::Instruction& x) {
+                                        return step_scratch_bytes(x, options.optimize, num_threads);
+                                      }});
+}
+
+// What one replica needs is planned for it alone, but only when all of them together need more.
+void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions& options,
+                        int num_threads, const runtime::ExecutableStats& all) {
+  const int64_t limit = options.memory_limit;
+  if (limit == 0 || all.argument_bytes + all.result_bytes + all.temp_bytes <= limit) return;
+  runtime::CompileOptions alone = options;
+  alone.num_replicas = 1;
+  alone.replicated_parameters.clear();
+  const auto optimized = on_all_replicas(module, alone);
+  run_passes(*optimized, alone);
+  CompiledProgram program;
+  note_signature(optimized->entry(), program);
+  program.stats.temp_bytes = assign_buffers(*optimized, alone, num_threads).temp_bytes();
+  runtime::check_memory("core", *optimized, program.stats, limit);
+}
+
 }  // namespace
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
@@ -33,19 +58,15 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  int num_threads, int64_t memory_bytes, Jit& jit,
                                                  CodeCache* cache) {
   const auto start = std::chrono::steady_clock::now();
-  const auto optimized = module.clone();
+  const auto optimized = on_all_replicas(module, options);
   run_passes(*optimized, options);
   auto program = std::make_unique<CompiledProgram>();
   note_signature(optimized->entry(), *program);
   program->aliases = optimized->aliases;
-  const BufferAssignment buffers(*optimized, {.reuse = options.optimize,
-                                              .in_place = can_update_in_place,
-                                              .scratch_bytes = [&](const hlo::Instruction& x) {
-                                                return step_scratch_bytes(x, options.optimize,
-                                                                          num_threads);
-                                              }});
+  const BufferAssignment buffers = assign_buffers(*optimized, options, num_threads);
   program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
+  check_memory_limit(module, options, num_threads, program->stats);
   program->constants = buffers.constants();
   EmittedProgram emitted;
   JitResult compiled = jit.compile(

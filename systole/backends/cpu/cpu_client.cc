@@ -9,6 +9,7 @@
 #include "systole/io/local_file_system.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/replica_by_replica.h"
 
 namespace systole::cpu {
 namespace {
@@ -32,17 +33,18 @@ class CpuClient : public runtime::Client {
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& options) override {
-    if (options.num_replicas != 1) {
-      throw unimplemented("cpu cannot run replicas, got {}, expected 1", options.num_replicas);
-    }
+    if (options.num_replicas < 1)
+      throw invalid_argument("cpu: num_replicas, got {}, expected >= 1", options.num_replicas);
     if (options.num_threads < 0)
       throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
     ThreadPool* threads = pool(options.num_threads);
     const int count = threads == nullptr ? 1 : threads->num_threads();
-    return std::make_unique<CpuExecutable>(
+    auto executable = std::make_unique<CpuExecutable>(
         compile_program(module, options, count, device_.memory_bytes, *jit_,
                         code_cache(options.cache_folder)),
         threads);
+    if (options.stacked || options.num_replicas == 1) return executable;
+    return runtime::replica_by_replica(std::move(executable), module, options.num_replicas);
   }
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {

@@ -4,8 +4,11 @@
 #include "systole/base/error.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/module.h"
+#include "systole/hlo/passes/inline_calls.h"
+#include "systole/hlo/passes/vectorize_replicas.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/replica_by_replica.h"
 
 namespace systole::reference {
 namespace {
@@ -65,19 +68,29 @@ double peak_bytes(const hlo::Computation& computation) {
 
 class ReferenceExecutable : public runtime::Executable {
  public:
-  explicit ReferenceExecutable(const hlo::Module& module) : module_(module.clone()) {
+  ReferenceExecutable(const hlo::Module& module, const CompileOptions& options)
+      : module_(module.clone()), num_replicas_(options.num_replicas) {
+    hlo::InlineCalls().run(*module_);
     const hlo::Computation& main = module_->entry();
+    const std::vector<bool> varying =
+        hlo::varying_results(*module_, {.num_replicas = options.num_replicas,
+                                        .replicated_parameters = options.replicated_parameters});
     for (int i = 0; i < main.num_parameters(); ++i) {
-      parameters_.push_back(main.parameter(i).type());
-      stats_.argument_bytes += parameters_.back().byte_size();
+      const bool given_once =
+          num_replicas_ == 1 || (!options.replicated_parameters.empty() &&
+                                 options.replicated_parameters[static_cast<size_t>(i)]);
+      parameters_.push_back(given_once ? main.parameter(i).type() : stacked(main.parameter(i)));
+      stats_.argument_bytes += main.parameter(i).type().byte_size();
     }
     for (const hlo::Value& value : main.results()) {
-      results_.push_back(value.type());
-      stats_.result_bytes += results_.back().byte_size();
+      results_.push_back(varying[results_.size()] ? stacked(value) : value.type());
+      stats_.result_bytes += value.type().byte_size();
     }
     // Results are among the values that live at the end, and are copied for the caller.
     stats_.temp_bytes = static_cast<int64_t>(std::min(peak_bytes(main), 9e18));
     runtime::check_memory("reference", *module_, stats_, runtime::host_memory_bytes());
+    if (options.memory_limit > 0)
+      runtime::check_memory("core", *module_, stats_, options.memory_limit);
   }
 
   std::span<const TensorType> parameter_types() const override { return parameters_; }
@@ -96,7 +109,8 @@ class ReferenceExecutable : public runtime::Executable {
       inputs.push_back(argument.buffer != nullptr ? host_buffer(*argument.buffer).value()
                                                   : *argument.host);
     }
-    std::vector<Tensor> outputs = hlo::Evaluator().run(module_->entry(), inputs);
+    std::vector<Tensor> outputs =
+        num_replicas_ == 1 ? hlo::Evaluator().run(module_->entry(), inputs) : run_replicas(inputs);
     // An output may be one of the inputs itself, which its owner may change later.
     for (Tensor& output : outputs) output = output.clone();
     for (const auto& [parameter, result] : module_->aliases) {
@@ -114,7 +128,43 @@ class ReferenceExecutable : public runtime::Executable {
   }
 
  private:
+  TensorType stacked(hlo::Value value) const {
+    Dims dims = value.shape().dims();
+    dims.insert(dims.begin(), num_replicas_);
+    return {value.dtype(), Shape(dims)};
+  }
+
+  // Lane `replica` of a value of which every replica has its own, the value itself otherwise.
+  static Tensor lane(const Tensor& value, const TensorType& own, int64_t replica) {
+    if (value.type() == own) return value;
+    return value.slice(replica, replica + 1).reshape(own.shape);
+  }
+
+  std::vector<Tensor> run_replicas(std::span<const Tensor> inputs) const {
+    const hlo::Computation& main = module_->entry();
+    std::vector<std::vector<Tensor>> arguments(static_cast<size_t>(num_replicas_));
+    for (size_t r = 0; r < arguments.size(); ++r) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        arguments[r].push_back(
+            lane(inputs[i], main.parameter(static_cast<int>(i)).type(), static_cast<int64_t>(r)));
+      }
+    }
+    const auto of_replicas = hlo::evaluate_replicated(*module_, arguments);
+    std::vector<Tensor> outputs;
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const TensorType& own = main.results()[k].type();
+      Tensor output(results_[k]);
+      for (size_t r = 0; r < of_replicas.size() && output.byte_size() > 0; ++r) {
+        Tensor target = lane(output, own, static_cast<int64_t>(r));
+        std::memcpy(target.raw(), of_replicas[r][k].raw(), static_cast<size_t>(own.byte_size()));
+      }
+      outputs.push_back(output);
+    }
+    return outputs;
+  }
+
   std::unique_ptr<hlo::Module> module_;
+  int num_replicas_;
   std::vector<TensorType> parameters_;
   std::vector<TensorType> results_;
   ExecutableStats stats_;
@@ -127,18 +177,15 @@ class ReferenceClient : public runtime::Client {
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const CompileOptions& options) override {
-    if (options.num_replicas != 1) {
-      throw unimplemented("reference cannot run replicas, got {}, expected 1",
-                          options.num_replicas);
-    }
     if (options.bf16_products) {
       throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
     }
     const auto start = std::chrono::steady_clock::now();
-    auto executable = std::make_unique<ReferenceExecutable>(module);
+    auto executable = std::make_unique<ReferenceExecutable>(module, options);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     executable->set_compile_seconds(elapsed.count());
-    return executable;
+    if (options.stacked || options.num_replicas == 1) return executable;
+    return runtime::replica_by_replica(std::move(executable), module, options.num_replicas);
   }
 
   std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {

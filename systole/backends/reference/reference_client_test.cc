@@ -41,13 +41,21 @@ TEST(ReferenceClient, ReusesTheMemoryOfAHostResult) {
   EXPECT_TRUE(sum.identical(Tensor::of<float>({2}, {2, 4})));
 }
 
-TEST(ReferenceClient, RefusesReplicas) {
-  try {
-    make_client()->compile(*sum_module(), {.num_replicas = 2});
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::unimplemented);
-  }
+// y is one value for all; each replica's x lies in a buffer of its own.
+TEST(ReferenceClient, RunsReplicas) {
+  const auto client = make_client();
+  const auto executable =
+      client->compile(*sum_module(), {.num_replicas = 2, .replicated_parameters = {false, true}});
+  const auto x = client->buffer_from_host(Tensor::of<float>({2}, {1, 2}));
+  const auto z = client->buffer_from_host(Tensor::of<float>({2}, {3, 4}));
+  const Tensor y = Tensor::of<float>({2}, {10, 20});
+  Tensor old[2];
+  executable->execute({{{.buffer = x.get()}, {.host = &y}, {.buffer = z.get()}, {}}},
+                      {{{}, {.host = &old[0]}, {}, {.host = &old[1]}}});
+  EXPECT_TRUE(x->to_host().identical(Tensor::of<float>({2}, {11, 22})));
+  EXPECT_TRUE(z->to_host().identical(Tensor::of<float>({2}, {13, 24})));
+  EXPECT_TRUE(old[0].identical(Tensor::of<float>({2}, {1, 2})));
+  EXPECT_TRUE(old[1].identical(Tensor::of<float>({2}, {3, 4})));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/pipeline.h"
+#include "systole/hlo/passes/vectorize_replicas.h"
 
 namespace systole::cpu {
 namespace {
@@ -34,6 +35,22 @@ bool at_end(const hlo::Instruction& x) {
 }
 
 }  // namespace
+
+std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
+                                             const runtime::CompileOptions& options) {
+  auto copy = module.clone();
+  const bool alone = options.num_replicas == 1;
+  if (alone && !hlo::uses_replicas(*copy)) return copy;
+  // What is the same on all replicas is easier to see in the small program.
+  if (options.optimize && !alone) {
+    hlo::optimize(*copy);
+  } else {
+    hlo::InlineCalls().run(*copy);
+  }
+  return hlo::vectorize_replicas(*copy, {.num_replicas = options.num_replicas,
+                                         .replicated_parameters = options.replicated_parameters})
+      .module;
+}
 
 void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   if (options.optimize) hlo::optimize(module);
