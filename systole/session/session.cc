@@ -2,26 +2,16 @@
 
 #include <absl/container/inlined_vector.h>
 
-#include <atomic>
-#include <mutex>
 #include <random>
-#include <shared_mutex>
 
 #include "systole/base/log.h"
-#include "systole/session/host_executor.h"
-#include "systole/session/program_cache.h"
-#include "systole/session/target.h"
+#include "systole/session/session_impl.h"
 
 namespace systole {
 namespace {
 
 template <class T>
 using Small = absl::InlinedVector<T, 8>;
-
-uint64_t draw_entropy() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
 
 void check_graph(const Graph& graph, const Node& node, std::string_view what,
                  std::string_view name) {
@@ -33,58 +23,23 @@ void check_graph(const Graph& graph, const Node& node, std::string_view what,
 
 }  // namespace
 
-struct Session::Impl {
-  Impl(std::string_view target_name, const SessionConfig& config)
-      : graph(config.graph != nullptr ? *config.graph : Graph::current()),
-        target(resolve_target(target_name, config.backend)),
-        state(config.entropy ? *config.entropy : draw_entropy()),
-        cache(graph, *target.client,
-              {.optimize = config.optimize,
-               .num_threads = config.num_threads,
-               .cache_folder = config.cache_folder},
-              state) {}
-
-  FetchKey resolve(const Fetch& fetch) const;
-  void run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
-           std::span<Tensor> fetched);
-  void execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
-               std::span<Tensor> fetched);
-  void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
-  void execute_with_host(const Program& program, const FeedValues& feeds,
-                         std::span<Tensor> fetched);
-  void note_idle_cores();
-  void check_open() const {
-    if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
+// Device programs between host ops: runs of this session.
+class Session::Impl::SessionRunner final : public DeviceRunner {
+ public:
+  explicit SessionRunner(Impl& session) : session_(session) {}
+  void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
+           std::span<Tensor> fetched) override {
+    Small<FetchKey> keys;
+    for (const Output& output : step.fetched) keys.push_back({output.node(), output.index()});
+    for (Node* target : step.targets) keys.push_back({target, -1});
+    Small<Tensor> values(keys.size());
+    session_.execute(keys, {step.fed, fed}, {values.data(), values.size()});
+    std::move(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fetched.size()),
+              fetched.begin());
   }
 
-  // Device programs between host ops: runs of this session.
-  class SessionRunner final : public DeviceRunner {
-   public:
-    explicit SessionRunner(Impl& session) : session_(session) {}
-    void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
-             std::span<Tensor> fetched) override {
-      Small<FetchKey> keys;
-      for (const Output& output : step.fetched) keys.push_back({output.node(), output.index()});
-      for (Node* target : step.targets) keys.push_back({target, -1});
-      Small<Tensor> values(keys.size());
-      session_.execute(keys, {step.fed, fed}, {values.data(), values.size()});
-      std::move(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fetched.size()),
-                fetched.begin());
-    }
-
-   private:
-    Impl& session_;
-  };
-
-  Graph& graph;
-  Target target;
-  HostContextState host_state;
-  SessionState state;
-  ProgramCache cache;
-  std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
-  bool closed = false;
-  std::atomic<int64_t> runs{0};
-  std::once_flag idle_cores_once;
+ private:
+  Impl& session_;
 };
 
 FetchKey Session::Impl::resolve(const Fetch& fetch) const {
@@ -158,6 +113,11 @@ void Session::Impl::execute_with_host(const Program& program, const FeedValues& 
   SessionRunner runner(*this);
   run_host_plan(*program.host_plan(), feeds.values, target.environment, host_state, runner,
                 fetched);
+}
+
+uint64_t Session::Impl::draw_entropy() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
 }
 
 Session::Session(std::string_view target, const SessionConfig& config)

@@ -71,7 +71,8 @@ struct SessionStats {
 // where a run's own checks fail, no variable has changed.
 class Session {
  public:
-  // `target`: "" (this machine's CPU), "local" (a virtual TPU), "grpc://host:port" (a worker).
+  // `target`: "" (this machine's CPU), "local", "local:v3-8" or "local:N" (a virtual TPU, see
+  // target.h), "grpc://host:port" (a worker).
   // Errors: INVALID_ARGUMENT for an unknown target, UNAVAILABLE for one that does not answer.
   explicit Session(std::string_view target = "", const SessionConfig& config = {});
   ~Session();
@@ -113,6 +114,7 @@ class Session {
   bool is_initialized(const Variable& variable);
 
  private:
+  friend class StepLoop;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

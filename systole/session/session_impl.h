@@ -1,0 +1,54 @@
+// What a Session is, for the files of this folder.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+
+#include "systole/session/host_executor.h"
+#include "systole/session/program_cache.h"
+#include "systole/session/session.h"
+#include "systole/session/target.h"
+
+namespace systole {
+
+struct Session::Impl {
+  class SessionRunner;
+
+  Impl(std::string_view target_name, const SessionConfig& config)
+      : graph(config.graph != nullptr ? *config.graph : Graph::current()),
+        target(resolve_target(target_name, config.backend)),
+        state(config.entropy ? *config.entropy : draw_entropy()),
+        compile_options({.optimize = config.optimize,
+                         .num_threads = config.num_threads,
+                         .memory_limit = target.memory_per_core,
+                         .cache_folder = config.cache_folder}),
+        cache(graph, *target.client, compile_options, state) {}
+
+  static uint64_t draw_entropy();
+  FetchKey resolve(const Fetch& fetch) const;
+  void run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
+           std::span<Tensor> fetched);
+  void execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
+               std::span<Tensor> fetched);
+  void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
+  void execute_with_host(const Program& program, const FeedValues& feeds,
+                         std::span<Tensor> fetched);
+  void note_idle_cores();
+  void check_open() const {
+    if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
+  }
+
+  Graph& graph;
+  Target target;
+  HostContextState host_state;
+  SessionState state;
+  const runtime::CompileOptions compile_options;
+  ProgramCache cache;
+  std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
+  bool closed = false;
+  std::atomic<int64_t> runs{0};
+  std::once_flag idle_cores_once;
+};
+
+}  // namespace systole

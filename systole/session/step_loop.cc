@@ -1,0 +1,230 @@
+#include "systole/session/step_loop.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <cstring>
+
+#include "systole/session/session_impl.h"
+#include "systole/session/step_module.h"
+
+namespace systole {
+namespace {
+
+template <class T>
+using Small = absl::InlinedVector<T, 32>;
+
+void check_options(const StepLoopOptions& options) {
+  if (options.num_replicas < 1) {
+    throw invalid_argument("StepLoop: num_replicas, got {}, expected at least 1",
+                           options.num_replicas);
+  }
+  if (options.max_steps < 1 || options.max_steps > INT32_MAX) {
+    throw invalid_argument("StepLoop: max_steps, got {}, expected at least 1, below 2^31",
+                           options.max_steps);
+  }
+  if (options.inputs.size() != options.input_types.size()) {
+    throw invalid_argument("StepLoop: input_types, got {}, expected {}, one an input",
+                           options.input_types.size(), options.inputs.size());
+  }
+  for (const Output& fetch : options.fetches) {
+    if (!fetch.valid()) throw invalid_argument("StepLoop: a fetch is an empty handle");
+  }
+  for (const Operation& target : options.targets) {
+    if (!target.valid()) throw invalid_argument("StepLoop: a target is an empty handle");
+  }
+}
+
+Shape with_front(const Shape& shape, std::initializer_list<int64_t> front) {
+  Dims dims = shape.dims();
+  dims.insert(dims.begin(), front.begin(), front.end());
+  return Shape(dims);
+}
+
+// `bytes` of each of the rows x columns blocks of `from`, transposed to columns x rows.
+void transpose_blocks(const Tensor& from, Tensor& to, int64_t rows, int64_t columns, int64_t count,
+                      size_t bytes) {
+  const auto* source = static_cast<const std::byte*>(from.raw());
+  auto* target = static_cast<std::byte*>(to.raw());
+  for (int64_t c = 0; c < count; ++c) {
+    for (int64_t r = 0; r < rows; ++r) {
+      std::memcpy(target + static_cast<size_t>(c * rows + r) * bytes,
+                  source + static_cast<size_t>(r * columns + c) * bytes, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+struct StepLoop::Impl {
+  Impl(Session::Impl& in_session, StepLoopOptions given);
+
+  void check_inputs(std::span<const Tensor> inputs, int64_t steps) const;
+  void execute(std::span<const Tensor> inputs);
+  void throw_failed_checks() const;
+  Tensor shown(size_t fetch, int64_t steps);
+
+  Session::Impl& session;
+  StepLoopOptions options;
+  StepModule program;  // without its module
+  std::unique_ptr<runtime::Executable> executable;
+  std::vector<VariableSlot*> reads;
+  std::vector<VariableSlot*> updates;
+  std::vector<uint64_t*> run_counts;
+  Tensor random_state;
+  Tensor steps_argument{int32_t{0}};
+  std::vector<Tensor> stacks;   // the inputs as the program takes them
+  std::vector<Tensor> fetched;  // as the program gives them
+  std::vector<Tensor> copies;   // of these, in another layout, where one is needed
+  std::vector<Tensor> results;
+  std::vector<Tensor> flags;
+};
+
+StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
+    : session(in_session), options(std::move(given)) {
+  check_options(options);
+  program = make_step_module(session.graph, options);
+  runtime::CompileOptions compile = session.compile_options;
+  compile.num_replicas = options.num_replicas;
+  compile.replicated_parameters = program.replicated_parameters;
+  compile.stacked = true;
+  compile.bf16_products = options.bf16_products;
+  executable = session.target.client->compile(*program.module, compile);
+  program.module.reset();
+  for (const Node* variable : program.variables) reads.push_back(&session.state.slot(variable));
+  for (const Node* variable : program.updated) updates.push_back(&session.state.slot(variable));
+  for (const Node* node : program.random_nodes)
+    run_counts.push_back(&session.state.run_count(node));
+  if (!run_counts.empty()) {
+    random_state = Tensor(DType::u64, {static_cast<int64_t>(run_counts.size()) + 1});
+    random_state.data<uint64_t>()[0] = session.state.entropy();
+  }
+  stacks.resize(options.inputs.size());
+  fetched.resize(options.fetches.size());
+  copies.resize(options.fetches.size());
+  results.resize(options.fetches.size());
+  flags.resize(program.checks.size());
+}
+
+void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps) const {
+  if (steps < 1 || steps > options.max_steps) {
+    throw invalid_argument("StepLoop.run: steps, got {}, expected 1 to {}", steps,
+                           options.max_steps);
+  }
+  if (inputs.size() != options.inputs.size()) {
+    throw invalid_argument("StepLoop.run: inputs, got {}, expected {}", inputs.size(),
+                           options.inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = options.input_types[i];
+    const TensorType wanted{type.dtype,
+                            with_front(type.shape, {options.num_replicas, options.max_steps})};
+    if (inputs[i].type() == wanted) continue;
+    throw invalid_argument("StepLoop.run: input '{}', got {}, expected {} (replicas, steps, ...)",
+                           options.inputs[i].name(), inputs[i].type(), wanted);
+  }
+}
+
+void StepLoop::Impl::throw_failed_checks() const {
+  for (size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i].item<bool>()) throw Error(program.checks[i].code, program.checks[i].message);
+  }
+}
+
+// REQUIRES: the session's lock.
+void StepLoop::Impl::execute(std::span<const Tensor> inputs) {
+  Small<runtime::Argument> arguments;
+  for (size_t v = 0; v < reads.size(); ++v) {
+    if (reads[v]->buffer == nullptr) throw uninitialized_variable(*program.variables[v]);
+    arguments.push_back({.buffer = reads[v]->buffer.get()});
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool alone = options.num_replicas == 1;
+    stacks[i] =
+        alone ? inputs[i].reshape(with_front(options.input_types[i].shape, {options.max_steps}))
+              : inputs[i];
+    arguments.push_back({.host = &stacks[i]});
+  }
+  for (size_t i = 0; i < run_counts.size(); ++i)
+    random_state.data<uint64_t>()[i + 1] = *run_counts[i];
+  if (!run_counts.empty()) arguments.push_back({.host = &random_state});
+  arguments.push_back({.host = &steps_argument});
+
+  Small<runtime::Result> wanted;
+  for (Tensor& value : fetched) wanted.push_back({.host = &value});
+  Small<std::unique_ptr<runtime::Buffer>> updated(updates.size());
+  for (size_t u = 0; u < updates.size(); ++u) {
+    wanted.push_back(program.in_place[u] ? runtime::Result{}
+                                         : runtime::Result{.device = &updated[u]});
+  }
+  for (Tensor& flag : flags) wanted.push_back({.host = &flag});
+  executable->execute(arguments, wanted);
+  for (Tensor& stack : stacks) stack = Tensor();
+  throw_failed_checks();
+  for (size_t u = 0; u < updates.size(); ++u) {
+    if (!program.in_place[u]) updates[u]->buffer = std::move(updated[u]);
+  }
+}
+
+Tensor StepLoop::Impl::shown(size_t fetch, int64_t steps) {
+  const TensorType& own = program.fetch_types[fetch];
+  const bool every = options.keep == StepLoopOptions::Keep::every_step;
+  const int64_t columns = every ? options.max_steps : 1;
+  const int64_t count = every ? steps : 1;
+  const int64_t replicas = options.num_replicas;
+  const Tensor& value = fetched[fetch];
+  const bool varies = value.rank() == own.shape.rank() + (every ? 2 : 1) && replicas > 1;
+  if (!every && varies) return value;
+  if (replicas == 1) {
+    const Tensor rows = value.reshape(with_front(own.shape, {columns}));
+    return every ? rows.slice(0, steps).reshape(with_front(own.shape, {steps, 1})) : rows;
+  }
+  Tensor& copy = copies[fetch];
+  const Shape shape =
+      every ? with_front(own.shape, {columns, replicas}) : with_front(own.shape, {replicas});
+  if (!copy.unique() || copy.shape() != shape) copy = Tensor(own.dtype, shape);
+  const auto bytes = static_cast<size_t>(own.byte_size());
+  if (varies) {
+    transpose_blocks(value, copy, replicas, columns, count, bytes);
+  } else {
+    for (int64_t block = 0; block < count * replicas; ++block) {
+      std::memcpy(static_cast<std::byte*>(copy.raw()) + static_cast<size_t>(block) * bytes,
+                  static_cast<const std::byte*>(value.raw()) +
+                      static_cast<size_t>(block / replicas) * bytes,
+                  bytes);
+    }
+  }
+  return every ? copy.slice(0, steps) : copy;
+}
+
+StepLoop::StepLoop(Session& session, StepLoopOptions options)
+    : impl_(std::make_unique<Impl>(*session.impl_, std::move(options))) {}
+StepLoop::~StepLoop() = default;
+StepLoop::StepLoop(StepLoop&&) noexcept = default;
+StepLoop& StepLoop::operator=(StepLoop&&) noexcept = default;
+
+void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
+  Impl& s = *impl_;
+  s.check_inputs(inputs, steps);
+  s.steps_argument.data<int32_t>()[0] = static_cast<int32_t>(steps);
+  // Memory that the caller kept no copy of is used again.
+  for (Tensor& result : s.results) result = Tensor();
+  {
+    const std::unique_lock lock(s.session.run_mutex);
+    s.session.check_open();
+    s.session.runs.fetch_add(1, std::memory_order_relaxed);
+    s.execute(inputs);
+    for (uint64_t* count : s.run_counts) *count += static_cast<uint64_t>(steps);
+  }
+  for (size_t f = 0; f < s.results.size(); ++f) s.results[f] = s.shown(f, steps);
+}
+
+std::span<const Tensor> StepLoop::results() const { return impl_->results; }
+const StepLoopOptions& StepLoop::options() const { return impl_->options; }
+const runtime::ExecutableStats& StepLoop::stats() const { return impl_->executable->stats(); }
+double StepLoop::compile_seconds() const { return stats().compile_seconds; }
+std::span<const std::string> StepLoop::averaged_variables() const {
+  return impl_->program.averaged;
+}
+std::string StepLoop::optimized_program() const { return impl_->executable->optimized_program(); }
+
+}  // namespace systole

@@ -1,0 +1,83 @@
+// Several steps in one launch, on one or more replicas: how training, evaluation and prediction
+// run.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "systole/graph/graph.h"
+#include "systole/graph/variable.h"
+#include "systole/runtime/client.h"
+#include "systole/session/session.h"
+
+namespace systole {
+
+struct StepLoopOptions {
+  // What each step reads anew, placeholders usually.
+  std::vector<Output> inputs;
+  // Their types, of one replica and one step. Static.
+  std::vector<TensorType> input_types;
+  // Values of a step that the caller wants to see.
+  std::vector<Output> fetches;
+  // What a step does besides: a train_op.
+  std::vector<Operation> targets;
+  int num_replicas = 1;
+  // The most steps of one launch; fewer may be run without another compilation.
+  int64_t max_steps = 1;
+  // Fetches of the last step, or of all of them.
+  enum class Keep : uint8_t { last, every_step } keep = Keep::last;
+  // Variables to which replicas add what they have seen: the sums over all replicas are kept
+  // (accumulators of metrics).
+  std::vector<Variable> summed = {};
+  // Products with inputs rounded to bf16, as a TPU's matrix unit computes them.
+  bool bf16_products = false;
+};
+
+// A graph's step, compiled as one program
+//   while (i < steps) { one step on slice i of the inputs; }
+// for all replicas in lockstep. Variables are the session's: the loop updates them in place, one
+// value for all replicas. A variable whose update differs between replicas (moving averages of
+// per-replica statistics) gets the mean of the replicas' values after each step, replica 0's when
+// it is no float; one of `summed` the sum of what they add. Random ops draw in step i what they
+// would draw in the i-th run of the session from now on; replica r draws what one program for the
+// whole batch would draw for its part of it. Results are the same however steps are divided into
+// launches. One thread uses a StepLoop at a time; runs take turns with other runs of the session,
+// which must outlive it.
+class StepLoop {
+ public:
+  // Compiles. Errors: INVALID_ARGUMENT for what Session::run would refuse, for types that are not
+  // static, and for numbers below 1; RESOURCE_EXHAUSTED when a step needs more memory than a core
+  // has; UNIMPLEMENTED for ops that run on the host.
+  StepLoop(Session& session, StepLoopOptions options);
+  ~StepLoop();
+  StepLoop(StepLoop&&) noexcept;
+  StepLoop& operator=(StepLoop&&) noexcept;
+
+  // One tensor an input, [num_replicas, max_steps, ...], of which the first `steps` of each replica
+  // are read. Errors: INVALID_ARGUMENT for other types, and steps that are not in [1, max_steps];
+  // FAILED_PRECONDITION for an uninitialised variable; a failed check's own, and no variable has
+  // changed then.
+  void run(std::span<const Tensor> inputs, int64_t steps);
+
+  // After run: for each fetch [num_replicas, ...] of the last step or, with Keep::every_step,
+  // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a
+  // copy of the Tensor.
+  std::span<const Tensor> results() const;
+
+  const StepLoopOptions& options() const;
+  // Of all replicas together.
+  const runtime::ExecutableStats& stats() const;
+  double compile_seconds() const;
+  // Variables whose updates differ between replicas and are no sums: averaged, or replica 0's.
+  std::span<const std::string> averaged_variables() const;
+  // The program after the backend's passes, as text.
+  std::string optimized_program() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace systole
