@@ -182,6 +182,11 @@ TEST_P(SessionTest, TpuTargetHasTheCoresOfItsName) {
   EXPECT_EQ(t.num_hosts, 4);
   EXPECT_EQ(t.cores_per_host, 8);
   EXPECT_THAT(t.mesh_shape, ElementsAre(8, 2, 2));
+  Session few("local:4", config());
+  EXPECT_EQ(tpu::Topology::parse(few.run(topology)).num_cores(), 4);
+  for (const char* target : {"local:", "local:0", "local:v9-8", "local:v2-", "local:8x", "tpu"}) {
+    EXPECT_THROW(Session(target, config()), Error) << target;
+  }
 }
 
 TEST_P(SessionTest, TpuSystemMayStopAndStartAndKeepsVariables) {

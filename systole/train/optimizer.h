@@ -61,7 +61,7 @@ class Optimizer {
   const std::string& name() const { return name_; }
   virtual std::vector<std::string> slot_names() const { return {}; }
   // An invalid Variable when there is none.
-  Variable slot(const Variable& variable, std::string_view slot_name) const;
+  virtual Variable slot(const Variable& variable, std::string_view slot_name) const;
   // Slots and other state, in the order of making.
   virtual std::vector<Variable> variables() const { return made_; }
 
