@@ -1,5 +1,5 @@
-// How ops of replicas write their groups: an input s32[groups, size], with no elements for one group
-// of all.
+// How ops of replicas write their groups: an input s32[groups, size], with no elements for one
+// group of all.
 #pragma once
 
 #include "systole/graph/op_def.h"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "systole/session/uniform_values.h"
+
 namespace systole {
 namespace {
 
@@ -60,9 +62,19 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
   host_plan_ = plan_host_ops(key_.fetches, fed);
   if (host_plan_ == nullptr) {
-    SpecializedProgram program =
-        specialize(graph, outputs_of(key_.fetches), targets_of(key_.fetches), key_.feeds);
-    executable_ = client.compile(*program.module, options);
+    const std::vector<Output> fetches = outputs_of(key_.fetches);
+    const std::vector<Node*> targets = targets_of(key_.fetches);
+    num_replicas_ = num_replicas_of(graph, fetches, targets, key_.feeds);
+    SpecializedProgram program = specialize(graph, fetches, targets, key_.feeds);
+    runtime::CompileOptions compile = options;
+    if (num_replicas_ > 1) {
+      unite_replicas(program, graph, fetches, num_replicas_);
+      const auto parameters = program.module->entry().num_parameters();
+      compile.num_replicas = num_replicas_;
+      compile.replicated_parameters.assign(static_cast<size_t>(parameters), true);
+      compile.stacked = true;
+    }
+    executable_ = client.compile(*program.module, compile);
     bind(program, state);
   }
   compile_seconds_ =

@@ -72,6 +72,8 @@ class Program {
   bool exclusive() const { return exclusive_; }
   // What the host does of it, and the programs between; null for nearly all programs.
   const HostPlan* host_plan() const { return host_plan_.get(); }
+  // That run it in lockstep.
+  int num_replicas() const { return num_replicas_; }
   double compile_seconds() const { return compile_seconds_; }
   // The backend had its machine code already.
   bool code_cached() const { return executable_ != nullptr && executable_->stats().code_cached; }
@@ -105,6 +107,7 @@ class Program {
   mutable Tensor random_state_;  // changed under the exclusive lock
   std::vector<SpecializedProgram::Check> checks_;
   bool exclusive_ = false;
+  int num_replicas_ = 1;
   double compile_seconds_ = 0;
 };
 

@@ -82,6 +82,14 @@ void Session::Impl::note_idle_cores() {
   });
 }
 
+void Session::Impl::check_cores(int num_replicas) const {
+  const HostEnvironment& system = target.environment;
+  if (!system.is_tpu || num_replicas <= system.num_cores) return;
+  throw invalid_argument(
+      "Session on target '{}': replicas, got {}, expected at most {}, one a core", target.name,
+      num_replicas, system.num_cores);
+}
+
 void Session::Impl::execute(std::span<const FetchKey> fetches, const FeedValues& feeds,
                             std::span<Tensor> fetched) {
   const Program& program = cache.find_or_compile(fetches, feeds);
@@ -92,7 +100,11 @@ void Session::Impl::execute(std::span<const FetchKey> fetches, const FeedValues&
 void Session::Impl::execute(const Program& program, const FeedValues& feeds,
                             std::span<Tensor> fetched) {
   runs.fetch_add(1, std::memory_order_relaxed);
-  note_idle_cores();
+  if (program.num_replicas() > 1) {
+    check_cores(program.num_replicas());
+  } else {
+    note_idle_cores();
+  }
   if (program.exclusive()) {
     const std::unique_lock lock(run_mutex);
     check_open();

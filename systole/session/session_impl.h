@@ -35,6 +35,8 @@ struct Session::Impl {
   void execute_with_host(const Program& program, const FeedValues& feeds,
                          std::span<Tensor> fetched);
   void note_idle_cores();
+  // Errors: INVALID_ARGUMENT when a TPU has fewer.
+  void check_cores(int num_replicas) const;
   void check_open() const {
     if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
   }

@@ -82,6 +82,7 @@ struct StepLoop::Impl {
 StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
     : session(in_session), options(std::move(given)) {
   check_options(options);
+  session.check_cores(options.num_replicas);
   program = make_step_module(session.graph, options);
   runtime::CompileOptions compile = session.compile_options;
   compile.num_replicas = options.num_replicas;

@@ -39,10 +39,11 @@ Tensor by_replica(const Tensor& batches, int64_t replicas) {
   const auto block = static_cast<size_t>(batches.byte_size() / (steps * replicas));
   for (int64_t r = 0; r < replicas; ++r) {
     for (int64_t s = 0; s < steps; ++s) {
-      std::memcpy(static_cast<std::byte*>(result.raw()) + static_cast<size_t>(r * steps + s) * block,
-                  static_cast<const std::byte*>(batches.raw()) +
-                      static_cast<size_t>(s * replicas + r) * block,
-                  block);
+      std::memcpy(
+          static_cast<std::byte*>(result.raw()) + static_cast<size_t>(r * steps + s) * block,
+          static_cast<const std::byte*>(batches.raw()) +
+              static_cast<size_t>(s * replicas + r) * block,
+          block);
     }
   }
   return result;
@@ -87,12 +88,13 @@ struct Model {
   }
 
   StepLoopOptions loop(int replicas, int64_t batch, int64_t steps) const {
-    return {.inputs = {x, y},
-            .input_types = {{DType::f32, {batch / replicas, 8}}, {DType::f32, {batch / replicas, 1}}},
-            .fetches = {loss},
-            .targets = {train},
-            .num_replicas = replicas,
-            .max_steps = steps};
+    return {
+        .inputs = {x, y},
+        .input_types = {{DType::f32, {batch / replicas, 8}}, {DType::f32, {batch / replicas, 1}}},
+        .fetches = {loss},
+        .targets = {train},
+        .num_replicas = replicas,
+        .max_steps = steps};
   }
 
   Output x, y, loss;
@@ -159,8 +161,7 @@ TEST_P(StepLoopTest, LaunchesOfAnyLengthGiveTheSame) {
     auto* bytes = static_cast<std::byte*>(result.raw());
     for (int64_t r = 0; r < stack.dim(0); ++r) {
       std::byte* of_replica = bytes + r * stack.dim(1) * block;
-      std::memmove(of_replica, of_replica + block,
-                   static_cast<size_t>((stack.dim(1) - 1) * block));
+      std::memmove(of_replica, of_replica + block, static_cast<size_t>((stack.dim(1) - 1) * block));
     }
     return result;
   };
@@ -268,11 +269,9 @@ TEST_P(StepLoopTest, Errors) {
               HasSubstr("num_replicas, got 0, expected at least 1"));
   EXPECT_THAT(make({.inputs = {x}, .input_types = {type}, .fetches = {y}, .max_steps = 0}),
               HasSubstr("max_steps, got 0, expected at least 1"));
-  StepLoop loop(session, {.inputs = {x},
-                          .input_types = {type},
-                          .fetches = {y},
-                          .num_replicas = 2,
-                          .max_steps = 3});
+  StepLoop loop(
+      session,
+      {.inputs = {x}, .input_types = {type}, .fetches = {y}, .num_replicas = 2, .max_steps = 3});
   const Tensor xs = Tensor::zeros(DType::f32, {2, 3, 2});
   const auto run = [&](const std::vector<Tensor>& inputs, int64_t steps) {
     return error_of([&] { loop.run(inputs, steps); });

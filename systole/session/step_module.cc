@@ -4,6 +4,7 @@
 
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/session/uniform_values.h"
 
 namespace systole {
 namespace {
@@ -23,29 +24,6 @@ SpecializedProgram specialize_step(const Graph& graph, const StepLoopOptions& op
   SpecializedProgram step = specialize(graph, options.fetches, targets, feeds);
   if (options.num_replicas > 1) hlo::ReplicaStreams().run(*step.module);
   return step;
-}
-
-hlo::CollectiveAttrs all_replicas() {
-  hlo::CollectiveAttrs attrs;
-  attrs.replica_groups = Tensor(DType::s64, {0, 0});
-  return attrs;
-}
-
-Value all_reduce(Builder& b, Value x, Opcode reducer) {
-  return b
-      .op_with_regions(
-          Opcode::all_reduce, {x}, all_replicas(),
-          [&](hlo::Instruction& op) { hlo::fill_reducer(op.add_region(), reducer, x.dtype()); })
-      ->result();
-}
-
-Value of_first_replica(Builder& b, Value x, int num_replicas) {
-  hlo::RootedCollectiveAttrs attrs;
-  attrs.groups = all_replicas();
-  Tensor row(DType::s64, {1, num_replicas});
-  for (int64_t i = 0; i < num_replicas; ++i) row.data<int64_t>()[static_cast<size_t>(i)] = i;
-  attrs.groups.replica_groups = row;
-  return b.op(Opcode::collective_broadcast, {x}, attrs)->result();
 }
 
 // Builds the loop around one step.
@@ -236,9 +214,7 @@ class LoopWriter {
       return b.add(before, all_reduce(b, seen, Opcode::add));
     }
     result_.averaged.push_back(variable->name());
-    if (!is_floating(after.dtype())) return of_first_replica(b, after, options_.num_replicas);
-    const Value sum = all_reduce(b, after, Opcode::add);
-    return b.divide(sum, b.splat_like(sum, options_.num_replicas));
+    return mean_or_first(b, after, options_.num_replicas);
   }
 
   StepModule finish(hlo::Instruction& loop) {

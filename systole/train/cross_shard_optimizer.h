@@ -24,13 +24,14 @@ struct CrossShardOptimizerOptions {
 //
 // Where TensorFlow divides the loss by the number of shards that the shard context tells, in
 // compute_gradients, the mean here is taken in apply_gradients, of as many shards as there are when
-// the program runs: also of gradients that were computed or clipped elsewhere, and without a context.
+// the program runs: also of gradients that were computed or clipped elsewhere, and without a
+// context.
 class CrossShardOptimizer : public Optimizer {
  public:
   // Errors: INVALID_ARGUMENT for a group_assignment that is not one of the shards of the context,
   // or, without one, of 0, 1... each once in groups of one size.
   template <class Inner>
-    requires std::is_base_of_v<Optimizer, Inner>
+  requires std::is_base_of_v<Optimizer, Inner>
   explicit CrossShardOptimizer(Inner optimizer, CrossShardOptimizerOptions options = {})
       : CrossShardOptimizer(std::make_shared<Inner>(std::move(optimizer)), std::move(options)) {}
   explicit CrossShardOptimizer(std::shared_ptr<Optimizer> optimizer,

@@ -23,10 +23,9 @@ Value all_reduce(Builder& b, Value x) {
   hlo::CollectiveAttrs attrs;
   attrs.replica_groups = Tensor(DType::s64, {0, 0});
   return b
-      .op_with_regions(Opcode::all_reduce, {x}, attrs,
-                       [&](hlo::Instruction& op) {
-                         hlo::fill_reducer(op.add_region(), Opcode::add, x.dtype());
-                       })
+      .op_with_regions(
+          Opcode::all_reduce, {x}, attrs,
+          [&](hlo::Instruction& op) { hlo::fill_reducer(op.add_region(), Opcode::add, x.dtype()); })
       ->result();
 }
 

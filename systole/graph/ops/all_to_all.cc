@@ -67,10 +67,9 @@ Output all_to_all(const Input& x, const AllToAllOptions& options) {
   const CompositionScope scope(x, options.name, "AllToAll");
   const Output value = resolve("AllToAll", x);
   const Output groups = group_constant("AllToAll", options.group_assignment, x.where());
-  return add_exchange(
-      value, groups,
-      {options.concat_dimension, options.split_dimension, options.split_count}, x.where(),
-      scope.result().name);
+  return add_exchange(value, groups,
+                      {options.concat_dimension, options.split_dimension, options.split_count},
+                      x.where(), scope.result().name);
 }
 
 }  // namespace tpu

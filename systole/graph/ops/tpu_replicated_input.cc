@@ -32,10 +32,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 
 // Each replica's gradient belongs to its own input.
 std::vector<Output> gradient(GradientContext& c) {
-  Node* const node =
-      Graph::current().add_node("TPUReplicatedOutput", {c.grad()},
-                                {{"num_replicas", static_cast<int64_t>(c.node.num_inputs())},
-                                 {"T", c.grad().dtype()}});
+  Node* const node = Graph::current().add_node(
+      "TPUReplicatedOutput", {c.grad()},
+      {{"num_replicas", static_cast<int64_t>(c.node.num_inputs())}, {"T", c.grad().dtype()}});
   return outputs_of(node);
 }
 

@@ -22,16 +22,17 @@ bool move_counter(Instruction& draw) {
   return true;
 }
 
-bool visit(Computation& computation) {
+}  // namespace
+
+bool ReplicaStreams::visit(Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
     for (const auto& region : x->regions()) changed = visit(*region) || changed;
-    if (x->is(Opcode::rng_bit_generator)) changed = move_counter(*x) || changed;
+    if (!x->is(Opcode::rng_bit_generator) || (wanted_ && !wanted_(*x))) continue;
+    changed = move_counter(*x) || changed;
   }
   return changed;
 }
-
-}  // namespace
 
 bool ReplicaStreams::run(Module& module) {
   bool changed = false;
