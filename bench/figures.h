@@ -36,6 +36,7 @@ Body libtorch(const std::string& figure);
 
 // Each file of rows: called once by main. (Definitions are one a file.)
 void add_bandwidth_figures();
+void add_checkpoint_figures();
 void add_cnn_figures();
 void add_conv_figures();
 void add_embedding_figures();

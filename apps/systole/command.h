@@ -17,6 +17,8 @@ extern const Command kDataCommand;
 extern const Command kDevicesCommand;
 extern const Command kFlopsCommand;
 extern const Command kHloCommand;
+extern const Command kInspectCommand;
+extern const Command kPredictCommand;
 extern const Command kVersionCommand;
 
 }  // namespace systole::app

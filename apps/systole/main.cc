@@ -9,8 +9,9 @@
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&kDataCommand, &kDevicesCommand, &kFlopsCommand,
-                                        &kHloCommand, &kVersionCommand};
+constexpr const Command* kCommands[] = {&kDataCommand,    &kDevicesCommand, &kFlopsCommand,
+                                        &kHloCommand,     &kInspectCommand, &kPredictCommand,
+                                        &kVersionCommand};
 
 // Null when there is no such command.
 const CLI::App* find_command(const CLI::App& root, const std::string& name) {

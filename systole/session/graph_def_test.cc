@@ -52,7 +52,7 @@ TEST(GraphDefTest, NodesAreTensorFlows) {
   const Variable w(Tensor::of<float>({2, 1}, {1, 2}), {.name = "w"});
   const Output y = matmul(x, w.value(), {.name = "y"});
   const ControlDependencies after({y.node()});
-  const Output z = identity(y, {.name = "z"});
+  identity(y, {.name = "z"});
   const auto message = to_graph_def(graph);
   const auto* matmul_node = find(*message, "y");
   ASSERT_NE(matmul_node, nullptr);

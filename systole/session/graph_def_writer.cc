@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "systole/graph/example_schema.h"
 #include "systole/graph/op_def.h"
 #include "systole/io/message.h"
 #include "systole/io/proto/graph.pb.h"
@@ -91,12 +92,19 @@ std::vector<const Node*> nodes_needed(const Graph& graph, std::span<const Operat
   return nodes;
 }
 
+// Features of any number of values are two tensors of ours, and three of TensorFlow's.
+bool parses_dense_features(const Node& node) { return ExampleSchema(node.attrs()).sparse.empty(); }
+
 class Writer {
  public:
   explicit Writer(tensorflow::GraphDef& message) : message_(message) {}
 
   void write(std::span<const Node* const> nodes) {
     for (const Node* node : nodes) {
+      if (node->op_name() == "ParseExample" && parses_dense_features(*node)) {
+        write_parse_example(*node);
+        continue;
+      }
       tensorflow::NodeDef& to = *message_.add_node();
       for (const Output& input : node->inputs()) {
         to.add_input(input.index() == 0 ? input.node()->name() : input.name());
@@ -126,6 +134,41 @@ class Writer {
     if (node.op_name() == "If") {
       attr_to_message(node.input(0).dtype(), (*to.mutable_attr())["Tcond"]);
     }
+  }
+
+  std::string write_strings(const std::string& name, const Tensor& value) {
+    tensorflow::NodeDef& to = *message_.add_node();
+    to.set_name(name);
+    to.set_op("Const");
+    attr_to_message(DType::string, (*to.mutable_attr())["dtype"]);
+    attr_to_message(value, (*to.mutable_attr())["value"]);
+    return name;
+  }
+
+  // TensorFlow's has the names of records and the keys as inputs, ours as attributes.
+  void write_parse_example(const Node& node) {
+    const ExampleSchema schema(node.attrs());
+    tensorflow::NodeDef to;
+    to.set_name(node.name());
+    to.set_op("ParseExample");
+    auto& attrs = *to.mutable_attr();
+    attr_to_message(int64_t{0}, attrs["Nsparse"]);
+    attr_to_message(static_cast<int64_t>(schema.dense.size()), attrs["Ndense"]);
+    attrs["sparse_types"].mutable_list();
+    to.add_input(node.input(0).name());
+    to.add_input(write_strings(node.name() + "/names", Tensor::zeros(DType::string, {0})));
+    for (const ExampleSchema::Dense& feature : schema.dense) {
+      to.add_input(write_strings(fmt::format("{}/dense_keys_{}", node.name(), to.input_size() - 2),
+                                 Tensor(feature.key.c_str())));
+      attrs["Tdense"].mutable_list()->add_type(
+          static_cast<tensorflow::DataType>(dtype_to_message(feature.dtype)));
+      Dims dims(feature.shape.begin(), feature.shape.end());
+      if (feature.variable) dims.insert(dims.begin(), kUnknown);
+      shape_to_message(Shape(std::move(dims)), *attrs["dense_shapes"].mutable_list()->add_shape());
+    }
+    for (const Output& value : node.inputs().subspan(1)) to.add_input(value.name());
+    for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
+    message_.add_node()->Swap(&to);
   }
 
   static void write_types(std::span<const Output> inputs, const Node& node, const char* in,
@@ -211,7 +254,8 @@ std::vector<std::string> ops_unknown_to_tensorflow(const Graph& graph,
                                                    std::span<const Operation> wanted) {
   std::set<std::string> unknown;
   for (const Node* node : nodes_needed(graph, wanted)) {
-    if (std::ranges::find(kOursAlone, node->op_name()) != kOursAlone.end()) {
+    const bool sparse = node->op_name() == "ParseExample" && !parses_dense_features(*node);
+    if (sparse || std::ranges::find(kOursAlone, node->op_name()) != kOursAlone.end()) {
       unknown.emplace(node->op_name());
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/suggest.h"
+#include "systole/base/thread_pool.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/local_file_system.h"
 #include "systole/train/saver.h"
@@ -49,8 +50,13 @@ void CheckpointMatch::check(const BundleReader& reader) const {
 
 void CheckpointMatch::restore(Session& session, const BundleReader& reader) const {
   check(reader);
-  std::vector<Tensor> values;
-  for (const Pair& pair : pairs_) values.push_back(reader.read(pair.key));
+  std::vector<Tensor> values(pairs_.size());
+  ThreadPool::global().parallel_for(
+      static_cast<int64_t>(pairs_.size()), 1, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          values[i] = reader.read(pairs_[i].key);
+        }
+      });
   for (size_t i = 0; i < pairs_.size(); ++i) session.set_variable(pairs_[i].variable, values[i]);
 }
 

@@ -6,6 +6,7 @@
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
+#include "systole/graph/parsing_ops.h"
 #include "systole/hlo/text.h"
 #include "systole/io/example.h"
 #include "systole/io/local_file_system.h"
@@ -96,6 +97,21 @@ TEST_F(ExportTest, ModelMlirIsTheProgram) {
   const std::string text = read_file(fs_, "m/model.mlir");
   EXPECT_THAT(text, ::testing::HasSubstr("// variable w\n// input x: f32[1,2]\n// output y\n"));
   EXPECT_NE(hlo::parse(text), nullptr);
+}
+
+TEST_F(ExportTest, ParsesRecords) {
+  const Output records = placeholder(DType::string, {kUnknown}, "records");
+  const auto features = parse_example(records, {{"x", FixedLenFeature{.shape = {2}}}});
+  const Output sum = reduce_sum(features["x"], {.axis = {1}});
+  options_.signatures.clear();
+  options_.signatures["sum"] = {.inputs = {{"examples", records}}, .outputs = {{"sum", sum}}};
+  export_saved_model(*session_, "m", options_);
+  EXPECT_FALSE(fs_.exists("m/model.mlir"));
+  SavedModel model("m", {.file_system = &fs_});
+  ExampleBuilder example;
+  example.float32("x", {3.0F, 4.0F});
+  const Tensor two = Tensor::of<std::string>({2}, {example.serialize(), example.serialize()});
+  EXPECT_EQ(model.predict({{"examples", two}}).at("sum").to_string(), "f32[2] {7, 7}");
 }
 
 TEST_F(ExportTest, WrongUse) {

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "systole/base/log.h"
+#include "systole/base/thread_pool.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tensor_bundle.h"
@@ -62,10 +63,16 @@ Saver::Saver(SaverOptions options)
 }
 
 CheckpointSnapshot Saver::snapshot(Session& session) const {
+  const std::vector<Variable>& variables = options_.var_list;
   CheckpointSnapshot snapshot;
-  for (const Variable& variable : options_.var_list) {
-    snapshot.tensors.emplace_back(variable.name(), session.variable_value(variable));
-  }
+  snapshot.tensors.resize(variables.size());
+  // Copying is all that training waits for.
+  ThreadPool::global().parallel_for(
+      static_cast<int64_t>(variables.size()), 1, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          snapshot.tensors[i] = {variables[i].name(), session.variable_value(variables[i])};
+        }
+      });
   return snapshot;
 }
 

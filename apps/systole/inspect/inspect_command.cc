@@ -1,0 +1,48 @@
+// systole inspect: what a file holds.
+#include <fmt/core.h>
+
+#include "apps/systole/inspect/describe.h"
+#include "apps/systole/inspect/inspect_commands.h"
+#include "apps/systole/inspect/print.h"
+#include "systole/io/local_file_system.h"
+
+namespace systole::app {
+namespace {
+
+struct InspectOptions {
+  std::string path;
+  std::string tensor;
+  bool json = false;
+};
+
+void inspect(const InspectOptions& options) {
+  FileSystem& files = local_file_system();
+  const FoundFile file = find_file(files, options.path);
+  if (!options.tensor.empty()) {
+    const Tensor tensor = read_tensor(files, file, options.tensor);
+    if (options.json) {
+      fmt::print("{}\n", to_json(tensor).dump());
+    } else {
+      fmt::print("{}\n", tensor.to_string());
+    }
+    return;
+  }
+  const Json description = describe(files, file);
+  fmt::print("{}", options.json ? description.dump(2) + "\n" : readable(description));
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  app.add_option(
+         "path", options->path,
+         "A checkpoint (a file of it, its prefix, or its directory), a SavedModel, an event "
+         "file, a TFRecord file, a GraphDef, an .mlir or .npy file")
+      ->required();
+  app.add_option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel");
+  app.add_flag("--json", options->json, "Prints JSON");
+  app.callback([options] { inspect(*options); });
+}
+
+}  // namespace systole::app

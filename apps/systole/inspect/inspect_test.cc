@@ -1,0 +1,151 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/systole/inspect/describe.h"
+#include "apps/systole/inspect/predict_input.h"
+#include "apps/systole/inspect/print.h"
+#include "systole/io/checkpoint_state.h"
+#include "systole/io/event_writer.h"
+#include "systole/io/example.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/npy.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/io/tfrecord.h"
+#include "systole/session/session.h"
+#include "systole/systole.h"
+#include "systole/train/saved_model_builder.h"
+
+namespace systole::app {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class InspectTest : public ::testing::Test {
+ protected:
+  InspectTest() {
+    fs_.make_directories("d");
+    BundleWriter writer(fs_, "d/model.ckpt-7");
+    writer.add("dense/kernel", Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
+    writer.add("global_step", Tensor(int64_t{7}));
+    writer.finish();
+    write_checkpoint_state(fs_, "d", {.model_checkpoint_path = "d/model.ckpt-7"});
+  }
+
+  std::string inspect(const std::string& path) {
+    return readable(describe(fs_, find_file(fs_, path)));
+  }
+
+  MemoryFileSystem fs_;
+};
+
+TEST_F(InspectTest, Checkpoints) {
+  const std::string expected =
+      "d/model.ckpt-7: checkpoint\n"
+      "2 tensors, 5 elements, 24 B in 1 shard\n"
+      "  dense/kernel  DT_FLOAT  [2,2]  16 B\n"
+      "  global_step   DT_INT64  []     8 B\n";
+  for (const char* path :
+       {"d", "d/model.ckpt-7", "d/model.ckpt-7.index", "d/model.ckpt-7.data-00000-of-00001"}) {
+    EXPECT_EQ(inspect(path), expected);
+  }
+  const FoundFile file = find_file(fs_, "d");
+  EXPECT_EQ(to_json(read_tensor(fs_, file, "dense/kernel")).dump(),
+            R"({"dtype":"f32","shape":[2,2],"values":[[1.0,2.0],[3.0,4.0]]})");
+  EXPECT_THAT(error_of([&] { read_tensor(fs_, file, "dense/kernal"); }),
+              ::testing::HasSubstr("did you mean 'dense/kernel'?"));
+}
+
+TEST_F(InspectTest, Events) {
+  FakeClock clock;
+  EventWriter writer(fs_, "logs", "", clock);
+  writer.add_scalar("loss", 1, 2);
+  writer.add_scalar("loss", 100, 0.5);
+  writer.close();
+  EXPECT_THAT(inspect(writer.path()),
+              ::testing::EndsWith("3 events: 1 file_version, 2 summary\n"
+                                  "  loss  simple_value  2 values  steps 1 to 100  2.0 -> 0.5\n"));
+}
+
+TEST_F(InspectTest, Records) {
+  RecordWriter writer(fs_, "data");
+  ExampleBuilder example;
+  example.float32("x", {1.0F, 2.0F}).int64("label", {3});
+  writer.write(example.serialize());
+  writer.close();
+  EXPECT_THAT(inspect("data"), ::testing::AllOf(::testing::StartsWith("data: TFRecord\n1 records"),
+                                                ::testing::HasSubstr("2 values  in 1 records")));
+}
+
+TEST_F(InspectTest, HloAndOthers) {
+  write_file_atomically(fs_, "f.mlir",
+                        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                        "  %0 = stablehlo.add %x, %x : tensor<2xf32>\n"
+                        "  return %0 : tensor<2xf32>\n}\n");
+  EXPECT_THAT(inspect("f.mlir"), ::testing::HasSubstr("main(f32[2])\n    1 add"));
+  write_npy(fs_, "a.npy", Tensor(1.0F));
+  EXPECT_EQ(inspect("a.npy"), "a.npy: npy\nf32[]\n");
+  EXPECT_THAT(error_of([&] { inspect("none"); }), ::testing::StartsWith("NOT_FOUND: none: file"));
+  fs_.make_directories("empty");
+  EXPECT_THAT(error_of([&] { inspect("empty"); }),
+              ::testing::StartsWith("NOT_FOUND: empty: directory"));
+  write_file_atomically(fs_, "text", "what is this?");
+  EXPECT_THAT(error_of([&] { inspect("text"); }),
+              ::testing::StartsWith("INVALID_ARGUMENT: text: kind of file"));
+}
+
+TEST_F(InspectTest, JsonOfValues) {
+  EXPECT_EQ(values_json(Tensor::of<float>({3}, {0.1F, NAN, -INFINITY})).dump(),
+            R"([0.1,"nan","-inf"])");
+  EXPECT_EQ(values_json(Tensor::of<std::string>({1}, {"a"})).dump(), R"(["a"])");
+  EXPECT_EQ(values_json(Tensor(int64_t{1} << 60)).dump(), "1152921504606846976");
+  EXPECT_EQ(values_json(Tensor(true)).dump(), "true");
+}
+
+class PredictTest : public ::testing::Test {
+ protected:
+  PredictTest() {
+    signature_.inputs["x"] = {.name = "x:0", .dtype = DType::f32, .shape = Shape({kUnknown, 2})};
+    two_ = signature_;
+    two_.inputs["y"] = {.name = "y:0", .dtype = DType::s64, .shape = Shape({kUnknown})};
+  }
+  std::string read(const SignatureInfo& signature, const std::vector<std::string>& specs) {
+    std::string text;
+    for (const auto& [name, tensor] : read_predict_inputs(fs_, signature, specs)) {
+      text += name + "=" + tensor.to_string() + " ";
+    }
+    return text;
+  }
+  MemoryFileSystem fs_;
+  SignatureInfo signature_;
+  SignatureInfo two_;
+};
+
+TEST_F(PredictTest, Inputs) {
+  write_npy(fs_, "x.npy", Tensor::of<double>({1, 2}, {1, 2}));
+  write_npy(fs_, "y.npy", Tensor::of<int32_t>({1}, {3}));
+  EXPECT_EQ(read(signature_, {"x.npy"}), "x=f32[1,2] {{1, 2}} ");
+  EXPECT_EQ(read(two_, {"x=x.npy", "y=y.npy"}), "x=f32[1,2] {{1, 2}} y=s64[1] {3} ");
+  write_file_atomically(fs_, "m.csv", "a,b\n1,2\n3,4\n");
+  EXPECT_EQ(read(signature_, {"m.csv"}), "x=f32[2,2] {{1, 2}, {3, 4}} ");
+  EXPECT_THAT(error_of([&] { read(two_, {"m.csv"}); }), ::testing::HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(
+      error_of([&] { read(two_, {"x.npy"}); }),
+      "INVALID_ARGUMENT: --input: got 'x.npy' for a signature of 2 inputs, expected NAME=x.npy");
+  RecordWriter writer(fs_, "r.tfrecord");
+  ExampleBuilder example;
+  example.float32("x", {5.0F, 6.0F}).int64("y", {7});
+  writer.write(example.serialize());
+  writer.close();
+  EXPECT_EQ(read(two_, {"r.tfrecord"}), "x=f32[1,2] {{5, 6}} y=s64[1] {7} ");
+}
+
+}  // namespace
+}  // namespace systole::app

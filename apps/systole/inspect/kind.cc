@@ -1,0 +1,66 @@
+#include "apps/systole/inspect/kind.h"
+
+#include <array>
+
+#include "systole/io/checkpoint_state.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::app {
+namespace {
+
+// "model.ckpt-7" of "model.ckpt-7.index" and "model.ckpt-7.data-00000-of-00001"; else as it is.
+std::string without_bundle_suffix(const std::string& path) {
+  if (path.ends_with(".index")) return path.substr(0, path.size() - 6);
+  const size_t data = path.rfind(".data-");
+  return data == std::string::npos ? path : path.substr(0, data);
+}
+
+FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
+  if (file_system.exists(join_path(path, "saved_model.pb"))) return {FileKind::saved_model, path};
+  if (const std::string latest = latest_checkpoint(file_system, path); !latest.empty()) {
+    return {FileKind::checkpoint, latest};
+  }
+  throw not_found(
+      "{}: directory, got one without saved_model.pb and without a checkpoint, expected either",
+      path);
+}
+
+}  // namespace
+
+std::string_view to_string(FileKind kind) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "checkpoint", "SavedModel", "graph", "event file", "TFRecord", "HLO", "npy"};
+  return kNames.at(static_cast<size_t>(kind));
+}
+
+FoundFile find_file(FileSystem& file_system, const std::string& path) {
+  if (const std::string prefix = without_bundle_suffix(path); bundle_exists(file_system, prefix)) {
+    return {FileKind::checkpoint, prefix};
+  }
+  if (!file_system.exists(path)) {
+    throw not_found(
+        "{}: file, got none, expected a file, a directory or the prefix of a checkpoint", path);
+  }
+  if (file_system.stat(path).is_directory) return find_in_directory(file_system, path);
+  const std::string name = base_name(path);
+  if (name == "saved_model.pb") return {FileKind::saved_model, parent_path(path)};
+  if (name.find("tfevents") != std::string::npos) return {FileKind::events, path};
+  for (const std::string_view ending : {".pb", ".pbtxt", ".meta"}) {
+    if (name.ends_with(ending)) return {FileKind::graph, path};
+  }
+  if (name.ends_with(".mlir")) return {FileKind::hlo, path};
+  if (name.ends_with(".npy")) return {FileKind::npy, path};
+  const auto file = file_system.open(path);
+  try {
+    RecordReader(file_system, path, {.compression = sniff_record_compression(*file)}).next();
+  } catch (const Error&) {
+    throw invalid_argument(
+        "{}: kind of file, got one that is none of ours, expected a checkpoint, SavedModel, graph, "
+        "event file, TFRecord, .mlir or .npy",
+        path);
+  }
+  return {FileKind::records, path};
+}
+
+}  // namespace systole::app

@@ -1,0 +1,32 @@
+// What a path is.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "systole/base/file_system.h"
+
+namespace systole::app {
+
+enum class FileKind {
+  checkpoint,   // the prefix of a tensor bundle
+  saved_model,  // a directory
+  graph,        // a GraphDef or MetaGraphDef
+  events,
+  records,  // TFRecord
+  hlo,
+  npy,
+};
+std::string_view to_string(FileKind kind);
+
+struct FoundFile {
+  FileKind kind;
+  std::string path;  // of a checkpoint, its prefix
+};
+
+// A directory is a SavedModel, or stands for its latest checkpoint; of a checkpoint any file or the
+// prefix is taken; others are told by their names and first bytes. Errors: NOT_FOUND for a path
+// that is not there or a directory that is neither; INVALID_ARGUMENT for a file of no known kind.
+FoundFile find_file(FileSystem& file_system, const std::string& path);
+
+}  // namespace systole::app

@@ -1,0 +1,165 @@
+#include "apps/systole/inspect/predict_input.h"
+
+#include <algorithm>
+
+#include "systole/io/csv.h"
+#include "systole/io/example.h"
+#include "systole/io/npy.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::app {
+namespace {
+
+// Rows of `width` values in the shape that the signature gives one example.
+Tensor shaped(const Tensor& rows, const TensorInfo& info) {
+  if (!info.shape || info.shape->rank() < 1) return rows;
+  Shape shape = *info.shape;
+  shape.set_dim(0, rows.dim(0));
+  if (!shape.is_static() || shape.num_elements() != rows.num_elements()) return rows;
+  return rows.reshape(shape);
+}
+
+Tensor converted(const Tensor& tensor, const TensorInfo& info) {
+  if (tensor.dtype() == info.dtype || !is_numeric(tensor.dtype()) || !is_numeric(info.dtype)) {
+    return tensor;
+  }
+  return tensor.cast(info.dtype);
+}
+
+// The columns side by side: [rows, columns].
+Tensor matrix_of(const std::vector<Tensor>& columns, DType dtype) {
+  const int64_t rows = columns[0].dim(0);
+  const auto width = static_cast<int64_t>(columns.size());
+  Tensor matrix(DType::f64, {rows, width});
+  for (int64_t column = 0; column < width; ++column) {
+    for (int64_t row = 0; row < rows; ++row) {
+      matrix.data<double>()[static_cast<size_t>(row * width + column)] =
+          columns[static_cast<size_t>(column)].as_double(row);
+    }
+  }
+  return matrix.cast(dtype);
+}
+
+std::vector<Tensor> read_columns(FileSystem& file_system, const std::string& path,
+                                 const std::vector<std::string>& names, DType dtype) {
+  CsvReader reader(file_system.open(path));
+  std::vector<CsvColumn> columns;
+  if (names.empty()) {
+    for (size_t i = 0; i < reader.header().size(); ++i) columns.push_back({i, dtype});
+  }
+  for (const std::string& name : names) columns.push_back({reader.column_index(name), dtype});
+  return read_csv_columns(reader, columns);
+}
+
+void read_csv(FileSystem& file_system, const std::string& path, const SignatureInfo& signature,
+              NamedTensors& inputs) {
+  if (signature.inputs.size() == 1) {
+    const auto& [name, info] = *signature.inputs.begin();
+    if (info.dtype == DType::string) {
+      inputs[name] = read_columns(file_system, path, {name}, DType::string)[0];
+      return;
+    }
+    const auto columns = read_columns(file_system, path, {}, DType::f64);
+    inputs[name] = shaped(matrix_of(columns, info.dtype), info);
+    return;
+  }
+  for (const auto& [name, info] : signature.inputs) {
+    inputs[name] = shaped(read_columns(file_system, path, {name}, info.dtype)[0], info);
+  }
+}
+
+template <class T, class Read>
+Tensor feature_rows(const std::vector<std::string>& records, const std::string& name) {
+  std::vector<T> values;
+  size_t width = 0;
+  for (const std::string& record : records) {
+    const ExampleView view(record);
+    const FeatureView* feature = view.find(name);
+    if (feature == nullptr) throw view.missing(name);
+    std::vector<Read> row;
+    feature->append_to(row);
+    if (values.empty()) width = row.size();
+    if (row.size() != width) {
+      throw invalid_argument("feature '{}', got {} values, expected {} as in the record before",
+                             name, row.size(), width);
+    }
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  return Tensor::of<T>({static_cast<int64_t>(records.size()), static_cast<int64_t>(width)}, values);
+}
+
+Tensor feature_tensor(const std::vector<std::string>& records, const std::string& name,
+                      const TensorInfo& info) {
+  const ExampleView first(records.front());
+  const FeatureView* feature = first.find(name);
+  if (feature == nullptr) throw first.missing(name);
+  switch (feature->kind()) {
+    case FeatureKind::bytes:
+      return feature_rows<std::string, std::string_view>(records, name);
+    case FeatureKind::int64s:
+      return converted(feature_rows<int64_t, int64_t>(records, name), info);
+    default:
+      return converted(feature_rows<float, float>(records, name), info);
+  }
+}
+
+void read_records(FileSystem& file_system, const std::string& path, const SignatureInfo& signature,
+                  NamedTensors& inputs) {
+  const Compression compression = sniff_record_compression(*file_system.open(path));
+  RecordReader reader(file_system, path, {.compression = compression});
+  std::vector<std::string> records;
+  while (const auto record = reader.next()) records.emplace_back(*record);
+  if (records.empty()) {
+    throw invalid_argument("{}: records, got none, expected one or more", path);
+  }
+  const auto& [only, info] = *signature.inputs.begin();
+  if (signature.inputs.size() == 1 && info.dtype == DType::string) {
+    inputs[only] = Tensor::of<std::string>({static_cast<int64_t>(records.size())}, records);
+    return;
+  }
+  for (const auto& [name, tensor] : signature.inputs) {
+    inputs[name] = shaped(feature_tensor(records, name, tensor), tensor);
+  }
+}
+
+void read_one(FileSystem& file_system, const std::string& name, const std::string& path,
+              const SignatureInfo& signature, NamedTensors& inputs) {
+  const auto it = signature.inputs.find(name);
+  if (it == signature.inputs.end()) {
+    throw invalid_argument("--input: name, got '{}', expected an input of the signature", name);
+  }
+  if (path.ends_with(".npy")) {
+    inputs[name] = converted(read_npy(file_system, path), it->second);
+    return;
+  }
+  SignatureInfo only;
+  only.inputs[name] = it->second;
+  (path.ends_with(".csv") ? read_csv : read_records)(file_system, path, only, inputs);
+}
+
+}  // namespace
+
+NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& signature,
+                                 const std::vector<std::string>& specs) {
+  NamedTensors inputs;
+  for (const std::string& spec : specs) {
+    const size_t equals = spec.find('=');
+    if (equals != std::string::npos && !file_system.exists(spec)) {
+      read_one(file_system, spec.substr(0, equals), spec.substr(equals + 1), signature, inputs);
+    } else if (signature.inputs.empty()) {
+      throw invalid_argument("--input: got '{}', expected none: the signature takes nothing", spec);
+    } else if (spec.ends_with(".csv")) {
+      read_csv(file_system, spec, signature, inputs);
+    } else if (!spec.ends_with(".npy")) {
+      read_records(file_system, spec, signature, inputs);
+    } else if (signature.inputs.size() == 1) {
+      read_one(file_system, signature.inputs.begin()->first, spec, signature, inputs);
+    } else {
+      throw invalid_argument("--input: got '{}' for a signature of {} inputs, expected NAME={}",
+                             spec, signature.inputs.size(), spec);
+    }
+  }
+  return inputs;
+}
+
+}  // namespace systole::app

@@ -1,0 +1,22 @@
+// What a SavedModel is asked: tensors from files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "systole/base/file_system.h"
+#include "systole/io/saved_model.h"
+#include "systole/train/saved_model.h"
+
+namespace systole::app {
+
+// `specs` are FILE, for a signature of one input or for all inputs at once, or NAME=FILE.
+//   .npy      one array
+//   .csv      a column a name; with one input, all columns as a matrix
+//   .tfrecord and others: tf.Examples with a feature a name; as they are for an input of strings
+// Numbers are converted to the input's dtype. Errors: those of the files; INVALID_ARGUMENT names
+// what is missing.
+NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& signature,
+                                 const std::vector<std::string>& specs);
+
+}  // namespace systole::app

@@ -1,0 +1,177 @@
+#include "apps/systole/inspect/print.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace systole::app {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// "[?,28,28]"
+std::string shape_text(const Json& dims) {
+  std::string result = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto size = dims[i].get<int64_t>();
+    result += (i > 0 ? "," : "") + (size < 0 ? std::string("?") : std::to_string(size));
+  }
+  return result + "]";
+}
+
+std::string bytes_text(double bytes) {
+  for (const char* unit : {"B", "KiB", "MiB"}) {
+    if (bytes < 1024) return fmt::format("{:.4g} {}", bytes, unit);
+    bytes /= 1024;
+  }
+  return fmt::format("{:.4g} GiB", bytes);
+}
+
+// Columns under each other, two blanks before each line and between columns.
+std::string table(const Rows& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  }
+  return result;
+}
+
+// "12 Add, 3 Const": the most frequent first.
+std::string ops_text(const Json& ops) {
+  std::vector<std::pair<int64_t, std::string>> counts;
+  for (const auto& [op, count] : ops.items()) counts.emplace_back(-count.get<int64_t>(), op);
+  std::ranges::sort(counts);
+  std::string result;
+  for (const auto& [count, op] : counts) {
+    result += fmt::format("{}{} {}", result.empty() ? "" : ", ", -count, op);
+  }
+  return result;
+}
+
+std::string checkpoint_text(const Json& checkpoint) {
+  Rows rows;
+  for (const Json& tensor : checkpoint["tensors"]) {
+    const std::string size = tensor.contains("parts")
+                                 ? fmt::format("{} parts", tensor["parts"].get<int>())
+                                 : bytes_text(tensor["bytes"].get<double>());
+    rows.push_back(
+        {text(tensor["name"]), text(tensor["dtype"]), shape_text(tensor["shape"]), size});
+  }
+  return fmt::format("{} tensors, {} elements, {} in {} {}\n", checkpoint["tensors"].size(),
+                     checkpoint["elements"].get<int64_t>(),
+                     bytes_text(checkpoint["bytes"].get<double>()), checkpoint["shards"].get<int>(),
+                     checkpoint["shards"] == 1 ? "shard" : "shards") +
+         table(rows);
+}
+
+std::string graph_text(const Json& graph) {
+  return fmt::format("graph: {} nodes, {} functions, producer {}\n  {}\n",
+                     graph["nodes"].get<int64_t>(), graph["functions"].get<int64_t>(),
+                     graph["producer"].get<int>(), ops_text(graph["ops"]));
+}
+
+std::string saved_model_text(const Json& model) {
+  std::string result;
+  for (const Json& graph : model["meta_graphs"]) {
+    result += fmt::format("tags: {}, written by TensorFlow {}\n", graph["tags"].dump(),
+                          text(graph["tensorflow_version"]));
+    for (const auto& [name, signature] : graph["signatures"].items()) {
+      result += fmt::format("signature {} ({})\n", name, text(signature["method"]));
+      Rows rows;
+      for (const char* side : {"inputs", "outputs"}) {
+        for (const auto& [key, tensor] : signature[side].items()) {
+          rows.push_back({side == std::string_view("inputs") ? "takes" : "gives", key,
+                          text(tensor["dtype"]),
+                          tensor.contains("shape") ? shape_text(tensor["shape"]) : "of any shape",
+                          text(tensor["name"])});
+        }
+      }
+      result += table(rows);
+    }
+    if (!graph["assets"].empty()) result += fmt::format("assets: {}\n", graph["assets"].dump());
+    result += graph_text(graph["graph"]);
+  }
+  if (model.contains("variables")) result += "variables: " + checkpoint_text(model["variables"]);
+  return result;
+}
+
+std::string events_text(const Json& events) {
+  std::string kinds;
+  for (const auto& [kind, count] : events["kinds"].items()) {
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count.get<int64_t>(), kind);
+  }
+  Rows rows;
+  for (const Json& tag : events["tags"]) {
+    std::string values;
+    if (tag.contains("first"))
+      values = fmt::format("{} -> {}", text(tag["first"]), text(tag["last"]));
+    rows.push_back({text(tag["tag"]), text(tag["kind"]),
+                    fmt::format("{} values", tag["count"].get<int64_t>()),
+                    fmt::format("steps {} to {}", tag["first_step"].get<int64_t>(),
+                                tag["last_step"].get<int64_t>()),
+                    values});
+  }
+  return fmt::format("{} events: {}\n", events["events"].get<int64_t>(), kinds) + table(rows);
+}
+
+std::string records_text(const Json& records) {
+  std::string result =
+      fmt::format("{} records, {}, compression {}\n", records["records"].get<int64_t>(),
+                  bytes_text(records["bytes"].get<double>()), text(records["compression"]));
+  if (!records.contains("features")) return result;
+  Rows rows;
+  for (const Json& feature : records["features"]) {
+    const auto least = feature["least_values"].get<int64_t>();
+    const auto most = feature["most_values"].get<int64_t>();
+    rows.push_back({text(feature["name"]), text(feature["kind"]),
+                    least == most ? fmt::format("{} values", least)
+                                  : fmt::format("{} to {} values", least, most),
+                    fmt::format("in {} records", feature["records"].get<int64_t>())});
+  }
+  return result + table(rows);
+}
+
+std::string hlo_text(const Json& description) {
+  std::string result;
+  for (const Json& module : description["modules"]) {
+    result += fmt::format("module {}\n", text(module["name"]));
+    for (const Json& function : module["functions"]) {
+      std::string parameters;
+      for (const Json& type : function["parameters"]) {
+        parameters += (parameters.empty() ? "" : ", ") + text(type);
+      }
+      result += fmt::format("  {}({})\n    {}\n", text(function["name"]), parameters,
+                            ops_text(function["ops"]));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string readable(const Json& description) {
+  const std::string kind = text(description["kind"]);
+  const std::string head = fmt::format("{}: {}\n", text(description["path"]), kind);
+  if (description.contains("meta_graphs")) return head + saved_model_text(description);
+  if (description.contains("tensors")) return head + checkpoint_text(description);
+  if (description.contains("graph")) return head + graph_text(description["graph"]);
+  if (description.contains("events")) return head + events_text(description);
+  if (description.contains("records")) return head + records_text(description);
+  if (description.contains("modules")) return head + hlo_text(description);
+  return head + fmt::format("{}{}\n", text(description["dtype"]), shape_text(description["shape"]));
+}
+
+}  // namespace systole::app

@@ -1,0 +1,124 @@
+// Saving and restoring 1 GB of variables, beside writing and reading as many bytes of one file with
+// the calls that the disk's speed is measured with. The files lie beside the program.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/figures.h"
+#include "systole/systole.h"
+#include "systole/train/saver.h"
+
+namespace bench {
+namespace {
+
+constexpr int kVariables = 16;
+constexpr int64_t kElements = int64_t{1} << 24;  // of a variable: 64 MiB of f32
+constexpr double kGigabytes = kVariables * kElements * 4e-9;
+
+std::string folder() {
+  const auto path =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "checkpoint_bench";
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+// The model; its memory and files are gone with the last figure that uses it.
+struct Model {
+  Model() {
+    const st::GraphScope scope(*graph);
+    for (int i = 0; i < kVariables; ++i) {
+      st::Variable(st::fill({kElements}, 1.0F + static_cast<float>(i)),
+                   {.name = "v" + std::to_string(i)});
+    }
+    session = std::make_unique<st::Session>("", st::SessionConfig{.graph = graph.get()});
+    session->run({st::global_variables_initializer()});
+    saver = std::make_unique<st::Saver>(st::SaverOptions{.max_to_keep = 1});
+  }
+  ~Model() { std::filesystem::remove_all(folder()); }
+
+  std::shared_ptr<st::Graph> graph = std::make_shared<st::Graph>();
+  std::unique_ptr<st::Session> session;
+  std::unique_ptr<st::Saver> saver;
+};
+
+std::shared_ptr<Model> model() {
+  static std::weak_ptr<Model> shared;
+  auto result = shared.lock();
+  if (result == nullptr) shared = result = std::make_shared<Model>();
+  return result;
+}
+
+void save(benchmark::State& state) {
+  const auto used = model();
+  for (auto _ : state) used->saver->save(*used->session, folder() + "/model.ckpt");
+}
+
+// What a training step waits for when an AsyncSaver does the rest.
+void snapshot(benchmark::State& state) {
+  const auto used = model();
+  for (auto _ : state) benchmark::DoNotOptimize(used->saver->snapshot(*used->session));
+}
+
+void restore(benchmark::State& state) {
+  const auto used = model();
+  const std::string prefix = used->saver->save(*used->session, folder() + "/model.ckpt");
+  for (auto _ : state) used->saver->restore(*used->session, prefix);
+}
+
+void write_file(benchmark::State& state) {
+  const std::vector<float> block(kElements, 1.5F);
+  const std::string path = folder() + "/plain";
+  for (auto _ : state) {
+    const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0644);
+    bool written = file >= 0;
+    for (int i = 0; i < kVariables && written; ++i) {
+      const ssize_t bytes = kElements * 4;
+      written = ::write(file, block.data(), static_cast<size_t>(bytes)) == bytes;
+    }
+    if (!written || ::fdatasync(file) != 0) state.SkipWithError("cannot write");
+    ::close(file);
+  }
+  std::filesystem::remove(path);
+}
+
+void read_file(benchmark::State& state) {
+  std::vector<float> block(kElements, 1.5F);
+  const std::string path = folder() + "/plain";
+  const int out = ::open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0644);
+  bool good = out >= 0;
+  for (int i = 0; i < kVariables && good; ++i) {
+    good = ::write(out, block.data(), block.size() * 4) == kElements * 4;
+  }
+  ::close(out);
+  for (auto _ : state) {
+    const int file = ::open(path.c_str(), O_RDONLY);
+    for (int i = 0; i < kVariables && good; ++i) {
+      good = ::read(file, block.data(), block.size() * 4) == kElements * 4;
+    }
+    ::close(file);
+  }
+  if (!good) state.SkipWithError("cannot read");
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+
+void add_checkpoint_figures() {
+  add({.name = "checkpoint.save",
+       .unit = "GB/s",
+       .work = kGigabytes,
+       .ours = save,
+       .limit = write_file});
+  add({.name = "checkpoint.restore",
+       .unit = "GB/s",
+       .work = kGigabytes,
+       .ours = restore,
+       .limit = read_file});
+  add({.name = "checkpoint.stall", .unit = "ms", .ours = snapshot});
+}
+
+}  // namespace bench
