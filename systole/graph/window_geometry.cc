@@ -9,7 +9,11 @@ namespace {
 
 template <class T>
 const T& attr(const AttrMap& attrs, std::string_view name) {
-  return std::get<T>(attrs.find(name)->second);
+  const auto it = attrs.find(name);
+  if (it == attrs.end() || !std::holds_alternative<T>(it->second)) {
+    throw invalid_argument("attribute '{}', got none or one of another kind, expected one", name);
+  }
+  return std::get<T>(it->second);
 }
 
 }  // namespace

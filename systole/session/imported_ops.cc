@@ -1,7 +1,6 @@
 #include "systole/session/imported_ops.h"
 
 #include <algorithm>
-#include <array>
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/constant_value.h"
@@ -37,8 +36,14 @@ std::vector<Output> outputs_of(Node* node) {
   return outputs;
 }
 
+// A node of an op of ours in place of TensorFlow's, with the same inputs and attributes.
 std::vector<Output> add_as(std::string_view op, const ImportedNode& node) {
   return outputs_of(Graph::current().add_node(op, node.inputs, node.attrs, {}, node.name));
+}
+
+std::vector<Output> add_binary(std::string_view op, const ImportedNode& node) {
+  input(node, 1);
+  return add_as(op, node);
 }
 
 std::vector<Output> import_identity(const ImportedNode& node, Variables&) {
@@ -73,8 +78,7 @@ std::vector<Output> import_gather(const ImportedNode& node, Variables&) {
 }
 
 std::vector<Output> import_div(const ImportedNode& node, Variables&) {
-  if (is_integer(input(node, 0).dtype())) return add_as("TruncateDiv", node);
-  return add_as("RealDiv", node);
+  return add_binary(is_integer(input(node, 0).dtype()) ? "TruncateDiv" : "RealDiv", node);
 }
 
 // Inference alone: the moving statistics are inputs 3 and 4.
@@ -151,10 +155,14 @@ constexpr Row kRows[] = {
        }
        throw invalid_argument("{}: variable, got another tensor, expected a handle", n.what);
      }},
-    {"AddV2", [](const ImportedNode& n, Variables&) { return add_as("Add", n); }},
-    {"BatchMatMul", [](const ImportedNode& n, Variables&) { return add_as("BatchMatMulV2", n); }},
+    {"AddV2", [](const ImportedNode& n, Variables&) { return add_binary("Add", n); }},
+    {"BatchMatMul", [](const ImportedNode& n, Variables&) { return add_binary("BatchMatMulV2", n); }},
     {"Div", import_div},
-    {"Inv", [](const ImportedNode& n, Variables&) { return add_as("Reciprocal", n); }},
+    {"Inv",
+     [](const ImportedNode& n, Variables&) {
+       input(n, 0);
+       return add_as("Reciprocal", n);
+     }},
     {"Pad", import_pad},
     {"Gather", import_gather},
     {"ResourceGather",
@@ -171,25 +179,82 @@ constexpr Row kRows[] = {
     {"FusedBatchNormV3", import_batch_norm},
 };
 
-// Ops of ours whose attributes hold what messages do not: functions.
-constexpr std::array<std::string_view, 3> kNotAsTheyAre = {"If", "While", "_Arg"};
+// Ops that are imported as they are, by the least number of their inputs: their inference takes it
+// for granted.
+struct Arity {
+  size_t inputs;
+  std::vector<std::string_view> ops;
+};
+
+const std::vector<Arity>& arities() {
+  static const std::vector<Arity> table = {
+      {0, {"Const", "NoOp"}},
+      {1, {"Abs",          "AddN",           "AsString",
+           "AvgPool",      "Cast",           "Ceil",
+           "Cos",          "DecodeRaw",      "Einsum",
+           "Elu",          "Erf",            "Exp",
+           "Expm1",        "Floor",          "Identity",
+           "IsFinite",     "IsInf",          "IsNan",
+           "L2Loss",       "LeakyRelu",      "Log",
+           "Log1p",        "LogSoftmax",     "LogicalNot",
+           "MaxPool",      "Neg",            "OnesLike",
+           "Pack",         "RandomShuffle",  "RandomStandardNormal",
+           "RandomUniform", "Rank",          "Reciprocal",
+           "Relu",         "Relu6",          "Round",
+           "Rsqrt",        "Selu",           "Shape",
+           "Sigmoid",      "Sign",           "Sin",
+           "Size",         "Softmax",        "Softplus",
+           "Softsign",     "Sqrt",           "Square",
+           "Squeeze",      "StringJoin",     "StringLength",
+           "StringLower",  "StringStrip",    "StringToNumber",
+           "StringUpper",  "Tan",            "Tanh",
+           "TruncatedNormal", "Unpack",      "ZerosLike"}},
+      {2, {"Add",          "All",            "Any",
+           "ArgMax",       "ArgMin",         "BatchMatMulV2",
+           "BiasAdd",      "BroadcastTo",    "ConcatV2",
+           "Conv2D",       "Cumsum",         "DepthwiseConv2dNative",
+           "Equal",        "ExpandDims",     "Fill",
+           "FloorDiv",     "FloorMod",       "Greater",
+           "GreaterEqual", "Less",           "LessEqual",
+           "LogicalAnd",   "LogicalOr",      "MatMul",
+           "Max",          "Maximum",        "Mean",
+           "Min",          "Minimum",        "Mul",
+           "Multinomial",  "NotEqual",       "Pow",
+           "Prod",         "RealDiv",        "Reshape",
+           "ReverseV2",    "Split",          "SquaredDifference",
+           "Sub",          "Sum",            "Tile",
+           "TopKV2",       "Transpose",      "TruncateDiv",
+           "TruncateMod",  "SoftmaxCrossEntropyWithLogits",
+           "SparseSoftmaxCrossEntropyWithLogits"}},
+      {3, {"Conv2DBackpropInput", "GatherV2", "PadV2", "RandomUniformInt", "Range", "Select",
+           "SelectV2", "Slice", "SplitV", "Substr"}},
+      {4, {"OneHot", "StridedSlice"}},
+  };
+  return table;
+}
+
+const Arity* find_arity(std::string_view op) {
+  const auto it = std::ranges::find_if(
+      arities(), [&](const Arity& row) { return std::ranges::find(row.ops, op) != row.ops.end(); });
+  return it == arities().end() ? nullptr : &*it;
+}
 
 const Row* find_row(std::string_view op) {
   const auto it = std::ranges::find(kRows, op, &Row::op);
   return it == std::end(kRows) ? nullptr : &*it;
 }
 
-bool is_ours(std::string_view op) {
-  return std::ranges::any_of(all_op_defs(), [&](const OpDef* def) { return def->name == op; }) &&
-         std::ranges::find(kNotAsTheyAre, op) == kNotAsTheyAre.end();
-}
-
 }  // namespace
 
-bool can_import(std::string_view op) { return find_row(op) != nullptr || is_ours(op); }
+bool can_import(std::string_view op) {
+  return find_row(op) != nullptr || find_arity(op) != nullptr;
+}
 
 std::vector<Output> import_op(const ImportedNode& node, Variables& variables) {
   if (const Row* row = find_row(node.op)) return row->import(node, variables);
+  const Arity* arity = find_arity(node.op);
+  if (arity == nullptr) throw internal_error("{}: op '{}' cannot be imported", node.what, node.op);
+  if (node.inputs.size() < arity->inputs) input(node, arity->inputs - 1);
   return add_as(node.op, node);
 }
 
