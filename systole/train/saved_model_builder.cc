@@ -42,6 +42,16 @@ std::vector<Variable> variables_of(const Graph& graph, const tensorflow::GraphDe
       if (needed && std::ranges::find(used, variable) == used.end()) used.push_back(variable);
     }
   }
+  for (const tensorflow::NodeDef& node : message.node()) {
+    const bool known = std::ranges::any_of(
+        used, [&](const Variable& variable) { return variable.name() == node.name(); });
+    if (node.op() == "VarHandleOp" && !known) {
+      throw failed_precondition(
+          "export_saved_model: variable, got '{}' of neither the global nor the local variables, "
+          "expected one of them",
+          node.name());
+    }
+  }
   return used;
 }
 
