@@ -9,8 +9,8 @@
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&kDataCommand,    &kDevicesCommand, &kFlopsCommand,
-                                        &kHloCommand,     &kInspectCommand, &kPredictCommand,
+constexpr const Command* kCommands[] = {&kDataCommand,   &kDevicesCommand, &kFlopsCommand,
+                                        &kHloCommand,    &kInspectCommand, &kPredictCommand,
                                         &kVersionCommand};
 
 // Null when there is no such command.

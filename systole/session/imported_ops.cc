@@ -283,6 +283,13 @@ const Arity* find_arity(std::string_view op) {
   return it == arities().end() ? nullptr : &*it;
 }
 
+bool draws_random_numbers(std::string_view op) {
+  constexpr std::string_view kOps[] = {"RandomUniform",   "RandomStandardNormal",
+                                       "TruncatedNormal", "RandomUniformInt",
+                                       "RandomShuffle",   "Multinomial"};
+  return std::ranges::find(kOps, op) != std::end(kOps);
+}
+
 const Row* find_row(std::string_view op) {
   const auto it = std::ranges::find(kRows, op, &Row::op);
   return it == std::end(kRows) ? nullptr : &*it;
@@ -299,7 +306,10 @@ std::vector<Output> import_op(const ImportedNode& node, Variables& variables) {
   const Arity* arity = find_arity(node.op);
   if (arity == nullptr) throw internal_error("{}: op '{}' cannot be imported", node.what, node.op);
   if (node.inputs.size() < arity->inputs) input(node, arity->inputs - 1);
-  return add_as(node.op, node);
+  if (!draws_random_numbers(node.op)) return add_as(node.op, node);
+  ImportedNode random = node;
+  random.attrs["_stream"] = Graph::current().nodes_made();  // what tells random nodes apart
+  return add_as(node.op, random);
 }
 
 }  // namespace systole

@@ -58,7 +58,7 @@ TEST_F(InspectTest, Checkpoints) {
   }
   const FoundFile file = find_file(fs_, "d");
   EXPECT_EQ(to_json(read_tensor(fs_, file, "dense/kernel")).dump(),
-            R"({"dtype":"f32","shape":[2,2],"values":[[1.0,2.0],[3.0,4.0]]})");
+            R"({"dtype":"f32","shape":[2,2],"values":[[1,2],[3,4]]})");
   EXPECT_THAT(error_of([&] { read_tensor(fs_, file, "dense/kernal"); }),
               ::testing::HasSubstr("did you mean 'dense/kernel'?"));
 }
