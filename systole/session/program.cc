@@ -97,7 +97,7 @@ void Program::bind(const SpecializedProgram& program, SessionState& state) {
   for (const Node* node : program.random_nodes) run_counts_.push_back(&state.run_count(node));
   if (!run_counts_.empty()) {
     random_state_ = Tensor(DType::u64, {static_cast<int64_t>(run_counts_.size()) + 1});
-    random_state_.data<uint64_t>()[0] = state.entropy();
+    session_state_ = &state;
   }
   checks_ = program.checks;
   exclusive_ = !updates_.empty() || !run_counts_.empty();
@@ -118,6 +118,7 @@ bool Program::matches(std::span<const FetchKey> fetches, const FeedValues& feeds
 
 void Program::advance_random_state() const {
   const std::span<uint64_t> state = random_state_.data<uint64_t>();
+  state[0] = session_state_->entropy();
   for (size_t i = 0; i < run_counts_.size(); ++i) state[i + 1] = (*run_counts_[i])++;
 }
 

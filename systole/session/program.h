@@ -1,6 +1,7 @@
 // A compiled program of a session: one set of fetches, fed tensors and fed types.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -37,12 +38,19 @@ class SessionState {
     const std::lock_guard lock(mutex_);
     return run_counts_[random_node];
   }
+  // 0 for one that never did; adds no entry.
+  uint64_t times_run(const Node* random_node) {
+    const std::lock_guard lock(mutex_);
+    const auto it = run_counts_.find(random_node);
+    return it == run_counts_.end() ? 0 : it->second;
+  }
   uint64_t entropy() const { return entropy_; }
+  void set_entropy(uint64_t entropy) { entropy_ = entropy; }
   // Frees all values.
   void clear();
 
  private:
-  const uint64_t entropy_;
+  std::atomic<uint64_t> entropy_;
   std::mutex mutex_;  // guards the two maps, not what they hold
   std::unordered_map<const Node*, VariableSlot> variables_;
   std::unordered_map<const Node*, uint64_t> run_counts_;
@@ -104,6 +112,7 @@ class Program {
   std::vector<VariableUse> reads_;
   std::vector<Update> updates_;
   std::vector<uint64_t*> run_counts_;
+  const SessionState* session_state_ = nullptr;
   mutable Tensor random_state_;  // changed under the exclusive lock
   std::vector<SpecializedProgram::Check> checks_;
   bool exclusive_ = false;

@@ -113,6 +113,13 @@ class Session {
   void set_variable(const Variable& variable, const Tensor& value);
   bool is_initialized(const Variable& variable);
 
+  // How often each random op has run, and the seed of those without one, as bytes: with the values
+  // of the variables, all that a session of the same graph needs to go on as this one would have.
+  // Errors: DATA_LOSS for other bytes; FAILED_PRECONDITION for those of another graph. Nothing has
+  // changed then.
+  std::string random_state();
+  void set_random_state(std::string_view bytes);
+
  private:
   friend class StepLoop;
   struct Impl;

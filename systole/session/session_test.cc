@@ -223,6 +223,25 @@ TEST_P(SessionTest, TpuSystemOpsStandBesideOthers) {
   }
 }
 
+// Another session of the same program goes on with the numbers that this one would have drawn.
+TEST_P(SessionTest, RandomNumbersGoOn) {
+  const Output x = random_uniform({4});
+  const LogCapture log;
+  Session first("", config());
+  first.run(x);
+  const std::string state = first.random_state();
+  const Tensor expected = first.run(x);
+  SessionConfig other = config();
+  other.entropy = 99;
+  Session second("", other);
+  EXPECT_FALSE(second.run(x).identical(expected));
+  second.set_random_state(state);
+  EXPECT_TRUE(second.run(x).identical(expected));
+  for (const std::string& bad : {std::string("x"), state + "12345 1 a\n", state + "?"}) {
+    EXPECT_THROW(second.set_random_state(bad), Error) << bad;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, SessionTest, ::testing::ValuesIn(runtime::backend_names()),
                          [](const auto& info) { return info.param; });
 

@@ -95,10 +95,7 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   for (const Node* variable : program.updated) updates.push_back(&session.state.slot(variable));
   for (const Node* node : program.random_nodes)
     run_counts.push_back(&session.state.run_count(node));
-  if (!run_counts.empty()) {
-    random_state = Tensor(DType::u64, {static_cast<int64_t>(run_counts.size()) + 1});
-    random_state.data<uint64_t>()[0] = session.state.entropy();
-  }
+  random_state = Tensor(DType::u64, {static_cast<int64_t>(run_counts.size()) + 1});
   stacks.resize(options.inputs.size());
   fetched.resize(options.fetches.size());
   copies.resize(options.fetches.size());
@@ -145,6 +142,7 @@ void StepLoop::Impl::execute(std::span<const Tensor> inputs) {
               : inputs[i];
     arguments.push_back({.host = &stacks[i]});
   }
+  random_state.data<uint64_t>()[0] = session.state.entropy();
   for (size_t i = 0; i < run_counts.size(); ++i)
     random_state.data<uint64_t>()[i + 1] = *run_counts[i];
   if (!run_counts.empty()) arguments.push_back({.host = &random_state});
