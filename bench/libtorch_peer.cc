@@ -32,6 +32,7 @@ void matmul(benchmark::State& state, torch::ScalarType type, int64_t n) {
 
 std::map<std::string, Body> make_bodies() {
   std::map<std::string, Body> bodies = libtorch_cnn_bodies();
+  bodies.merge(libtorch_data_bodies());
   bodies["iris"] = iris;
   for (const int64_t n : {64, 256, 512, 1024, 2048}) {
     const std::string size = std::to_string(n);

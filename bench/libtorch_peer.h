@@ -10,5 +10,7 @@ namespace bench {
 
 // The MNIST network's training step, by figure name.
 std::map<std::string, Body> libtorch_cnn_bodies();
+// The DataLoader over MNIST.
+std::map<std::string, Body> libtorch_data_bodies();
 
 }  // namespace bench

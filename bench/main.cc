@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   bench::add_bandwidth_figures();
   bench::add_checkpoint_figures();
   bench::add_embedding_figures();
+  bench::add_input_figures();
   bench::add_iris_figures();
   bench::add_cnn_figures();
   bench::add_conv_figures();

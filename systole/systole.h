@@ -2,6 +2,9 @@
 #pragma once
 
 #include "systole/cluster/tpu_cluster_resolver.h"
+#include "systole/data/dataset.h"
+#include "systole/data/device_feed.h"
+#include "systole/data/sources.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/gradients.h"
@@ -9,7 +12,9 @@
 #include "systole/graph/initializers.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
+#include "systole/graph/parsing_ops.h"
 #include "systole/graph/random_ops.h"
+#include "systole/graph/set_shape.h"
 #include "systole/graph/tpu_collectives.h"
 #include "systole/graph/tpu_ops.h"
 #include "systole/graph/tpu_replicate.h"

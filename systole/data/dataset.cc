@@ -2,6 +2,7 @@
 #include "systole/data/dataset.h"
 
 #include "systole/data/nodes.h"
+#include "systole/data/sources/record_file.h"
 
 namespace systole {
 namespace {
@@ -237,11 +238,6 @@ Dataset Dataset::shuffle_and_repeat(int64_t buffer_size, int64_t count,
   return shuffle(buffer_size, {.seed = seed}).repeat(count);
 }
 
-Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
-  check_positive("batch: batch_size", batch_size);
-  return Dataset(data::batch_node(node(), batch_size, drop_remainder));
-}
-
 Dataset Dataset::unbatch() const {
   for (const TensorType& type : node()->types()) {
     if (type.shape.rank() > 0) continue;
@@ -275,6 +271,11 @@ Dataset WindowedDataset::flat_map(WindowFunction fn) const {
 }
 
 Dataset Dataset::cache() const { return Dataset(data::memory_cache_node(node())); }
+
+Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
+  if (path.empty()) return cache();
+  return Dataset(data::file_cache_node(node(), path, data::file_system_or_local(file_system)));
+}
 
 Dataset Dataset::prefetch(int64_t buffer_size) const {
   if (buffer_size != AUTOTUNE) check_positive("prefetch: buffer_size", buffer_size);

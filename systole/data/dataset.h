@@ -108,7 +108,8 @@ class Dataset {
 
   // --- several elements to one, and back ---
 
-  // Errors while running: INVALID_ARGUMENT, with both, when shapes differ within a batch.
+  // A map before it whose function has a form for batches is called once a batch, with the same
+  // results. Errors while running: INVALID_ARGUMENT, with both, when shapes differ within a batch.
   Dataset batch(int64_t batch_size, bool drop_remainder = false) const;
   // Shapes may differ: unknown dimensions of `padded_shapes` become the batch's largest, known
   // ones are what they say. Padding is zeros and empty texts unless `padding_values` say otherwise.

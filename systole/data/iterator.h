@@ -56,8 +56,7 @@ class Iterator {
   std::unique_ptr<Impl> impl_;
 };
 
-// Two ways to give a graph its input. The graph owns the running iterator; every session that runs
-// the graph goes on where the last one stopped.
+// Two ways to give a graph its input. Each session that runs the graph has an iterator of its own.
 
 // Starts with the first run that needs it. At the end of input a run throws OUT_OF_RANGE.
 class OneShotIterator {
@@ -85,12 +84,8 @@ class InitializableIterator {
   OneShotIterator iterator_;
 };
 
-// `output` known to have this shape: images = set_shape(images, {128, 784}). A run whose value does
-// not have it throws INVALID_ARGUMENT. (tf.Tensor.set_shape, tf.ensure_shape)
-Output set_shape(const Output& output, const Shape& shape);
-
 // The data set behind what get_next() gave, however it was taken apart, put together and given
-// shapes. Errors: INVALID_ARGUMENT when an output is no such.
+// shapes; ops behind it become a map. Errors: INVALID_ARGUMENT when an output is no such.
 Dataset dataset_of(const Nest<Output>& outputs);
 
 }  // namespace systole

@@ -19,9 +19,11 @@ NodePtr slices_node(Spec spec, Row tensors);
 NodePtr range_node(int64_t start, int64_t stop, int64_t step);
 NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
 
-// What a map or filter calls; thread-safe. `index` counts the elements.
+// What a map calls; thread-safe. `index` counts the elements.
 using RowFunction = std::function<Row(Row&&, int64_t index)>;
+class GraphFunction;
 struct MapArguments {
+  std::shared_ptr<const GraphFunction> graph;  // or, where it is null:
   RowFunction fn;
   int64_t num_parallel_calls = 0;
   bool deterministic = true;

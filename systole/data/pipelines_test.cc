@@ -111,6 +111,11 @@ std::vector<Pipeline> element_cases() {
              three_of, {.cycle_length = 2, .num_parallel_calls = 2, .deterministic = false});
        },
        "0 0 0 1 1 1 2 2 2 3 3 3", "s64[]", false},
+  };
+}
+
+std::vector<Pipeline> choice_cases() {
+  return {
       {"zip",
        [] {
          return Dataset::zip(Nest<Dataset>::dict(
@@ -322,6 +327,7 @@ std::string case_name(const testing::TestParamInfo<Pipeline>& info) { return inf
 
 INSTANTIATE_TEST_SUITE_P(Sources, PipelineTest, testing::ValuesIn(source_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, testing::ValuesIn(element_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);

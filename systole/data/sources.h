@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ class FileNames {
  public:
   FileNames(const char* name) : FileNames(std::string(name)) {}  // NOLINT
   FileNames(std::string name) : FileNames(std::vector{name}) {}  // NOLINT
-  FileNames(std::vector<std::string> names);                     // NOLINT
-  FileNames(Dataset names);                                      // NOLINT
+  FileNames(std::initializer_list<std::string> names)            // NOLINT
+      : FileNames(std::vector<std::string>(names)) {}
+  FileNames(std::vector<std::string> names);  // NOLINT
+  FileNames(Dataset names);                   // NOLINT
 
   // String scalars.
   const Dataset& dataset() const { return names_; }

@@ -21,6 +21,7 @@ namespace systole::data {
 
 using Spec = Nest<TensorType>;
 class DatasetNode;
+struct MapArguments;
 using NodePtr =
     std::shared_ptr<const DatasetNode>;  // immutable and shared by the Datasets after it
 
@@ -140,8 +141,11 @@ class DatasetNode {
   virtual std::unique_ptr<Stage> make(const StageContext& context) const = 0;
   // What else is to be said of it: "32, drop_remainder".
   virtual std::string arguments() const { return ""; }
-  // The same transformation of other inputs; null when it cannot be moved.
+  // The same transformation of another input; null unless all it does is to choose and order
+  // elements, without looking at them.
   virtual NodePtr with_input(NodePtr) const { return nullptr; }
+  // What a map maps with; null for anything else.
+  virtual const MapArguments* map_arguments() const { return nullptr; }
   std::string to_string() const;
 
  private:

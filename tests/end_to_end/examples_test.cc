@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/end_to_end/program.h"
 
@@ -22,6 +23,20 @@ TEST(Examples, LinearRegressionFindsTheLine) {
   EXPECT_EQ(result.status, 0);
   EXPECT_NEAR(last_number(result.output, "w = "), 2, 0.01) << result.output;
   EXPECT_NEAR(last_number(result.output, "b = "), 1, 0.01) << result.output;
+}
+
+TEST(Examples, InputPipelineReadsMnist) {
+  if (!std::filesystem::exists("../shared/data/mnist")) {
+    GTEST_SKIP() << "../shared/data/mnist is not there";
+  }
+  const ProgramResult result = run_program("input_pipeline --steps 2");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("batch 0: images f32[1024,784] in [-0.5, 0.5], labels "
+                                       "s32[10] {5, 0, 4, 1, 9, 2, 1, 3, 1, 4}"));
+  EXPECT_THAT(result.output, HasSubstr("batch 1: "));
+  const ProgramResult no_file = run_program("input_pipeline --train_file nowhere");
+  EXPECT_EQ(no_file.status, 1);
+  EXPECT_THAT(no_file.output, HasSubstr("NOT_FOUND: list_files: pattern 'nowhere'"));
 }
 
 TEST(Examples, IrisReachesItsAccuracy) {

@@ -38,6 +38,7 @@ class CountingNode final : public DatasetNode {
   std::string arguments() const override { return fmt::format("{}", fmt::join(numbers_, ", ")); }
   NodePtr with_input(NodePtr input) const override {
     Spec spec = input->spec();
+    if (this->spec() != this->input()->spec()) return nullptr;  // enumerate gives more
     return std::make_shared<CountingNode>(name(), std::move(input), std::move(spec), numbers_);
   }
 

@@ -1,27 +1,37 @@
-// map with the function called by the consumer.
+// map with the function called by the consumer. A function written with ops that has a form for
+// batches is called for a few elements at once: the first alone, then twice as many each time.
+#include <deque>
+
+#include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 
 namespace systole::data {
 namespace {
 
+constexpr size_t kLargestChunk = 64;
+
 class MapNode final : public DatasetNode {
  public:
-  MapNode(std::string name, NodePtr input, Spec spec, RowFunction fn)
-      : DatasetNode(std::move(name), std::move(spec), {std::move(input)}), fn_(std::move(fn)) {}
+  MapNode(std::string name, NodePtr input, Spec spec, MapArguments arguments)
+      : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
+        arguments_(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  const MapArguments* map_arguments() const override { return &arguments_; }
 
-  const RowFunction fn_;
+  const MapArguments arguments_;
 };
 
 class MapStage final : public InputStage {
  public:
   MapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node) {}
+      : InputStage(node, context), arguments_(node.arguments_), epoch_(context.epoch) {}
 
  protected:
   bool do_next(Row& row) override {
     if (!input_->next(row)) return false;
-    row = node_.fn_(std::move(row), index_++);
+    const int64_t index = index_++;
+    row = arguments_.graph != nullptr ? arguments_.graph->call(row, index, epoch_)
+                                      : arguments_.fn(std::move(row), index);
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -34,11 +44,71 @@ class MapStage final : public InputStage {
   }
 
  private:
-  const MapNode& node_;
+  const MapArguments& arguments_;
+  const uint64_t epoch_;
   int64_t index_ = 0;
 };
 
+class ChunkedMapStage final : public InputStage {
+ public:
+  ChunkedMapStage(const MapNode& node, const StageContext& context)
+      : InputStage(node, context), function_(*node.arguments_.graph), epoch_(context.epoch) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (ready_.empty() && !ended_) fill();
+    if (ready_.empty()) return false;
+    Outcome outcome = std::move(ready_.front());
+    ready_.pop_front();
+    row = outcome.take();
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(index_));
+    writer.flag(ended_);
+    writer.number(ready_.size());
+    for (const Outcome& outcome : ready_) outcome.save(writer);
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    index_ = static_cast<int64_t>(reader.number());
+    ended_ = reader.flag();
+    ready_.resize(reader.count());
+    for (Outcome& outcome : ready_) outcome = Outcome::restored(reader);
+    input_->restore(reader);
+  }
+
+ private:
+  void fill() {
+    std::vector<Outcome> chunk;
+    int64_t taken = 0;
+    while (chunk.size() < chunk_size_) {
+      std::optional<Outcome> outcome = pull(*input_);
+      ended_ = !outcome;
+      if (ended_) break;
+      const bool failed = outcome->error.has_value();
+      chunk.push_back(std::move(*outcome));
+      if (failed) break;  // whoever waits for the error is not kept waiting
+      ++taken;
+    }
+    function_.call_all(chunk, index_, epoch_);
+    std::ranges::move(chunk, std::back_inserter(ready_));
+    index_ += taken;
+    chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);
+  }
+
+  const GraphFunction& function_;
+  const uint64_t epoch_;
+  std::deque<Outcome> ready_;
+  size_t chunk_size_ = 1;
+  int64_t index_ = 0;
+  bool ended_ = false;
+};
+
 std::unique_ptr<Stage> MapNode::make(const StageContext& context) const {
+  if (arguments_.graph != nullptr && arguments_.graph->worth_chunks()) {
+    return std::make_unique<ChunkedMapStage>(*this, context);
+  }
   return std::make_unique<MapStage>(*this, context);
 }
 
@@ -50,7 +120,7 @@ NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments argume
                              std::move(arguments));
   }
   return std::make_shared<MapNode>(std::move(name), std::move(input), std::move(spec),
-                                   std::move(arguments.fn));
+                                   std::move(arguments));
 }
 
 }  // namespace systole::data

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <list>
 
+#include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/data/outcome.h"
 #include "systole/data/workers.h"
@@ -22,6 +23,7 @@ class ParallelMapNode final : public DatasetNode {
       : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
         arguments_(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  const MapArguments* map_arguments() const override { return &arguments_; }
   std::string arguments() const override {
     return arguments_.num_parallel_calls == AUTOTUNE
                ? "num_parallel_calls=AUTOTUNE"
@@ -37,6 +39,8 @@ class ParallelMapStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         in_order_(node.arguments_.deterministic && !context.any_order),
+        epoch_(context.epoch),
+        cancellation_(context.cancellation()),
         workers_(context.cancellation(), thread_count(node.arguments_.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }),
         window_(static_cast<size_t>(workers_.count()) * 2) {}
@@ -63,6 +67,8 @@ class ParallelMapStage final : public InputStage {
 
   const ParallelMapNode& node_;
   const bool in_order_;
+  const uint64_t epoch_;
+  const Cancellation& cancellation_;
   Workers workers_;
   const size_t window_;
   // Guarded by the lock of workers_:
@@ -87,8 +93,12 @@ bool ParallelMapStage::take_inputs(Chunk& chunk) {
 }
 
 void ParallelMapStage::apply(Chunk& chunk) const {
+  if (node_.arguments_.graph != nullptr) {
+    return node_.arguments_.graph->call_all(chunk.outcomes, chunk.first_index, epoch_);
+  }
   int64_t index = chunk.first_index;
   for (Outcome& outcome : chunk.outcomes) {
+    if (cancellation_.cancelled()) return;  // nobody will ask for the rest
     if (outcome.error) continue;
     try {
       outcome.row = node_.arguments_.fn(std::move(outcome.row), index);

@@ -1,0 +1,165 @@
+// The input pipeline: MNIST from records to batches, beside the same by hand on one thread; from
+// memory, beside libtorch's DataLoader; and one worker beside two.
+#include <cstring>
+#include <thread>
+
+#include "bench/figures.h"
+#include "bench/mnist_files.h"
+#include "systole/io/example.h"
+#include "systole/io/idx.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/tfrecord.h"
+#include "systole/systole.h"
+
+namespace bench {
+namespace {
+
+constexpr int64_t kBatch = 1024;
+constexpr int64_t kPixels = 784;
+
+std::string records() { return mnist_folder() + "/train.tfrecords"; }
+
+st::Nest<st::Output> parser(const st::Nest<st::Output>& serialized) {
+  const st::Nest<st::Output> features = st::parse_single_example(
+      serialized, {{"image_raw", st::FixedLenFeature{{}, st::DType::string}},
+                   {"label", st::FixedLenFeature{{}, st::DType::s64}}});
+  st::Output image = st::set_shape(st::decode_raw(features["image_raw"], st::DType::u8), {kPixels});
+  image = st::cast(image, st::DType::f32) * (1.0 / 255) - 0.5;
+  return st::Nest<st::Output>::tuple({image, st::cast(features["label"], st::DType::s32)});
+}
+
+// All of a data set, as often as the benchmark asks.
+void drain(benchmark::State& state, const st::Dataset& dataset) {
+  for (auto _ : state) {
+    st::Iterator iterator(dataset);
+    st::Row row;
+    while (iterator.next_row(row)) benchmark::DoNotOptimize(row.front().raw());
+  }
+}
+
+void from_records(benchmark::State& state) {
+  drain(state,
+        st::TFRecordDataset(records()).map(parser).shuffle(10000, {.seed = 1}).batch(kBatch));
+}
+
+// As the Estimator guide writes it; the first epoch is not timed.
+void from_cache(benchmark::State& state) {
+  const st::Dataset dataset =
+      st::TFRecordDataset(records()).map(parser).cache().repeat().batch(kBatch);
+  st::Iterator iterator(dataset);
+  st::Row row;
+  for (int64_t i = 0; i <= kMnistImages / kBatch; ++i) iterator.next_row(row);
+  for (auto _ : state) {
+    for (int64_t i = 0; i < kMnistImages / kBatch; ++i) {
+      iterator.next_row(row);
+      benchmark::DoNotOptimize(row.front().raw());
+    }
+  }
+}
+
+// Reads, checks and scales in order, straight into a batch that is used again.
+void by_hand(benchmark::State& state) {
+  std::vector<float> batch(static_cast<size_t>(kBatch * kPixels));
+  for (auto _ : state) {
+    st::RecordReader reader(st::local_file_system(), records());
+    size_t row = 0;
+    while (const auto record = reader.next()) {
+      // The pixels are the longest feature: they lie in the record as they are.
+      const auto* pixels =
+          reinterpret_cast<const unsigned char*>(record->data()) + (record->size() - kPixels) / 2;
+      float* const out = batch.data() + row * kPixels;
+      for (int64_t i = 0; i < kPixels; ++i) {
+        out[i] = static_cast<float>(pixels[i]) * (1.0F / 255) - 0.5F;
+      }
+      row = (row + 1) % static_cast<size_t>(kBatch);
+    }
+    benchmark::DoNotOptimize(batch.data());
+  }
+}
+
+// What a batch at the speed of memory takes: as many bytes copied.
+void copied(benchmark::State& state) {
+  const std::vector<float> from(static_cast<size_t>(kMnistImages * kPixels), 1.0F);
+  const size_t bytes = static_cast<size_t>(kBatch * kPixels) * sizeof(float);
+  for (auto _ : state) {
+    for (int64_t i = 0; i < kMnistImages / kBatch; ++i) {
+      const st::Tensor batch(st::DType::f32, {kBatch, kPixels});
+      std::memcpy(const_cast<void*>(batch.raw()), from.data() + i * kBatch * kPixels, bytes);
+      benchmark::DoNotOptimize(batch.raw());
+    }
+  }
+}
+
+// A data set in memory, shuffled as a whole.
+void from_memory(benchmark::State& state) {
+  st::FileSystem& fs = st::local_file_system();
+  const st::Tensor images = st::read_idx(fs, mnist_folder() + "/train-images-idx3-ubyte");
+  const st::Tensor labels = st::read_idx(fs, mnist_folder() + "/train-labels-idx1-ubyte");
+  drain(state,
+        st::Dataset::from_tensor_slices(st::Element::tuple({images, labels}))
+            .map([](st::Output image, st::Output label) {
+              return st::Nest<st::Output>::tuple(
+                  {st::cast(image, st::DType::f32) * (1.0 / 255), st::cast(label, st::DType::s64)});
+            })
+            .shuffle(kMnistImages, {.seed = 1})
+            .batch(kBatch)
+            .prefetch(2));
+}
+
+// About 20 microseconds of arithmetic.
+double work_of(int64_t seed) {
+  double x = static_cast<double>(seed);
+  for (int i = 0; i < 6000; ++i) x = x * 1.0000001 + 0.5;
+  return x;
+}
+constexpr int64_t kItems = 4000;
+
+void mapped(benchmark::State& state, int64_t workers) {
+  drain(state,
+        st::Dataset::range(kItems).map_cpp(
+            [](const st::Element& x) { return st::Tensor(work_of(x.leaf().item<int64_t>())); },
+            st::TensorType{st::DType::f64, {}}, {.num_parallel_calls = workers}));
+}
+
+void plain_threads(benchmark::State& state, int64_t workers) {
+  for (auto _ : state) {
+    std::vector<std::thread> threads;
+    for (int64_t w = 0; w < workers; ++w) {
+      threads.emplace_back([=] {
+        for (int64_t i = w; i < kItems; i += workers) benchmark::DoNotOptimize(work_of(i));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+}  // namespace
+
+void add_input_figures() {
+  const double images = 1e-6 * static_cast<double>(kMnistImages);
+  add({.name = "mnist.pipeline",
+       .unit = "Mimages/s",
+       .work = images,
+       .ours = from_records,
+       .limit = by_hand});
+  add({.name = "mnist.pipeline.cached",
+       .unit = "Mimages/s",
+       .work = images / kMnistImages * (kMnistImages / kBatch * kBatch),
+       .ours = from_cache,
+       .limit = copied});
+  add({.name = "dataloader.mnist",
+       .unit = "Mimages/s",
+       .work = images,
+       .ours = from_memory,
+       .peer = "libtorch",
+       .peer_body = libtorch("dataloader.mnist")});
+  for (const int64_t workers : {1, 2}) {
+    add({.name = fmt::format("map.workers.{}", workers),
+         .unit = "kitems/s",
+         .work = 1e-3 * kItems,
+         .ours = [=](benchmark::State& state) { mapped(state, workers); },
+         .limit = [=](benchmark::State& state) { plain_threads(state, workers); }});
+  }
+}
+
+}  // namespace bench

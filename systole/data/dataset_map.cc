@@ -1,0 +1,44 @@
+// map and filter with functions written with ops.
+#include "systole/data/dataset.h"
+#include "systole/data/graph_function.h"
+#include "systole/data/nodes.h"
+
+namespace systole {
+
+Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) const {
+  if (options.num_parallel_calls < AUTOTUNE || options.num_parallel_calls > 1024) {
+    throw invalid_argument("map: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE",
+                           options.num_parallel_calls);
+  }
+  HostFunction function = HostFunction::trace(element_spec(), fn);
+  ElementSpec spec = function.result_spec();
+  auto graph = std::make_shared<const data::GraphFunction>("map", std::move(function));
+  return Dataset(data::map_node("map", node(), std::move(spec),
+                                {.graph = std::move(graph),
+                                 .num_parallel_calls = options.num_parallel_calls,
+                                 .deterministic = options.deterministic}));
+}
+
+Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
+  HostFunction function = HostFunction::trace(element_spec(), predicate);
+  const TensorType wanted{DType::pred, {}};
+  const std::vector<TensorType> got = function.result_spec().flatten();
+  if (got.size() != 1 || got.front().dtype != DType::pred || got.front().shape.rank() != 0) {
+    throw invalid_argument("filter: result of the predicate, got {}, expected {}",
+                           function.result_spec().to_string(), wanted);
+  }
+  return Dataset(data::filter_node(node(), [function = std::move(function)](const Row& row) {
+    return function(row).front().item<bool>();
+  }));
+}
+
+Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
+  if (batch_size <= 0) {
+    throw invalid_argument("batch: batch_size, got {}, expected at least 1", batch_size);
+  }
+  NodePtr moved = data::batch_before_map(node(), batch_size, drop_remainder);
+  if (moved != nullptr) return Dataset(std::move(moved));
+  return Dataset(data::batch_node(node(), batch_size, drop_remainder));
+}
+
+}  // namespace systole

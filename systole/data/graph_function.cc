@@ -1,0 +1,135 @@
+#include "systole/data/graph_function.h"
+
+#include <cstring>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+std::optional<HostFunction> batched_form(const HostFunction& function) {
+  if (function.is_random() || function.arguments().empty()) return std::nullopt;
+  return function.vectorized();
+}
+
+// Row i of a batch as an element with memory of its own.
+Tensor own_row(Tensor& batch, int64_t i) {
+  const Dims& dims = batch.shape().dims();
+  Tensor row(batch.dtype(), Shape(Dims(dims.begin() + 1, dims.end())));
+  if (batch.dtype() == DType::string) {
+    const auto from = batch.data<std::string>().begin() + i * row.num_elements();
+    std::move(from, from + row.num_elements(), row.data<std::string>().begin());
+  } else {
+    const auto size = static_cast<size_t>(row.byte_size());
+    std::memcpy(row.raw(),
+                static_cast<const std::byte*>(batch.raw()) + static_cast<size_t>(i) * size, size);
+  }
+  return row;
+}
+
+bool same_types(std::span<const Outcome> outcomes) {
+  const Row& first = outcomes.front().row;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.error) return false;
+    for (size_t c = 0; c < first.size(); ++c) {
+      if (outcome.row[c].dtype() != first[c].dtype() ||
+          outcome.row[c].shape() != first[c].shape()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Bytes of an element in and out, above which one at a time is as fast.
+constexpr int64_t kLargestElement = 64 << 10;
+// What a text is taken for.
+constexpr int64_t kTextBytes = 1 << 10;
+
+bool is_small(const HostFunction& function) {
+  int64_t bytes = 0;
+  const auto add = [&](const TensorType& type) {
+    if (!type.is_static()) {
+      bytes = kLargestElement + 1;
+      return;
+    }
+    bytes +=
+        type.dtype == DType::string ? type.shape.num_elements() * kTextBytes : type.byte_size();
+  };
+  function.argument_spec().for_each(add);
+  function.result_spec().for_each(add);
+  return bytes <= kLargestElement;
+}
+
+}  // namespace
+
+GraphFunction::GraphFunction(std::string what, HostFunction function)
+    : what_(std::move(what)),
+      function_(std::move(function)),
+      batched_(batched_form(function_)),
+      worth_chunks_(batched_ && is_small(function_)) {}
+
+Row GraphFunction::call(const Row& row, int64_t index, uint64_t epoch) const {
+  try {
+    return function_.run(row, epoch + static_cast<uint64_t>(index));
+  } catch (...) {
+    throw current_error().with_context(fmt::format("{}: element {}", what_, index));
+  }
+}
+
+bool GraphFunction::call_batched(std::span<Outcome> outcomes) const {
+  if (!worth_chunks_ || outcomes.size() < 2 || !same_types(outcomes)) return false;
+  std::vector<Row> rows;
+  for (const Outcome& outcome : outcomes) rows.push_back(outcome.row);
+  try {
+    std::vector<Tensor> results = (*batched_)(stack_rows(what_, rows));
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      outcomes[i].row.clear();
+      for (Tensor& result : results) {
+        outcomes[i].row.push_back(own_row(result, static_cast<int64_t>(i)));
+      }
+    }
+    return true;
+  } catch (const Error&) {
+    return false;  // one by one, so that the error is told of its element
+  }
+}
+
+void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index, uint64_t epoch) const {
+  if (call_batched(outcomes)) return;
+  for (Outcome& outcome : outcomes) {
+    if (outcome.error) continue;
+    try {
+      outcome.row = call(outcome.row, index, epoch);
+    } catch (const Error& error) {
+      outcome.error = error;
+    }
+    ++index;
+  }
+}
+
+NodePtr batch_before_map(const NodePtr& input, int64_t batch_size, bool drop_remainder) {
+  std::vector<const DatasetNode*> passed;
+  const DatasetNode* node = input.get();
+  while (node->map_arguments() == nullptr) {
+    if (node->inputs().size() != 1 || node->with_input(node->input()) == nullptr) return nullptr;
+    passed.push_back(node);
+    node = node->input().get();
+  }
+  const MapArguments& map = *node->map_arguments();
+  if (map.graph == nullptr || !map.graph->batched()) return nullptr;
+  NodePtr result = node->input();
+  while (!passed.empty()) {
+    result = passed.back()->with_input(std::move(result));
+    passed.pop_back();
+  }
+  result = batch_node(std::move(result), batch_size, drop_remainder);
+  auto batched = std::make_shared<const GraphFunction>("map of batches", *map.graph->batched());
+  return map_node("map_batches", std::move(result),
+                  systole::data::batched(node->spec(), drop_remainder ? batch_size : kUnknown),
+                  {.graph = std::move(batched),
+                   .num_parallel_calls = map.num_parallel_calls,
+                   .deterministic = map.deterministic});
+}
+
+}  // namespace systole::data

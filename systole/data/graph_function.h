@@ -1,0 +1,45 @@
+// A map or filter function written with ops, as a stage calls it. Internal to this layer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "systole/data/outcome.h"
+#include "systole/session/host_function.h"
+
+namespace systole::data {
+
+// Thread-safe. `what` ("map") begins the context of errors.
+class GraphFunction {
+ public:
+  GraphFunction(std::string what, HostFunction function);
+
+  const HostFunction& function() const { return function_; }
+  // The same on batches, where it is known to be the same for each row.
+  const std::optional<HostFunction>& batched() const { return batched_; }
+
+  // Elements are small, so that calling it for several at once saves more than it holds up.
+  bool worth_chunks() const { return worth_chunks_; }
+
+  // The element `index` of epoch `epoch` (which random ops draw by). Errors name the element.
+  Row call(const Row& row, int64_t index, uint64_t epoch) const;
+  // The elements index, index + 1... that are no errors, in place. Several at once where the
+  // function has a form for batches and none of them fails.
+  void call_all(std::span<Outcome> outcomes, int64_t index, uint64_t epoch) const;
+
+ private:
+  bool call_batched(std::span<Outcome> outcomes) const;
+
+  const std::string what_;
+  const HostFunction function_;
+  const std::optional<HostFunction> batched_;
+  const bool worth_chunks_;
+};
+using GraphFunctionPtr = std::shared_ptr<const GraphFunction>;
+
+// `batch(map(x))` as `map of batches(batch(x))`: the function runs once a batch. A map is found
+// through transformations that only choose and order elements. Null when there is none.
+NodePtr batch_before_map(const NodePtr& input, int64_t batch_size, bool drop_remainder);
+
+}  // namespace systole::data

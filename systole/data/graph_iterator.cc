@@ -1,0 +1,207 @@
+// Iterators inside graphs: ops that hold a data set as their attribute "dataset_factory", and
+// kernels that keep it running in the session.
+#include <atomic>
+#include <mutex>
+
+#include "systole/data/dataset.h"
+#include "systole/data/graph_function.h"
+#include "systole/data/nodes.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole {
+namespace {
+
+// A data set where an attribute takes a function: without arguments, it is what the function gives.
+class DatasetFactory final : public Graph {
+ public:
+  DatasetFactory(Dataset described, IteratorOptions how)
+      : dataset(std::move(described)), options(how) {}
+  const Dataset dataset;
+  const IteratorOptions options;
+};
+
+const DatasetFactory& factory_of(const Node& node) {
+  return static_cast<const DatasetFactory&>(*node.attr<FunctionRef>("dataset_factory"));
+}
+
+// What a session keeps of an iterator. Thread-safe under its mutex.
+struct RunningIterator {
+  std::mutex mutex;
+  std::optional<Iterator> iterator;
+};
+
+std::shared_ptr<RunningIterator> running(KernelContext& c) {
+  return c.resources.get<RunningIterator>(fmt::format("iterator/{}", c.attr<int64_t>("id")),
+                                          [] { return std::make_shared<RunningIterator>(); });
+}
+
+std::vector<Tensor> run_get_next(KernelContext& c) {
+  const auto state = running(c);
+  const std::lock_guard lock(state->mutex);
+  if (!state->iterator) {
+    if (c.attr<bool>("initializable")) {
+      throw failed_precondition(
+          "IteratorGetNext: iterator, got one that has not been initialized, expected its "
+          "initializer to be run first");
+    }
+    state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
+  }
+  Row row;
+  if (!state->iterator->next_row(row)) {
+    throw make_error(Code::out_of_range, "IteratorGetNext: End of sequence");
+  }
+  return row;
+}
+
+std::vector<Tensor> run_make_iterator(KernelContext& c) {
+  const auto state = running(c);
+  const std::lock_guard lock(state->mutex);
+  state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
+  return {};
+}
+
+void register_kernels() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_host_kernel("IteratorGetNext", run_get_next);
+    register_host_kernel("MakeIterator", run_make_iterator);
+  });
+}
+
+AttrMap types_as_attributes(const std::vector<TensorType>& types) {
+  std::vector<std::string> names;
+  std::vector<int64_t> shapes;
+  for (const TensorType& type : types) {
+    names.emplace_back(dtype_info(type.dtype).tf_name);
+    shapes.push_back(type.shape.rank());
+    shapes.insert(shapes.end(), type.shape.begin(), type.shape.end());
+  }
+  return {{"output_types", names}, {"output_shapes", shapes}};
+}
+
+}  // namespace
+
+struct OneShotIterator::State {
+  std::shared_ptr<const DatasetFactory> factory;
+  int64_t id = 0;
+  bool initializable = false;
+
+  AttrMap attributes() const {
+    return {
+        {"dataset_factory", FunctionRef(factory)}, {"id", id}, {"initializable", initializable}};
+  }
+};
+
+OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& options)
+    : state_(std::make_shared<State>()) {
+  static std::atomic<int64_t> next_id{0};
+  static_cast<void>(dataset.node());
+  register_kernels();
+  state_->factory = std::make_shared<const DatasetFactory>(dataset, options);
+  state_->id = next_id++;
+}
+
+Nest<Output> OneShotIterator::get_next(std::string_view name) const {
+  const Dataset& dataset = state_->factory->dataset;
+  AttrMap attributes = state_->attributes();
+  attributes.merge(types_as_attributes(dataset.node()->types()));
+  Node* const node =
+      Graph::current().add_node("IteratorGetNext", {}, std::move(attributes), {}, name);
+  std::vector<Output> outputs;
+  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
+  return pack_like(dataset.element_spec(), std::move(outputs));
+}
+
+InitializableIterator::InitializableIterator(const Dataset& dataset, const IteratorOptions& options)
+    : iterator_(dataset, options) {
+  iterator_.state_->initializable = true;
+}
+
+Operation InitializableIterator::initializer() const {
+  return Graph::current().add_node("MakeIterator", {}, iterator_.state_->attributes());
+}
+
+Nest<Output> InitializableIterator::get_next(std::string_view name) const {
+  return iterator_.get_next(name);
+}
+
+OneShotIterator Dataset::make_one_shot_iterator(const IteratorOptions& options) const {
+  return {*this, options};
+}
+
+InitializableIterator Dataset::make_initializable_iterator(const IteratorOptions& options) const {
+  return {*this, options};
+}
+
+namespace {
+
+// What gives the value of `output` but for its declared shape.
+Output without_shape(Output output) {
+  while (output.node()->op_name() == "Reshape" || output.node()->op_name() == "Identity") {
+    const Output input = output.node()->input(0);
+    if (input.shape().rank() != output.shape().rank()) break;
+    output = input;
+  }
+  return output;
+}
+
+// The one IteratorGetNext that `outputs` are computed from.
+Node* find_get_next(const std::vector<Output>& outputs) {
+  Node* found = nullptr;
+  std::vector<Node*> stack;
+  std::unordered_map<Node*, bool> seen;
+  for (const Output& output : outputs) {
+    if (!output.valid()) throw invalid_argument("dataset_of: output, got an empty handle");
+    stack.push_back(output.node());
+  }
+  while (!stack.empty()) {
+    Node* const node = stack.back();
+    stack.pop_back();
+    if (!seen.emplace(node, true).second) continue;
+    for (const Output& input : node->inputs()) stack.push_back(input.node());
+    if (node->op_name() != "IteratorGetNext" || node == found) continue;
+    if (found != nullptr) {
+      throw invalid_argument(
+          "dataset_of: outputs of two iterators, got {} and {}, expected one data set: join them "
+          "with Dataset::zip",
+          found->describe(), node->describe());
+    }
+    found = node;
+  }
+  if (found == nullptr) {
+    throw invalid_argument(
+        "dataset_of: output, got {}, expected what get_next() of an iterator gives: the input of a "
+        "TPU comes from a Dataset",
+        outputs.empty() ? "none" : outputs.front().node()->describe());
+  }
+  return found;
+}
+
+}  // namespace
+
+Dataset dataset_of(const Nest<Output>& outputs) {
+  const std::vector<Output> leaves = outputs.flatten();
+  Node* const get_next = find_get_next(leaves);
+  const Dataset& dataset = factory_of(*get_next).dataset;
+  data::Spec spec = outputs.map([](const Output& output) { return output.type(); });
+  std::vector<size_t> components;
+  for (const Output& leaf : leaves) {
+    const Output source = without_shape(leaf);
+    if (source.node() == get_next) components.push_back(static_cast<size_t>(source.index()));
+  }
+  if (components.size() == leaves.size()) {
+    return Dataset(data::select_node(dataset.node(), std::move(spec), std::move(components)));
+  }
+  // Ops behind get_next are a map function.
+  std::vector<Output> arguments;
+  for (int i = 0; i < get_next->num_outputs(); ++i) arguments.push_back(get_next->output(i));
+  Graph& graph = get_next->graph();
+  std::shared_ptr<Graph> owner = graph.weak_from_this().lock();
+  if (owner == nullptr) owner = std::shared_ptr<Graph>(std::shared_ptr<void>(), &graph);
+  auto function = std::make_shared<const data::GraphFunction>(
+      "input", HostFunction(std::move(owner), std::move(arguments), leaves));
+  return Dataset(
+      data::map_node("map", dataset.node(), std::move(spec), {.graph = std::move(function)}));
+}
+
+}  // namespace systole

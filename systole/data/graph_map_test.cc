@@ -1,0 +1,177 @@
+// Map functions written with ops, and iterators inside graphs.
+#include <gtest/gtest.h>
+
+#include "systole/data/dataset.h"
+#include "systole/data/sources.h"
+#include "systole/data/testing/elements.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/parsing_ops.h"
+#include "systole/graph/random_ops.h"
+#include "systole/graph/set_shape.h"
+#include "systole/io/example.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/tfrecord.h"
+#include "systole/session/session.h"
+
+namespace systole::data {
+namespace {
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Dataset floats(int64_t n) {
+  return Dataset::range(n).map([](Output x) { return cast(x, DType::f32); });
+}
+
+// Examples with two bytes and a label each.
+Dataset examples(MemoryFileSystem& fs, int n) {
+  RecordWriter writer(fs, "r");
+  for (int i = 0; i < n; ++i) {
+    ExampleBuilder example;
+    example.bytes("image_raw", {std::string{static_cast<char>(i), static_cast<char>(2 * i)}});
+    example.int64("label", {i});
+    writer.write(example.serialize());
+  }
+  writer.close();
+  return TFRecordDataset("r", {.file_system = &fs});
+}
+
+// The parser of the Estimator guide.
+Nest<Output> parser(const Nest<Output>& serialized) {
+  const Nest<Output> features =
+      parse_single_example(serialized, {{"image_raw", FixedLenFeature{{}, DType::string}},
+                                        {"label", FixedLenFeature{{}, DType::s64}}});
+  Output image = decode_raw(features["image_raw"], DType::u8);
+  image = set_shape(image, {2});
+  image = cast(image, DType::f32) * 0.5 - 1.0;
+  return Nest<Output>::tuple({image, cast(features["label"], DType::s32)});
+}
+
+TEST(GraphMapTest, ElementsAndSpec) {
+  EXPECT_EQ(joined(floats(3)), "0 1 2");
+  EXPECT_EQ(floats(3).element_spec().to_string(), "f32[]");
+  const Dataset pairs =
+      Dataset::zip(Nest<Dataset>::tuple({floats(100), floats(100)})).map([](Output a, Output b) {
+        return a + 2.0F * b;
+      });
+  EXPECT_EQ(joined(pairs.skip(97)), "291 294 297");
+  const Dataset even =
+      Dataset::range(6).filter([](Output x) { return equal(x % int64_t{2}, int64_t{0}); });
+  EXPECT_EQ(joined(even), "0 2 4");
+}
+
+TEST(GraphMapTest, BatchesAreMappedAtOnce) {
+  const Dataset dataset = floats(7).shuffle(3, {.seed = 4}).repeat(2).batch(4);
+  EXPECT_EQ(dataset.to_string(), "range(0, 7, 1).shuffle(3).repeat(2).batch(4).map_batches()");
+  EXPECT_EQ(dataset.element_spec().to_string(), "f32[?]");
+  const Dataset one_by_one =
+      floats(7).shuffle(3, {.seed = 4}).repeat(2).set_shape(Shape{}).batch(4);
+  EXPECT_EQ(joined(dataset), joined(one_by_one));
+}
+
+TEST(GraphMapTest, TheParserOfTheGuide) {
+  MemoryFileSystem fs;
+  const Dataset records = examples(fs, 5);
+  const std::string expected = "([[-1 -1] [-0.5 0]], [0 1]) ([[0 1] [0.5 2]], [2 3])";
+  for (const int64_t calls : {0, 2}) {
+    const Dataset mapped = records.map(parser, {.num_parallel_calls = calls});
+    EXPECT_EQ(mapped.element_spec().to_string(), "(f32[2], s32[])");
+    EXPECT_EQ(joined(mapped.cache().repeat().batch(2, true).take(2)), expected);
+    EXPECT_EQ(joined(mapped.batch(2, true)), expected);
+    EXPECT_EQ(mapped.batch(2, true).element_spec().to_string(), "(f32[2,2], s32[2])");
+  }
+}
+
+TEST(GraphMapTest, ErrorsNameTheElement) {
+  MemoryFileSystem fs;
+  RecordWriter writer(fs, "r");
+  ExampleBuilder good;
+  good.bytes("image_raw", {"ab"});
+  good.int64("label", {1});
+  for (const std::string& record :
+       {good.serialize(), std::string("no example"), good.serialize()}) {
+    writer.write(record);
+  }
+  writer.close();
+  const Dataset mapped = TFRecordDataset("r", {.file_system = &fs}).map(parser);
+  const auto got = elements(mapped);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_NE(got[1].find("map: element 1"), std::string::npos) << got[1];
+  EXPECT_EQ(elements(mapped.ignore_errors()).size(), 2U);
+}
+
+TEST(GraphMapTest, RandomOpsDrawAnewInEachEpoch) {
+  const auto noise = [] {
+    return floats(4).map([](Output x) { return x + random_uniform({}, {.seed = 5}); });
+  };
+  const auto all = elements(noise().repeat(2));
+  ASSERT_EQ(all.size(), 8U);
+  EXPECT_NE(all[0], all[4]);
+  EXPECT_EQ(all, elements(noise().repeat(2)));
+  Iterator saved(noise().repeat(2));
+  rest(saved, 3);
+  Iterator restored(noise().repeat(2));
+  restored.restore_state(saved.save_state());
+  EXPECT_EQ(rest(restored, 1)[0], all[3]);
+}
+
+TEST(GraphIteratorTest, OneShotInASession) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Nest<Output> next = floats(3).make_one_shot_iterator().get_next();
+  const Output doubled = next.leaf() * 2.0F;
+  Session session;
+  EXPECT_EQ(session.run(doubled).item<float>(), 0);
+  EXPECT_EQ(session.run(doubled).item<float>(), 2);
+  Session other;
+  EXPECT_EQ(other.run(doubled).item<float>(), 0);
+  EXPECT_EQ(session.run(doubled).item<float>(), 4);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(message_of([&] {
+                  session.run(doubled);
+                }).starts_with("OUT_OF_RANGE: IteratorGetNext: End of sequence"));
+  }
+}
+
+TEST(GraphIteratorTest, InitializableInASession) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const InitializableIterator iterator = floats(2).make_initializable_iterator();
+  const Nest<Output> next = iterator.get_next();
+  const Operation initializer = iterator.initializer();
+  Session session;
+  EXPECT_TRUE(message_of([&] { session.run(next); }).starts_with("FAILED_PRECONDITION"));
+  for (int i = 0; i < 2; ++i) {
+    session.run(initializer);
+    EXPECT_EQ(session.run(next).item<float>(), 0);
+    EXPECT_EQ(session.run(next).item<float>(), 1);
+  }
+}
+
+TEST(GraphIteratorTest, TheDatasetBehindGetNext) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Dataset pairs = Dataset::range(4).enumerate(10).batch(2);
+  const Nest<Output> next = pairs.make_one_shot_iterator().get_next();
+  const Output labels = set_shape(next[0], {2});
+  const Dataset chosen = dataset_of(
+      Nest<Output>::tuple({Nest<Output>::dict({{"x", set_shape(next[1], {2})}}), labels}));
+  EXPECT_EQ(chosen.element_spec().to_string(), "({x: s64[2]}, s64[2])");
+  EXPECT_EQ(joined(chosen), "({x: [0 1]}, [10 11]) ({x: [2 3]}, [12 13])");
+  const Dataset computed = dataset_of(next[1].leaf() + next[0].leaf());
+  EXPECT_EQ(joined(computed), "[10 12] [14 16]");
+  const std::string message = message_of([] { dataset_of(placeholder(DType::f32, {2})); });
+  EXPECT_TRUE(message.starts_with("INVALID_ARGUMENT: dataset_of: output, got node 'Placeholder'"))
+      << message;
+}
+
+}  // namespace
+}  // namespace systole::data

@@ -1,0 +1,231 @@
+// What holds for every iterator: states that are damaged or of others, closing, memory, bad
+// arguments.
+#include "systole/data/iterator.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "systole/data/dataset.h"
+#include "systole/data/testing/elements.h"
+
+namespace systole::data {
+namespace {
+
+const ElementSpec kInt{TensorType{DType::s64, {}}};
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Element same(const Element& x) { return x; }
+
+Dataset busy_pipeline() {
+  return Dataset::range(1000)
+      .map_cpp(same, kInt, {.num_parallel_calls = 2})
+      .shuffle(4, {.seed = 1})
+      .batch(2)
+      .prefetch(1);
+}
+
+TEST(IteratorTest, DamagedStatesAreErrors) {
+  Iterator iterator(busy_pipeline());
+  rest(iterator, 3);
+  const std::string state = iterator.save_state();
+  for (size_t cut = 0; cut < state.size(); ++cut) {
+    Iterator other(busy_pipeline());
+    EXPECT_NE(message_of([&] { other.restore_state(state.substr(0, cut)); }), "no error") << cut;
+  }
+  EXPECT_NE(message_of([&] { Iterator(busy_pipeline()).restore_state(state + "x"); }), "no error");
+  for (size_t i = 0; i < state.size(); ++i) {
+    std::string flipped = state;
+    flipped[i] = static_cast<char>(flipped[i] ^ 0x81);
+    Iterator other(busy_pipeline());
+    message_of([&] { other.restore_state(flipped); });  // an error or another value, never a crash
+  }
+}
+
+TEST(IteratorTest, StatesOfOtherPipelinesAreErrors) {
+  Iterator iterator(Dataset::range(3).take(2));
+  EXPECT_EQ(
+      message_of([&] { Iterator(Dataset::range(3)).restore_state(iterator.save_state()); }),
+      "FAILED_PRECONDITION: iterator state: stage, got 'take', expected 'range': it was saved "
+      "by another pipeline");
+}
+
+TEST(IteratorTest, ClosingJoinsAtOnce) {
+  const auto slow = [](const Element& x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return x;
+  };
+  const Dataset endless = Dataset::range(1'000'000'000);
+  const std::vector<Dataset> pipelines = {
+      endless.map_cpp(slow, kInt, {.num_parallel_calls = 3}).prefetch(2).batch(3).prefetch(),
+      endless.filter_cpp([](const Element&) { return false; }).prefetch(1),
+      endless.skip(-1).prefetch(1),
+      endless
+          .interleave([=](const Element& x) { return Dataset::from_tensors(x).repeat(); },
+                      {.cycle_length = 4, .num_parallel_calls = 2})
+          .shuffle(1000000)
+          .prefetch(1)};
+  for (const Dataset& dataset : pipelines) {
+    auto iterator = std::make_unique<Iterator>(dataset);
+    std::thread consumer([&] { message_of([&] { rest(*iterator, 1 << 30); }); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const auto begin = std::chrono::steady_clock::now();
+    iterator->cancel();
+    consumer.join();
+    iterator.reset();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(took, std::chrono::milliseconds(100)) << dataset.to_string();
+  }
+}
+
+// Elements alive at once, counted by what a generator gives away.
+class Alive {
+ public:
+  Dataset dataset(int64_t n) {
+    return Dataset::from_generator(
+        [this, n] {
+          return [this, n, i = int64_t{0}]() mutable -> std::optional<Element> {
+            if (i == n) return std::nullopt;
+            Tensor tensor = Tensor::full(DType::s64, {1}, static_cast<double>(i++));
+            given_.push_back(tensor);
+            count();
+            return tensor;
+          };
+        },
+        TensorType{DType::s64, {1}});
+  }
+  int64_t most() const { return most_; }
+
+ private:
+  void count() {
+    std::erase_if(given_, [](const Tensor& tensor) { return tensor.unique(); });
+    most_ = std::max(most_, static_cast<int64_t>(given_.size()));
+  }
+  std::vector<Tensor> given_;
+  int64_t most_ = 0;
+};
+
+TEST(IteratorTest, BuffersHoldNoMoreThanTheySay) {
+  Alive shuffled;
+  EXPECT_EQ(elements(shuffled.dataset(500).shuffle(16)).size(), 500U);
+  EXPECT_LE(shuffled.most(), 16 + 1);
+  Alive plain;
+  EXPECT_EQ(elements(plain.dataset(500).batch(4)).size(), 125U);
+  EXPECT_LE(plain.most(), 2);
+}
+
+TEST(IteratorTest, PrefetchMakesNoMoreThanItSays) {
+  std::atomic<int64_t> made{0};
+  Iterator iterator(Dataset::range(100)
+                        .map_cpp(
+                            [&](const Element& x) {
+                              ++made;
+                              return x;
+                            },
+                            kInt)
+                        .prefetch(3));
+  for (int64_t taken = 1; taken < 20; ++taken) {
+    rest(iterator, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_LE(made - taken, 3 + 1);
+  }
+}
+
+TEST(IteratorTest, Stats) {
+  Iterator iterator(Dataset::range(100).batch(10).prefetch(2));
+  rest(iterator);
+  const std::vector<StageStats> stats = iterator.stats();
+  ASSERT_EQ(stats.size(), 3U);
+  EXPECT_EQ(stats[0].name, "prefetch");
+  EXPECT_TRUE(stats[0].threaded);
+  EXPECT_EQ(stats[1].elements, 10);
+  EXPECT_EQ(stats[2].name, "range");
+  EXPECT_EQ(stats[2].elements, 100);
+}
+
+struct BadCall {
+  const char* name;
+  std::function<void()> call;
+  std::string message;
+};
+
+TEST(DatasetTest, BadArguments) {
+  const Dataset range = Dataset::range(4);
+  const Tensor two = Tensor::of<float>({2}, {1, 2});
+  const Tensor three = Tensor::of<float>({3}, {1, 2, 3});
+  const std::vector<BadCall> calls = {
+      {"batch", [&] { range.batch(0); },
+       "INVALID_ARGUMENT: batch: batch_size, got 0, expected at least 1"},
+      {"shuffle", [&] { range.shuffle(0); },
+       "INVALID_ARGUMENT: shuffle: buffer_size, got 0, expected at least 1"},
+      {"shard", [&] { range.shard(2, 2); },
+       "INVALID_ARGUMENT: shard: index, got 2, expected 0 to 1"},
+      {"prefetch", [&] { range.prefetch(0); },
+       "INVALID_ARGUMENT: prefetch: buffer_size, got 0, expected at least 1"},
+      {"range", [&] { Dataset::range(0, 1, 0); },
+       "INVALID_ARGUMENT: range: step, got 0, expected another number"},
+      {"slices",
+       [&] {
+         Dataset::from_tensor_slices(Element::tuple({two, three}));
+       },
+       "INVALID_ARGUMENT: from_tensor_slices: first dimension, got f32[3], expected 2 rows as of "
+       "f32[2]"},
+      {"unbatch", [&] { range.unbatch(); },
+       "INVALID_ARGUMENT: unbatch: component, got s64[], expected a first dimension"},
+      {"concatenate", [&] { range.concatenate(Dataset::from_tensors(two)); },
+       "INVALID_ARGUMENT: concatenate: element type, got f32[2], expected s64[] as of the first"},
+      {"weights",
+       [&] {
+         Dataset::sample_from_datasets({range}, {1, 2});
+       },
+       "INVALID_ARGUMENT: sample_from_datasets: weights, got 2, expected 1, one a data set"},
+      {"set_shape", [&] { range.batch(2, true).set_shape(Shape{3}); },
+       "INVALID_ARGUMENT: set_shape: component 0, got [3], expected one that fits s64[2]"},
+      {"empty", [] { Dataset().repeat(); },
+       "FAILED_PRECONDITION: Dataset: empty-handed, expected a data set"},
+      {"zip", [] { Dataset::zip(Nest<Dataset>()); },
+       "INVALID_ARGUMENT: zip: data sets, got none, expected at least one"},
+  };
+  for (const BadCall& bad : calls) EXPECT_EQ(message_of(bad.call), bad.message) << bad.name;
+}
+
+TEST(DatasetTest, RaggedBatchesNameBothShapes) {
+  const Dataset ragged = Dataset::range(3).map_cpp(
+      [](const Element& x) { return Tensor::zeros(DType::f32, {x.leaf().item<int64_t>()}); },
+      TensorType{DType::f32, {kUnknown}});
+  EXPECT_EQ(joined(ragged.skip(1).batch(2)),
+            "INVALID_ARGUMENT: batch: component 0 of element 1 of the batch, got f32[2], expected "
+            "f32[1] as in element 0; elements of different shapes take padded_batch");
+  EXPECT_EQ(joined(ragged.map_cpp(same, TensorType{DType::f32, {1}}).take(1)),
+            "INVALID_ARGUMENT: map_cpp: component 0, got f32[0], expected f32[1]");
+}
+
+TEST(DatasetTest, ShuffleReshuffles) {
+  const auto epochs = [](ShuffleOptions options) {
+    const auto all = elements(Dataset::range(20).shuffle(20, options).repeat(2));
+    return std::pair(std::vector(all.begin(), all.begin() + 20),
+                     std::vector(all.begin() + 20, all.end()));
+  };
+  const auto [a, b] = epochs({.seed = 1});
+  EXPECT_NE(a, b);
+  const auto [c, d] = epochs({.seed = 1, .reshuffle_each_iteration = false});
+  EXPECT_EQ(c, d);
+  const auto [e, f] = epochs({.seed = 1});
+  EXPECT_EQ(a, e);
+  EXPECT_EQ(b, f);
+}
+
+}  // namespace
+}  // namespace systole::data

@@ -1,0 +1,194 @@
+// Data sets of files, in memory and as TensorFlow made them.
+#include "systole/data/sources.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "systole/data/testing/elements.h"
+#include "systole/io/idx.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/memory_file_system.h"
+#include "systole/io/npy.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::data {
+namespace {
+
+void write_records(FileSystem& fs, const std::string& path, const std::vector<std::string>& texts,
+                   Compression compression = Compression::none) {
+  RecordWriter writer(fs, path, {.compression = compression});
+  for (const std::string& text : texts) writer.write(text);
+  writer.close();
+}
+
+// All elements, and that a state saved anywhere goes on in the same way.
+std::string checked(const Dataset& dataset) {
+  const std::vector<std::string> all = elements(dataset);
+  for (size_t position = 0; position <= all.size(); ++position) {
+    Iterator saved(dataset);
+    std::vector<std::string> got = rest(saved, static_cast<int64_t>(position));
+    Iterator restored(dataset);
+    restored.restore_state(saved.save_state());
+    std::ranges::copy(rest(restored), std::back_inserter(got));
+    EXPECT_EQ(got, all) << "at " << position;
+  }
+  return joined(dataset);
+}
+
+TEST(SourcesTest, TFRecords) {
+  MemoryFileSystem fs;
+  write_records(fs, "a", {"1", "2", "3"});
+  write_records(fs, "b", {});
+  write_records(fs, "c", {"4", "5"});
+  write_records(fs, "z", {"6", "7"}, Compression::gzip);
+  EXPECT_EQ(checked(TFRecordDataset({"a", "b", "c"}, {.buffer_size = 20, .file_system = &fs})),
+            "1 2 3 4 5");
+  EXPECT_EQ(
+      checked(TFRecordDataset({"a", "b", "c"}, {.num_parallel_reads = 2, .file_system = &fs})),
+      "1 2 3 4 5");
+  EXPECT_EQ(checked(TFRecordDataset({"a", "c"}, {.num_parallel_reads = 2, .file_system = &fs})),
+            "1 4 2 5 3");
+  EXPECT_EQ(checked(TFRecordDataset("z", {.compression_type = "GZIP", .file_system = &fs})), "6 7");
+}
+
+TEST(SourcesTest, TFRecordsThatAreDamaged) {
+  MemoryFileSystem fs;
+  write_records(fs, "good", {"ok"});
+  write_records(fs, "whole", {"0123456789", "abcdefghij"});
+  const std::string bytes = read_file(fs, "whole");
+  const auto got = [&](const std::string& contents) {
+    write_file_atomically(fs, "bad", contents);
+    const Dataset files = TFRecordDataset({"bad", "good"}, {.file_system = &fs});
+    const auto all = elements(files);
+    EXPECT_EQ(all.back(), "ok");
+    EXPECT_EQ(joined(files.ignore_errors()).find("DATA_LOSS"), std::string::npos);
+    return all.size() < 2 ? "" : all[all.size() - 2];
+  };
+  for (size_t cut = 1; cut < bytes.size(); ++cut) {
+    if (cut == bytes.size() / 2) continue;  // between the two
+    EXPECT_TRUE(got(bytes.substr(0, cut)).starts_with("DATA_LOSS: bad")) << cut;
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string flipped = bytes;
+    flipped[i] = static_cast<char>(flipped[i] ^ 4);
+    EXPECT_TRUE(got(flipped).starts_with("DATA_LOSS: bad")) << i;
+  }
+  EXPECT_EQ(elements(TFRecordDataset({"none", "good"}, {.file_system = &fs})).back(), "ok");
+  EXPECT_TRUE(joined(TFRecordDataset("none", {.file_system = &fs})).starts_with("NOT_FOUND"));
+}
+
+TEST(SourcesTest, TextLines) {
+  MemoryFileSystem fs{{"a", "one\r\n\ntwo"}, {"b", ""}, {"c", "three\n"}};
+  EXPECT_EQ(checked(TextLineDataset({"a", "b", "c"}, {.buffer_size = 2, .file_system = &fs})),
+            "one  two three");
+}
+
+TEST(SourcesTest, FixedLengthRecords) {
+  MemoryFileSystem fs{{"a", "HHaabbccF"}, {"b", "HHddF"}, {"c", "HHddeF"}, {"d", "HHF"}};
+  const auto records = [&](std::vector<std::string> names) {
+    return FixedLengthRecordDataset(
+        std::move(names), 2,
+        {.header_bytes = 2, .footer_bytes = 1, .buffer_size = 3, .file_system = &fs});
+  };
+  EXPECT_EQ(checked(records({"a", "d", "b"})), "aa bb cc dd");
+  EXPECT_EQ(joined(records({"c"})),
+            "dd DATA_LOSS: c: record at byte 4, got 2 bytes to the end, expected records of 2 and "
+            "a footer of 1");
+}
+
+TEST(SourcesTest, Csv) {
+  MemoryFileSystem fs{{"a", "x,y,z\n1,2.5,\"a,b\"\n,3,c\nno,4,d\n5,6,e\n"}};
+  const std::vector<Tensor> defaults{Tensor(int32_t{7}), Tensor(DType::f32, {0}),
+                                     Tensor(DType::string, {0})};
+  const std::vector<std::string> got =
+      elements(CsvDataset("a", defaults, {.header = true, .file_system = &fs}));
+  ASSERT_EQ(got.size(), 4U);
+  EXPECT_EQ(got[0], "(1, 2.5, a,b)");
+  EXPECT_EQ(got[1], "(7, 3, c)");
+  EXPECT_TRUE(got[2].starts_with("INVALID_ARGUMENT: a:4:1:")) << got[2];
+  EXPECT_EQ(got[3], "(5, 6, e)");
+  EXPECT_EQ(checked(CsvDataset("a", {Tensor(0.0F)},
+                               {.header = true, .select_cols = {1}, .file_system = &fs})),
+            "(2.5,) (3,) (4,) (6,)");
+}
+
+TEST(SourcesTest, Arrays) {
+  MemoryFileSystem fs;
+  const Tensor rows = Tensor::of<uint8_t>({3, 2}, {1, 2, 3, 4, 5, 6});
+  write_idx(fs, "a.idx", rows, Compression::gzip);
+  write_npy(fs, "a.npy", rows);
+  EXPECT_EQ(checked(IdxDataset("a.idx", &fs)), "[1 2] [3 4] [5 6]");
+  EXPECT_EQ(checked(NpyDataset("a.npy", &fs)), "[1 2] [3 4] [5 6]");
+  EXPECT_EQ(IdxDataset("a.idx", &fs).element_spec().to_string(), "u8[2]");
+}
+
+TEST(SourcesTest, ListFiles) {
+  MemoryFileSystem fs{{"d/a-1.txt", ""}, {"d/a-2.txt", ""}, {"d/b-1.txt", ""}, {"e/a-1.txt", ""}};
+  const auto list = [&](const std::string& pattern) {
+    return joined(Dataset::list_files(pattern, {.shuffle = false, .file_system = &fs}));
+  };
+  EXPECT_EQ(list("d/a-*.txt"), "d/a-1.txt d/a-2.txt");
+  EXPECT_EQ(list("?/*[0-1].txt"), "d/a-1.txt d/b-1.txt e/a-1.txt");
+  EXPECT_EQ(list("d/[!a]*"), "d/b-1.txt");
+  EXPECT_EQ(list("e/a-1.txt"), "e/a-1.txt");
+  EXPECT_THROW(list("d/c*"), Error);
+  const Dataset shuffled = Dataset::list_files("d/*", {.seed = 1, .file_system = &fs});
+  EXPECT_EQ(elements(shuffled).size(), 3U);
+}
+
+TEST(SourcesTest, CacheInAFile) {
+  MemoryFileSystem fs;
+  int calls = 0;
+  const Dataset counted = Dataset::range(3).map_cpp(
+      [&](const Element& x) {
+        ++calls;
+        return x;
+      },
+      TensorType{DType::s64, {}});
+  EXPECT_EQ(joined(counted.cache("c", &fs).take(2)), "0 1");
+  EXPECT_FALSE(fs.exists("c"));
+  calls = 0;
+  EXPECT_EQ(joined(counted.cache("c", &fs).repeat(3)), "0 1 2 0 1 2 0 1 2");
+  EXPECT_EQ(joined(counted.cache("c", &fs)), "0 1 2");
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(checked(counted.cache("c", &fs).repeat(2)), "0 1 2 0 1 2");
+  EXPECT_TRUE(
+      joined(Dataset::range(2).batch(2).cache("c", &fs)).starts_with("FAILED_PRECONDITION"));
+}
+
+TEST(SourcesTest, CacheOnADiskThatFills) {
+  const Dataset range = Dataset::range(20);
+  for (int64_t full_at = 0; full_at < 400; full_at += 7) {
+    MemoryFileSystem fs;
+    fs.inject({.at_byte = full_at, .stays = true, .code = Code::resource_exhausted});
+    const auto got = elements(range.cache("c", &fs));
+    EXPECT_TRUE(std::ranges::any_of(got, [](const std::string& text) {
+      return text.starts_with("RESOURCE_EXHAUSTED");
+    })) << full_at;
+    fs.clear_fault();
+    EXPECT_FALSE(fs.exists("c"));
+  }
+}
+
+TEST(SourcesTest, GoldenRecordsOfTensorFlow) {
+  const std::filesystem::path folder = "../shared/golden/tfrecord";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string path = entry.path();
+    const Compression compression = sniff_record_compression(*local_file_system().open(path));
+    const Dataset records =
+        TFRecordDataset(path, {.compression_type = std::string(tf_name(compression))});
+    const auto got = elements(records);
+    EXPECT_FALSE(got.empty()) << path;
+    EXPECT_EQ(got,
+              elements(TFRecordDataset(path, {.compression_type = std::string(tf_name(compression)),
+                                              .num_parallel_reads = 1})));
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+}  // namespace
+}  // namespace systole::data

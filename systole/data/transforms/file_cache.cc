@@ -1,0 +1,129 @@
+// cache in a file: the first epoch that is read to its end, for all later ones and later runs.
+//   file   := TFRecord file of records      record 0 := "SYDC1 " spec      record i := row
+//   (state.h)
+// It appears under its name complete or not at all.
+#include "systole/data/nodes.h"
+#include "systole/io/tfrecord.h"
+
+namespace systole::data {
+namespace {
+
+constexpr std::string_view kMagic = "SYDC1 ";
+
+class FileCacheNode final : public DatasetNode {
+ public:
+  FileCacheNode(NodePtr input, std::string path, FileSystem& file_system)
+      : DatasetNode("cache", input->spec(), {input}),
+        path_(std::move(path)),
+        file_system_(file_system) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override { return "'" + path_ + "'"; }
+  std::string header() const { return std::string(kMagic) + spec().to_string(); }
+
+  const std::string path_;
+  FileSystem& file_system_;
+};
+
+class FileCacheStage final : public Stage {
+ public:
+  FileCacheStage(const FileCacheNode& node, const StageContext& context)
+      : node_(node), context_(context) {
+    if (node_.file_system_.exists(node_.path_)) return;
+    input_ = make_stage(node.input(), context);
+  }
+
+ protected:
+  bool do_next(Row& row) override {
+    if (input_ == nullptr) return read(row);
+    try {
+      if (input_->next(row)) {
+        write(row);
+        return true;
+      }
+    } catch (...) {
+      writer_.reset();  // an epoch with a hole is not kept
+      passing_ = true;
+      throw;
+    }
+    if (!passing_) finish();
+    return false;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.flag(input_ != nullptr);
+    if (input_ != nullptr) {
+      input_->save(writer);
+    } else {
+      open_reader();
+      writer.number(reader_->offset());
+    }
+  }
+  // A file that was being written cannot be written on: the rest of the epoch passes by.
+  void do_restore(StateReader& reader) override {
+    if (reader.flag()) {
+      passing_ = true;
+      if (input_ == nullptr) input_ = make_stage(node_.input(), context_);
+      input_->restore(reader);
+    } else {
+      input_.reset();
+      open_reader();
+      reader_->seek(reader.number());
+    }
+  }
+
+ private:
+  void open_reader() {
+    if (reader_ != nullptr) return;
+    auto reader = std::make_unique<RecordReader>(node_.file_system_, node_.path_);
+    const auto header = reader->next();
+    if (!header || *header != node_.header()) {
+      throw failed_precondition(
+          "cache: {}, got {}, expected '{}'; remove the file to make it anew", node_.path_,
+          header ? fmt::format("'{}'", header->substr(0, 200)) : "no records", node_.header());
+    }
+    reader_ = std::move(reader);
+  }
+  bool read(Row& row) {
+    open_reader();
+    const auto record = reader_->next();
+    if (!record) return false;
+    row = StateReader(*record).row();
+    return true;
+  }
+  void open_writer() {
+    if (writer_ != nullptr) return;
+    writer_ = std::make_unique<RecordWriter>(node_.file_system_, node_.path_);
+    writer_->write(node_.header());
+  }
+  void write(const Row& row) {
+    if (passing_) return;
+    open_writer();
+    StateWriter bytes;
+    bytes.row(row);
+    writer_->write(bytes.data());
+  }
+  void finish() {
+    open_writer();
+    writer_->close();
+    writer_.reset();
+    passing_ = true;
+  }
+
+  const FileCacheNode& node_;
+  const StageContext context_;
+  std::unique_ptr<Stage> input_;  // null when the file was there
+  std::unique_ptr<RecordWriter> writer_;
+  std::unique_ptr<RecordReader> reader_;
+  bool passing_ = false;  // nothing is written (any more)
+};
+
+std::unique_ptr<Stage> FileCacheNode::make(const StageContext& context) const {
+  return std::make_unique<FileCacheStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr file_cache_node(NodePtr input, std::string path, FileSystem& file_system) {
+  return std::make_shared<FileCacheNode>(std::move(input), std::move(path), file_system);
+}
+
+}  // namespace systole::data
