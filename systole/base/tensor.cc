@@ -11,12 +11,14 @@ class TensorBuffer {
  public:
   static constexpr std::align_val_t kAlignment{64};
 
-  TensorBuffer(DType dtype, int64_t count)
-      : bytes_(static_cast<size_t>(std::max<int64_t>(count * size_of(dtype), 1))) {
-    data_ = static_cast<std::byte*>(::operator new(bytes_, kAlignment, std::nothrow));
+  TensorBuffer(DType dtype, int64_t count) {
+    const auto bytes = static_cast<size_t>(count * size_of(dtype));
+    if (bytes > sizeof(inline_)) {
+      data_ = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
+    }
     if (data_ == nullptr) {
       throw make_error(Code::resource_exhausted, "Tensor: no memory, got a request for {} bytes",
-                       bytes_);
+                       bytes);
     }
     if (dtype == DType::string) {
       strings_ = static_cast<size_t>(count);
@@ -25,7 +27,7 @@ class TensorBuffer {
   }
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
-    ::operator delete(data_, kAlignment);
+    if (data_ != inline_) ::operator delete(data_, kAlignment);
   }
   TensorBuffer(const TensorBuffer&) = delete;
   TensorBuffer& operator=(const TensorBuffer&) = delete;
@@ -35,8 +37,9 @@ class TensorBuffer {
  private:
   std::string* strings() { return static_cast<std::string*>(static_cast<void*>(data_)); }
 
-  size_t bytes_;
-  std::byte* data_ = nullptr;
+  // A scalar lies beside its counters: data sets make millions of them.
+  alignas(64) std::byte inline_[64];
+  std::byte* data_ = inline_;
   size_t strings_ = 0;
 };
 

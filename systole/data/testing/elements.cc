@@ -40,7 +40,9 @@ std::vector<std::string> rest(Iterator& iterator, int64_t limit) {
       if (!element) break;
       result.push_back(to_text(*element));
     } catch (...) {
-      result.emplace_back(current_error().what());
+      const Error error = current_error();
+      result.emplace_back(error.what());
+      if (error.code() == Code::cancelled) break;
     }
   }
   return result;
