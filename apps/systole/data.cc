@@ -13,6 +13,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"convert", "Makes TFRecord files of other data", add_convert_command},
     {"inspect", "Shows what TFRecord files hold", add_inspect_data_command},
+    {"bench", "Times an input pipeline and each of its stages", add_bench_data_command},
 };
 
 }  // namespace
