@@ -57,7 +57,7 @@ CnnStep::CnnStep(st::DType dtype) {
   const st::Output logits = layers.dense(st::dropout(x, 0.6), 128, 10);
   loss = st::reduce_mean(st::sparse_softmax_cross_entropy_with_logits(
       {.labels = labels, .logits = st::cast(logits, st::DType::f32)}));
-  updates = st::GradientDescentOptimizer(0.01).minimize(loss);
+  updates = st::CrossShardOptimizer(st::GradientDescentOptimizer(0.01)).minimize(loss);
   session = std::make_unique<st::Session>("", st::SessionConfig{.graph = &graph});
   session->run(st::global_variables_initializer());
   batch = random_batch();

@@ -45,6 +45,7 @@ void add_iris_figures();
 void add_jpeg_figures();
 void add_matmul_figures();
 void add_pool_figures();
+void add_replica_figures();
 void add_sort_figures();
 void add_startup_figures();
 void add_tfrecord_figures();

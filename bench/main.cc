@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   bench::add_jpeg_figures();
   bench::add_matmul_figures();
   bench::add_pool_figures();
+  bench::add_replica_figures();
   bench::add_sort_figures();
   bench::add_startup_figures();
   bench::add_tfrecord_figures();

@@ -103,8 +103,8 @@ TEST_P(TpuReplicateTest, VariablesHaveOneValue) {
 
 TEST_P(TpuReplicateTest, DrawsOfReplicasAreTheirOwn) {
   const Output outside = random_uniform({4}, {.seed = 5});
-  const Outputs inside = tpu::shard([](const Outputs&) { return Outputs{random_uniform({4})}; },
-                                    {}, {.num_shards = 2});
+  const Outputs inside = tpu::shard([](const Outputs&) { return Outputs{random_uniform({4})}; }, {},
+                                    {.num_shards = 2});
   Session session("local", config());
   const auto got = session.run({inside[0], outside});
   const std::vector<float> values = values_of(got[0]);
@@ -141,7 +141,9 @@ TEST_P(TpuReplicateTest, Errors) {
   EXPECT_THAT(shard(x, {.num_shards = 3, .input_shard_axes = {0, 0}}),
               HasSubstr("input_shard_axes, got 2 axes, expected 1"));
   EXPECT_THAT(error_of([&] { tpu::replicate(same, {}); }), HasSubstr("got no list"));
-  EXPECT_THAT(error_of([&] { tpu::replicate(same, {{x}, {}}); }),
+  EXPECT_THAT(error_of([&] {
+                tpu::replicate(same, {{x}, {}});
+              }),
               HasSubstr("inputs of replica 1, got 0, expected 1"));
   EXPECT_THAT(error_of([&] {
                 tpu::rewrite([&](const Outputs& in) { return tpu::rewrite(same, in); }, {x});
@@ -155,13 +157,17 @@ TEST_P(TpuReplicateTest, Errors) {
       },
       {{x}, {multiply(x, 3.0F)}});
   Session session("local", config());
-  EXPECT_THAT(error_of([&] { session.run(inner, {{x, floats({1, 2, 3})}}); }),
+  EXPECT_THAT(error_of([&] {
+                session.run(inner, {{x, floats({1, 2, 3})}});
+              }),
               HasSubstr("inner:0', got a tensor inside of a TPU computation, which has been marked "
                         "as not fetchable"));
   EXPECT_THAT(values_of(session.run(results[1][0], {{x, floats({1, 2, 3})}})),
               ElementsAre(6, 12, 18));
   Session single("local:1", config());
-  EXPECT_THAT(error_of([&] { single.run(results[1][0], {{x, floats({1, 2, 3})}}); }),
+  EXPECT_THAT(error_of([&] {
+                single.run(results[1][0], {{x, floats({1, 2, 3})}});
+              }),
               HasSubstr("replicas, got 2, expected at most 1, one a core"));
 }
 

@@ -23,9 +23,8 @@ float weight_after_step(const CrossShardOptimizerOptions& options, int shards, b
   const Variable w(0.0F, {.name = "w"});
   CrossShardOptimizer optimizer(GradientDescentOptimizer(1.0), options);
   const Output loss = multiply(w, x);
-  const Operation train = split_calls
-                              ? optimizer.apply_gradients(optimizer.compute_gradients(loss))
-                              : optimizer.minimize(loss);
+  const Operation train = split_calls ? optimizer.apply_gradients(optimizer.compute_gradients(loss))
+                                      : optimizer.minimize(loss);
   Session session("", {.graph = &graph});
   session.run(global_variables_initializer());
   StepLoop loop(
