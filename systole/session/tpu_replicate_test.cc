@@ -113,6 +113,25 @@ TEST_P(TpuReplicateTest, DrawsOfReplicasAreTheirOwn) {
   EXPECT_EQ(got[1].shape(), Shape{4});
 }
 
+// A variable that is made inside begins with one draw, the same as a variable made outside would.
+TEST_P(TpuReplicateTest, VariablesMadeInsideBeginAlike) {
+  Variable w;
+  const auto results = tpu::replicate(
+      [&](const Outputs&) {
+        w = Variable(random_normal({64}), {.name = "w"});
+        return Outputs{reduce_sum(square(w))};
+      },
+      {{}, {}, {}, {}});
+  Session session("local", config());
+  session.run(global_variables_initializer());
+  const Tensor value = session.variable_value(w);
+  double squares = 0;
+  for (int64_t i = 0; i < 64; ++i) squares += value.as_double(i) * value.as_double(i);
+  // The mean of four draws would have a quarter of it.
+  EXPECT_GT(squares, 32);
+  EXPECT_NEAR(session.run(results[3][0]).item<float>(), squares, 1e-3);
+}
+
 TEST_P(TpuReplicateTest, RewriteAndLoops) {
   const Output x = placeholder(DType::f32, {}, "x");
   const Outputs result = tpu::rewrite(

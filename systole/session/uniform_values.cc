@@ -4,6 +4,7 @@
 
 #include "systole/graph/plan.h"
 #include "systole/graph/tpu_replicate.h"
+#include "systole/graph/variable.h"
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
 
@@ -38,11 +39,30 @@ bool is_inside(const std::string& name, const std::unordered_set<std::string>& n
   return false;
 }
 
+// What variables begin with: one value for all replicas, wherever the variable is made.
+std::unordered_set<const Node*> initial_values(const Graph& graph) {
+  std::vector<const Node*> open;
+  for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
+    for (const Variable& variable : graph.collection<Variable>(key)) {
+      if (variable.initial_value().valid()) open.push_back(variable.initial_value().node());
+    }
+  }
+  std::unordered_set<const Node*> found;
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (!found.insert(node).second) continue;
+    for (const Output& input : node->inputs()) open.push_back(input.node());
+  }
+  return found;
+}
+
 // What is drawn outside of the computation is one draw for all.
 void draw_by_replica(hlo::Module& module, const Graph& graph) {
+  const std::unordered_set<const Node*> initial = initial_values(graph);
   std::unordered_set<std::string> inside;
   for (const auto& node : graph.nodes()) {
-    if (tpu::is_replicated(*node)) inside.insert(node->name());
+    if (tpu::is_replicated(*node) && !initial.contains(node.get())) inside.insert(node->name());
   }
   hlo::ReplicaStreams([&](const hlo::Instruction& draw) {
     return is_inside(draw.metadata().name, inside);
