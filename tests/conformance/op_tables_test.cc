@@ -4,6 +4,7 @@
 
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/control_flow_op_cases.h"
+#include "systole/graph/testing/image_op_cases.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/nn_op_cases.h"
 #include "systole/graph/testing/random_op_cases.h"
@@ -50,6 +51,8 @@ TEST(CpuOpTables, Convolution) { check_on_cpu(graph_testing::convolution_op_case
 TEST(CpuOpTables, Pooling) { check_on_cpu(graph_testing::pooling_op_cases()); }
 TEST(CpuOpTables, Normalization) { check_on_cpu(graph_testing::normalization_op_cases()); }
 TEST(CpuOpTables, NnError) { check_on_cpu(graph_testing::nn_error_cases()); }
+
+TEST(CpuOpTables, Image) { check_on_cpu(graph_testing::image_op_cases()); }
 
 TEST(CpuOpTables, ControlFlow) { check_on_cpu(graph_testing::control_flow_op_cases()); }
 TEST(CpuOpTables, Random) { check_on_cpu(graph_testing::random_op_cases()); }

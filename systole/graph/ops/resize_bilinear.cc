@@ -1,0 +1,54 @@
+#include "systole/graph/image_resize.h"
+
+namespace systole {
+namespace {
+
+// Between two pixels: low + (high - low) * fraction, the fractions along `axis`.
+hlo::Value mix(hlo::Builder& b, hlo::Value low, hlo::Value high, int axis, const ResizeAxis& at) {
+  const Tensor fractions =
+      Tensor::of<float>({static_cast<int64_t>(at.fraction.size())}, at.fraction);
+  const hlo::Value weight =
+      b.broadcast_in_dim(b.convert(b.constant(fractions), low.dtype()), low.shape(), {axis});
+  return b.add(low, b.multiply(b.subtract(high, low), weight));
+}
+
+// Along the width first, as TensorFlow's kernel rounds.
+std::vector<hlo::Value> lower(LowerContext& c) {
+  const hlo::Value images = c.input(0);
+  check_pixels(images);
+  const std::vector<int64_t> size = c.constant_ints(1);
+  const bool align = c.attr<bool>("align_corners");
+  const bool half = c.attr<bool>("half_pixel_centers");
+  const ResizeAxis rows = bilinear_axis(images.shape()[1], size[0], align, half);
+  const ResizeAxis columns = bilinear_axis(images.shape()[2], size[1], align, half);
+  const auto row = [&](const std::vector<int32_t>& positions) {
+    const hlo::Value x = take(c.b, images, 1, positions);
+    const hlo::Value left = c.b.convert(take(c.b, x, 2, columns.low), DType::f32);
+    const hlo::Value right = c.b.convert(take(c.b, x, 2, columns.high), DType::f32);
+    return mix(c.b, left, right, 2, columns);
+  };
+  const hlo::Value result = mix(c.b, row(rows.low), row(rows.high), 1, rows);
+  return {c.b.convert(result, c.node.output_types()[0].dtype)};
+}
+
+}  // namespace
+
+namespace image {
+
+Output resize_bilinear(Input images, Size size, const ResizeOptions& options) {
+  return add_resize("ResizeBilinear", images, size, options);
+}
+
+}  // namespace image
+
+namespace ops {
+extern const OpDef op_resize_bilinear;
+const OpDef op_resize_bilinear{
+    .name = "ResizeBilinear",
+    .doc = "Images of another size, each pixel from the four around it.",
+    .infer = [](const InferContext& c) { return infer_resize(c, DType::f32); },
+    .lower = lower,
+    .gradient = [](GradientContext& c) { return resize_gradient(c, "ResizeBilinearGrad"); },
+};
+}  // namespace ops
+}  // namespace systole

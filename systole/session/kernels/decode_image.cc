@@ -1,0 +1,17 @@
+#include "systole/io/image.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+namespace {
+
+std::vector<Tensor> run(KernelContext& c) {
+  return {decode_image(c.input(0).data<std::string>()[0],
+                       static_cast<int>(c.attr<int64_t>("channels")))};
+}
+
+}  // namespace
+
+extern const HostKernelDef decode_image_kernel;
+const HostKernelDef decode_image_kernel{.op = "DecodeImage", .run = run};
+
+}  // namespace systole::kernels

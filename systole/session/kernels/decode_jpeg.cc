@@ -1,0 +1,21 @@
+#include "systole/io/image.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+namespace {
+
+std::vector<Tensor> run(KernelContext& c) {
+  const JpegOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),
+                            .ratio = static_cast<int>(c.attr<int64_t>("ratio")),
+                            .fancy_upscaling = c.attr<bool>("fancy_upscaling"),
+                            .try_recover_truncated = c.attr<bool>("try_recover_truncated"),
+                            .dct_method = c.attr<std::string>("dct_method")};
+  return {decode_jpeg(c.input(0).data<std::string>()[0], options)};
+}
+
+}  // namespace
+
+extern const HostKernelDef decode_jpeg_kernel;
+const HostKernelDef decode_jpeg_kernel{.op = "DecodeJpeg", .run = run};
+
+}  // namespace systole::kernels

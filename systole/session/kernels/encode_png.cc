@@ -1,0 +1,18 @@
+#include "systole/io/image.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+namespace {
+
+std::vector<Tensor> run(KernelContext& c) {
+  const std::string bytes =
+      encode_png(c.input(0), static_cast<int>(c.attr<int64_t>("compression")));
+  return {Tensor::scalar<std::string>(bytes)};
+}
+
+}  // namespace
+
+extern const HostKernelDef encode_png_kernel;
+const HostKernelDef encode_png_kernel{.op = "EncodePng", .run = run};
+
+}  // namespace systole::kernels
