@@ -127,6 +127,11 @@ ExampleSchema::ExampleSchema(const AttrMap& attrs) {
     dense.push_back({dense_keys[i], dtype_from_tf(dense_types[i]), shape, variable});
     check_feature_dtype(dense_keys[i], dense.back().dtype);
   }
+  if (!attrs.contains("_raw_types")) return;
+  const Texts& raw_types = texts("_raw_types");
+  for (size_t i = 0; i < std::min(dense.size(), raw_types.size()); ++i) {
+    if (!raw_types[i].empty()) dense[i].raw = dtype_from_tf(raw_types[i]);
+  }
 }
 
 AttrMap ExampleSchema::attrs() const {
@@ -135,6 +140,8 @@ AttrMap ExampleSchema::attrs() const {
   Texts dense_keys;
   Texts dense_types;
   Texts dense_shapes;
+  Texts raw_types;
+  bool any_raw = false;
   for (const Sparse& feature : sparse) {
     sparse_keys.push_back(feature.key);
     sparse_types.emplace_back(dtype_info(feature.dtype).tf_name);
@@ -144,12 +151,17 @@ AttrMap ExampleSchema::attrs() const {
     dense_types.emplace_back(dtype_info(feature.dtype).tf_name);
     dense_shapes.push_back(
         (feature.variable ? with_leading(kUnknown, feature.shape) : feature.shape).to_string());
+    const bool raw = feature.raw != DType::invalid;
+    raw_types.emplace_back(raw ? dtype_info(feature.raw).tf_name : "");
+    any_raw = any_raw || raw;
   }
-  return {{"sparse_keys", std::move(sparse_keys)},
-          {"sparse_types", std::move(sparse_types)},
-          {"dense_keys", std::move(dense_keys)},
-          {"Tdense", std::move(dense_types)},
-          {"dense_shapes", std::move(dense_shapes)}};
+  AttrMap result{{"sparse_keys", std::move(sparse_keys)},
+                 {"sparse_types", std::move(sparse_types)},
+                 {"dense_keys", std::move(dense_keys)},
+                 {"Tdense", std::move(dense_types)},
+                 {"dense_shapes", std::move(dense_shapes)}};
+  if (any_raw) result.emplace("_raw_types", std::move(raw_types));
+  return result;
 }
 
 std::vector<TensorType> ExampleSchema::result_types(const Shape& records) const {
@@ -162,6 +174,10 @@ std::vector<TensorType> ExampleSchema::result_types(const Shape& records) const 
     types.push_back({DType::s64, records});
   }
   for (const Dense& feature : dense) {
+    if (feature.raw != DType::invalid) {
+      types.push_back({feature.raw, batched({kUnknown})});
+      continue;
+    }
     types.push_back({feature.dtype, batched(feature.variable ? with_leading(kUnknown, feature.shape)
                                                              : feature.shape)});
   }

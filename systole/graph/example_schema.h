@@ -25,6 +25,9 @@ struct ExampleSchema {
     DType dtype;
     Shape shape;            // of one item
     bool variable = false;  // any number of items
+    // Of a string scalar: its bytes are given as numbers of this dtype, [batch, n], all of one
+    // length. What DecodeRaw would make of it, without the strings between.
+    DType raw = DType::invalid;
   };
   std::vector<Sparse> sparse;
   std::vector<Dense> dense;

@@ -1,6 +1,7 @@
 #include "systole/session/example_parser.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "systole/io/example.h"
 
@@ -66,7 +67,8 @@ class Parser {
       if (feature.variable) {
         add_ragged(feature.dtype, feature.shape, &defaults_[i], ragged_[next++], false, results);
       } else {
-        results.push_back(std::move(dense_[i]));
+        const bool no_record = !dense_[i].valid();  // that would say how many bytes it has
+        results.push_back(no_record ? Tensor(feature.raw, {0, 0}) : std::move(dense_[i]));
       }
     }
     return results;
@@ -93,7 +95,7 @@ class Parser {
     size_t num_ragged = schema_.sparse.size();
     for (const ExampleSchema::Dense& feature : schema_.dense) {
       num_ragged += feature.variable ? 1 : 0;
-      if (feature.variable) {
+      if (feature.variable || feature.raw != DType::invalid) {
         dense_.emplace_back();
         continue;
       }
@@ -114,6 +116,10 @@ class Parser {
     for (size_t i = 0; i < schema_.dense.size(); ++i) {
       const ExampleSchema::Dense& feature = schema_.dense[i];
       const bool required = defaults_[i].num_elements() == 0;
+      if (feature.raw != DType::invalid) {
+        read_raw(feature, i, record);
+        continue;
+      }
       visit_feature_dtype(feature.dtype, [&]<class T>() {
         if (feature.variable) {
           read_ragged(feature.key, feature.shape.num_elements(), required, ragged_[next].of<T>());
@@ -147,6 +153,33 @@ class Parser {
     } else {
       return view_.read(feature.key, out);
     }
+  }
+
+  // The bytes of a string scalar, as numbers in the record's row. The first record says how many.
+  void read_raw(const ExampleSchema::Dense& feature, size_t index, size_t record) {
+    std::string_view bytes;
+    if (!view_.read(feature.key, std::span(&bytes, 1))) {
+      if (defaults_[index].num_elements() == 0) throw view_.missing(feature.key);
+      bytes = defaults_[index].data<std::string>()[0];
+    }
+    const auto size = static_cast<size_t>(size_of(feature.raw));
+    Tensor& numbers = dense_[index];
+    if (!numbers.valid()) {
+      if (bytes.size() % size != 0) {
+        throw invalid_argument(
+            "feature '{}', got {} bytes, expected a multiple of {}, the size "
+            "of {}",
+            feature.key, bytes.size(), size, feature.raw);
+      }
+      numbers = Tensor(feature.raw, {static_cast<int64_t>(records_.size()),
+                                     static_cast<int64_t>(bytes.size() / size)});
+    }
+    const size_t row = static_cast<size_t>(numbers.dim(1)) * size;
+    if (bytes.size() != row) {
+      throw invalid_argument("feature '{}', got {} bytes, expected {} as in record 0", feature.key,
+                             bytes.size(), row);
+    }
+    std::memcpy(static_cast<char*>(numbers.raw()) + record * row, bytes.data(), row);
   }
 
   template <class T>

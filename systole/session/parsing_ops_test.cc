@@ -111,6 +111,17 @@ TEST(ParseExample, IsVectorised) {
     EXPECT_TRUE(one[1].identical(got[1].slice(r, r + 1).reshape({})));
   }
   EXPECT_FALSE(parser_of(false, kFeatures).is_row_wise());
+  // The parser decodes the pixels itself.
+  EXPECT_THAT(batch->to_string(), testing::Not(HasSubstr("DecodeRaw(")));
+  EXPECT_EQ((*batch)(std::vector{records({})})[0].shape(), (Shape{0, 2}));
+  const std::string longer = ExampleBuilder().int64("label", 1).bytes("image", "xyz").serialize();
+  try {
+    (*batch)(std::vector{records({kFirst, longer})});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("record 1: feature 'image', got 3 bytes, expected 2 as in record 0"));
+  }
 }
 
 TEST(ParseExample, BadRecords) {

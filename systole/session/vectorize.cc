@@ -8,6 +8,7 @@
 #include "systole/graph/array_ops.h"
 #include "systole/graph/constant_value.h"
 #include "systole/graph/elementwise.h"
+#include "systole/graph/example_schema.h"
 #include "systole/graph/random_state.h"
 #include "systole/graph/string_common.h"
 
@@ -25,6 +26,7 @@ using Results = std::optional<std::vector<Output>>;
 struct Site {
   Node& node;
   std::vector<Mapped> inputs;
+  AttrMap attrs = {};  // of a parser, in place of the node's
 
   Shape element_shape(size_t i) const { return node.input(static_cast<int>(i)).shape(); }
   bool only_first_batched() const {
@@ -228,7 +230,7 @@ Results parse_rows(const Site& site) {
   const bool ragged = !site.node.attr<std::vector<std::string>>("sparse_keys").empty() ||
                       std::ranges::any_of(shapes, [](const std::string& s) { return s[1] == '?'; });
   if (ragged || !site.only_first_batched()) return std::nullopt;
-  return rebuild(site, site.values(), site.node.attrs(), "ParseExample");
+  return rebuild(site, site.values(), site.attrs, "ParseExample");
 }
 
 struct Rule {
@@ -307,7 +309,9 @@ class Vectorizer {
       result.args.push_back(placeholder(arg.dtype(), Shape(std::move(dims)), arg.node()->name()));
       mapped_[arg] = {result.args.back(), true};
     }
-    for (Node* node : needed()) {
+    const std::vector<Node*> nodes = needed();
+    find_raw_features(nodes);
+    for (Node* node : nodes) {
       if (!add(*node)) return std::nullopt;
     }
     for (const Output& output : results_) {
@@ -319,6 +323,33 @@ class Vectorizer {
   }
 
  private:
+  // A string feature that nothing but one DecodeRaw reads: the parser gives its numbers itself.
+  void find_raw_features(const std::vector<Node*>& nodes) {
+    std::unordered_map<Output, int> uses;
+    for (const Output& result : results_) ++uses[result];
+    for (const Node* node : nodes) {
+      for (const Output& input : node->inputs()) ++uses[input];
+    }
+    for (Node* node : nodes) {
+      if (node->op_name() != "DecodeRaw" || !node->attr<bool>("little_endian")) continue;
+      const Output feature = node->input(0);
+      const bool parsed = feature.node()->op_name() == "ParseSingleExample";
+      const DType dtype = node->attr<DType>("out_type");
+      if (!parsed || dtype == DType::pred || uses[feature] != 1) continue;
+      if (feature.shape().rank() == 0) raw_[feature] = dtype;
+    }
+  }
+
+  AttrMap with_raw_features(Node& parser) const {
+    ExampleSchema schema(parser.attrs());
+    if (!schema.sparse.empty()) return parser.attrs();
+    for (int i = 0; i < parser.num_outputs(); ++i) {
+      const auto raw = raw_.find(parser.output(i));
+      if (raw != raw_.end()) schema.dense[static_cast<size_t>(i)].raw = raw->second;
+    }
+    return schema.attrs();
+  }
+
   std::vector<Node*> needed() const {
     std::unordered_set<Node*> seen;
     std::vector<Node*> order;
@@ -337,7 +368,13 @@ class Vectorizer {
   }
 
   bool add(Node& node) {
+    if (raw_.contains(node.num_inputs() > 0 ? node.input(0) : Output()) &&
+        node.op_name() == "DecodeRaw" && mapped_.at(node.input(0)).batched) {
+      mapped_[node.output()] = mapped_.at(node.input(0));
+      return true;
+    }
     Site site{node, {}};
+    if (node.op_name() == "ParseSingleExample") site.attrs = with_raw_features(node);
     for (const Output& input : node.inputs()) site.inputs.push_back(mapped_.at(input));
     const bool batched = std::ranges::any_of(site.inputs, &Mapped::batched);
     // What a node draws, changes or waits for is not known to be a matter of its row.
@@ -361,6 +398,7 @@ class Vectorizer {
   std::span<const Output> args_;
   std::span<const Output> results_;
   std::unordered_map<Output, Mapped> mapped_;
+  std::unordered_map<Output, DType> raw_;
 };
 
 }  // namespace

@@ -1,0 +1,15 @@
+#include "systole/session/vocabulary.h"
+
+namespace systole::kernels {
+
+extern const HostKernelDef initialize_table_kernel;
+const HostKernelDef initialize_table_kernel{
+    .op = "InitializeTable",
+    .run =
+        [](KernelContext& c) {
+          vocabulary_of(c);
+          return std::vector<Tensor>();
+        },
+};
+
+}  // namespace systole::kernels
