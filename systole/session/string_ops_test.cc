@@ -128,6 +128,12 @@ TEST(StringOps, Elementwise) {
        {words},
        [](auto& x) { return Inputs{string_upper(x[0])}; },
        {strings({"", " A B ", "\xC3\xA4RGER", "X\tY"})}},
+  });
+}
+
+TEST(StringOps, Patterns) {
+  const Tensor words = strings({"", " A b "});
+  check_all({
       {"replace",
        {strings({"a1b22", "none"})},
        [](auto& x) { return Inputs{regex_replace(x[0], "([0-9]+)", "<\\1>")}; },
@@ -257,6 +263,11 @@ TEST(StringOps, Numbers) {
        [](auto& x) { return Inputs{as_string(x[0], {.precision = 1})}; },
        {},
        "AsString: scientific, shortest or precision, got one for s32"},
+  });
+}
+
+TEST(StringOps, ToNumbers) {
+  check_all({
       {"to_f32",
        {strings({"1.5", " -2e3 ", "inf", "+7"})},
        [](auto& x) { return Inputs{string_to_number(x[0])}; },

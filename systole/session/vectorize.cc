@@ -368,8 +368,8 @@ class Vectorizer {
   }
 
   bool add(Node& node) {
-    if (raw_.contains(node.num_inputs() > 0 ? node.input(0) : Output()) &&
-        node.op_name() == "DecodeRaw" && mapped_.at(node.input(0)).batched) {
+    if (node.op_name() == "DecodeRaw" && raw_.contains(node.input(0)) &&
+        mapped_.at(node.input(0)).batched) {
       mapped_[node.output()] = mapped_.at(node.input(0));
       return true;
     }
