@@ -53,7 +53,7 @@ class HostRun {
     for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
     std::vector<Tensor> results;
     try {
-      results = evaluate(node, {inputs.data(), inputs.size()});
+      results = evaluate(step, {inputs.data(), inputs.size()});
     } catch (const Error& error) {
       const std::string op = fmt::format("{}: ", node.op_name());
       throw Error(error.code(),
@@ -67,12 +67,13 @@ class HostRun {
     for (size_t i = 0; i < results.size(); ++i) store(step.outputs[i], std::move(results[i]));
   }
 
-  std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs) {
-    if (moves_strings(node)) return state_.mover.run(node, inputs);
-    if (const HostKernel* kernel = find_host_kernel(node.op_name())) {
+  std::vector<Tensor> evaluate(const HostPlan::Step& step, std::span<const Tensor> inputs) {
+    const Node& node = *step.node;
+    if (step.kernel != nullptr) {
       KernelContext context{node, inputs, environment_, state_.resources};
-      return (*kernel)(context);
+      return (*step.kernel)(context);
     }
+    if (node.op().host == nullptr) return state_.mover.run(node, inputs);
     HostContext context{node, inputs, environment_};
     return node.op().host(context);
   }

@@ -251,7 +251,7 @@ class HostPlanner {
   }
 
   void add_host_step(Node* node) {
-    HostPlan::Step step{.node = node};
+    HostPlan::Step step{.node = node, .kernel = find_host_kernel(node->op_name())};
     for (const Output& input : node->inputs()) step.inputs.push_back(slot(input));
     for (int i = 0; i < node->num_outputs(); ++i) step.outputs.push_back(slot(node->output(i)));
     plan_.steps.push_back(std::move(step));

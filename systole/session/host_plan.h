@@ -8,6 +8,7 @@
 
 #include "systole/graph/graph.h"
 #include "systole/session/feeds.h"
+#include "systole/session/host_kernel.h"
 
 namespace systole {
 
@@ -17,7 +18,8 @@ namespace systole {
 // computed again where it is used, so that it stays known. Immutable.
 struct HostPlan {
   struct Step {
-    Node* node = nullptr;  // on the host; null for a device program
+    Node* node = nullptr;                // on the host; null for a device program
+    const HostKernel* kernel = nullptr;  // the node's, where the session layer or one above has it
     std::vector<int> inputs;
     std::vector<int> outputs;
     // Of a device program: what it is fed, fetched from it, and run for its effect.

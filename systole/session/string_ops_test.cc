@@ -192,6 +192,11 @@ TEST(StringOps, Parts) {
        [](auto& x) { return Inputs{substr(x[0], 0.5, 1)}; },
        {},
        "Substr: pos, got f32[], expected s32 or s64 of shape [] or [2]"},
+  });
+}
+
+TEST(StringOps, JoinAndSplit) {
+  check_all({
       {"join",
        {strings({"a", "b"}), strings({"c", "d"})},
        [](auto& x) {
