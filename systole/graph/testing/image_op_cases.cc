@@ -227,7 +227,7 @@ std::vector<OpCase> image_op_cases() {
   add_parts(cases);
   add_light(cases);
   add_errors(cases);
-  return cases;
+  return with_squares(std::move(cases));
 }
 
 }  // namespace systole::graph_testing
