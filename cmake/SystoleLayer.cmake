@@ -33,10 +33,15 @@ if(SYSTOLE_TESTS)
   add_custom_target(core_tests COMMENT "All tests that sanitizer builds run")
 endif()
 
-# Flags and precompiled header of a target of ours.
+# systole_configure_target(<target> [<pch>]): flags and precompiled header of a target of ours; <pch> is the target
+# whose header it uses, systole_pch by default.
 function(systole_configure_target target)
+  set(pch systole_pch)
+  if(ARGC GREATER 1)
+    set(pch ${ARGV1})
+  endif()
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:systole_flags> fmt::fmt)
-  target_precompile_headers(${target} REUSE_FROM systole_pch)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
 # A test executable of a sanitizer build as one entry of ctest.

@@ -102,6 +102,8 @@ std::string Graph::node_name(std::string_view name) {
   return unique_name(name);
 }
 
+int64_t& Graph::counter(const std::string& name) { return counters_[name]; }
+
 Node* Graph::find_node(std::string_view name) const {
   const auto it = by_name_.find(std::string(name));
   return it == by_name_.end() ? nullptr : it->second;

@@ -225,7 +225,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   const std::string& name_scope() const { return name_scope_; }
 
   // A number under a name, 0 at first: for library code that counts things of a graph.
-  int64_t& counter(const std::string& name) { return counters_[name]; }
+  int64_t& counter(const std::string& name);
 
   // Seeds: `set_random_seed` of the current graph.
   std::optional<int64_t> seed() const { return seed_; }

@@ -97,6 +97,10 @@ Instruction* Builder::op_with_regions(Opcode opcode, std::vector<Value> operands
 
 // -- Leaves
 
+Value Builder::unary(Opcode opcode, Value x) { return op(opcode, {x})->result(); }
+
+Value Builder::binary(Opcode opcode, Value x, Value y) { return op(opcode, {x, y})->result(); }
+
 Value Builder::constant(Tensor value) {
   return op(Opcode::constant, {}, ConstantAttrs{std::move(value)})->result();
 }

@@ -41,8 +41,8 @@ class Builder {
   Value iota(const TensorType& type, int64_t dimension);
 
   // Elementwise.
-  Value unary(Opcode opcode, Value x) { return op(opcode, {x})->result(); }
-  Value binary(Opcode opcode, Value x, Value y) { return op(opcode, {x, y})->result(); }
+  Value unary(Opcode opcode, Value x);
+  Value binary(Opcode opcode, Value x, Value y);
   Value add(Value x, Value y) { return binary(Opcode::add, x, y); }
   Value subtract(Value x, Value y) { return binary(Opcode::subtract, x, y); }
   Value multiply(Value x, Value y) { return binary(Opcode::multiply, x, y); }

@@ -44,6 +44,8 @@ void Instruction::drop_operands() {
   for (const auto& region : regions_) region->drop_operands();
 }
 
+void Instruction::set_attrs(Attrs attrs) { attrs_ = std::move(attrs); }
+
 void Instruction::set_operand(int i, Value value) {
   Value& slot = operands_.at(static_cast<size_t>(i));
   slot.def->remove_user(this);

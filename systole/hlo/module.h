@@ -99,7 +99,7 @@ class Instruction {
   const T& attrs() const {
     return std::get<T>(attrs_);
   }
-  void set_attrs(Attrs attrs) { attrs_ = std::move(attrs); }
+  void set_attrs(Attrs attrs);
 
   int num_regions() const { return static_cast<int>(regions_.size()); }
   Computation& region(int i = 0) const { return *regions_[static_cast<size_t>(i)]; }
