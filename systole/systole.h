@@ -5,6 +5,7 @@
 #include "systole/data/dataset.h"
 #include "systole/data/device_feed.h"
 #include "systole/data/sources.h"
+#include "systole/estimator/estimator.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/gradients.h"

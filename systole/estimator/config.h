@@ -46,10 +46,10 @@ struct TPUConfig {
 };
 
 struct RunConfig {
-  std::string model_dir = "";  // a temporary folder when empty
   // "" (this machine), "local" (a virtual TPU), what TPUClusterResolver gives. With use_tpu, "" is
   // "local".
   std::string master = "";
+  std::string model_dir = "";          // a temporary folder when empty
   std::string evaluation_master = "";  // master when empty
   std::optional<int64_t> tf_random_seed = std::nullopt;
   // 0: no summaries.

@@ -21,20 +21,20 @@ struct GradientAndVariable {
 };
 
 struct ComputeGradientsOptions {
-  std::vector<Variable> var_list;  // the trainable variables of the loss's graph when empty
-  Output grad_loss;                // dL/d(loss); 1 when invalid
+  std::vector<Variable> var_list = {};  // the trainable variables of the loss's graph when empty
+  Output grad_loss = {};                // dL/d(loss); 1 when invalid
 };
 
 struct ApplyGradientsOptions {
-  Variable global_step;  // counts applications when valid
-  std::string name;      // of the operation; the optimizer's name when empty
+  Variable global_step = {};  // counts applications when valid
+  std::string name = {};      // of the operation; the optimizer's name when empty
 };
 
 struct MinimizeOptions {
-  Variable global_step;
-  std::vector<Variable> var_list;
-  Output grad_loss;
-  std::string name;
+  Variable global_step = {};
+  std::vector<Variable> var_list = {};
+  Output grad_loss = {};
+  std::string name = {};
 };
 
 // Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in

@@ -1,9 +1,17 @@
 #include "systole/train/replicas.h"
 
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/tpu_collectives.h"
+
 namespace systole {
 
-Output replica_sum(const Output& x) { return x; }
+Output replica_sum(const Output& x) { return tpu::cross_replica_sum(x); }
 
-Output replica_mean(const Output& x) { return x; }
+// Counted where the program runs: what builds it need not know how many there are.
+Output replica_mean(const Output& x) {
+  const Output count = tpu::cross_replica_sum(ones({}, x.dtype()));
+  return replica_sum(x) / count;
+}
 
 }  // namespace systole

@@ -1,0 +1,170 @@
+// A CNN on MNIST with TPUEstimator: the program of TensorFlow's "Using the Estimator API with TPUs"
+// (2018), statement for statement, and what the post's readers did next: evaluate and predict.
+//
+//   mnist_tpuestimator                    on a virtual TPU of 8 cores
+//   mnist_tpuestimator --use_tpu=false    on this machine's CPU
+//
+// Reaches 97 % of the test digits after 1,000 steps, 99 % after 6,000 with --learning_rate=0.2.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "examples/support/mnist_data.h"
+#include "systole/systole.h"
+
+namespace {
+
+struct Flags {
+  std::string master;
+  std::string model_dir;
+  std::string data_dir = examples::default_data_dir();
+  std::string records_dir = "/tmp/systole_mnist";
+  std::string train_file;
+  std::string eval_file;
+  double learning_rate = 0.05;
+  int64_t batch_size = 1024;
+  int64_t train_steps = 1000;
+  int64_t iterations = 50;
+  int64_t num_shards = 8;
+  int64_t dataset_reader_buffer_size = 256 << 10;
+  bool use_tpu = true;
+};
+Flags FLAGS;
+
+// A simple CNN.
+st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
+                              const st::Nest<st::Output>& labels, st::Mode mode,
+                              const st::Params&) {
+  auto input_layer = st::reshape(features, {-1, 28, 28, 1});
+  auto conv1 = st::layers::conv2d(
+      input_layer,
+      {.filters = 32, .kernel_size = {5, 5}, .padding = st::Padding::same, .activation = st::relu});
+  auto pool1 = st::layers::max_pooling2d(conv1, {.pool_size = {2, 2}, .strides = 2});
+  auto conv2 = st::layers::conv2d(
+      pool1,
+      {.filters = 64, .kernel_size = {5, 5}, .padding = st::Padding::same, .activation = st::relu});
+  auto pool2 = st::layers::max_pooling2d(conv2, {.pool_size = {2, 2}, .strides = 2});
+  auto pool2_flat = st::reshape(pool2, {-1, 7 * 7 * 64});
+  auto dense = st::layers::dense(pool2_flat, {.units = 128, .activation = st::relu});
+  auto dropout = st::layers::dropout(dense, {.rate = 0.4, .training = mode == st::ModeKeys::TRAIN});
+  auto logits = st::layers::dense(dropout, {.units = 10});
+
+  auto classes = st::argmax(logits, {.axis = 1, .output_type = st::DType::s32});
+  if (mode == st::ModeKeys::PREDICT) {
+    return {.mode = mode,
+            .predictions = st::Nest<st::Output>::dict(
+                {{"classes", classes}, {"probabilities", st::softmax(logits)}})};
+  }
+
+  auto onehot_labels = st::one_hot(st::cast(labels, st::DType::s32), 10);
+  auto loss = st::losses::softmax_cross_entropy({.onehot_labels = onehot_labels, .logits = logits});
+
+  auto learning_rate =
+      st::exponential_decay(FLAGS.learning_rate, st::get_global_step(), 100000, 0.96);
+  auto optimizer = st::CrossShardOptimizer(st::GradientDescentOptimizer(learning_rate));
+  auto train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()});
+
+  return {.mode = mode,
+          .loss = loss,
+          .train_op = train_op,
+          .eval_metrics = {
+              [](const st::Output& l, const st::Output& p) -> st::MetricMap {
+                return {{"accuracy", st::metrics::accuracy({.labels = l, .predictions = p})}};
+              },
+              {labels, classes}}};
+}
+
+// Parses a single tf.Example into image and label tensors.
+st::Nest<st::Output> parser(const st::Nest<st::Output>& serialized_example) {
+  auto features = st::parse_single_example(
+      serialized_example, {{"image_raw", st::FixedLenFeature{{}, st::DType::string}},
+                           {"label", st::FixedLenFeature{{}, st::DType::s64}}});
+  auto image = st::decode_raw(features["image_raw"], st::DType::u8);
+  image = st::set_shape(image, {28 * 28});
+  // Normalize the values of the image from the range [0, 255] to [-0.5, 0.5]
+  image = st::cast(image, st::DType::f32) * (1. / 255) - 0.5;
+  auto label = st::cast(features["label"], st::DType::s32);
+  return st::Nest<st::Output>::tuple({image, label});
+}
+
+// Returns an `input_fn` for train and eval.
+st::InputFn get_input_fn(const std::string& filename) {
+  return [filename](const st::Params& params) -> st::InputFnResult {
+    const int64_t batch_size = params["batch_size"];
+    auto dataset = st::TFRecordDataset(filename, {.buffer_size = FLAGS.dataset_reader_buffer_size})
+                       .map(parser)
+                       .cache()
+                       .repeat()
+                       .batch(batch_size);
+    const auto element = dataset.make_one_shot_iterator().get_next();
+    // set_shape to give inputs statically known shapes.
+    auto images = st::set_shape(element[0], {batch_size, 28 * 28});
+    auto labels = st::set_shape(element[1], {batch_size});
+    return {images, labels};
+  };
+}
+
+// All test digits once: any number of them.
+st::InputFn get_test_input_fn(const std::string& filename) {
+  return [filename](const st::Params& params) {
+    const int64_t batch_size = params["batch_size"];
+    return st::TFRecordDataset(filename).map(parser).batch(batch_size);
+  };
+}
+
+void run() {
+  auto run_config = st::RunConfig{.master = FLAGS.master,
+                                  .model_dir = FLAGS.model_dir,
+                                  .tpu_config = st::TPUConfig{FLAGS.iterations, FLAGS.num_shards}};
+  auto estimator = st::TPUEstimator({.model_fn = model_fn,
+                                     .config = run_config,
+                                     .use_tpu = FLAGS.use_tpu,
+                                     .train_batch_size = FLAGS.batch_size,
+                                     .eval_batch_size = FLAGS.batch_size,
+                                     .predict_batch_size = FLAGS.batch_size});
+  estimator.train(get_input_fn(FLAGS.train_file), {.max_steps = FLAGS.train_steps});
+
+  const st::Evaluation result = estimator.evaluate(get_test_input_fn(FLAGS.eval_file));
+  std::printf("%s\n", result.to_string().c_str());
+  std::printf("accuracy %.2f%% of %lld test digits\n", 100 * result["accuracy"],
+              static_cast<long long>(result.examples()));
+
+  int shown = 0;
+  for (const auto& prediction : estimator.predict(get_test_input_fn(FLAGS.eval_file))) {
+    std::printf("%d ", prediction["classes"].leaf().item<int32_t>());
+    if (++shown == 16) break;
+  }
+  std::printf("are the first digits of the test set\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Trains a convolutional network on MNIST with TPUEstimator.");
+  app.add_option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port");
+  app.add_option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty");
+  app.add_option("--data_dir", FLAGS.data_dir, "Holds mnist/*.gz")->capture_default_str();
+  app.add_option("--records_dir", FLAGS.records_dir, "Where the TFRecords are put")
+      ->capture_default_str();
+  app.add_option("--train_file", FLAGS.train_file, "TFRecords in place of those");
+  app.add_option("--eval_file", FLAGS.eval_file, "TFRecords in place of those");
+  app.add_option("--learning_rate", FLAGS.learning_rate)->capture_default_str();
+  app.add_option("--batch_size", FLAGS.batch_size)->capture_default_str();
+  app.add_option("--train_steps", FLAGS.train_steps)->capture_default_str();
+  app.add_option("--iterations", FLAGS.iterations, "Steps in one launch")->capture_default_str();
+  app.add_option("--num_shards", FLAGS.num_shards, "Cores of the TPU")->capture_default_str();
+  app.add_option("--use_tpu", FLAGS.use_tpu)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (FLAGS.train_file.empty() || FLAGS.eval_file.empty()) {
+      const auto files = examples::mnist_records(FLAGS.data_dir, FLAGS.records_dir);
+      if (FLAGS.train_file.empty()) FLAGS.train_file = files.train;
+      if (FLAGS.eval_file.empty()) FLAGS.eval_file = files.test;
+    }
+    run();
+  } catch (const st::Error& error) {
+    std::fprintf(stderr, "mnist_tpuestimator: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

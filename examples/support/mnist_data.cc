@@ -1,0 +1,49 @@
+#include "examples/support/mnist_data.h"
+
+#include "systole/io/example.h"
+#include "systole/io/idx.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/tfrecord.h"
+
+namespace examples {
+namespace {
+
+using systole::Tensor;
+
+void convert(const std::string& images_path, const std::string& labels_path,
+             const std::string& records_path) {
+  systole::FileSystem& files = systole::local_file_system();
+  if (files.exists(records_path)) return;
+  const Tensor images = systole::read_idx(files, images_path);
+  const Tensor labels = systole::read_idx(files, labels_path);
+  if (images.dim(0) != labels.dim(0)) {
+    throw systole::invalid_argument("{}: labels, got {}, expected one for each of {} images",
+                                    labels_path, labels.dim(0), images.dim(0));
+  }
+  systole::RecordWriter writer(files, records_path, {.atomic = true});
+  const auto pixels = static_cast<size_t>(images.dim(1) * images.dim(2));
+  const auto* const bytes = static_cast<const char*>(images.raw());
+  for (int64_t i = 0; i < images.dim(0); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const std::string_view image(bytes + at * pixels, pixels);
+    const int64_t label = labels.data<uint8_t>()[at];
+    writer.write(
+        systole::ExampleBuilder().int64("label", label).bytes("image_raw", image).serialize());
+  }
+  writer.close();
+}
+
+}  // namespace
+
+std::string default_data_dir() { return std::string(EXAMPLES_DATA_DIR) + "/../../../shared/data"; }
+
+MnistFiles mnist_records(const std::string& data_dir, const std::string& folder) {
+  systole::local_file_system().make_directories(folder);
+  const std::string mnist = data_dir + "/mnist/";
+  const MnistFiles files{folder + "/mnist_train.tfrecord", folder + "/mnist_test.tfrecord"};
+  convert(mnist + "train-images-idx3-ubyte.gz", mnist + "train-labels-idx1-ubyte.gz", files.train);
+  convert(mnist + "t10k-images-idx3-ubyte.gz", mnist + "t10k-labels-idx1-ubyte.gz", files.test);
+  return files;
+}
+
+}  // namespace examples

@@ -1,0 +1,137 @@
+#include "systole/estimator/check.h"
+
+#include <unordered_set>
+
+#include "systole/base/log.h"
+#include "systole/graph/op_def.h"
+#include "systole/train/losses.h"
+
+namespace systole::estimator {
+namespace {
+
+// What a TPU computes with.
+bool supported(DType dtype) {
+  switch (dtype) {
+    case DType::pred:
+    case DType::s8:
+    case DType::s32:
+    case DType::u8:
+    case DType::u32:
+    case DType::bf16:
+    case DType::f32:
+    case DType::c64:
+    case DType::resource:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// All that the operations need.
+std::vector<const Node*> needed(const std::vector<const Node*>& roots) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> to_visit = roots;
+  while (!to_visit.empty()) {
+    const Node* node = to_visit.back();
+    to_visit.pop_back();
+    if (!seen.insert(node).second) continue;
+    for (const Output& input : node->inputs()) to_visit.push_back(input.node());
+    for (const Node* control : node->control_inputs()) to_visit.push_back(control);
+  }
+  std::vector<const Node*> nodes(seen.begin(), seen.end());
+  std::ranges::sort(nodes, {}, &Node::id);
+  return nodes;
+}
+
+std::vector<const Node*> roots_of(const Model& model) {
+  std::vector<const Node*> roots;
+  if (model.spec.train_op.valid()) roots.push_back(model.spec.train_op.node());
+  if (model.spec.loss.valid()) roots.push_back(model.spec.loss.node());
+  for (const auto& [name, metric] : model.metrics) roots.push_back(metric.update_op.node());
+  for (const Output& output : model.spec.predictions.flatten()) roots.push_back(output.node());
+  return roots;
+}
+
+void check_dtypes(const Node& node, std::vector<Violation>& found) {
+  for (const TensorType& type : node.output_types()) {
+    if (supported(type.dtype)) continue;
+    // The step counter is kept in 64 bits on purpose, so that checkpoints fit.
+    if (type.dtype == DType::s64 || type.dtype == DType::u64) continue;
+    found.push_back(
+        {.what = fmt::format("dtype {} of {} is not supported on a TPU",
+                             dtype_info(type.dtype).tf_name, node.describe()),
+         .fix = type.dtype == DType::string
+                    ? "parse and decode in the input_fn"
+                    : fmt::format("cast it to {}", is_floating(type.dtype) ? "float32" : "int32")});
+    return;
+  }
+}
+
+void check_op(const Node& node, std::vector<Violation>& found) {
+  if (node.op().lower || node.op_name() == "Placeholder" || node.op_name() == "VarHandleOp") return;
+  found.push_back(
+      {.what = fmt::format("{} ({}) runs on the host only", node.describe(), node.op_name()),
+       .fix = "move it to the input_fn, or to a host_call"});
+}
+
+void check_inputs(const Model& model, std::vector<Violation>& found) {
+  for (const Output& input : model.inputs) {
+    const TensorType& type = input.type();
+    if (!type.is_static()) {
+      found.push_back(
+          {.what = fmt::format("input '{}' has the unknown shape {}", input.name(), type),
+           .fix = "batch(batch_size, drop_remainder = true), or set_shape()"});
+    }
+    if (type.dtype == DType::s64) {
+      found.push_back(
+          {.what = fmt::format("input '{}' is int64; a TPU narrows it to int32", input.name()),
+           .fix = "cast it in the input_fn",
+           .note = true});
+    }
+  }
+}
+
+void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
+                     const CheckOptions& options, std::vector<Violation>& found) {
+  if (!model.spec.train_op.valid()) return;
+  if (std::max(options.replicas, options.reference_replicas) == 1) return;
+  for (const Node* node : nodes) {
+    if (node->op_name() == "CrossReplicaSum") return;
+  }
+  found.push_back({.what = "CrossShardOptimizer must be used for model training on TPUs.",
+                   .fix = "wrap the optimizer: CrossShardOptimizer(optimizer)"});
+}
+
+}  // namespace
+
+std::vector<Violation> check_model(const Model& model, const Input&, const CheckOptions& options) {
+  std::vector<Violation> found;
+  check_inputs(model, found);
+  const std::vector<const Node*> nodes = needed(roots_of(model));
+  for (const Node* node : nodes) {
+    if (node->op_name() == "Placeholder") continue;
+    check_op(*node, found);
+    check_dtypes(*node, found);
+  }
+  check_optimizer(model, nodes, options, found);
+  return found;
+}
+
+void report(const std::vector<Violation>& violations, Check check) {
+  if (check == Check::off) return;
+  std::string all;
+  int count = 0;
+  for (const Violation& violation : violations) {
+    const std::string line = fmt::format("{}; {}", violation.what, violation.fix);
+    if (violation.note || check == Check::warn) {
+      log_warning("check: {}", line);
+      continue;
+    }
+    all += fmt::format("\n  {}. {}", ++count, line);
+  }
+  if (count == 0) return;
+  throw invalid_argument("model_fn: {} thing{} a TPU would refuse, expected none{}", count,
+                         count == 1 ? "" : "s", all);
+}
+
+}  // namespace systole::estimator

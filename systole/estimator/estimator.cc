@@ -1,0 +1,270 @@
+#include "systole/estimator/estimator.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include "systole/base/log.h"
+#include "systole/base/suggest.h"
+#include "systole/estimator/impl.h"
+#include "systole/graph/tpu_ops.h"
+#include "systole/io/local_file_system.h"
+#include "systole/io/tensor_bundle.h"
+#include "systole/train/saver.h"
+
+namespace systole {
+namespace {
+
+std::string temporary_folder() {
+  const char* const base = std::getenv("TMPDIR");
+  std::string path = std::string(base != nullptr ? base : "/tmp") + "/systole_model_XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw make_error(Code::permission_denied, "model_dir: cannot make the folder '{}'", path);
+  }
+  return path;
+}
+
+void check_batch_size(std::string_view name, std::optional<int64_t> value) {
+  if (value && *value <= 0) throw invalid_argument("{} must be positive, got {}", name, *value);
+}
+
+void check_options(const TPUEstimatorOptions& options, bool plain) {
+  if (!options.model_fn) throw invalid_argument("model_fn must be provided to Estimator.");
+  for (const char* key : {"batch_size", "context"}) {
+    if (plain || !options.params.contains(key)) continue;
+    throw invalid_argument("['batch_size', 'context'] are reserved keys but existed in params {}.",
+                           options.params.to_string());
+  }
+  if (options.use_tpu && !options.train_batch_size) {
+    throw invalid_argument("`train_batch_size` cannot be `None`");
+  }
+  check_batch_size("train_batch_size", options.train_batch_size);
+  check_batch_size("eval_batch_size", options.eval_batch_size);
+  check_batch_size("predict_batch_size", options.predict_batch_size);
+  const TPUConfig& tpu = options.config.tpu_config;
+  if (!options.use_tpu && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED) {
+    throw invalid_argument(
+        "`eval_training_input_configuration` SLICED mode only works on use_tpu = True.");
+  }
+  if (!options.use_tpu && !options.eval_on_tpu) {
+    log_warning("eval_on_tpu ignored because use_tpu is false.");
+  }
+  if (!options.model_dir.empty() && !options.config.model_dir.empty() &&
+      options.model_dir != options.config.model_dir) {
+    throw invalid_argument(
+        "`model_dir` are set both in constructor and `RunConfig`, but with different values. In "
+        "constructor: '{}', in `RunConfig`: '{}' ",
+        options.model_dir, options.config.model_dir);
+  }
+}
+
+int64_t count_replicas(const std::string& target) {
+  Graph graph;
+  const GraphScope scope(graph);
+  Session session(target);
+  return tpu::Topology::parse(session.run(tpu::initialize_system())).num_cores();
+}
+
+// What num_shards says must be what there is; 1 asks for one core.
+int64_t checked_replicas(const RunConfig& config, const std::string& target, int64_t cores) {
+  const std::optional<int64_t> shards = config.tpu_config.num_shards;
+  if (!shards || *shards == cores) return cores;
+  if (*shards == 1) {
+    log_warning("num_shards = 1: one of the {} cores of '{}' is used", cores, target);
+    return 1;
+  }
+  throw invalid_argument(
+      "TPUConfig.num_shards is not set correctly. According to TPU system metadata for Tensorflow "
+      "master ({}): num_replicas should be ({}), got ({}). For non-model-parallelism, num_replicas "
+      "should be the total num of TPU cores in the system.",
+      target, cores, *shards);
+}
+
+}  // namespace
+
+TPUEstimator::Impl::Impl(TPUEstimatorOptions given, bool plain_estimator)
+    : options(std::move(given)), plain(plain_estimator) {
+  check_options(options, plain);
+  config = options.config;
+  if (!options.model_dir.empty()) config.model_dir = options.model_dir;
+  config = config.with_environment();
+  config.validate();
+  if (config.model_dir.empty()) {
+    config.model_dir = temporary_folder();
+    temporary = true;
+    log_warning("Using temporary folder as model directory: {}", config.model_dir);
+  }
+}
+
+TPUEstimator::Impl::~Impl() {
+  if (!temporary) return;
+  try {
+    remove_tree(local_file_system(), config.model_dir);
+  } catch (const Error& error) {
+    log_warning("{}", error.what());
+  }
+}
+
+const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
+  const bool training = mode == Mode::train;
+  const bool use_tpu = options.use_tpu && (mode != Mode::eval || options.eval_on_tpu);
+  std::string target =
+      training || config.evaluation_master.empty() ? config.master : config.evaluation_master;
+  if (use_tpu && target.empty()) target = "local";
+  if (!use_tpu && target.starts_with("local")) target = "";
+  Place& found = places[fmt::format("{} {}", use_tpu, target)];
+  if (found.target.empty() && use_tpu) {
+    found = {.target = target,
+             .replicas = checked_replicas(config, target, count_replicas(target)),
+             .use_tpu = true};
+  } else if (!use_tpu) {
+    found = {.target = target, .replicas = 1, .use_tpu = false};
+  }
+  return found;
+}
+
+estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
+  const TPUConfig& tpu = config.tpu_config;
+  const Place& where = place(mode);
+  const bool sliced =
+      mode != Mode::train && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
+  return estimator::make_input(
+      input_fn, {.mode = mode,
+                 .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
+                 .replicas = where.replicas,
+                 .use_tpu = where.use_tpu,
+                 .batch_size = mode == Mode::train  ? options.train_batch_size
+                               : mode == Mode::eval ? options.eval_batch_size
+                                                    : options.predict_batch_size,
+                 .params = options.params});
+}
+
+estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode mode) {
+  const Place& where = place(mode);
+  return estimator::trace(options.model_fn, input,
+                          {.mode = mode,
+                           .replicas = where.replicas,
+                           .use_tpu = where.use_tpu,
+                           .params = options.params,
+                           .seed = config.tf_random_seed});
+}
+
+std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model& model,
+                                                          Mode mode) {
+  SessionConfig session_config = config.session_config;
+  session_config.graph = model.graph.get();
+  auto session = std::make_unique<Session>(place(mode).target, session_config);
+  const GraphScope scope(*model.graph);
+  session->run({global_variables_initializer(), variables_initializer(local_variables())});
+  return session;
+}
+
+std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
+  if (!given.empty()) return given;
+  const std::string latest = systole::latest_checkpoint(config.model_dir);
+  if (!latest.empty()) return latest;
+  throw not_found(
+      "Could not find trained model in model_dir: {}: train first, or give checkpoint_path",
+      config.model_dir);
+}
+
+void TPUEstimator::Impl::restore(const estimator::Model& model, Session& session,
+                                 const std::string& prefix) const {
+  log_info("Restoring parameters from {}", prefix);
+  Saver({.var_list = model.variables(graph_keys::global_variables)}).restore(session, prefix);
+}
+
+void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& session) const {
+  const WarmStartSettings& settings = options.warm_start_from;
+  if (settings.ckpt_to_initialize_from.empty()) return;
+  const std::regex wanted(settings.vars_to_warm_start);
+  AssignmentMap map;
+  for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
+    if (!std::regex_search(variable.name(), wanted)) continue;
+    const auto previous = settings.var_name_to_prev_var_name.find(variable.name());
+    map.emplace_back(
+        previous == settings.var_name_to_prev_var_name.end() ? variable.name() : previous->second,
+        variable.name());
+  }
+  const int count = init_from_checkpoint(session, settings.ckpt_to_initialize_from, map);
+  log_info("Warm-starting {} variables from {}", count, settings.ckpt_to_initialize_from);
+}
+
+TPUEstimator::TPUEstimator(TPUEstimatorOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options), false)) {}
+TPUEstimator::TPUEstimator(TPUEstimatorOptions options, Plain)
+    : impl_(std::make_unique<Impl>(std::move(options), true)) {}
+TPUEstimator::~TPUEstimator() = default;
+TPUEstimator::TPUEstimator(TPUEstimator&&) noexcept = default;
+TPUEstimator& TPUEstimator::operator=(TPUEstimator&&) noexcept = default;
+
+TPUEstimator& TPUEstimator::train(const InputFn& input_fn, const TrainOptions& options) {
+  impl_->train(input_fn, options);
+  return *this;
+}
+
+Evaluation TPUEstimator::evaluate(const InputFn& input_fn, const EvaluateOptions& options) {
+  return impl_->evaluate(input_fn, options);
+}
+
+PredictionRange TPUEstimator::predict(const InputFn& input_fn, const PredictOptions& options) {
+  return impl_->predict(input_fn, options);
+}
+
+const std::string& TPUEstimator::model_dir() const { return impl_->config.model_dir; }
+const RunConfig& TPUEstimator::config() const { return impl_->config; }
+const Params& TPUEstimator::params() const { return impl_->options.params; }
+
+std::string TPUEstimator::latest_checkpoint() const {
+  return systole::latest_checkpoint(impl_->config.model_dir);
+}
+
+std::vector<std::string> TPUEstimator::get_variable_names() const {
+  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  return reader.keys();
+}
+
+Tensor TPUEstimator::get_variable_value(const std::string& name) const {
+  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  return reader.read(name);
+}
+
+Estimator::Estimator(EstimatorOptions options)
+    : TPUEstimator({.model_fn = std::move(options.model_fn),
+                    .model_dir = std::move(options.model_dir),
+                    .config = std::move(options.config),
+                    .params = std::move(options.params),
+                    .use_tpu = false,
+                    .warm_start_from = std::move(options.warm_start_from)},
+                   Plain()) {}
+
+double Evaluation::operator[](std::string_view name) const {
+  const Tensor& value = tensor(name);
+  if (value.num_elements() != 1) {
+    throw invalid_argument("evaluation['{}']: metric, got {}, expected a scalar; see tensor()",
+                           name, value.type());
+  }
+  return value.as_double(0);
+}
+
+const Tensor& Evaluation::tensor(std::string_view name) const {
+  const auto it = values_.find(name);
+  if (it != values_.end()) return it->second;
+  std::vector<std::string> names;
+  for (const auto& [known, value] : values_) names.push_back(known);
+  throw not_found("evaluation: metric '{}', got none, expected one of: {}{}", name, to_string(),
+                  did_you_mean(std::string(name), names));
+}
+
+std::string Evaluation::to_string() const {
+  std::string text;
+  for (const auto& [name, value] : values_) {
+    text += text.empty() ? "" : ", ";
+    text += value.num_elements() == 1 ? fmt::format("{} = {:.8g}", name, value.as_double(0))
+                                      : fmt::format("{} = {}", name, value.to_string());
+  }
+  return text;
+}
+
+}  // namespace systole

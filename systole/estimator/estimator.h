@@ -1,0 +1,233 @@
+// TPUEstimator and Estimator: train, evaluate and predict with a model_fn and an input_fn.
+// (tf.contrib.tpu.TPUEstimator, tf.estimator.Estimator)
+//
+//   st::TPUEstimator estimator({.model_fn = model_fn, .config = run_config, .train_batch_size =
+//   1024}); estimator.train(input_fn, {.max_steps = 1000}); const st::Evaluation result =
+//   estimator.evaluate(eval_input_fn); for (const auto& prediction :
+//   estimator.predict(predict_input_fn)) ...
+//
+// What differs from TensorFlow, and why, is in docs/migrating.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "systole/data/dataset.h"
+#include "systole/estimator/config.h"
+#include "systole/estimator/params.h"
+#include "systole/estimator/spec.h"
+
+namespace systole {
+
+// Builds the model of one replica in the current graph, from its part of a batch. `labels` is empty
+// when the input has none. params: the user's, and "batch_size" (of a replica), "use_tpu".
+using ModelFn = std::function<TPUEstimatorSpec(
+    const Nest<Output>& features, const Nest<Output>& labels, Mode mode, const Params& params)>;
+
+// What an input_fn returns: a data set of (features, labels) or of features, or what get_next() of
+// an iterator gave, taken apart: {features, labels}.
+class InputFnResult {
+ public:
+  InputFnResult(Dataset dataset) : dataset_(std::move(dataset)) {}  // NOLINT
+  InputFnResult(Nest<Output> features)                              // NOLINT
+      : features_(std::move(features)) {}
+  InputFnResult(Nest<Output> features, Nest<Output> labels)
+      : features_(std::move(features)), labels_(std::move(labels)) {}
+  InputFnResult(std::pair<Output, Output> features_and_labels)  // NOLINT
+      : features_(features_and_labels.first), labels_(features_and_labels.second) {}
+
+  // Its elements: (features, labels), or features alone. Errors: those of dataset_of().
+  Dataset dataset() const;
+
+ private:
+  Dataset dataset_;
+  Nest<Output> features_;
+  Nest<Output> labels_;
+};
+// params: the user's, and "batch_size" as the InputPipelineConfig says. Called once a train(),
+// evaluate() or predict() (PER_SHARD_V1: once a replica).
+using InputFn = std::function<InputFnResult(const Params& params)>;
+
+// Where variables begin when there is no checkpoint in model_dir.
+struct WarmStartSettings {
+  WarmStartSettings() = default;
+  WarmStartSettings(std::string path) : ckpt_to_initialize_from(std::move(path)) {}  // NOLINT
+  WarmStartSettings(const char* path) : ckpt_to_initialize_from(path) {}             // NOLINT
+
+  std::string ckpt_to_initialize_from;    // a checkpoint's prefix, or a model_dir
+  std::string vars_to_warm_start = ".*";  // a regular expression; trainable variables only
+  std::map<std::string, std::string> var_name_to_prev_var_name = {};
+};
+
+struct TPUEstimatorOptions {
+  ModelFn model_fn = nullptr;
+  std::string model_dir = "";  // config.model_dir when empty
+  RunConfig config = {};
+  Params params = {};  // "batch_size" and "context" are reserved
+  bool use_tpu = true;
+  // Over all replicas. train_batch_size is needed with use_tpu, the others when they are used.
+  std::optional<int64_t> train_batch_size = std::nullopt;
+  std::optional<int64_t> eval_batch_size = std::nullopt;
+  std::optional<int64_t> predict_batch_size = std::nullopt;
+  bool eval_on_tpu = true;
+  bool export_to_tpu = true;
+  bool export_to_cpu = true;
+  WarmStartSettings warm_start_from = {};
+};
+
+struct TrainOptions {
+  // One of the two: that many more, or up to that global step. Without use_tpu both may be absent:
+  // training ends with the input.
+  std::optional<int64_t> steps = std::nullopt;
+  std::optional<int64_t> max_steps = std::nullopt;
+  HookList hooks = {};
+  // Called after each checkpoint with the step it is of.
+  std::vector<std::function<void(Session& session, int64_t global_step)>> saving_listeners = {};
+};
+
+struct EvaluateOptions {
+  // Batches; absent: all of the input, once.
+  std::optional<int64_t> steps = std::nullopt;
+  HookList hooks = {};
+  std::string checkpoint_path = "";  // the latest of model_dir when empty
+  std::string name = "";             // summaries go to eval_<name>
+};
+
+struct PredictOptions {
+  // Only these of the predictions; all when empty.
+  std::vector<std::string> predict_keys = {};
+  HookList hooks = {};
+  std::string checkpoint_path = "";
+  // false: a batch at a time (the last may be smaller).
+  bool yield_single_examples = true;
+};
+
+// The metrics of an evaluation.
+class Evaluation {
+ public:
+  // A scalar metric: evaluation["accuracy"]. "loss" and "global_step" are always there.
+  // Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
+  double operator[](std::string_view name) const;
+  const Tensor& tensor(std::string_view name) const;
+  const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
+  // How many examples were evaluated.
+  int64_t examples() const { return examples_; }
+  // "accuracy = 0.99, global_step = 1000, loss = 0.03"
+  std::string to_string() const;
+
+ private:
+  friend class TPUEstimator;
+  std::map<std::string, Tensor, std::less<>> values_;
+  int64_t examples_ = 0;
+};
+
+// Predictions, made as they are asked for; in the order of the input, one an example. Can be left
+// at any time. Holds on to its estimator's model.
+class PredictionRange {
+ public:
+  class Iterator {
+   public:
+    using value_type = Nest<Tensor>;
+    using difference_type = std::ptrdiff_t;
+
+    const Nest<Tensor>& operator*() const { return *current_; }
+    const Nest<Tensor>* operator->() const { return &*current_; }
+    Iterator& operator++();
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !current_.has_value(); }
+
+   private:
+    friend class PredictionRange;
+    PredictionRange* range_ = nullptr;
+    std::optional<Nest<Tensor>> current_;
+  };
+
+  // Goes on where the range stands: a range is run through once.
+  Iterator begin();
+  static std::default_sentinel_t end() { return {}; }
+
+  // The next prediction; nothing at the end.
+  std::optional<Nest<Tensor>> next();
+
+ private:
+  friend class TPUEstimator;
+  std::function<std::optional<Nest<Tensor>>()> next_;
+};
+
+// Not synchronised: one call at a time. Two processes cannot train in one model_dir.
+class TPUEstimator {
+ public:
+  // Errors: INVALID_ARGUMENT with TensorFlow's texts for options that cannot be.
+  explicit TPUEstimator(TPUEstimatorOptions options);
+  ~TPUEstimator();
+  TPUEstimator(TPUEstimator&&) noexcept;
+  TPUEstimator& operator=(TPUEstimator&&) noexcept;
+
+  // Trains from the latest checkpoint of model_dir on, if there is one. A SIGTERM or SIGINT ends
+  // the loop that runs, saves, and returns. Errors: those of the input, the model and the files;
+  // INVALID_ARGUMENT for steps that cannot be.
+  TPUEstimator& train(const InputFn& input_fn, const TrainOptions& options = {});
+
+  // Metrics over the input, exact over any number of examples. Errors: NOT_FOUND when there is no
+  // checkpoint.
+  Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
+
+  PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});
+
+  const std::string& model_dir() const;
+  const RunConfig& config() const;
+  const Params& params() const;
+  // The prefix of the newest checkpoint, "" when there is none.
+  std::string latest_checkpoint() const;
+  std::vector<std::string> get_variable_names() const;
+  Tensor get_variable_value(const std::string& name) const;
+
+  struct Impl;  // for the files of this folder
+
+ protected:
+  // As tf.estimator.Estimator: params may hold "batch_size".
+  struct Plain {};
+  TPUEstimator(TPUEstimatorOptions options, Plain);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+struct EstimatorOptions {
+  ModelFn model_fn = nullptr;
+  std::string model_dir = "";
+  RunConfig config = {};
+  Params params = {};
+  WarmStartSettings warm_start_from = {};
+};
+
+// The same without a TPU: the batch size is the input_fn's own affair.
+class Estimator : public TPUEstimator {
+ public:
+  explicit Estimator(EstimatorOptions options);
+};
+
+// -- Training and evaluating in turn. (tf.estimator.train_and_evaluate)
+
+struct TrainSpec {
+  InputFn input_fn = nullptr;
+  std::optional<int64_t> max_steps = std::nullopt;
+  HookList hooks = {};
+};
+struct EvalSpec {
+  InputFn input_fn = nullptr;
+  std::optional<int64_t> steps = std::nullopt;  // absent: all of the input
+  std::string name = "";
+  HookList hooks = {};
+  double throttle_secs = 600;  // at least between two evaluations
+};
+// Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
+// evaluation.
+Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
+                              const EvalSpec& eval_spec);
+
+}  // namespace systole

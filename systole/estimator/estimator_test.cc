@@ -1,0 +1,361 @@
+// Training, evaluating and predicting from end to end, on this machine and on the virtual TPU.
+#include "systole/estimator/estimator.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/train/cross_shard_optimizer.h"
+#include "systole/train/layers.h"
+#include "systole/train/losses.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+template <class F>
+std::string error_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// y = x0 - 2 x1 + 0.5, of `n` examples.
+Element line_data(int64_t n, uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Tensor x(DType::f32, {n, 2});
+  Tensor y(DType::f32, {n});
+  for (int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<size_t>(i);
+    x.data<float>()[2 * at] = uniform(random);
+    x.data<float>()[2 * at + 1] = uniform(random);
+    y.data<float>()[at] = x.data<float>()[2 * at] - 2 * x.data<float>()[2 * at + 1] + 0.5F;
+  }
+  return Element::tuple({Element::dict({{"x", x}}), y});
+}
+
+InputFn line_input(int64_t n) {
+  return [n](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    return Dataset::from_tensor_slices(line_data(n)).repeat().batch(batch, true);
+  };
+}
+
+TPUEstimatorSpec line_model(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                            const Params& params) {
+  const Output y = layers::dense(features["x"], {.units = 1, .name = "line"});
+  const Output prediction = squeeze(y, {.axis = 1});
+  const auto predictions = Nest<Output>::dict({{"y", prediction}, {"x", features["x"]}});
+  if (mode == ModeKeys::PREDICT) return {.mode = mode, .predictions = predictions};
+  const Output loss = losses::mean_squared_error({.labels = labels, .predictions = prediction});
+  const Operation train_op = CrossShardOptimizer(GradientDescentOptimizer(params.get("rate", 0.1)))
+                                 .minimize(loss, {.global_step = get_global_step()});
+  return {.mode = mode,
+          .predictions = predictions,
+          .loss = loss,
+          .train_op = train_op,
+          .eval_metrics = {
+              [](const Output& l, const Output& p) -> MetricMap {
+                return {{"error", metrics::mean_absolute_error({.labels = l, .predictions = p})},
+                        {"mean", metrics::mean({.values = l})}};
+              },
+              {labels, prediction}}};
+}
+
+// Sees where loops end.
+class Boundaries : public SessionRunHook {
+ public:
+  void after_run(RunContext& context, std::span<const Tensor>) override {
+    steps.push_back(context.global_step());
+  }
+  std::vector<int64_t> steps;
+};
+
+class EstimatorTest : public ::testing::TestWithParam<bool> {
+ protected:
+  EstimatorTest() { std::filesystem::create_directories(folder_); }
+  ~EstimatorTest() override { std::filesystem::remove_all(folder_); }
+
+  TPUEstimatorOptions options(const std::string& name = "model") {
+    return {.model_fn = line_model,
+            .model_dir = (folder_ / name).string(),
+            .config = {.tf_random_seed = 3, .tpu_config = {.iterations_per_loop = 4}},
+            .use_tpu = GetParam(),
+            .train_batch_size = 16,
+            .eval_batch_size = 8,
+            .predict_batch_size = 8};
+  }
+  TPUEstimator trained(int64_t steps = 100) {
+    TPUEstimator estimator(options());
+    estimator.train(line_input(64), {.max_steps = steps});
+    return estimator;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      fmt::format("systole_estimator_{}_{}", ::getpid(),
+                  ::testing::UnitTest::GetInstance()->random_seed());
+};
+INSTANTIATE_TEST_SUITE_P(Tpu, EstimatorTest, ::testing::Bool());
+
+TEST_P(EstimatorTest, learns_and_predicts) {
+  const TPUEstimator estimator = trained(200);
+  EXPECT_THAT(estimator.latest_checkpoint(), HasSubstr("model.ckpt-200"));
+  EXPECT_THAT(estimator.get_variable_names(),
+              ElementsAre("global_step", "line/bias", "line/kernel"));
+  const Tensor kernel = estimator.get_variable_value("line/kernel");
+  EXPECT_NEAR(kernel.as_double(0), 1, 0.02);
+  EXPECT_NEAR(kernel.as_double(1), -2, 0.02);
+}
+
+TEST_P(EstimatorTest, loops_end_where_they_should) {
+  struct Case {
+    int64_t iterations;
+    int64_t before;
+    TrainOptions options;
+    std::vector<int64_t> ends;
+  };
+  const std::vector<Case> cases = {{4, 0, {.steps = 10}, {4, 8, 10}},
+                                   {4, 3, {.steps = 10}, {7, 11, 13}},
+                                   {4, 3, {.max_steps = 10}, {7, 10}},
+                                   {40, 0, {.steps = 12}, {12}}};
+  int number = 0;
+  for (const Case& c : cases) {
+    TPUEstimatorOptions all = options(fmt::format("model{}", number++));
+    all.config.tpu_config.iterations_per_loop = c.iterations;
+    TPUEstimator estimator(all);
+    if (c.before > 0) estimator.train(line_input(64), {.steps = c.before});
+    const auto hook = std::make_shared<Boundaries>();
+    TrainOptions train = c.options;
+    train.hooks = {hook};
+    estimator.train(line_input(64), train);
+    EXPECT_EQ(hook->steps, c.ends);
+  }
+}
+
+TEST_P(EstimatorTest, evaluates_any_number_of_examples_exactly) {
+  TPUEstimator estimator = trained(8);
+  const Tensor kernel = estimator.get_variable_value("line/kernel");
+  const Tensor bias = estimator.get_variable_value("line/bias");
+  for (const int64_t n : {1, 7, 8, 21, 64}) {
+    const Element data = line_data(n, 5);
+    const Tensor x = data[0]["x"];
+    const Tensor y = data[1];
+    double absolute = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double error = x.as_double(2 * i) * kernel.as_double(0) +
+                           x.as_double(2 * i + 1) * kernel.as_double(1) + bias.as_double(0) -
+                           y.as_double(i);
+      absolute += std::abs(error);
+      squares += error * error;
+    }
+    const Evaluation result = estimator.evaluate([&](const Params& params) {
+      const int64_t batch = params["batch_size"];
+      return Dataset::from_tensor_slices(data).batch(batch);
+    });
+    EXPECT_EQ(result.examples(), n);
+    EXPECT_NEAR(result["error"], absolute / static_cast<double>(n), 1e-5) << n;
+    EXPECT_NEAR(result["loss"], squares / static_cast<double>(n), 1e-5) << n;
+    EXPECT_EQ(result["global_step"], 8);
+  }
+}
+
+TEST_P(EstimatorTest, predicts_in_order_without_padding) {
+  TPUEstimator estimator = trained(4);
+  for (const int64_t n : {0, 1, 8, 19}) {
+    const Element data = line_data(std::max<int64_t>(n, 1), 9);
+    const Tensor x = data[0]["x"];
+    int64_t i = 0;
+    for (const Nest<Tensor>& prediction : estimator.predict([&](const Params& params) {
+           const int64_t batch = params["batch_size"];
+           return Dataset::from_tensor_slices(data[0]).take(n).batch(batch);
+         })) {
+      EXPECT_EQ(prediction["x"].leaf().shape(), Shape({2}));
+      EXPECT_EQ(prediction["x"].leaf().as_double(0), x.as_double(2 * i));
+      EXPECT_EQ(prediction["y"].leaf().rank(), 0);
+      ++i;
+    }
+    EXPECT_EQ(i, n);
+  }
+  EXPECT_THAT(error_of([&] { estimator.predict(line_input(8), {.predict_keys = {"z"}}); }),
+              HasSubstr("got 'z', expected one of {x, y}"));
+}
+
+TEST_P(EstimatorTest, a_resumed_run_is_the_run_that_did_not_stop) {
+  const ModelFn model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                              const Params&) -> TPUEstimatorSpec {
+    const Output h = layers::dense(features["x"], {.units = 8, .activation = tanh});
+    const Output d = layers::dropout(h, {.rate = 0.5, .training = mode == ModeKeys::TRAIN});
+    const Output loss = losses::mean_squared_error(
+        {.labels = labels, .predictions = squeeze(layers::dense(d, {.units = 1}), {.axis = 1})});
+    const Operation train_op =
+        CrossShardOptimizer(AdamOptimizer(0.01)).minimize(loss, {.global_step = get_global_step()});
+    return {.mode = mode, .loss = loss, .train_op = train_op};
+  };
+  const InputFn input_fn = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    return Dataset::from_tensor_slices(line_data(50))
+        .shuffle(20, {.seed = 5})
+        .repeat()
+        .batch(batch, true);
+  };
+  TPUEstimatorOptions whole = options("whole");
+  whole.model_fn = model_fn;
+  whole.config.session_config.entropy = 11;
+  TPUEstimatorOptions parts = whole;
+  parts.model_dir = (folder_ / "parts").string();
+  TPUEstimator in_one(whole);
+  in_one.train(input_fn, {.max_steps = 20});
+  for (const int64_t end : {4, 9, 20}) TPUEstimator(parts).train(input_fn, {.max_steps = end});
+  const TPUEstimator in_parts(parts);
+  for (const std::string& name : in_one.get_variable_names()) {
+    EXPECT_TRUE(in_one.get_variable_value(name).identical(in_parts.get_variable_value(name)))
+        << name;
+  }
+}
+
+TEST_P(EstimatorTest, trains_and_evaluates_in_turn) {
+  TPUEstimatorOptions all = options();
+  all.config.save_checkpoints_steps = 8;
+  TPUEstimator estimator(all);
+  int evaluations = 0;
+  const Evaluation last =
+      train_and_evaluate(estimator, {.input_fn = line_input(64), .max_steps = 20},
+                         {.input_fn =
+                              [&](const Params& params) {
+                                ++evaluations;
+                                const int64_t batch = params["batch_size"];
+                                return Dataset::from_tensor_slices(line_data(9)).batch(batch);
+                              },
+                          .throttle_secs = 0});
+  EXPECT_EQ(last["global_step"], 20);
+  EXPECT_EQ(evaluations, 3);
+}
+
+TEST_P(EstimatorTest, begins_where_another_model_ended) {
+  const TPUEstimator first = trained(50);
+  TPUEstimatorOptions all = options("second");
+  all.warm_start_from = first.model_dir();
+  all.params = {{"rate", 0.0}};
+  TPUEstimator second(all);
+  second.train(line_input(64), {.steps = 1});
+  EXPECT_TRUE(
+      second.get_variable_value("line/kernel").identical(first.get_variable_value("line/kernel")));
+  EXPECT_EQ(second.get_variable_value("global_step").item<int64_t>(), 1);
+}
+
+TEST_P(EstimatorTest, host_calls_see_every_step) {
+  TPUEstimatorOptions all = options();
+  std::vector<double> losses;
+  all.model_fn = [&](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                     const Params& params) {
+    TPUEstimatorSpec spec = line_model(features, labels, mode, params);
+    spec.host_call = {.fn =
+                          [&](std::span<const Tensor> values) {
+                            EXPECT_EQ(values[0].dim(0), GetParam() ? 8 : 1);
+                            losses.push_back(values[0].as_double(0));
+                          },
+                      .tensors = {reshape(spec.loss, {1})}};
+    return spec;
+  };
+  TPUEstimator(all).train(line_input(64), {.steps = 6});
+  EXPECT_THAT(losses, SizeIs(6));
+}
+
+TEST_P(EstimatorTest, refuses_steps_that_cannot_be) {
+  TPUEstimator estimator(options());
+  const auto train = [&](const TrainOptions& o) {
+    return error_of([&] { estimator.train(line_input(64), o); });
+  };
+  EXPECT_THAT(train({.steps = 1, .max_steps = 1}),
+              HasSubstr("Can not provide both steps and max_steps."));
+  EXPECT_THAT(train({.steps = 0}), HasSubstr("Must specify steps > 0, given: 0"));
+  EXPECT_THAT(train({.max_steps = -1}), HasSubstr("Must specify max_steps > 0, given: -1"));
+  if (GetParam()) {
+    EXPECT_THAT(train({}),
+                HasSubstr("For TPU training, one of `steps` or `max_steps` must be set."));
+  }
+  EXPECT_THAT(error_of([&] { estimator.evaluate(line_input(8), {.steps = 1}); }),
+              HasSubstr("Could not find trained model in model_dir"));
+}
+
+TEST(TPUEstimator, refuses_options_that_cannot_be) {
+  const auto with = [](TPUEstimatorOptions options) {
+    return error_of([&] { TPUEstimator{std::move(options)}; });
+  };
+  EXPECT_THAT(with({.train_batch_size = 8}), HasSubstr("model_fn must be provided to Estimator."));
+  EXPECT_THAT(with({.model_fn = line_model}), HasSubstr("`train_batch_size` cannot be `None`"));
+  EXPECT_THAT(with({.model_fn = line_model, .train_batch_size = 0}),
+              HasSubstr("train_batch_size must be positive, got 0"));
+  EXPECT_THAT(with({.model_fn = line_model, .params = {{"batch_size", 3}}, .train_batch_size = 8}),
+              HasSubstr("are reserved keys but existed in params"));
+  EXPECT_THAT(with({.model_fn = line_model,
+                    .model_dir = "/tmp/a",
+                    .config = {.model_dir = "/tmp/b"},
+                    .train_batch_size = 8}),
+              HasSubstr("`model_dir` are set both in constructor and `RunConfig`"));
+}
+
+TEST(TPUEstimator, names_what_a_tpu_would_refuse) {
+  const auto train = [](TPUEstimatorOptions options, const InputFn& input_fn) {
+    return error_of([&] { TPUEstimator(std::move(options)).train(input_fn, {.steps = 1}); });
+  };
+  const InputFn unknown_batch = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    return Dataset::from_tensor_slices(line_data(64)).batch(batch);
+  };
+  EXPECT_THAT(
+      train({.model_fn = line_model, .train_batch_size = 12}, line_input(64)),
+      HasSubstr("train batch size 12 must be divisible by number of replicas 8: use 8 or 16"));
+  EXPECT_THAT(train({.model_fn = line_model, .train_batch_size = 16}, unknown_batch),
+              HasSubstr("must have static shape. Tensor: f32[?,2]; batch(batch_size, "
+                        "drop_remainder = true) or set_shape()"));
+  EXPECT_THAT(train({.model_fn = line_model,
+                     .config = {.tpu_config = {.num_shards = 4}},
+                     .train_batch_size = 16},
+                    line_input(64)),
+              HasSubstr("num_replicas should be (8), got (4)"));
+  const ModelFn plain_optimizer = [](const Nest<Output>& features, const Nest<Output>& labels,
+                                     Mode mode, const Params&) -> TPUEstimatorSpec {
+    const Output y = layers::dense(features["x"], {.units = 1});
+    const Output loss =
+        losses::mean_squared_error({.labels = labels, .predictions = squeeze(y, {.axis = 1})});
+    return {.mode = mode,
+            .loss = loss,
+            .train_op =
+                GradientDescentOptimizer(0.1).minimize(loss, {.global_step = get_global_step()})};
+  };
+  EXPECT_THAT(train({.model_fn = plain_optimizer, .train_batch_size = 16}, line_input(64)),
+              HasSubstr("CrossShardOptimizer must be used for model training on TPUs."));
+  EXPECT_EQ(train({.model_fn = plain_optimizer, .use_tpu = false, .train_batch_size = 16},
+                  line_input(64)),
+            "no error");
+}
+
+TEST(Estimator, trains_to_the_end_of_input) {
+  Estimator estimator({.model_fn = line_model, .params = {{"batch_size", 8}}});
+  const auto hook = std::make_shared<Boundaries>();
+  estimator.train(
+      [](const Params& params) {
+        const int64_t batch = params["batch_size"];
+        return Dataset::from_tensor_slices(line_data(30)).repeat(2).batch(batch);
+      },
+      {.hooks = {hook}});
+  EXPECT_EQ(hook->steps.back(), 8);  // the last of 4 examples
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "systole/base/log.h"
+#include "systole/estimator/impl.h"
+#include "systole/estimator/train_summaries.h"
+
+namespace systole {
+namespace {
+
+// Calls the hooks around one pass over the input.
+class Hooks {
+ public:
+  Hooks(HookList hooks, Session& session, int64_t step)
+      : hooks_(std::move(hooks)), context_(session, step) {
+    for (const auto& hook : hooks_) hook->after_create_session(session);
+  }
+  bool before() {
+    for (const auto& hook : hooks_) hook->before_run(context_);
+    return !context_.stop_requested();
+  }
+  bool after() {
+    for (const auto& hook : hooks_) hook->after_run(context_, {});
+    return !context_.stop_requested();
+  }
+  void end() {
+    for (const auto& hook : hooks_) hook->end(context_.session());
+  }
+
+ private:
+  HookList hooks_;
+  RunContext context_;
+};
+
+HookList joined(HookList a, const HookList& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<Variable> accumulators_of(const MetricMap& metrics) {
+  std::vector<Variable> all;
+  for (const auto& [name, metric] : metrics) {
+    all.insert(all.end(), metric.accumulators.begin(), metric.accumulators.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateOptions& eval) {
+  if (eval.steps && *eval.steps <= 0) {
+    throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
+  }
+  const std::string prefix = checkpoint_for(eval.checkpoint_path);
+  const estimator::Input input = make_input(input_fn, Mode::eval);
+  const estimator::Model model = trace(input, Mode::eval);
+  const HookList all_hooks = joined(eval.hooks, model.spec.evaluation_hooks);
+  {
+    const GraphScope scope(*model.graph);
+    for (const auto& hook : all_hooks) hook->begin();
+  }
+  const std::unique_ptr<Session> session = make_session(model, Mode::eval);
+  restore(model, *session, prefix);
+  const int64_t global_step = session->variable_value(model.global_step).item<int64_t>();
+
+  estimator::Feed feed(input, {.max_steps = 1, .pad = true, .fixed = false});
+  const int64_t limit = eval.steps.value_or(INT64_MAX);
+  const int64_t steps_each =
+      estimator::launch_steps(std::min<int64_t>(limit, 32), feed.step_bytes());
+  feed.set_max_steps(steps_each);
+  std::vector<Operation> updates;
+  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
+  estimator::Runner runner(model, *session,
+                           {.targets = updates,
+                            .replicas = input.replicas,
+                            .max_steps = steps_each,
+                            .summed = accumulators_of(model.metrics)});
+  Evaluation result;
+  Hooks hooks(all_hooks, *session, global_step);
+  int64_t done = 0;
+  while (done < limit && hooks.before()) {
+    const auto batches = feed.next(std::min(steps_each, limit - done));
+    if (!batches) break;
+    runner.run(*batches);
+    done += batches->steps;
+    result.examples_ += batches->examples;
+    if (!hooks.after()) break;
+  }
+  hooks.end();
+  if (eval.steps && done < *eval.steps) {
+    log_warning("evaluate: the input ended after {} of {} batches ({} examples)", done, *eval.steps,
+                result.examples_);
+  }
+  for (const auto& [name, metric] : model.metrics) {
+    result.values_[name] = session->run(metric.value);
+  }
+  result.values_["global_step"] = Tensor(global_step);
+  estimator::write_evaluation(
+      config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), global_step,
+      result.values_);
+  log_info("Saving dict for global step {}: {}", global_step, result.to_string());
+  return result;
+}
+
+}  // namespace systole

@@ -1,0 +1,78 @@
+// What TPUEstimator is made of. Internal to this folder.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "systole/estimator/estimator.h"
+#include "systole/estimator/model.h"
+#include "systole/session/step_loop.h"
+
+namespace systole {
+
+struct TPUEstimator::Impl {
+  Impl(TPUEstimatorOptions given, bool plain_estimator);
+  ~Impl();
+
+  // Where a mode runs, and on how many replicas.
+  struct Place {
+    std::string target;
+    int64_t replicas = 1;
+    bool use_tpu = false;
+  };
+  const Place& place(Mode mode);
+
+  estimator::Input make_input(const InputFn& input_fn, Mode mode);
+  estimator::Model trace(const estimator::Input& input, Mode mode);
+  std::unique_ptr<Session> make_session(const estimator::Model& model, Mode mode);
+  // The checkpoint to evaluate or predict with. Errors: NOT_FOUND when there is none.
+  std::string checkpoint_for(const std::string& given) const;
+  // Sets the model's global variables from the checkpoint.
+  void restore(const estimator::Model& model, Session& session, const std::string& prefix) const;
+  void warm_start(const estimator::Model& model, Session& session) const;
+
+  void train(const InputFn& input_fn, const TrainOptions& options);
+  Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options);
+  PredictionRange predict(const InputFn& input_fn, const PredictOptions& options);
+
+  TPUEstimatorOptions options;
+  RunConfig config;
+  bool plain = false;
+  bool temporary = false;  // model_dir is ours to remove
+  std::map<std::string, Place> places;
+};
+
+namespace estimator {
+
+// StepLoops of a model by the types of a replica's batch: one where all batches have one size.
+class Runner {
+ public:
+  struct Options {
+    std::vector<Output> fetches = {};
+    std::vector<Operation> targets = {};
+    int64_t replicas = 1;
+    int64_t max_steps = 1;
+    StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
+    std::vector<Variable> summed = {};
+  };
+  // The session and the model outlive it.
+  Runner(const Model& model, Session& session, Options options)
+      : model_(model), session_(session), options_(std::move(options)) {}
+
+  // Results as StepLoop::results() has them.
+  std::span<const Tensor> run(const LoopInput& input);
+
+ private:
+  const Model& model_;
+  Session& session_;
+  const Options options_;
+  std::map<std::string, std::unique_ptr<StepLoop>> loops_;
+};
+
+// How many steps' input may be in memory at once: `wanted`, or what fits in 256 MiB.
+int64_t launch_steps(int64_t wanted, int64_t step_bytes);
+
+}  // namespace estimator
+}  // namespace systole

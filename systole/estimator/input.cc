@@ -1,0 +1,170 @@
+#include "systole/estimator/input.h"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+Dataset InputFnResult::dataset() const {
+  if (dataset_.valid()) return dataset_;
+  if (labels_.empty()) return dataset_of(features_);
+  return dataset_of(Nest<Output>::tuple({features_, labels_}));
+}
+
+namespace estimator {
+namespace {
+
+std::string_view name_of(Mode mode) { return mode == Mode::predict ? "predict" : to_string(mode); }
+
+// "120 and 128" around 125 for 8 replicas.
+std::string nearest(int64_t batch, int64_t replicas) {
+  const int64_t below = batch / replicas * replicas;
+  return below == 0 ? fmt::format("{}", below + replicas)
+                    : fmt::format("{} or {}", below, below + replicas);
+}
+
+// Evaluation and prediction have no use for a function a replica.
+InputPipelineConfig effective(const InputOptions& options) {
+  if (options.mode != Mode::train && options.config == InputPipelineConfig::PER_SHARD_V1) {
+    return InputPipelineConfig::PER_HOST_V1;
+  }
+  if (options.config == InputPipelineConfig::SLICED) return InputPipelineConfig::PER_HOST_V1;
+  return options.config;
+}
+
+Layout layout_of(InputPipelineConfig config) {
+  if (config == InputPipelineConfig::PER_HOST_V1) return Layout::split;
+  return config == InputPipelineConfig::BROADCAST ? Layout::broadcast : Layout::per_replica;
+}
+
+void check_batch_size(const InputOptions& options, Layout layout) {
+  if (!options.use_tpu) return;
+  const std::string_view mode = name_of(options.mode);
+  if (!options.batch_size) {
+    throw invalid_argument(
+        "{}_batch_size in TPUEstimator constructor cannot be `None` if .{} is running on TPU.",
+        mode, options.mode == Mode::eval ? "evaluate" : mode);
+  }
+  if (layout != Layout::broadcast && *options.batch_size % options.replicas != 0) {
+    throw invalid_argument("{} batch size {} must be divisible by number of replicas {}: use {}",
+                           mode, *options.batch_size, options.replicas,
+                           nearest(*options.batch_size, options.replicas));
+  }
+}
+
+// A replica's type of a component of an element.
+TensorType replica_type(const TensorType& type, const Input& input) {
+  TensorType result = type;
+  if (result.shape.rank() == 0 || input.layout != Layout::split) return result;
+  const int64_t batch = result.shape[0];
+  if (batch != kUnknown) result.shape.set_dim(0, batch / input.replicas);
+  return result;
+}
+
+// Batches of unknown size are of the batch size when they are padded to it.
+void set_batch(ElementSpec& spec, int64_t batch) {
+  spec = spec.map([&](const TensorType& type) {
+    TensorType result = type;
+    if (result.shape.rank() > 0) result.shape.set_dim(0, batch);
+    return result;
+  });
+}
+
+void check_static(const ElementSpec& spec, std::string_view what) {
+  for (const TensorType& type : spec.flatten()) {
+    if (type.is_static()) continue;
+    const bool batch_alone = [&] {
+      Shape rest = type.shape;
+      rest.set_dim(0, 1);
+      return rest.is_static();
+    }();
+    throw invalid_argument(
+        "The {} to the model returned by input_fn must have static shape. Tensor: {}; {}", what,
+        type,
+        batch_alone ? "batch(batch_size, drop_remainder = true) or set_shape() gives the batch a "
+                      "known size"
+                    : "set_shape() or padded_batch() gives it a known shape");
+  }
+}
+
+std::optional<int64_t> common_batch(const Input& input) {
+  std::set<int64_t> sizes;
+  for (const ElementSpec* spec : {&input.features, &input.labels}) {
+    for (const TensorType& type : spec->flatten()) {
+      if (type.shape.rank() > 0) sizes.insert(type.shape[0]);
+    }
+  }
+  sizes.erase(kUnknown);
+  if (sizes.size() > 1) {
+    throw invalid_argument(
+        "input_fn: first dimension of features and labels, got {}, expected one batch size",
+        fmt::join(sizes, " and "));
+  }
+  if (sizes.empty()) return std::nullopt;
+  return *sizes.begin();
+}
+
+void read_spec(Input& input) {
+  const ElementSpec& spec = input.datasets.front().element_spec();
+  const bool pair = spec.is_tuple() && spec.size() == 2;
+  const auto of_replica = [&](const TensorType& type) { return replica_type(type, input); };
+  for (const TensorType& type : spec.flatten()) {
+    if (input.layout != Layout::split || type.shape.rank() == 0 || type.shape[0] == kUnknown ||
+        type.shape[0] % input.replicas == 0) {
+      continue;
+    }
+    throw invalid_argument(
+        "input_fn: tensor {} cannot be sharded {} ways along dimension 0: batch {} must be "
+        "divisible by number of replicas {}: use {}",
+        type, input.replicas, type.shape[0], input.replicas,
+        nearest(type.shape[0], input.replicas));
+  }
+  input.features = (pair ? spec[0] : spec).map(of_replica);
+  if (pair) input.labels = spec[1].map(of_replica);
+}
+
+}  // namespace
+
+Input make_input(const InputFn& input_fn, const InputOptions& options) {
+  if (!input_fn) throw invalid_argument("input_fn: function, got none, expected one");
+  const InputPipelineConfig config = effective(options);
+  Input input{.datasets = {},
+              .layout = layout_of(config),
+              .replicas = options.replicas,
+              .features = {},
+              .labels = {},
+              .replica_batch = {}};
+  check_batch_size(options, input.layout);
+  Params params = options.params;
+  std::optional<int64_t> replica_batch = options.batch_size;
+  if (options.batch_size) {
+    if (input.layout != Layout::broadcast) replica_batch = *options.batch_size / options.replicas;
+    params.set("batch_size",
+               input.layout == Layout::per_replica ? *replica_batch : *options.batch_size);
+  }
+  const int64_t calls = config == InputPipelineConfig::PER_SHARD_V1 ? options.replicas : 1;
+  for (int64_t i = 0; i < calls; ++i) {
+    const auto graph = std::make_shared<Graph>();  // of the ops that get_next() makes
+    const GraphScope scope(*graph);
+    input.datasets.push_back(input_fn(params).dataset());
+  }
+  read_spec(input);
+  input.replica_batch = common_batch(input);
+  const bool padded = options.mode != Mode::train;
+  if (!input.replica_batch && padded && replica_batch) {
+    input.replica_batch = replica_batch;
+    set_batch(input.features, *replica_batch);
+    set_batch(input.labels, *replica_batch);
+  }
+  if (options.use_tpu) {
+    check_static(input.features, "features");
+    check_static(input.labels, "labels");
+  }
+  return input;
+}
+
+}  // namespace estimator
+}  // namespace systole

@@ -1,0 +1,61 @@
+#include "systole/estimator/model.h"
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/train/example_mask.h"
+
+namespace systole::estimator {
+namespace {
+
+Nest<Output> placeholders(const ElementSpec& spec, std::string_view name, Model& model) {
+  return spec.map([&](const TensorType& type) {
+    model.inputs.push_back(placeholder(type.dtype, type.shape, name));
+    return model.inputs.back();
+  });
+}
+
+void add_metrics(Model& model) {
+  model.metrics = model.spec.eval_metric_ops;
+  if (model.spec.eval_metrics) {
+    for (auto& [name, metric] : model.spec.eval_metrics()) {
+      if (!model.metrics.emplace(name, metric).second) {
+        throw invalid_argument(
+            "metric '{}', got it in eval_metrics and in eval_metric_ops, expected it once", name);
+      }
+    }
+  }
+  TPUEstimatorSpec checked = model.spec;
+  checked.eval_metric_ops = model.metrics;
+  checked.validate();
+  // Each batch's loss counts by how many real examples it has.
+  const NameScope scope("eval_loss");
+  model.metrics["loss"] = metrics::mean({.values = cast(reduce_mean(model.spec.loss), DType::f32),
+                                         .weights = reduce_sum(model.mask)});
+}
+
+}  // namespace
+
+Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options) {
+  if (!model_fn) throw invalid_argument("model_fn must be provided to Estimator.");
+  Model model;
+  model.graph = std::make_shared<Graph>();
+  const GraphScope scope(*model.graph);
+  if (options.seed) set_random_seed(*options.seed);
+  model.global_step = get_or_create_global_step();
+  const Nest<Output> features = placeholders(input.features, "features", model);
+  const Nest<Output> labels = placeholders(input.labels, "labels", model);
+  if (options.mode != Mode::train) {
+    model.mask = placeholder(DType::f32, {input.replica_batch.value_or(kUnknown)}, "example_mask");
+    set_example_mask(model.mask);
+  }
+  Params params = options.params;
+  if (input.replica_batch) params.set("batch_size", *input.replica_batch);
+  params.set("use_tpu", options.use_tpu);
+  model.spec = model_fn(features, labels, options.mode, params);
+  model.spec.mode = options.mode;
+  model.spec.validate();
+  if (options.mode == Mode::eval) add_metrics(model);
+  return model;
+}
+
+}  // namespace systole::estimator

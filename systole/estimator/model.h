@@ -1,0 +1,38 @@
+// A model_fn, traced: the graph of one replica's step.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "systole/estimator/estimator.h"
+#include "systole/estimator/input.h"
+
+namespace systole::estimator {
+
+struct Model {
+  std::shared_ptr<Graph> graph;
+  std::vector<Output> inputs;  // placeholders of features and labels, flattened
+  Output mask;                 // the example mask, not in training
+  TPUEstimatorSpec spec;
+  MetricMap metrics;  // of an evaluation, with "loss"
+  Variable global_step;
+
+  std::vector<Variable> variables(std::string_view collection) const {
+    return graph->collection<Variable>(collection);
+  }
+};
+
+struct TraceOptions {
+  Mode mode = Mode::train;
+  int64_t replicas = 1;
+  bool use_tpu = false;
+  Params params;
+  std::optional<int64_t> seed;
+};
+
+// Calls the model_fn on placeholders of the input's types. Errors: those of the model_fn; what
+// TPUEstimatorSpec::validate refuses; "model_fn does not take labels..." has no counterpart: it
+// always does.
+Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options);
+
+}  // namespace systole::estimator

@@ -1,0 +1,153 @@
+#include <deque>
+#include <set>
+
+#include "systole/base/log.h"
+#include "systole/estimator/impl.h"
+
+namespace systole {
+namespace {
+
+using estimator::Feed;
+using estimator::Input;
+using estimator::Model;
+using estimator::Runner;
+
+// Only the predictions that are asked for.
+Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::string>& keys) {
+  if (keys.empty()) return predictions;
+  if (!predictions.is_dict()) {
+    throw invalid_argument("predict_keys argument is not valid in case of non-dict predictions.");
+  }
+  std::vector<Nest<Output>::Entry> entries;
+  for (const std::string& key : keys) entries.emplace_back(key, predictions[key]);
+  return Nest<Output>::dict(std::move(entries));
+}
+
+// Everything that a range of predictions needs while it lives.
+struct Predictor {
+  Input input;
+  Model model;
+  Nest<Output> predictions;
+  std::unique_ptr<Session> session;
+  std::optional<Feed> feed;
+  std::optional<Runner> runner;
+  HookList hooks;
+  bool single_examples = true;
+  std::deque<Nest<Tensor>> ready;
+  bool ended = false;
+
+  std::optional<Nest<Tensor>> next();
+  void run_batch(const estimator::LoopInput& batch);
+};
+
+void check_batch(const Output& prediction, const Input& input) {
+  const Shape& shape = prediction.shape();
+  if (shape.rank() > 0 &&
+      (shape[0] == kUnknown || !input.replica_batch || shape[0] == *input.replica_batch)) {
+    return;
+  }
+  throw invalid_argument(
+      "predictions: '{}', got {}, expected the batch of {} examples as the first dimension",
+      prediction.name(), prediction.type(), input.replica_batch.value_or(kUnknown));
+}
+
+// Rows [0, count) of each replica's part, one replica after the other.
+Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> results,
+                     int64_t replica, int64_t begin, int64_t end, bool single) {
+  std::vector<Tensor> values;
+  for (const Tensor& all : results) {
+    Tensor rows = all.slice(replica, replica + 1);
+    std::vector<int64_t> dims(rows.shape().begin() + 1, rows.shape().end());
+    rows = rows.reshape(Shape(std::span<const int64_t>(dims))).slice(begin, end);
+    if (single) {
+      const Shape one(std::span<const int64_t>(dims).subspan(1));
+      rows = rows.reshape(one);
+    }
+    // The loop's results are overwritten by its next run.
+    values.push_back(rows.clone());
+  }
+  return pack_like(structure, std::move(values));
+}
+
+void Predictor::run_batch(const estimator::LoopInput& batch) {
+  const std::span<const Tensor> results = runner->run(batch);
+  for (size_t r = 0; r < batch.in_replica.size(); ++r) {
+    const int64_t count = batch.in_replica[r];
+    const auto replica = static_cast<int64_t>(r);
+    if (single_examples) {
+      for (int64_t i = 0; i < count; ++i) {
+        ready.push_back(example(predictions, results, replica, i, i + 1, true));
+      }
+    } else if (count > 0) {
+      ready.push_back(example(predictions, results, replica, 0, count, false));
+    }
+  }
+}
+
+std::optional<Nest<Tensor>> Predictor::next() {
+  while (ready.empty() && !ended) {
+    RunContext context(*session, 0);
+    for (const auto& hook : hooks) hook->before_run(context);
+    const auto batch = feed->next(1);
+    ended = !batch;
+    if (batch) run_batch(*batch);
+    for (const auto& hook : hooks) hook->after_run(context, {});
+    ended = ended || context.stop_requested();
+    if (!ended) continue;
+    for (const auto& hook : hooks) hook->end(*session);
+  }
+  if (ready.empty()) return std::nullopt;
+  Nest<Tensor> value = std::move(ready.front());
+  ready.pop_front();
+  return value;
+}
+
+}  // namespace
+
+PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
+                                            const PredictOptions& predict) {
+  const std::string prefix = checkpoint_for(predict.checkpoint_path);
+  auto predictor = std::make_shared<Predictor>();
+  predictor->input = make_input(input_fn, Mode::predict);
+  predictor->model = trace(predictor->input, Mode::predict);
+  predictor->predictions = selected(predictor->model.spec.predictions, predict.predict_keys);
+  predictor->single_examples = predict.yield_single_examples;
+  for (const Output& output : predictor->predictions.flatten()) {
+    check_batch(output, predictor->input);
+  }
+  predictor->hooks = predict.hooks;
+  const HookList& of_model = predictor->model.spec.prediction_hooks;
+  predictor->hooks.insert(predictor->hooks.end(), of_model.begin(), of_model.end());
+  {
+    const GraphScope scope(*predictor->model.graph);
+    for (const auto& hook : predictor->hooks) hook->begin();
+  }
+  predictor->session = make_session(predictor->model, Mode::predict);
+  restore(predictor->model, *predictor->session, prefix);
+  for (const auto& hook : predictor->hooks) hook->after_create_session(*predictor->session);
+  predictor->feed.emplace(predictor->input,
+                          estimator::FeedOptions{.max_steps = 1, .pad = true, .fixed = false});
+  predictor->runner.emplace(predictor->model, *predictor->session,
+                            Runner::Options{.fetches = predictor->predictions.flatten(),
+                                            .replicas = predictor->input.replicas,
+                                            .max_steps = 1});
+  PredictionRange range;
+  range.next_ = [predictor] { return predictor->next(); };
+  return range;
+}
+
+std::optional<Nest<Tensor>> PredictionRange::next() { return next_ ? next_() : std::nullopt; }
+
+PredictionRange::Iterator PredictionRange::begin() {
+  Iterator iterator;
+  iterator.range_ = this;
+  iterator.current_ = next();
+  return iterator;
+}
+
+PredictionRange::Iterator& PredictionRange::Iterator::operator++() {
+  current_ = range_->next();
+  return *this;
+}
+
+}  // namespace systole

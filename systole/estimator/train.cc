@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "systole/base/log.h"
+#include "systole/estimator/check.h"
+#include "systole/estimator/impl.h"
+#include "systole/estimator/model_dir_lock.h"
+#include "systole/estimator/signals.h"
+#include "systole/estimator/train_summaries.h"
+#include "systole/io/local_file_system.h"
+#include "systole/train/async_saver.h"
+
+namespace systole {
+namespace {
+
+using estimator::Feed;
+using estimator::LoopInput;
+using estimator::Model;
+using estimator::Runner;
+
+void check_steps(const TrainOptions& options, bool use_tpu) {
+  if (options.steps && options.max_steps) {
+    throw invalid_argument("Can not provide both steps and max_steps.");
+  }
+  if (options.steps && *options.steps <= 0) {
+    throw invalid_argument("Must specify steps > 0, given: {}", *options.steps);
+  }
+  if (options.max_steps && *options.max_steps <= 0) {
+    throw invalid_argument("Must specify max_steps > 0, given: {}", *options.max_steps);
+  }
+  if (use_tpu && !options.steps && !options.max_steps) {
+    throw invalid_argument(
+        "For TPU training, one of `steps` or `max_steps` must be set. Cannot be both `None`.");
+  }
+}
+
+// One call of train(): from the checkpoint to the last step.
+class Training {
+ public:
+  Training(TPUEstimator::Impl& estimator, const InputFn& input_fn, const TrainOptions& options);
+  void run();
+
+ private:
+  void add_hooks();
+  void start();
+  void restore();
+  void make_runner();
+  int64_t loop_length();
+  // Runs up to `steps` steps; returns how many the input had.
+  int64_t run_loop(int64_t steps);
+  void keep_values(std::span<const Tensor> results, int64_t steps);
+  void call_host(std::span<const Tensor> results, int64_t steps);
+  void after_run(int64_t steps, double seconds);
+  void save(Session& session, int64_t step);
+
+  TPUEstimator::Impl& estimator_;
+  const TrainOptions& options_;
+  const RunConfig& config_;
+  estimator::Input input_;
+  Model model_;
+  std::shared_ptr<estimator::SummarySaverHook> summaries_;
+  HookList hooks_;
+  std::vector<size_t> fetches_of_hook_;  // how many each hook asked for
+  std::vector<Output> fetches_;
+  std::unique_ptr<Session> session_;
+  std::optional<Saver> saver_;
+  std::optional<AsyncSaver> async_saver_;
+  CheckpointExtras restored_;
+  std::optional<Feed> feed_;
+  std::optional<Runner> runner_;
+  std::optional<RunContext> context_;
+  std::optional<IterationCountEstimator> timed_loop_;
+  int64_t launch_ = 1;  // steps of one launch at most
+  int64_t step_ = 0;
+  int64_t last_step_ = INT64_MAX;
+  int64_t examples_ = 0;  // of the loop
+  std::vector<Tensor> values_;
+  bool input_ended_ = false;
+};
+
+Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
+                   const TrainOptions& options)
+    : estimator_(estimator),
+      options_(options),
+      config_(estimator.config),
+      input_(estimator.make_input(input_fn, Mode::train)),
+      model_(estimator.trace(input_, Mode::train)) {
+  const IterationsPerLoop& iterations = config_.tpu_config.iterations_per_loop;
+  if (iterations.is_time()) timed_loop_.emplace(iterations.seconds());
+  const TPUEstimator::Impl::Place& place = estimator.place(Mode::train);
+  estimator::report(estimator::check_model(model_, input_, {.replicas = place.replicas}),
+                    config_.tpu_config.check.value_or(place.use_tpu     ? Check::error
+                                                      : estimator.plain ? Check::off
+                                                                        : Check::warn));
+  add_hooks();
+  start();
+  restore();
+  make_runner();
+}
+
+void Training::add_hooks() {
+  const GraphScope scope(*model_.graph);
+  const Output& loss = model_.spec.loss;
+  hooks_.push_back(std::make_shared<NanTensorHook>(loss));
+  if (config_.save_summary_steps > 0) {
+    summaries_ = std::make_shared<estimator::SummarySaverHook>(estimator::SummarySaverHook::Options{
+        .folder = config_.model_dir, .save_steps = config_.save_summary_steps, .loss = loss});
+    hooks_.push_back(summaries_);
+  }
+  if (config_.log_step_count_steps > 0) {
+    hooks_.push_back(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
+        .tensors = {{"loss", loss}}, .every_n_iter = config_.log_step_count_steps}));
+    hooks_.push_back(std::make_shared<StepCounterHook>(
+        StepCounterHook::Options{.every_n_steps = config_.log_step_count_steps,
+                                 .record = [this](int64_t step, double steps, double examples) {
+                                   if (!summaries_) return;
+                                   summaries_->add_scalar("global_step/sec", step, steps);
+                                   summaries_->add_scalar("examples/sec", step, examples);
+                                 }}));
+  }
+  hooks_.insert(hooks_.end(), options_.hooks.begin(), options_.hooks.end());
+  const HookList& of_model = model_.spec.training_hooks;
+  hooks_.insert(hooks_.end(), of_model.begin(), of_model.end());
+  const std::optional<int64_t> steps = config_.save_checkpoints_steps;
+  const std::optional<int64_t> secs = config_.save_checkpoints_secs;
+  const bool off = steps.value_or(0) == 0 && secs.value_or(0) == 0 && (steps || secs);
+  if (!off) {
+    CheckpointSaverHook::Options checkpoint{
+        .save = [this](Session& session, int64_t step) { save(session, step); }};
+    if (steps.value_or(0) > 0) {
+      checkpoint.save_steps = *steps;
+    } else {
+      checkpoint.save_secs = static_cast<double>(secs.value_or(600));
+    }
+    hooks_.push_back(std::make_shared<CheckpointSaverHook>(std::move(checkpoint)));
+  } else if (!options_.saving_listeners.empty()) {
+    throw invalid_argument(
+        "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
+        "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.");
+  }
+  for (const auto& hook : hooks_) hook->begin();
+  for (const auto& hook : hooks_) {
+    const std::vector<Output> wanted = hook->fetches();
+    fetches_of_hook_.push_back(wanted.size());
+    fetches_.insert(fetches_.end(), wanted.begin(), wanted.end());
+  }
+}
+
+void Training::start() {
+  session_ = estimator_.make_session(model_, Mode::train);
+  saver_.emplace(
+      SaverOptions{.var_list = model_.variables(graph_keys::global_variables),
+                   .max_to_keep = static_cast<int>(config_.keep_checkpoint_max),
+                   .keep_checkpoint_every_n_hours = config_.keep_checkpoint_every_n_hours});
+  async_saver_.emplace(*saver_);
+}
+
+void Training::restore() {
+  const RestoredCheckpoint found = saver_->restore_latest(*session_, config_.model_dir);
+  if (!found.prefix.empty()) {
+    log_info("Restoring parameters from {}", found.prefix);
+    restored_ = found.extras;
+  } else {
+    estimator_.warm_start(model_, *session_);
+    if (model_.spec.scaffold_fn) {
+      const Scaffold scaffold = model_.spec.scaffold_fn();
+      if (scaffold.init_fn) scaffold.init_fn(*session_);
+    }
+  }
+  const auto random = restored_.find("random");
+  if (random != restored_.end()) session_->set_random_state(random->second);
+  step_ = session_->variable_value(model_.global_step).item<int64_t>();
+  if (options_.max_steps) last_step_ = *options_.max_steps;
+  if (options_.steps) last_step_ = step_ + *options_.steps;
+  for (const auto& hook : hooks_) {
+    const auto state = restored_.find("hook/" + hook->state_name());
+    if (!hook->state_name().empty() && state != restored_.end()) {
+      hook->restore_state(state->second);
+    }
+    hook->after_create_session(*session_);
+  }
+}
+
+void Training::make_runner() {
+  feed_.emplace(input_, estimator::FeedOptions{.fixed = estimator_.place(Mode::train).use_tpu});
+  const auto position = restored_.find("input");
+  if (position != restored_.end()) feed_->restore_state(position->second);
+  const int64_t wanted =
+      timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
+  launch_ = estimator::launch_steps(wanted, feed_->step_bytes());
+  feed_->set_max_steps(launch_);
+  Runner::Options runner{.fetches = fetches_,
+                         .targets = {model_.spec.train_op},
+                         .replicas = input_.replicas,
+                         .max_steps = launch_};
+  const HostCall& host_call = model_.spec.host_call;
+  if (host_call) {
+    runner.keep = StepLoopOptions::Keep::every_step;
+    runner.fetches.insert(runner.fetches.end(), host_call.tensors.begin(), host_call.tensors.end());
+  }
+  // Moving averages are updated whether or not the model_fn thought of it.
+  for (const Operation& update : model_.graph->collection<Operation>(graph_keys::update_ops)) {
+    runner.targets.push_back(update);
+  }
+  runner_.emplace(model_, *session_, std::move(runner));
+}
+
+int64_t Training::loop_length() {
+  const int64_t wanted =
+      timed_loop_ ? timed_loop_->next() : config_.tpu_config.iterations_per_loop.count();
+  return std::min(wanted, last_step_ - step_);
+}
+
+// The values of the last step on replica 0.
+void Training::keep_values(std::span<const Tensor> results, int64_t steps) {
+  values_.clear();
+  const bool every_step = static_cast<bool>(model_.spec.host_call);
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    Tensor value = results[i];
+    const auto without_first = [](const Tensor& t) {
+      return t.reshape(Shape(std::span<const int64_t>(t.shape().dims()).subspan(1)));
+    };
+    if (every_step) value = without_first(value.slice(steps - 1, steps));
+    values_.push_back(without_first(value.slice(0, 1)));
+  }
+}
+
+// [steps, replicas, batch, ...] -> steps calls with [replicas * batch, ...].
+void Training::call_host(std::span<const Tensor> results, int64_t steps) {
+  const HostCall& host_call = model_.spec.host_call;
+  if (!host_call) return;
+  const int64_t every = config_.tpu_config.experimental_host_call_every_n_steps.value_or(1);
+  for (int64_t step = 0; step < steps; ++step) {
+    if (step % every != 0) continue;
+    std::vector<Tensor> values;
+    for (const Tensor& all : results.subspan(fetches_.size())) {
+      Dims dims(all.shape().begin() + 1, all.shape().end());
+      if (dims.size() > 1) {
+        dims[1] *= dims[0];
+        dims.erase(dims.begin());
+      }
+      values.push_back(all.slice(step, step + 1).reshape(Shape(std::move(dims))));
+    }
+    host_call.fn(values);
+  }
+}
+
+int64_t Training::run_loop(int64_t steps) {
+  int64_t done = 0;
+  examples_ = 0;
+  while (done < steps && !input_ended_) {
+    const auto batches = feed_->next(std::min(launch_, steps - done));
+    input_ended_ = !batches;
+    if (!batches) break;
+    const std::span<const Tensor> results = runner_->run(*batches);
+    done += batches->steps;
+    examples_ += batches->examples;
+    call_host(results, batches->steps);
+    keep_values(results, batches->steps);
+  }
+  return done;
+}
+
+void Training::after_run(int64_t steps, double seconds) {
+  step_ += steps;
+  context_->set_loop(step_, steps, seconds, examples_);
+  size_t next = 0;
+  for (size_t i = 0; i < hooks_.size(); ++i) {
+    hooks_[i]->after_run(*context_, std::span(values_).subspan(next, fetches_of_hook_[i]));
+    next += fetches_of_hook_[i];
+  }
+}
+
+void Training::save(Session& session, int64_t step) {
+  log_info("Saving checkpoints for {} into {}/model.ckpt.", step, config_.model_dir);
+  SaveOptions save_options{.global_step = step};
+  save_options.extras["input"] = feed_->save_state();
+  save_options.extras["random"] = session.random_state();
+  for (const auto& hook : hooks_) {
+    if (!hook->state_name().empty()) {
+      save_options.extras["hook/" + hook->state_name()] = hook->save_state();
+    }
+  }
+  async_saver_->save(session, config_.model_dir + "/model.ckpt", save_options);
+  if (summaries_) summaries_->note_checkpoint(step, config_.model_dir + "/model.ckpt");
+  if (options_.saving_listeners.empty()) return;
+  async_saver_->join();
+  for (const auto& listener : options_.saving_listeners) listener(session, step);
+}
+
+void Training::run() {
+  if (options_.max_steps && step_ >= *options_.max_steps) {
+    log_info("Skipping training since max_steps has already saved.");
+    return;
+  }
+  const StopSignals signals;
+  context_.emplace(*session_, step_);
+  while (step_ < last_step_ && !context_->stop_requested() && !input_ended_) {
+    for (const auto& hook : hooks_) hook->before_run(*context_);
+    if (context_->stop_requested()) break;
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t steps = run_loop(loop_length());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (steps == 0) break;
+    if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
+    after_run(steps, seconds.count());
+    if (const char* signal = StopSignals::received()) {
+      log_warning("{}: training stops after step {}, which is saved", signal, step_);
+      break;
+    }
+  }
+  for (const auto& hook : hooks_) hook->end(*session_);
+  async_saver_->join();
+  if (!values_.empty()) log_info("Loss for final step: {:.8g}.", values_[0].as_double(0));
+}
+
+}  // namespace
+
+void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& train_options) {
+  check_steps(train_options, place(Mode::train).use_tpu);
+  local_file_system().make_directories(config.model_dir);
+  const ModelDirLock lock(config.model_dir);
+  Training(*this, input_fn, train_options).run();
+}
+
+}  // namespace systole

@@ -1,0 +1,47 @@
+// The summaries of training: what the model asks for, the loss, and how fast it goes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "systole/estimator/hooks.h"
+#include "systole/io/event_writer.h"
+#include "systole/train/summary.h"
+
+namespace systole::estimator {
+
+// Writes every summary of the graph, and "loss", every N steps to an event file in a folder. All
+// are computed with the step and written when its loop is over, wherever in the model_fn they
+// stand: no host_call is needed. The loop that begins training is written too.
+class SummarySaverHook : public SessionRunHook {
+ public:
+  struct Options {
+    std::string folder;
+    int64_t save_steps = 100;
+    Output loss;
+  };
+  explicit SummarySaverHook(Options options);
+  void begin() override;
+  std::vector<Output> fetches() override;
+  void after_run(RunContext& context, std::span<const Tensor> values) override;
+  void end(Session& session) override;
+
+  // Scalars of the host: "global_step/sec".
+  void add_scalar(std::string_view tag, int64_t step, double value);
+  void note_checkpoint(int64_t step, const std::string& path);
+
+ private:
+  EventWriter& events();
+
+  Options options_;
+  std::vector<summary::Record> records_;
+  LoopTimer timer_;
+  std::unique_ptr<EventWriter> events_;
+};
+
+// The scalars of an evaluation, as one event in `folder`.
+void write_evaluation(const std::string& folder, int64_t global_step,
+                      const std::map<std::string, Tensor, std::less<>>& values);
+
+}  // namespace systole::estimator
