@@ -184,103 +184,43 @@ constexpr Row kRows[] = {
 // for granted.
 struct Arity {
   size_t inputs;
-  std::vector<std::string_view> ops;
+  std::string_view ops;  // separated by spaces
 };
 
-const std::vector<Arity>& arities() {
-  static const std::vector<Arity> table = {
-      {0, {"Const", "NoOp"}},
-      {1, {"Abs",           "AddN",
-           "AsString",      "AvgPool",
-           "Cast",          "Ceil",
-           "Cos",           "DecodeRaw",
-           "Einsum",        "Elu",
-           "Erf",           "Exp",
-           "Expm1",         "Floor",
-           "Identity",      "IsFinite",
-           "IsInf",         "IsNan",
-           "L2Loss",        "LeakyRelu",
-           "Log",           "Log1p",
-           "LogSoftmax",    "LogicalNot",
-           "MaxPool",       "Neg",
-           "OnesLike",      "Pack",
-           "RandomShuffle", "RandomStandardNormal",
-           "RandomUniform", "Rank",
-           "Reciprocal",    "Relu",
-           "Relu6",         "Round",
-           "Rsqrt",         "Selu",
-           "Shape",         "Sigmoid",
-           "Sign",          "Sin",
-           "Size",          "Softmax",
-           "Softplus",      "Softsign",
-           "Sqrt",          "Square",
-           "Squeeze",       "StringJoin",
-           "StringLength",  "StringLower",
-           "StringStrip",   "StringToNumber",
-           "StringUpper",   "Tan",
-           "Tanh",          "TruncatedNormal",
-           "Unpack",        "ZerosLike"}},
-      {2,
-       {"Add",
-        "All",
-        "Any",
-        "ArgMax",
-        "ArgMin",
-        "BatchMatMulV2",
-        "BiasAdd",
-        "BroadcastTo",
-        "ConcatV2",
-        "Conv2D",
-        "Cumsum",
-        "DepthwiseConv2dNative",
-        "Equal",
-        "ExpandDims",
-        "Fill",
-        "FloorDiv",
-        "FloorMod",
-        "Greater",
-        "GreaterEqual",
-        "Less",
-        "LessEqual",
-        "LogicalAnd",
-        "LogicalOr",
-        "MatMul",
-        "Max",
-        "Maximum",
-        "Mean",
-        "Min",
-        "Minimum",
-        "Mul",
-        "Multinomial",
-        "NotEqual",
-        "Pow",
-        "Prod",
-        "RealDiv",
-        "Reshape",
-        "ReverseV2",
-        "Split",
-        "SquaredDifference",
-        "Sub",
-        "Sum",
-        "Tile",
-        "TopKV2",
-        "Transpose",
-        "TruncateDiv",
-        "TruncateMod",
-        "SoftmaxCrossEntropyWithLogits",
-        "SparseSoftmaxCrossEntropyWithLogits"}},
-      {3,
-       {"Conv2DBackpropInput", "GatherV2", "PadV2", "RandomUniformInt", "Range", "Select",
-        "SelectV2", "Slice", "SplitV", "Substr"}},
-      {4, {"OneHot", "StridedSlice"}},
-  };
-  return table;
+constexpr Arity kArities[] = {
+    {0, "Const NoOp"},
+    {1,
+     "Abs AddN AsString AvgPool Cast Ceil Cos DecodeRaw Einsum Elu Erf Exp Expm1 Floor "
+     "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
+     "MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform Rank "
+     "Reciprocal Relu Relu6 Round Rsqrt Selu Shape Sigmoid Sign Sin Size Softmax Softplus "
+     "Softsign Sqrt Square Squeeze StringJoin StringLength StringLower StringStrip "
+     "StringToNumber StringUpper Tan Tanh TruncatedNormal Unpack ZerosLike"},
+    {2,
+     "Add All Any ArgMax ArgMin BatchMatMulV2 BiasAdd BroadcastTo ConcatV2 Conv2D Cumsum "
+     "DepthwiseConv2dNative Equal ExpandDims Fill FloorDiv FloorMod Greater GreaterEqual "
+     "Less LessEqual LogicalAnd LogicalOr MatMul Max Maximum Mean Min Minimum Mul "
+     "Multinomial NotEqual Pow Prod RealDiv Reshape ReverseV2 Split SquaredDifference Sub "
+     "Sum Tile TopKV2 Transpose TruncateDiv TruncateMod SoftmaxCrossEntropyWithLogits "
+     "SparseSoftmaxCrossEntropyWithLogits"},
+    {3,
+     "Conv2DBackpropInput GatherV2 PadV2 RandomUniformInt Range Select SelectV2 Slice "
+     "SplitV Substr"},
+    {4, "OneHot StridedSlice"},
+};
+
+bool names(std::string_view list, std::string_view op) {
+  const size_t at = list.find(op);
+  if (at == std::string_view::npos) return false;
+  const auto space = [&](size_t i) { return i >= list.size() || list[i] == ' '; };
+  if ((at == 0 || list[at - 1] == ' ') && space(at + op.size())) return true;
+  return names(list.substr(at + op.size()), op);
 }
 
 const Arity* find_arity(std::string_view op) {
-  const auto it = std::ranges::find_if(
-      arities(), [&](const Arity& row) { return std::ranges::find(row.ops, op) != row.ops.end(); });
-  return it == arities().end() ? nullptr : &*it;
+  const auto* it =
+      std::ranges::find_if(kArities, [&](const Arity& row) { return names(row.ops, op); });
+  return it == std::end(kArities) ? nullptr : it;
 }
 
 bool draws_random_numbers(std::string_view op) {
