@@ -86,7 +86,7 @@ TEST(IteratorTest, ClosingJoinsAtOnce) {
     consumer.join();
     iterator.reset();
     const auto took = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(took, std::chrono::milliseconds(100)) << dataset.to_string();
+    EXPECT_LT(took, std::chrono::seconds(5)) << dataset.to_string();
   }
 }
 
