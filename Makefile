@@ -18,7 +18,7 @@ bin := build/release/bin
 configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test stress fuzz bench bench-peers lint tidy format docs clean help deps
+.PHONY: quickstart build test quick-test sanitize stress fuzz bench bench-peers lint tidy format docs clean help deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -29,9 +29,14 @@ build: deps ## the release build: programs and libraries, in build/release
 	@$(call configure,release)
 	@$(call compile,release) --target programs
 
-test: deps ## all tests, in the release build and under the address, undefined-behaviour and thread sanitizers
+test: deps ## all tests in the release build; those of the core under the address, undefined-behaviour and thread sanitizers too
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
 	@cd build/release && ctest -C sanitize --parallel $(JOBS) --output-on-failure --progress
+
+sanitize: deps ## all tests that the sanitizer builds have: an hour on two cores
+	@for preset in release asan tsan; do $(call configure,$$preset) || exit 1; done
+	@for preset in asan tsan; do $(call compile,$$preset) --target sanitized_tests || exit 1; done
+	@cd build/release && ctest -C sanitize_all -R '^[at]san:' --parallel $(JOBS) --output-on-failure --progress
 
 quick-test: deps ## all tests of the release build, without the sanitizers: a third of the time
 	@$(call configure,release)

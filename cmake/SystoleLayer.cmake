@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [SANITIZE <preset>...])
+#               [GENERATED <file>...] [PCH <header>...] [SANITIZE <preset>...] [CORE <preset>...])
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
@@ -30,7 +30,8 @@ if(SYSTOLE_TESTS)
   add_library(systole_test_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
   target_precompile_headers(systole_test_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/test_pch.h")
   target_link_libraries(systole_test_pch PRIVATE systole_test_flags)
-  add_custom_target(core_tests COMMENT "All tests that sanitizer builds run")
+  add_custom_target(core_tests COMMENT "The tests that `make test` runs in sanitizer builds")
+  add_custom_target(sanitized_tests COMMENT "All tests that sanitizer builds run")
 endif()
 
 # systole_configure_target(<target> [<pch>]): flags and precompiled header of a target of ours; <pch> is the target
@@ -51,11 +52,12 @@ function(systole_sanitized_test name executable)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-# systole_test(<name> SOURCES <file>... LIBS <target>... [SANITIZE <preset>...]): one GoogleTest executable. Tests run
-# in the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST(). SANITIZE names the
+# systole_test(<name> SOURCES <file>... LIBS <target>... [SANITIZE <preset>...] [CORE <preset>...]): one GoogleTest
+# executable. Tests run in the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST().
+# CORE names the sanitizer builds in which `make test` runs it; `make sanitize` runs all. SANITIZE names the
 # sanitizer builds that run it, or `none`; by default all do.
 function(systole_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS;SANITIZE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS;SANITIZE;CORE" ${ARGN})
   if(NOT DEFINED arg_SANITIZE)
     set(arg_SANITIZE asan tsan)
   endif()
@@ -71,24 +73,32 @@ function(systole_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} systole_test_flags GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM systole_test_pch)
-  add_dependencies(core_tests ${name})
+  add_dependencies(sanitized_tests ${name})
+  if(SYSTOLE_SANITIZE AND preset IN_LIST arg_CORE)
+    add_dependencies(core_tests ${name})
+  endif()
   if(SYSTOLE_SANITIZE)
     systole_sanitized_test(${name} "$<TARGET_FILE:${name}>")
     return()
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}:"
                        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
-  # `ctest -C sanitize` in the release build runs the sanitizer builds too, so that one summary tells all.
+  # `ctest -C sanitize` in the release build runs the sanitizer builds' core tests too, `ctest -C sanitize_all` all of
+  # them, so that one summary tells all.
   if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release" AND NOT arg_SANITIZE STREQUAL "none")
     foreach(preset IN LISTS arg_SANITIZE)
+      set(configurations sanitize_all)
+      if(preset IN_LIST arg_CORE)
+        list(APPEND configurations sanitize)
+      endif()
       systole_sanitized_test(${preset}:${name} "${PROJECT_SOURCE_DIR}/build/${preset}/bin/${name}"
-                             CONFIGURATIONS sanitize)
+                             CONFIGURATIONS ${configurations})
     endforeach()
   endif()
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -137,6 +147,9 @@ function(systole_layer name)
   set(sanitize "")
   if(DEFINED arg_SANITIZE)
     set(sanitize SANITIZE ${arg_SANITIZE})
+  endif()
+  if(DEFINED arg_CORE)
+    list(APPEND sanitize CORE ${arg_CORE})
   endif()
   systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${sanitize})
 endfunction()
