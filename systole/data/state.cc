@@ -104,8 +104,12 @@ Row StateReader::row() {
 }
 
 Error StateReader::error() {
-  const auto code = static_cast<Code>(number());
-  return Error(code, std::string(bytes()));
+  const uint64_t code = number();
+  if (code < static_cast<uint64_t>(Code::cancelled) ||
+      code > static_cast<uint64_t>(Code::unauthenticated)) {
+    malformed("an error of no known code");
+  }
+  return Error(static_cast<Code>(code), std::string(bytes()));
 }
 
 void StateReader::expect(std::string_view name) {

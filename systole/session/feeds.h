@@ -20,6 +20,8 @@ struct FetchKey {
 struct FeedValues {
   std::span<const Output> keys;
   std::span<const Tensor* const> values;
+  // What host ops compute is fed, and has run: only a device program is wanted.
+  bool device_only = false;
 
   size_t size() const { return keys.size(); }
   const Tensor* find(Output key) const;  // null when it is not fed

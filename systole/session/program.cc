@@ -60,7 +60,7 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
   const auto start = std::chrono::steady_clock::now();
   std::vector<Output> fed;
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
-  host_plan_ = plan_host_ops(key_.fetches, fed);
+  if (!key_.device_only) host_plan_ = plan_host_ops(key_.fetches, fed);
   if (host_plan_ == nullptr) {
     const std::vector<Output> fetches = outputs_of(key_.fetches);
     const std::vector<Node*> targets = targets_of(key_.fetches);
@@ -105,6 +105,7 @@ void Program::bind(const SpecializedProgram& program, SessionState& state) {
 
 bool Program::matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const {
   if (fetches.size() != key_.fetches.size() || feeds.size() != key_.feeds.size()) return false;
+  if (feeds.device_only != key_.device_only) return false;
   if (!std::equal(fetches.begin(), fetches.end(), key_.fetches.begin())) return false;
   for (size_t i = 0; i < feeds.size(); ++i) {
     const Feed& feed = key_.feeds[i];

@@ -63,6 +63,7 @@ Error uninitialized_variable(const Node& handle);
 struct ProgramKey {
   std::vector<FetchKey> fetches;
   std::vector<Feed> feeds;
+  bool device_only = false;  // see FeedValues
 
   std::string to_string() const;  // "fetch [train], feed X: f32[1,5]"
 };

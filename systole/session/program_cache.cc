@@ -75,6 +75,7 @@ const Program* ProgramCache::find(uint64_t hash, std::span<const FetchKey> fetch
 ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches,
                                   const FeedValues& feeds) const {
   ProgramKey key;
+  key.device_only = feeds.device_only;
   for (const FetchKey& fetch : fetches) {
     if (&fetch.node->graph() != &graph_) {
       throw invalid_argument(

@@ -33,7 +33,7 @@ class Session::Impl::SessionRunner final : public DeviceRunner {
     for (const Output& output : step.fetched) keys.push_back({output.node(), output.index()});
     for (Node* target : step.targets) keys.push_back({target, -1});
     Small<Tensor> values(keys.size());
-    session_.execute(keys, {step.fed, fed}, {values.data(), values.size()});
+    session_.execute(keys, {step.fed, fed, true}, {values.data(), values.size()});
     std::move(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fetched.size()),
               fetched.begin());
   }

@@ -64,6 +64,24 @@ TEST_P(TpuReplicateTest, EachReplicaHasItsInputs) {
   EXPECT_THAT(values_of(got[3]), ElementsAre(11, 22));
 }
 
+TEST_P(TpuReplicateTest, PartsGoFromReplicaToReplica) {
+  const Output x = placeholder(DType::f32, {2}, "x");
+  const Output y = placeholder(DType::f32, {2}, "y");
+  const auto results = tpu::replicate(
+      [](const Outputs& in) {
+        return Outputs{tpu::all_to_all(in[0], {.split_count = 2}),
+                       tpu::collective_permute(in[0], {{0, 1}})};
+      },
+      {{x}, {y}});
+  Session session("local", config());
+  const auto got = session.run({results[0][0], results[1][0], results[0][1], results[1][1]},
+                               {{x, floats({1, 2})}, {y, floats({10, 20})}});
+  EXPECT_THAT(values_of(got[0]), ElementsAre(1, 10));
+  EXPECT_THAT(values_of(got[1]), ElementsAre(2, 20));
+  EXPECT_THAT(values_of(got[2]), ElementsAre(0, 0));
+  EXPECT_THAT(values_of(got[3]), ElementsAre(1, 2));
+}
+
 TEST_P(TpuReplicateTest, ShardSplitsAndJoins) {
   const Output x = placeholder(DType::f32, {4, 2}, "x");
   const auto computation = [](const Outputs& in) {
