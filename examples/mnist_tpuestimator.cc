@@ -4,7 +4,7 @@
 //   mnist_tpuestimator                    on a virtual TPU of 8 cores
 //   mnist_tpuestimator --use_tpu=false    on this machine's CPU
 //
-// Reaches 97 % of the test digits after 1,000 steps, 99 % after 6,000 with --learning_rate=0.2.
+// Names 81 % of the test digits rightly after 60 steps (--train_steps=60).
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

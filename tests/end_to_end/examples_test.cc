@@ -62,6 +62,26 @@ TEST(Examples, IrisOnAVirtualTpu) {
   EXPECT_THAT(result.output, HasSubstr("Epoch = 3, "));
 }
 
+TEST(Examples, IrisEstimatorOnATpuAndOff) {
+  for (const std::string use_tpu : {"true", "false"}) {
+    const ProgramResult result = run_program("iris_tpuestimator --use_tpu=" + use_tpu);
+    EXPECT_EQ(result.status, 0) << result.output;
+    EXPECT_GE(last_number(result.output, "accuracy "), 95) << result.output;
+  }
+}
+
+TEST(Examples, MnistEstimatorTrainsEvaluatesPredicts) {
+  if (!std::filesystem::exists("../shared/data/mnist")) {
+    GTEST_SKIP() << "../shared/data/mnist is not there";
+  }
+  const ProgramResult result = run_program(
+      "mnist_tpuestimator --train_steps=4 --iterations=2 --batch_size=128 --records_dir=" +
+      (std::filesystem::path(::testing::TempDir()) / "systole_mnist_records").string());
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("of 10000 test digits"));
+  EXPECT_THAT(result.output, HasSubstr("are the first digits of the test set"));
+}
+
 TEST(Examples, IrisNamesWhatIsWrong) {
   const ProgramResult no_file = run_program("iris_session --data nowhere.csv");
   EXPECT_EQ(no_file.status, 1);
