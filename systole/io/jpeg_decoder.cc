@@ -32,13 +32,12 @@ class Decoder {
       if (level < 0) of(info).warn(info);
     };
     info_.client_data = this;
-    run([this] {
-      jpeg_create_decompress(&info_);
-      // Set again: creating it clears all but the error manager and client_data.
-      progress_.progress_monitor = [](j_common_ptr info) { of(info).count_scans(); };
-      info_.progress = &progress_;
-      jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
-    });
+    try {
+      run([this] { open(); });
+    } catch (...) {
+      jpeg_destroy_decompress(&info_);
+      throw;
+    }
   }
   ~Decoder() { jpeg_destroy_decompress(&info_); }
   Decoder(const Decoder&) = delete;
@@ -77,6 +76,14 @@ class Decoder {
 
  private:
   static Decoder& of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
+
+  void open() {
+    jpeg_create_decompress(&info_);
+    // Set again: creating it clears all but the error manager and client_data.
+    progress_.progress_monitor = [](j_common_ptr info) { of(info).count_scans(); };
+    info_.progress = &progress_;
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
+  }
 
   template <class Part>
   void run(const Part& part) {
