@@ -17,7 +17,7 @@ build    libfmt-dev           text formatting
 build    libspdlog-dev        logs
 build    nlohmann-json3-dev   JSON
 build    libcli11-dev         the command line
-build    libprotobuf-dev      TensorFlow's messages: GraphDef, SavedModel, events
+build    libprotobuf-dev      the messages of TensorFlow: GraphDef, SavedModel, events
 build    protobuf-compiler    makes their C++ code
 build    libleveldb-dev       the table format of checkpoint indices
 build    libsnappy-dev        compressed blocks of checkpoint indices
@@ -39,7 +39,7 @@ fuzz     clang                libFuzzer
 docs     doxygen              the API pages
 docs     python3              checks the links
 peers    libtorch-dev         the peer that `make bench-peers` races
-peers    libopenblas0-openmp  matrix products for libtorch, which Debian's would do with plain loops
+peers    libopenblas0-openmp  matrix products for libtorch, which without it does them in plain loops
 '
 
 list=
