@@ -3,25 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/tensor.h"
+#include "systole/base/testing/error_of.h"
 
 namespace systole {
 namespace {
+
+using systole::testing::error_of;
 
 using Ints = Nest<int>;
 using Types = Nest<TensorType>;
 
 Ints sample() {
   return Ints::tuple({Ints::dict({{"z", 3}, {"a", Ints::tuple({1, 2})}}), 4, Ints()});
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(NestTest, FlattensDictsByName) {
@@ -59,21 +52,21 @@ TEST(NestTest, TypesPrint) {
 
 TEST(NestTest, Errors) {
   const Ints nest = sample();
-  EXPECT_EQ(message_of([&] { nest[7]; }),
+  EXPECT_EQ(error_of([&] { nest[7]; }),
             "OUT_OF_RANGE: Nest: element, got 7, expected one of the 3 of ({a: (1, 2), z: 3}, 4, "
             "())");
-  EXPECT_EQ(message_of([&] { nest[0]["aa"]; }),
+  EXPECT_EQ(error_of([&] { nest[0]["aa"]; }),
             "NOT_FOUND: Nest: element, got 'aa', expected one of {a, z}, did you mean 'a'?");
-  EXPECT_EQ(message_of([&] { nest["a"]; }),
+  EXPECT_EQ(error_of([&] { nest["a"]; }),
             "INVALID_ARGUMENT: Nest: element 'a' by name, got ({a: (1, 2), z: 3}, 4, ()), expected "
             "a dict");
-  EXPECT_EQ(message_of([&] { static_cast<void>(nest[0].leaf()); }),
+  EXPECT_EQ(error_of([&] { static_cast<void>(nest[0].leaf()); }),
             "INVALID_ARGUMENT: Nest: structure, got {a: (1, 2), z: 3}, expected a single value");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               Ints::dict({{"a", 1}, {"a", 2}});
             }),
             "INVALID_ARGUMENT: Nest.dict: name, got 'a' twice, expected each once");
-  EXPECT_EQ(message_of([&] { pack_like(nest, std::vector<int>{1}); }),
+  EXPECT_EQ(error_of([&] { pack_like(nest, std::vector<int>{1}); }),
             "INVALID_ARGUMENT: pack_like: number of values, got 1, expected 4 for ({a: (1, 2), z: "
             "3}, 4, ())");
 }

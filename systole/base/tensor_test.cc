@@ -4,8 +4,12 @@
 
 #include <functional>
 
+#include "systole/base/testing/error_of.h"
+
 namespace systole {
 namespace {
+
+using systole::testing::error_of;
 
 TEST(TensorTest, CopiesShareAndCloneDoesNot) {
   Tensor a = Tensor::of<float>({2}, {1, 2});
@@ -78,37 +82,28 @@ TEST(TensorTest, ViewReadsTheCallersMemory) {
   EXPECT_FALSE(view.unique());
 }
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(TensorTest, Errors) {
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               Tensor(DType::f32, {kUnknown, 2});
             }),
             "INVALID_ARGUMENT: Tensor: shape, got [?,2], expected no unknown dimension");
-  EXPECT_EQ(message_of([] { Tensor(DType::resource, {}); }),
+  EXPECT_EQ(error_of([] { Tensor(DType::resource, {}); }),
             "INVALID_ARGUMENT: Tensor: dtype, got resource, expected one with elements");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               Tensor::of<float>({3}, {1, 2});
             }),
             "INVALID_ARGUMENT: Tensor: number of elements, got 2, expected 3 for shape [3]");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               (void)Tensor::of<float>({2}, {1, 2}).reshape({kUnknown});
             }),
             "INVALID_ARGUMENT: Tensor: shape, got [?], expected no unknown dimension");
-  EXPECT_EQ(message_of([] { (void)Tensor(1.0F).data<int32_t>(); }),
+  EXPECT_EQ(error_of([] { (void)Tensor(1.0F).data<int32_t>(); }),
             "INVALID_ARGUMENT: Tensor: element type, got s32 for a tensor of f32");
-  EXPECT_EQ(message_of([] { (void)Tensor::zeros(DType::f32, {2}).item<float>(); }),
+  EXPECT_EQ(error_of([] { (void)Tensor::zeros(DType::f32, {2}).item<float>(); }),
             "INVALID_ARGUMENT: Tensor.item: number of elements, got 2, expected 1");
-  EXPECT_EQ(message_of([] { (void)Tensor(1.0F).as_double(1); }),
+  EXPECT_EQ(error_of([] { (void)Tensor(1.0F).as_double(1); }),
             "INVALID_ARGUMENT: Tensor.as_double: index, got 1, expected in [0, 1)");
-  EXPECT_EQ(message_of([] { Tensor(DType::f64, {int64_t{1} << 62}); }),
+  EXPECT_EQ(error_of([] { Tensor(DType::f64, {int64_t{1} << 62}); }),
             "RESOURCE_EXHAUSTED: Tensor: no memory for f64[4611686018427387904]");
 }
 

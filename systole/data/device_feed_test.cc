@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/data/testing/elements.h"
 
 namespace systole::data {
 namespace {
+
+using systole::testing::error_of;
 
 // The steps that are filled, replica by replica.
 std::string text_of(const DeviceFeed::Batch& batch) {
@@ -31,16 +34,6 @@ std::vector<std::string> stacks(DeviceFeed& feed) {
 }
 
 Dataset range_in_batches(int64_t n, int64_t batch) { return Dataset::range(n).batch(batch, true); }
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(DeviceFeedTest, SplitsBatchesOverReplicas) {
   DeviceFeed feed(range_in_batches(16, 4), {.steps = 2, .replicas = 2});
@@ -108,13 +101,13 @@ TEST(DeviceFeedTest, ErrorsComeInTheirPlace) {
                                   TensorType{DType::s64, {}})
                               .batch(1, true);
   DeviceFeed feed(dataset, {.steps = 5});
-  EXPECT_EQ(message_of([&] { feed.next(); }), "UNKNOWN: two, map_cpp: element 2");
+  EXPECT_EQ(error_of([&] { feed.next(); }), "UNKNOWN: two, map_cpp: element 2");
   EXPECT_EQ(text_of(feed.next()), "5: [[0] [1] [3] [4] [5]]");
 }
 
 TEST(DeviceFeedTest, BadInput) {
   const auto error = [](const Dataset& dataset, DeviceFeedOptions options) {
-    return message_of([&] { DeviceFeed feed(dataset, options); });
+    return error_of([&] { DeviceFeed feed(dataset, options); });
   };
   EXPECT_EQ(error(Dataset::range(4).batch(2), {}),
             "INVALID_ARGUMENT: DeviceFeed: component 0 of s64[?], got s64[?] with dimension 0 "

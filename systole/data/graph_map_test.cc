@@ -1,6 +1,7 @@
 // Map functions written with ops, and iterators inside graphs.
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
@@ -17,15 +18,7 @@
 namespace systole::data {
 namespace {
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 Dataset floats(int64_t n) {
   return Dataset::range(n).map([](Output x) { return cast(x, DType::f32); });
@@ -135,7 +128,7 @@ TEST(GraphIteratorTest, OneShotInASession) {
   EXPECT_EQ(other.run(doubled).item<float>(), 0);
   EXPECT_EQ(session.run(doubled).item<float>(), 4);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(message_of([&] {
+    EXPECT_TRUE(error_of([&] {
                   session.run(doubled);
                 }).starts_with("OUT_OF_RANGE: IteratorGetNext: End of sequence"));
   }
@@ -148,7 +141,7 @@ TEST(GraphIteratorTest, InitializableInASession) {
   const Nest<Output> next = iterator.get_next();
   const Operation initializer = iterator.initializer();
   Session session;
-  EXPECT_TRUE(message_of([&] { session.run(next); }).starts_with("FAILED_PRECONDITION"));
+  EXPECT_TRUE(error_of([&] { session.run(next); }).starts_with("FAILED_PRECONDITION"));
   for (int i = 0; i < 2; ++i) {
     session.run(initializer);
     EXPECT_EQ(session.run(next).item<float>(), 0);
@@ -168,7 +161,7 @@ TEST(GraphIteratorTest, TheDatasetBehindGetNext) {
   EXPECT_EQ(joined(chosen), "({x: [0 1]}, [10 11]) ({x: [2 3]}, [12 13])");
   const Dataset computed = dataset_of(next[1].leaf() + next[0].leaf());
   EXPECT_EQ(joined(computed), "[10 12] [14 16]");
-  const std::string message = message_of([] { dataset_of(placeholder(DType::f32, {2})); });
+  const std::string message = error_of([] { dataset_of(placeholder(DType::f32, {2})); });
   EXPECT_TRUE(message.starts_with("INVALID_ARGUMENT: dataset_of: output, got node 'Placeholder'"))
       << message;
 }

@@ -9,23 +9,16 @@
 #include <functional>
 #include <thread>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
 
 namespace systole::data {
 namespace {
 
-const ElementSpec kInt{TensorType{DType::s64, {}}};
+using systole::testing::error_of;
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+const ElementSpec kInt{TensorType{DType::s64, {}}};
 
 Element same(const Element& x) { return x; }
 
@@ -43,21 +36,21 @@ TEST(IteratorTest, DamagedStatesAreErrors) {
   const std::string state = iterator.save_state();
   for (size_t cut = 0; cut < state.size(); ++cut) {
     Iterator other(busy_pipeline());
-    EXPECT_NE(message_of([&] { other.restore_state(state.substr(0, cut)); }), "no error") << cut;
+    EXPECT_NE(error_of([&] { other.restore_state(state.substr(0, cut)); }), "no error") << cut;
   }
-  EXPECT_NE(message_of([&] { Iterator(busy_pipeline()).restore_state(state + "x"); }), "no error");
+  EXPECT_NE(error_of([&] { Iterator(busy_pipeline()).restore_state(state + "x"); }), "no error");
   for (size_t i = 0; i < state.size(); ++i) {
     std::string flipped = state;
     flipped[i] = static_cast<char>(flipped[i] ^ 0x81);
     Iterator other(busy_pipeline());
-    message_of([&] { other.restore_state(flipped); });  // an error or another value, never a crash
+    error_of([&] { other.restore_state(flipped); });  // an error or another value, never a crash
   }
 }
 
 TEST(IteratorTest, StatesOfOtherPipelinesAreErrors) {
   Iterator iterator(Dataset::range(3).take(2));
   EXPECT_EQ(
-      message_of([&] { Iterator(Dataset::range(3)).restore_state(iterator.save_state()); }),
+      error_of([&] { Iterator(Dataset::range(3)).restore_state(iterator.save_state()); }),
       "FAILED_PRECONDITION: iterator state: stage, got 'take', expected 'range': it was saved "
       "by another pipeline");
 }
@@ -79,7 +72,7 @@ TEST(IteratorTest, ClosingJoinsAtOnce) {
           .prefetch(1)};
   for (const Dataset& dataset : pipelines) {
     auto iterator = std::make_unique<Iterator>(dataset);
-    std::thread consumer([&] { message_of([&] { rest(*iterator, 1 << 30); }); });
+    std::thread consumer([&] { error_of([&] { rest(*iterator, 1 << 30); }); });
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     const auto begin = std::chrono::steady_clock::now();
     iterator->cancel();
@@ -198,7 +191,7 @@ TEST(DatasetTest, BadArguments) {
       {"zip", [] { Dataset::zip(Nest<Dataset>()); },
        "INVALID_ARGUMENT: zip: data sets, got none, expected at least one"},
   };
-  for (const BadCall& bad : calls) EXPECT_EQ(message_of(bad.call), bad.message) << bad.name;
+  for (const BadCall& bad : calls) EXPECT_EQ(error_of(bad.call), bad.message) << bad.name;
 }
 
 TEST(DatasetTest, RaggedBatchesNameBothShapes) {

@@ -7,20 +7,13 @@
 #include <functional>
 
 #include "systole/base/error.h"
+#include "systole/base/testing/error_of.h"
 
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 struct Refused {
   RunConfig config;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/train/cross_shard_optimizer.h"
@@ -17,19 +18,10 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // y = x0 - 2 x1 + 0.5, of `n` examples.
 Element line_data(int64_t n, uint32_t seed = 1) {

@@ -4,19 +4,13 @@
 
 #include <functional>
 
+#include "systole/base/testing/error_of.h"
+
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Params, give_their_values) {
   const Params params = {{"layers", 3},

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/testing/golden.h"
 #include "systole/io/tfrecord.h"
@@ -15,18 +16,10 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // A message with one field of bytes.
 std::string field(uint32_t number, std::string_view bytes) {

@@ -6,20 +6,14 @@
 #include <cmath>
 #include <functional>
 
+#include "systole/base/testing/error_of.h"
+
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Smooth colors, which JPEG keeps.
 Tensor gradient(int64_t height, int64_t width, int64_t channels, DType dtype = DType::u8) {

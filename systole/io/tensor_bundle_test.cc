@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/io/bundle_format.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/local_file_system.h"
@@ -16,14 +17,7 @@
 namespace systole {
 namespace {
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 std::string hex(std::string_view bytes) {
   std::string text;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/gradients.h"
@@ -20,14 +21,7 @@
 namespace systole {
 namespace {
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 const tensorflow::NodeDef* find(const tensorflow::GraphDef& graph, const std::string& name) {
   for (const auto& node : graph.node()) {

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/random_ops.h"
@@ -15,6 +16,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -28,15 +30,6 @@ template <class T>
 std::vector<T> elements(const Tensor& tensor) {
   const auto data = tensor.data<T>();
   return {data.begin(), data.end()};
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(HostFunction, RunsNumericOps) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/tpu_ops.h"
@@ -13,17 +14,9 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 class SessionErrorTest : public ::testing::TestWithParam<std::string> {
  protected:

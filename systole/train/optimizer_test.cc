@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/session/session.h"
@@ -17,6 +18,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -163,15 +165,6 @@ class OptimizerTest : public ::testing::Test {
   Graph graph_;
   GraphScope scope_{graph_};
 };
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(OptimizerTest, CountsTheGlobalStep) {
   const Variable w(1.0F);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/memory_file_system.h"
@@ -12,14 +13,7 @@
 namespace systole {
 namespace {
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 class SaverTest : public ::testing::Test {
  protected:

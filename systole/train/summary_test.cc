@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/io/event_reader.h"
 #include "systole/io/image.h"
@@ -14,14 +15,7 @@
 namespace systole {
 namespace {
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 class SummaryTest : public ::testing::Test {
  protected:

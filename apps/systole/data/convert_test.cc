@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "apps/systole/data/shards.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/io/idx.h"
 #include "systole/io/image.h"
 #include "systole/io/memory_file_system.h"
@@ -13,17 +14,9 @@
 namespace systole::app {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 ShardReport write(FileSystem& fs, const Split& split, uint64_t shard_bytes = 1'000'000,
                   bool force = false) {

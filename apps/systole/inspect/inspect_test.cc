@@ -4,6 +4,7 @@
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/predict_input.h"
 #include "apps/systole/inspect/print.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/event_writer.h"
 #include "systole/io/example.h"
@@ -19,14 +20,7 @@
 namespace systole::app {
 namespace {
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using systole::testing::error_of;
 
 class InspectTest : public ::testing::Test {
  protected:
