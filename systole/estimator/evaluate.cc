@@ -1,40 +1,12 @@
 #include <algorithm>
 
 #include "systole/base/log.h"
+#include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/train_summaries.h"
 
 namespace systole {
 namespace {
-
-// Calls the hooks around one pass over the input.
-class Hooks {
- public:
-  Hooks(HookList hooks, Session& session, int64_t step)
-      : hooks_(std::move(hooks)), context_(session, step) {
-    for (const auto& hook : hooks_) hook->after_create_session(session);
-  }
-  bool before() {
-    for (const auto& hook : hooks_) hook->before_run(context_);
-    return !context_.stop_requested();
-  }
-  bool after() {
-    for (const auto& hook : hooks_) hook->after_run(context_, {});
-    return !context_.stop_requested();
-  }
-  void end() {
-    for (const auto& hook : hooks_) hook->end(context_.session());
-  }
-
- private:
-  HookList hooks_;
-  RunContext context_;
-};
-
-HookList joined(HookList a, const HookList& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 std::vector<Variable> accumulators_of(const MetricMap& metrics) {
   std::vector<Variable> all;
@@ -53,11 +25,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   const std::string prefix = checkpoint_for(eval.checkpoint_path);
   const estimator::Input input = make_input(input_fn, Mode::eval);
   const estimator::Model model = trace(input, Mode::eval);
-  const HookList all_hooks = joined(eval.hooks, model.spec.evaluation_hooks);
-  {
-    const GraphScope scope(*model.graph);
-    for (const auto& hook : all_hooks) hook->begin();
-  }
+  estimator::HookPass hooks(eval.hooks, model.spec.evaluation_hooks, *model.graph);
   const std::unique_ptr<Session> session = make_session(model, Mode::eval);
   restore(model, *session, prefix);
   const int64_t global_step = session->variable_value(model.global_step).item<int64_t>();
@@ -75,7 +43,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
                             .max_steps = steps_each,
                             .summed = accumulators_of(model.metrics)});
   Evaluation result;
-  Hooks hooks(all_hooks, *session, global_step);
+  hooks.start(*session, global_step);
   int64_t done = 0;
   while (done < limit && hooks.before()) {
     const auto batches = feed.next(std::min(steps_each, limit - done));

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "systole/base/log.h"
+#include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
 
 namespace systole {
@@ -31,7 +32,7 @@ struct Predictor {
   std::unique_ptr<Session> session;
   std::optional<Feed> feed;
   std::optional<Runner> runner;
-  HookList hooks;
+  std::optional<estimator::HookPass> hooks;
   bool single_examples = true;
   std::deque<Nest<Tensor>> ready;
   bool ended = false;
@@ -86,15 +87,12 @@ void Predictor::run_batch(const estimator::LoopInput& batch) {
 
 std::optional<Nest<Tensor>> Predictor::next() {
   while (ready.empty() && !ended) {
-    RunContext context(*session, 0);
-    for (const auto& hook : hooks) hook->before_run(context);
+    hooks->before();
     const auto batch = feed->next(1);
     ended = !batch;
     if (batch) run_batch(*batch);
-    for (const auto& hook : hooks) hook->after_run(context, {});
-    ended = ended || context.stop_requested();
-    if (!ended) continue;
-    for (const auto& hook : hooks) hook->end(*session);
+    ended = !hooks->after() || ended;
+    if (ended) hooks->end();
   }
   if (ready.empty()) return std::nullopt;
   Nest<Tensor> value = std::move(ready.front());
@@ -115,16 +113,11 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   for (const Output& output : predictor->predictions.flatten()) {
     check_batch(output, predictor->input);
   }
-  predictor->hooks = predict.hooks;
-  const HookList& of_model = predictor->model.spec.prediction_hooks;
-  predictor->hooks.insert(predictor->hooks.end(), of_model.begin(), of_model.end());
-  {
-    const GraphScope scope(*predictor->model.graph);
-    for (const auto& hook : predictor->hooks) hook->begin();
-  }
+  predictor->hooks.emplace(predict.hooks, predictor->model.spec.prediction_hooks,
+                           *predictor->model.graph);
   predictor->session = make_session(predictor->model, Mode::predict);
   restore(predictor->model, *predictor->session, prefix);
-  for (const auto& hook : predictor->hooks) hook->after_create_session(*predictor->session);
+  predictor->hooks->start(*predictor->session, 0);
   predictor->feed.emplace(predictor->input,
                           estimator::FeedOptions{.max_steps = 1, .pad = true, .fixed = false});
   predictor->runner.emplace(predictor->model, *predictor->session,

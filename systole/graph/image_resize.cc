@@ -68,9 +68,16 @@ Tensor ResizeAxis::matrix(int64_t source) const {
   return result;
 }
 
-void check_pixels(hlo::Value images) {
-  if (images.shape()[1] > 0 && images.shape()[2] > 0) return;
-  throw invalid_argument("images, got {}, expected height and width above 0", images.type());
+ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis) {
+  const TensorType& images = c.input(0).type();
+  if (images.shape[1] == 0 || images.shape[2] == 0) {
+    throw invalid_argument("images, got {}, expected height and width above 0", images);
+  }
+  const std::vector<int64_t> size = c.constant_ints(kSize);
+  const bool align = c.attr<bool>("align_corners");
+  const bool half = c.attr<bool>("half_pixel_centers");
+  return {.rows = axis(images.shape[1], size[0], align, half),
+          .columns = axis(images.shape[2], size[1], align, half)};
 }
 
 ResizeAxis bilinear_axis(int64_t source, int64_t target, bool align_corners,

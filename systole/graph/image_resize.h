@@ -34,8 +34,13 @@ std::vector<TensorType> infer_resize_gradient(const InferContext& c);
 // Lowering of their gradients: products with the transposed weights.
 std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeAxisFn axis);
 
-// Errors: INVALID_ARGUMENT for images [b,h,w,c] without pixels.
-void check_pixels(hlo::Value images);
+struct ResizeAxes {
+  ResizeAxis rows;
+  ResizeAxis columns;
+};
+// Both axes of the images [b,h,w,c] that a resize op is lowered for. Errors: INVALID_ARGUMENT for
+// images without pixels.
+ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis);
 // x at constant positions of an axis.
 hlo::Value take(hlo::Builder& b, hlo::Value x, int axis, const std::vector<int32_t>& positions);
 

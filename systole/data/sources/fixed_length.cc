@@ -1,5 +1,5 @@
+#include "systole/data/sources/byte_window.h"
 #include "systole/data/sources/record_file.h"
-#include "systole/io/compression.h"
 
 namespace systole {
 namespace {
@@ -14,54 +14,34 @@ struct Layout {
 class FixedLengthFile final : public data::RecordFile {
  public:
   FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
-      : source_(std::move(source)),
-        layout_(layout),
-        chunk_(std::max(buffer_bytes, layout.record + layout.footer)) {
+      : layout_(layout),
+        window_(std::move(source), std::max(buffer_bytes, layout.record + layout.footer)) {
     seek(layout_.header);
   }
 
   bool next(Row& row) override {
     const size_t needed = layout_.record + layout_.footer;
-    while (buffer_.size() - begin_ < needed && fill()) {
+    while (window_.bytes().size() < needed && window_.fill()) {
     }
-    const size_t left = buffer_.size() - begin_;
+    const size_t left = window_.bytes().size();
     if (left < needed) {
       if (left == layout_.footer) return false;
       throw make_error(
           Code::data_loss,
           "{}: record at byte {}, got {} bytes to the end, expected records of {} and a footer "
           "of {}",
-          source_->path(), offset(), left, layout_.record, layout_.footer);
+          window_.path(), offset(), left, layout_.record, layout_.footer);
     }
-    data::assign_text(row, std::string_view(buffer_).substr(begin_, layout_.record));
-    begin_ += layout_.record;
+    data::assign_text(row, window_.bytes().substr(0, layout_.record));
+    window_.take(layout_.record);
     return true;
   }
-  uint64_t offset() const override { return buffer_offset_ + begin_; }
-  void seek(uint64_t offset) override {
-    source_->seek(offset);
-    buffer_.clear();
-    buffer_offset_ = offset;
-    begin_ = 0;
-  }
+  uint64_t offset() const override { return window_.offset(); }
+  void seek(uint64_t offset) override { window_.seek(offset); }
 
  private:
-  bool fill() {
-    buffer_offset_ += begin_;
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-    const size_t had = buffer_.size();
-    buffer_.resize(had + chunk_);
-    buffer_.resize(had + source_->read(chunk_, buffer_.data() + had));
-    return buffer_.size() > had;
-  }
-
-  std::unique_ptr<ByteSource> source_;
   const Layout layout_;
-  const size_t chunk_;
-  std::string buffer_;
-  uint64_t buffer_offset_ = 0;
-  size_t begin_ = 0;
+  data::ByteWindow window_;
 };
 
 Dataset::NodePtr fixed_length_node(const FileNames& files, int64_t record_bytes,

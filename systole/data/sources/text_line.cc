@@ -1,7 +1,5 @@
-#include <cstring>
-
+#include "systole/data/sources/byte_window.h"
 #include "systole/data/sources/record_file.h"
-#include "systole/io/compression.h"
 
 namespace systole {
 namespace {
@@ -11,53 +9,36 @@ constexpr size_t kLongestLine = size_t{1} << 30;
 class TextFile final : public data::RecordFile {
  public:
   TextFile(std::unique_ptr<ByteSource> source, size_t buffer_bytes)
-      : source_(std::move(source)), chunk_(buffer_bytes) {}
+      : window_(std::move(source), buffer_bytes) {}
 
   bool next(Row& row) override {
     size_t end = std::string::npos;
-    size_t searched = begin_;
-    while ((end = buffer_.find('\n', searched)) == std::string::npos) {
-      searched = buffer_.size() - begin_;
-      if (!fill()) break;
+    size_t searched = 0;
+    while ((end = window_.bytes().find('\n', searched)) == std::string::npos) {
+      searched = window_.bytes().size();
+      check_length(searched);
+      if (!window_.fill()) break;
     }
-    if (end == std::string::npos && begin_ == buffer_.size()) return false;
-    const size_t after = end == std::string::npos ? buffer_.size() : end + 1;
-    std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
+    const std::string_view bytes = window_.bytes();
+    if (end == std::string::npos && bytes.empty()) return false;
+    std::string_view line = bytes.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     data::assign_text(row, line);
-    begin_ = after;
+    window_.take(end == std::string::npos ? bytes.size() : end + 1);
     return true;
   }
-  uint64_t offset() const override { return buffer_offset_ + begin_; }
-  void seek(uint64_t offset) override {
-    source_->seek(offset);
-    buffer_.clear();
-    buffer_offset_ = offset;
-    begin_ = 0;
-  }
+  uint64_t offset() const override { return window_.offset(); }
+  void seek(uint64_t offset) override { window_.seek(offset); }
 
  private:
-  // Drops what is consumed and reads on; false at the end of the file.
-  bool fill() {
-    buffer_offset_ += begin_;
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-    const size_t had = buffer_.size();
-    if (had > kLongestLine) {
-      throw make_error(Code::resource_exhausted,
-                       "{}: line at byte {}, got more than {} bytes, expected a shorter one",
-                       source_->path(), buffer_offset_, kLongestLine);
-    }
-    buffer_.resize(had + chunk_);
-    buffer_.resize(had + source_->read(chunk_, buffer_.data() + had));
-    return buffer_.size() > had;
+  void check_length(size_t bytes) const {
+    if (bytes <= kLongestLine) return;
+    throw make_error(Code::resource_exhausted,
+                     "{}: line at byte {}, got more than {} bytes, expected a shorter one",
+                     window_.path(), offset(), kLongestLine);
   }
 
-  std::unique_ptr<ByteSource> source_;
-  const size_t chunk_;
-  std::string buffer_;
-  uint64_t buffer_offset_ = 0;  // of buffer_ in the file
-  size_t begin_ = 0;            // of the next line in buffer_
+  data::ByteWindow window_;
 };
 
 Dataset::NodePtr text_line_node(const FileNames& files, const TextLineDatasetOptions& options) {

@@ -15,19 +15,15 @@ hlo::Value mix(hlo::Builder& b, hlo::Value low, hlo::Value high, int axis, const
 // Along the width first, as TensorFlow's kernel rounds.
 std::vector<hlo::Value> lower(LowerContext& c) {
   const hlo::Value images = c.input(0);
-  check_pixels(images);
-  const std::vector<int64_t> size = c.constant_ints(1);
-  const bool align = c.attr<bool>("align_corners");
-  const bool half = c.attr<bool>("half_pixel_centers");
-  const ResizeAxis rows = bilinear_axis(images.shape()[1], size[0], align, half);
-  const ResizeAxis columns = bilinear_axis(images.shape()[2], size[1], align, half);
+  const ResizeAxes axes = resize_axes(c, bilinear_axis);
+  const ResizeAxis& columns = axes.columns;
   const auto row = [&](const std::vector<int32_t>& positions) {
     const hlo::Value x = take(c.b, images, 1, positions);
     const hlo::Value left = c.b.convert(take(c.b, x, 2, columns.low), DType::f32);
     const hlo::Value right = c.b.convert(take(c.b, x, 2, columns.high), DType::f32);
     return mix(c.b, left, right, 2, columns);
   };
-  const hlo::Value result = mix(c.b, row(rows.low), row(rows.high), 1, rows);
+  const hlo::Value result = mix(c.b, row(axes.rows.low), row(axes.rows.high), 1, axes.rows);
   return {c.b.convert(result, c.node.output_types()[0].dtype)};
 }
 

@@ -4,14 +4,8 @@ namespace systole {
 namespace {
 
 std::vector<hlo::Value> lower(LowerContext& c) {
-  const hlo::Value images = c.input(0);
-  check_pixels(images);
-  const std::vector<int64_t> size = c.constant_ints(1);
-  const bool align = c.attr<bool>("align_corners");
-  const bool half = c.attr<bool>("half_pixel_centers");
-  const ResizeAxis rows = nearest_axis(images.shape()[1], size[0], align, half);
-  const ResizeAxis columns = nearest_axis(images.shape()[2], size[1], align, half);
-  return {take(c.b, take(c.b, images, 1, rows.low), 2, columns.low)};
+  const auto [rows, columns] = resize_axes(c, nearest_axis);
+  return {take(c.b, take(c.b, c.input(0), 1, rows.low), 2, columns.low)};
 }
 
 }  // namespace

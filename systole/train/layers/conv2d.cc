@@ -17,21 +17,13 @@ Output conv2d(Input inputs, const Conv2DOptions& options) {
               .initializer = options.kernel_initializer,
               .regularizer = options.kernel_regularizer,
               .trainable = options.trainable});
-  Output y =
+  const Output y =
       systole::conv2d(x, kernel,
                       {.strides = {options.strides.height, options.strides.width},
                        .padding = options.padding,
                        .dilations = {options.dilation_rate.height, options.dilation_rate.width},
                        .data_format = format});
-  if (options.use_bias) {
-    const Variable bias = weight("bias", {options.filters},
-                                 {.dtype = x.dtype(),
-                                  .initializer = options.bias_initializer,
-                                  .regularizer = options.bias_regularizer,
-                                  .trainable = options.trainable});
-    y = bias_add(y, bias, {.data_format = format});
-  }
-  return options.activation(y);
+  return add_bias_and_activate(y, options.filters, options, format);
 }
 
 }  // namespace systole::layers

@@ -16,16 +16,8 @@ Output dense(Input inputs, const DenseOptions& options) {
                                   .initializer = options.kernel_initializer,
                                   .regularizer = options.kernel_regularizer,
                                   .trainable = options.trainable});
-  Output y = rank == 2 ? matmul(x, kernel) : tensordot(x, kernel, {{rank - 1}, {0}});
-  if (options.use_bias) {
-    const Variable bias = weight("bias", {options.units},
-                                 {.dtype = x.dtype(),
-                                  .initializer = options.bias_initializer,
-                                  .regularizer = options.bias_regularizer,
-                                  .trainable = options.trainable});
-    y = rank == 1 ? add(y, bias) : bias_add(y, bias);
-  }
-  return options.activation(y);
+  const Output y = rank == 2 ? matmul(x, kernel) : tensordot(x, kernel, {{rank - 1}, {0}});
+  return add_bias_and_activate(y, options.units, options);
 }
 
 }  // namespace systole::layers

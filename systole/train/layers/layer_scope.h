@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
 #include "systole/graph/where_scope.h"
 #include "systole/train/layers.h"
 
@@ -29,6 +31,22 @@ struct WeightOptions {
 };
 // A variable of the scope; its regularisation loss is added once, when it is made.
 Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options);
+
+// y with the bias that the options ask for, along the channels of `format`, and their activation:
+// the end of every layer of weights. `Options` are that layer's; `units` is the size of the bias.
+template <class Options>
+Output add_bias_and_activate(Output y, int64_t units, const Options& options,
+                             const std::string& format = "NHWC") {
+  if (options.use_bias) {
+    const Variable bias = weight("bias", {units},
+                                 {.dtype = y.dtype(),
+                                  .initializer = options.bias_initializer,
+                                  .regularizer = options.bias_regularizer,
+                                  .trainable = options.trainable});
+    y = y.shape().rank() == 1 ? add(y, bias) : bias_add(y, bias, {.data_format = format});
+  }
+  return options.activation(y);
+}
 
 // `inputs` as a floating tensor of `rank` (any when -1).
 // Errors: INVALID_ARGUMENT names the layer and the caller's line.

@@ -42,16 +42,8 @@ Output separable_conv2d(Input inputs, const SeparableConv2DOptions& options) {
        .padding = options.padding,
        .dilations = {options.dilation_rate.height, options.dilation_rate.width},
        .data_format = format});
-  Output y = systole::conv2d(spread, kernels.pointwise, {.data_format = format});
-  if (options.use_bias) {
-    const Variable bias = weight("bias", {options.filters},
-                                 {.dtype = x.dtype(),
-                                  .initializer = options.bias_initializer,
-                                  .regularizer = options.bias_regularizer,
-                                  .trainable = options.trainable});
-    y = bias_add(y, bias, {.data_format = format});
-  }
-  return options.activation(y);
+  const Output y = systole::conv2d(spread, kernels.pointwise, {.data_format = format});
+  return add_bias_and_activate(y, options.filters, options, format);
 }
 
 }  // namespace systole::layers
