@@ -85,9 +85,11 @@ class Nest {
     return leaf_;
   }
   operator const T&() const { return leaf(); }  // NOLINT(google-explicit-constructor)
-  // A leaf is taken where its value would be: an Output where an op takes an Input.
+  // A leaf is taken where its value would be. (A type that names itself TakesNests has a
+  // constructor for it.)
   template <class U>
-  requires(!std::same_as<U, T> && std::is_convertible_v<const T&, U>) operator U()
+  requires(!std::same_as<U, T> && std::is_convertible_v<const T&, U> &&
+           !requires { typename U::TakesNests; }) operator U()
       const {  // NOLINT(google-explicit-constructor)
     return leaf();
   }

@@ -48,9 +48,9 @@ struct TPUConfig {
 struct RunConfig {
   // "" (this machine), "local" (a virtual TPU), what TPUClusterResolver gives. With use_tpu, "" is
   // "local".
-  std::string master = "";
-  std::string model_dir = "";          // a temporary folder when empty
-  std::string evaluation_master = "";  // master when empty
+  std::string master = {};
+  std::string model_dir = {};          // a temporary folder when empty
+  std::string evaluation_master = {};  // master when empty
   std::optional<int64_t> tf_random_seed = std::nullopt;
   // 0: no summaries.
   int64_t save_summary_steps = 100;

@@ -65,7 +65,7 @@ struct WarmStartSettings {
 
 struct TPUEstimatorOptions {
   ModelFn model_fn = nullptr;
-  std::string model_dir = "";  // config.model_dir when empty
+  std::string model_dir = {};  // config.model_dir when empty
   RunConfig config = {};
   Params params = {};  // "batch_size" and "context" are reserved
   bool use_tpu = true;
@@ -93,15 +93,15 @@ struct EvaluateOptions {
   // Batches; absent: all of the input, once.
   std::optional<int64_t> steps = std::nullopt;
   HookList hooks = {};
-  std::string checkpoint_path = "";  // the latest of model_dir when empty
-  std::string name = "";             // summaries go to eval_<name>
+  std::string checkpoint_path = {};  // the latest of model_dir when empty
+  std::string name = {};             // summaries go to eval_<name>
 };
 
 struct PredictOptions {
   // Only these of the predictions; all when empty.
   std::vector<std::string> predict_keys = {};
   HookList hooks = {};
-  std::string checkpoint_path = "";
+  std::string checkpoint_path = {};
   // false: a batch at a time (the last may be smaller).
   bool yield_single_examples = true;
 };
@@ -199,7 +199,7 @@ class TPUEstimator {
 
 struct EstimatorOptions {
   ModelFn model_fn = nullptr;
-  std::string model_dir = "";
+  std::string model_dir = {};
   RunConfig config = {};
   Params params = {};
   WarmStartSettings warm_start_from = {};
@@ -221,7 +221,7 @@ struct TrainSpec {
 struct EvalSpec {
   InputFn input_fn = nullptr;
   std::optional<int64_t> steps = std::nullopt;  // absent: all of the input
-  std::string name = "";
+  std::string name = {};
   HookList hooks = {};
   double throttle_secs = 600;  // at least between two evaluations
 };

@@ -45,7 +45,7 @@ Output ones(const ShapeInput& shape, DType dtype = DType::f32, std::string_view 
 
 struct LikeOptions {
   DType dtype = DType::invalid;  // x's when absent
-  std::string name = "";
+  std::string name = {};
 };
 // Zeros, ones, of x's shape. No gradient flows. (tf.zeros_like, tf.ones_like)
 Output zeros_like(Input x, const LikeOptions& options = {});
@@ -59,7 +59,7 @@ Output stop_gradient(Input x, const NameOptions& options = {});
 
 struct ShapeOptions {
   DType out_type = DType::s32;  // or s64
-  std::string name = "";
+  std::string name = {};
 };
 // The sizes of x's dimensions: a vector that is known when the program is compiled. (tf.shape)
 Output shape(Input x, const ShapeOptions& options = {});
@@ -77,14 +77,14 @@ Output expand_dims(Input input, int64_t axis, const NameOptions& options = {});
 
 struct SqueezeOptions {
   Axes axis = {};  // all axes known to have size 1
-  std::string name = "";
+  std::string name = {};
 };
 // Without axes of size 1. Errors: an axis of another known size.
 Output squeeze(Input input, const SqueezeOptions& options = {});
 
 struct SizeOptions {
   DType out_type = DType::s32;
-  std::string name = "";
+  std::string name = {};
 };
 // The number of elements / of axes, as a scalar.
 Output size(Input input, const SizeOptions& options = {});
@@ -98,7 +98,7 @@ Output broadcast_to(Input input, const ShapeInput& shape, const NameOptions& opt
 struct TransposeOptions {
   std::vector<int64_t> perm =
       {};  // result axis i is a's axis perm[i]; all axes reversed when empty
-  std::string name = "";
+  std::string name = {};
 };
 Output transpose(Input a, const TransposeOptions& options = {});
 // The last two axes swapped. (tf.matrix_transpose)
@@ -113,7 +113,7 @@ Output concat(const InputList& values, int64_t axis, const NameOptions& options 
 
 struct StackOptions {
   int64_t axis = 0;
-  std::string name = "";
+  std::string name = {};
 };
 // Tensors of one shape along a new axis.
 Output stack(const InputList& values, const StackOptions& options = {});
@@ -121,14 +121,14 @@ Output stack(const InputList& values, const StackOptions& options = {});
 struct UnstackOptions {
   int64_t num = -1;  // needed when the size of the axis is unknown
   int64_t axis = 0;
-  std::string name = "";
+  std::string name = {};
 };
 // The slices along an axis, without it.
 std::vector<Output> unstack(Input value, const UnstackOptions& options = {});
 
 struct SplitOptions {
   int64_t axis = 0;
-  std::string name = "";
+  std::string name = {};
 };
 // `num` equal parts. Errors: a known size that is not divisible; an unknown one fails when the
 // program is specialised. Or parts of the given sizes, one of which may be -1.
@@ -150,7 +150,7 @@ struct StridedSliceOptions {
   int64_t ellipsis_mask = 0;          // stands for as many whole axes as are left over; at most one
   int64_t new_axis_mask = 0;          // a new axis of size 1
   int64_t shrink_axis_mask = 0;       // the element at begin, without the axis
-  std::string name = "";
+  std::string name = {};
 };
 // Elements begin, begin + stride, ... short of end, along each axis; negative positions count from
 // the end; positions beyond the axis are cut to it. Python's x[1:, ::2, 0].
@@ -161,7 +161,7 @@ enum class PadMode { constant, reflect, symmetric };
 struct PadOptions {
   PadMode mode = PadMode::constant;
   double constant_values = 0;
-  std::string name = "";
+  std::string name = {};
 };
 // `paddings[i]`: elements put before and behind axis i. REFLECT mirrors at the edge element,
 // SYMMETRIC repeats it.
@@ -175,7 +175,7 @@ Output tile(Input input, const std::vector<int64_t>& multiples, const NameOption
 
 struct GatherOptions {
   int64_t axis = 0;
-  std::string name = "";
+  std::string name = {};
 };
 // The slices of `params` along `axis` that `indices` (integers of any shape) names: indices' shape
 // replaces the axis. An index out of range is taken to the nearest in range, as on a TPU;
@@ -187,7 +187,7 @@ struct OneHotOptions {
   double off_value = 0;
   int64_t axis = -1;
   DType dtype = DType::f32;
-  std::string name = "";
+  std::string name = {};
 };
 // A new axis of size `depth` before `axis`, on_value where its position is the index; all off_value
 // for an index out of range.
@@ -196,7 +196,7 @@ Output one_hot(Input indices, int64_t depth, const OneHotOptions& options = {});
 struct TopKOptions {
   int64_t k = 1;
   bool sorted = true;  // TensorFlow's; the result is sorted either way
-  std::string name = "";
+  std::string name = {};
 };
 struct TopK {
   Output values;

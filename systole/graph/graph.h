@@ -18,6 +18,8 @@
 
 namespace systole {
 
+template <class T>
+class Nest;
 class Graph;
 class Node;
 class Variable;
@@ -81,8 +83,12 @@ class Operation {
 class Input {
  public:
   using Where = std::source_location;
+  using TakesNests = void;  // Nest's own conversion would not know the user's line.
   Input(Output output, Where where = Where::current())  // NOLINT(google-explicit-constructor)
       : output_(output), where_(where) {}
+  // The leaf. Errors: INVALID_ARGUMENT when it is none.
+  Input(const Nest<Output>& leaf,
+        Where where = Where::current());  // NOLINT(google-explicit-constructor)
   Input(const Variable& variable,
         Where where = Where::current());                // NOLINT(google-explicit-constructor)
   Input(Tensor tensor, Where where = Where::current())  // NOLINT(google-explicit-constructor)

@@ -21,8 +21,8 @@ struct DecodeJpegOptions {
   int64_t ratio = 1;     // 1, 2, 4 or 8: decoded to 1/ratio of its size, which takes less time
   bool fancy_upscaling = true;
   bool try_recover_truncated = false;  // what there is of a cut file, the rest gray
-  std::string dct_method = "";         // "INTEGER_FAST" or "INTEGER_ACCURATE"
-  std::string name = "";
+  std::string dct_method = {};         // "INTEGER_FAST" or "INTEGER_ACCURATE"
+  std::string name = {};
 };
 // A JPEG file's bytes, a string scalar -> u8[height, width, channels].
 Output decode_jpeg(Input contents, const DecodeJpegOptions& options = {});
@@ -30,27 +30,27 @@ Output decode_jpeg(Input contents, const DecodeJpegOptions& options = {});
 struct DecodePngOptions {
   int64_t channels = 0;     // 1: gray, 2: and alpha, 3: RGB, 4: and alpha, 0: as in the file
   DType dtype = DType::u8;  // or u16
-  std::string name = "";
+  std::string name = {};
 };
 Output decode_png(Input contents, const DecodePngOptions& options = {});
 
 struct DecodeImageOptions {
   int64_t channels = 0;  // 0, 1 or 3
-  std::string name = "";
+  std::string name = {};
 };
 // Either, by its first bytes.
 Output decode_image(Input contents, const DecodeImageOptions& options = {});
 
 struct EncodePngOptions {
   int64_t compression = -1;  // zlib's level, -1: its default
-  std::string name = "";
+  std::string name = {};
 };
 // u8 or u16[height, width, 1 to 4] -> a string scalar.
 Output encode_png(Input image, const EncodePngOptions& options = {});
 
 struct EncodeJpegOptions {
   int64_t quality = 95;  // 0 to 100
-  std::string name = "";
+  std::string name = {};
 };
 // u8[height, width, 1 or 3] -> a string scalar.
 Output encode_jpeg(Input image, const EncodeJpegOptions& options = {});
@@ -65,7 +65,7 @@ struct ResizeOptions {
   bool align_corners = false;  // the corners' pixels stay at the corners
   // Pixels are squares, not points: TensorFlow 2's coordinates. TensorFlow 1's are the default.
   bool half_pixel_centers = false;
-  std::string name = "";
+  std::string name = {};
 };
 // [batch, height, width, channels], or one image without the batch, of numbers -> f32 of the new
 // size, each pixel from the four around it. (tf.image.resize_bilinear)
@@ -89,7 +89,7 @@ Output resize_with_crop_or_pad(Input image, int64_t target_height, int64_t targe
 
 struct RandomOptions {
   std::optional<int64_t> seed = std::nullopt;
-  std::string name = "";
+  std::string name = {};
 };
 // A part of `size`, at a place drawn anew in each run; for values of any rank. (tf.random_crop)
 Output random_crop(Input value, const Shape& size, const RandomOptions& options = {});

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "systole/base/convert.h"
+#include "systole/base/nest.h"
 #include "systole/graph/graph.h"
 #include "systole/graph/variable.h"
 
@@ -18,6 +19,8 @@ Tensor integer_literal_as(const Tensor& literal, DType like) {
 }
 
 }  // namespace
+
+Input::Input(const Nest<Output>& leaf, Where where) : Input(leaf.leaf(), where) {}
 
 Input::Input(const Variable& variable, Where where) : output_(variable.value()), where_(where) {
   if (!variable.valid()) throw invalid_argument("input, got an empty Variable, expected one");

@@ -98,14 +98,14 @@ Output selu(const Input& features, const NameOptions& options = {});
 
 struct LeakyReluOptions {
   double alpha = 0.2;
-  std::string name = "";
+  std::string name = {};
 };
 // x > 0 ? x : alpha * x
 Output leaky_relu(const Input& features, const LeakyReluOptions& options = {});
 
 struct GeluOptions {
   bool approximate = false;  // the form with tanh
-  std::string name = "";
+  std::string name = {};
 };
 // x times the standard normal distribution function of x. Hendrycks and Gimpel, 2016.
 Output gelu(const Input& features, const GeluOptions& options = {});
@@ -163,7 +163,7 @@ Output to_int64(const Input& x, const NameOptions& options = {});
 struct MatMulOptions {
   bool transpose_a = false;
   bool transpose_b = false;
-  std::string name = "";
+  std::string name = {};
 };
 // [.., n, k] x [.., k, m] -> [.., n, m]; the leading axes are batches and broadcast. The options
 // say that the last two axes of an operand are the other way round. Both operands have rank 2 or
@@ -173,7 +173,7 @@ Output matmul(const Input& a, const Input& b, const MatMulOptions& options = {})
 struct BatchMatMulOptions {
   bool adj_x = false;
   bool adj_y = false;
-  std::string name = "";
+  std::string name = {};
 };
 // What matmul is for operands of rank above 2. (BatchMatMulV2)
 Output batch_matmul(const Input& x, const Input& y, const BatchMatMulOptions& options = {});
@@ -206,7 +206,7 @@ Output einsum(std::string_view equation, const InputList& inputs, const NameOpti
 struct ReduceOptions {
   Axes axis = {};
   bool keepdims = false;
-  std::string name = "";
+  std::string name = {};
 };
 // Numbers. An empty sum is 0, an empty product 1.
 Output reduce_sum(const Input& input_tensor, const ReduceOptions& options = {});
@@ -231,7 +231,7 @@ Output reduce_std(const Input& input_tensor, const ReduceOptions& options = {});
 struct ArgOptions {
   int64_t axis = 0;
   DType output_type = DType::s64;  // or s32
-  std::string name = "";
+  std::string name = {};
 };
 // The index of the largest or smallest element along `axis`, the lowest when several tie; the first
 // NaN's when there is one. Numbers; the axis is not empty. No gradient.
@@ -242,7 +242,7 @@ struct CumsumOptions {
   int64_t axis = 0;
   bool exclusive = false;  // without the element itself: the first result is 0
   bool reverse = false;    // from the end
-  std::string name = "";
+  std::string name = {};
 };
 // Running sums along an axis. Numbers.
 Output cumsum(const Input& x, const CumsumOptions& options = {});
@@ -257,7 +257,7 @@ Output global_norm(const std::vector<Output>& t_list, const NameOptions& options
 
 struct ClipByNormOptions {
   Axes axes = {};  // each slice over these axes has a norm of its own
-  std::string name = "";
+  std::string name = {};
 };
 // t scaled down to norm `clip_norm` where it is longer.
 Output clip_by_norm(const Input& t, const Input& clip_norm, const ClipByNormOptions& options = {});
@@ -267,7 +267,7 @@ Output clip_by_average_norm(const Input& t, const Input& clip_norm,
 
 struct ClipByGlobalNormOptions {
   Output use_norm = {};  // the global norm when it is known already
-  std::string name = "";
+  std::string name = {};
 };
 // All tensors scaled by one factor so that their global norm is at most `clip_norm`, and that norm
 // before it. Invalid Outputs stay. All results are NaN when the norm is not finite.

@@ -17,7 +17,7 @@ namespace systole {
 
 struct SoftmaxOptions {
   int64_t axis = -1;
-  std::string name = "";
+  std::string name = {};
 };
 // exp(x) / sum(exp(x)) along `axis`; the shape of `logits`. (tf.nn.softmax)
 Output softmax(Input logits, const SoftmaxOptions& options = {});
@@ -29,7 +29,7 @@ struct CrossEntropyOptions {
   Input labels;
   Input logits;
   int64_t axis = -1;
-  std::string name = "";
+  std::string name = {};
 };
 // labels, logits: [.., classes] of one floating dtype, each row of labels a distribution; result:
 // [..]. -sum(labels * log_softmax(logits)). As TensorFlow's, no gradient flows into `labels`; the
@@ -55,7 +55,7 @@ struct Conv2DOptions {
   Padding padding = Padding::valid;
   std::vector<int64_t> dilations = {1};
   std::string data_format = "NHWC";  // or "NCHW"
-  std::string name = "";
+  std::string name = {};
 };
 // input: [batch, height, width, in] (NHWC); filter: [height, width, in, out]; one floating dtype.
 // result: [batch, height', width', out]. SAME: height' = ceil(height / stride), zeros at the edges,
@@ -70,7 +70,7 @@ struct PoolOptions {
   std::vector<int64_t> strides = {2};
   Padding padding = Padding::valid;
   std::string data_format = "NHWC";
-  std::string name = "";
+  std::string name = {};
 };
 // The largest / the mean of each window of a [batch, height, width, channels] tensor; padding
 // counts for neither. The gradient of a maximum goes to the first of equals. (tf.nn.max_pool,
@@ -80,7 +80,7 @@ Output avg_pool(Input value, const PoolOptions& options = {});
 
 struct BiasAddOptions {
   std::string data_format = "NHWC";
-  std::string name = "";
+  std::string name = {};
 };
 // value + bias; bias: [channels], along the last axis (NHWC) or axis 1 (NCHW). (tf.nn.bias_add)
 Output bias_add(Input value, Input bias, const BiasAddOptions& options = {});

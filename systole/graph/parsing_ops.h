@@ -19,7 +19,7 @@ namespace systole {
 
 struct DecodeRawOptions {
   bool little_endian = true;
-  std::string name = "";
+  std::string name = {};
 };
 // The bytes of each string as numbers: [..] -> [.., bytes / size]. All strings have one length.
 // (tf.decode_raw)
@@ -28,9 +28,9 @@ Output decode_raw(Input bytes, DType out_type, const DecodeRawOptions& options =
 struct DecodeCsvOptions {
   std::string field_delim = ",";
   bool use_quote_delim = true;            // "a field, ""quoted"""
-  std::string na_value = "";              // taken for a missing field, besides the empty one
+  std::string na_value = {};              // taken for a missing field, besides the empty one
   std::vector<int64_t> select_cols = {};  // ascending; all columns when empty
-  std::string name = "";
+  std::string name = {};
 };
 // The fields of lines of RFC 4180: one tensor of the shape of `records` a column.
 // `record_defaults`: for each column that is wanted a tensor of its dtype (f32, f64, s32, s64 or

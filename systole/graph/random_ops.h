@@ -54,7 +54,7 @@ Output random_uniform(const ShapeInput& shape, const RandomUniformOptions& optio
 struct MultinomialOptions {
   std::optional<int64_t> seed;
   DType output_dtype = DType::s64;  // or s32
-  std::string name = "";
+  std::string name = {};
 };
 // Draws `num_samples` classes for each row of logits [batch, classes], unnormalised log
 // probabilities: [batch, num_samples]. A class of logit -inf is never drawn. (tf.multinomial, by
@@ -63,7 +63,7 @@ Output multinomial(Input logits, Input num_samples, const MultinomialOptions& op
 
 struct RandomShuffleOptions {
   std::optional<int64_t> seed;
-  std::string name = "";
+  std::string name = {};
 };
 // The rows of x (slices along its first axis) in a random order, all orders equally likely.
 // (tf.random_shuffle)

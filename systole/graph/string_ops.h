@@ -17,22 +17,22 @@ namespace systole {
 
 struct StringLengthOptions {
   std::string unit = "BYTE";  // or UTF8_CHAR
-  std::string name = "";
+  std::string name = {};
 };
 // The number of bytes of each string, or of its UTF-8 characters. -> s32 (tf.strings.length)
 Output string_length(Input input, const StringLengthOptions& options = {});
 
 struct SubstrOptions {
   std::string unit = "BYTE";  // or UTF8_CHAR
-  std::string name = "";
+  std::string name = {};
 };
 // `len` bytes from `pos` on of each string; a negative pos counts from the end. pos and len are
 // integers of the shape of `input`, or scalars. Errors: a pos outside the string. (tf.substr)
 Output substr(Input input, Input pos, Input len, const SubstrOptions& options = {});
 
 struct StringJoinOptions {
-  std::string separator = "";
-  std::string name = "";
+  std::string separator = {};
+  std::string name = {};
 };
 // Strings at the same place, joined; scalars go with every place. (tf.string_join)
 Output string_join(const InputList& inputs, const StringJoinOptions& options = {});
@@ -40,7 +40,7 @@ Output string_join(const InputList& inputs, const StringJoinOptions& options = {
 struct StringSplitOptions {
   std::string delimiter = " ";  // each of its bytes ends a part; "" splits into bytes
   bool skip_empty = true;
-  std::string name = "";
+  std::string name = {};
 };
 // Parts of each string of a vector, as a matrix whose rows are filled with "" behind their lengths.
 struct StringSplit {
@@ -59,7 +59,7 @@ Output string_upper(Input input, const NameOptions& options = {});
 
 struct RegexReplaceOptions {
   bool replace_global = true;
-  std::string name = "";
+  std::string name = {};
 };
 // What matches `pattern` (RE2's syntax) replaced by `rewrite`, in which \1 to \9 are the groups.
 // Errors: a pattern or a rewrite that RE2 does not take. (tf.regex_replace)
@@ -73,15 +73,15 @@ struct AsStringOptions {
   bool scientific = false;  // 1.5e+00
   bool shortest = false;    // %g in place of %f
   int64_t width = -1;       // at least so long
-  std::string fill = "";    // what fills it up: "", " " or "0"; "-" aligns left, "+" puts signs
-  std::string name = "";
+  std::string fill = {};    // what fills it up: "", " " or "0"; "-" aligns left, "+" puts signs
+  std::string name = {};
 };
 // Numbers and bools ("true", "false") as text. (tf.as_string)
 Output as_string(Input input, const AsStringOptions& options = {});
 
 struct StringToNumberOptions {
   DType out_type = DType::f32;  // f32, f64, s32 or s64
-  std::string name = "";
+  std::string name = {};
 };
 // The number that each string spells, white space at its ends left out. (tf.string_to_number)
 Output string_to_number(Input string_tensor, const StringToNumberOptions& options = {});

@@ -22,7 +22,7 @@ enum class Reuse : uint8_t {
 struct VariableScopeOptions {
   // In place of an absent name: the first of default_name, default_name_1... that was not entered
   // here yet.
-  std::string default_name = "";
+  std::string default_name = {};
   Reuse reuse = Reuse::inherit;
   // For get_variable without its own; those of the scope around when absent.
   Initializer initializer = nullptr;

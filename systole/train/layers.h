@@ -65,7 +65,7 @@ struct DenseOptions {
   Regularizer kernel_regularizer = nullptr;
   Regularizer bias_regularizer = nullptr;
   bool trainable = true;
-  std::string name = "";
+  std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
 // inputs: [.., depth] of a floating dtype; kernel: [depth, units]; result: [.., units].
@@ -86,7 +86,7 @@ struct Conv2DOptions {
   Regularizer kernel_regularizer = nullptr;
   Regularizer bias_regularizer = nullptr;
   bool trainable = true;
-  std::string name = "";
+  std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
 // inputs: [batch, height, width, in] (channels_last); kernel: [height, width, in, filters].
@@ -110,7 +110,7 @@ struct SeparableConv2DOptions {
   Regularizer pointwise_regularizer = nullptr;
   Regularizer bias_regularizer = nullptr;
   bool trainable = true;
-  std::string name = "";
+  std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
 // A convolution of each channel by itself ("depthwise_kernel": [height, width, in, multiplier]),
@@ -123,7 +123,7 @@ struct Pooling2DOptions {
   Extent strides = 0;    // required
   Padding padding = Padding::valid;
   std::string data_format = "channels_last";
-  std::string name = "";
+  std::string name = {};
 };
 // (tf.layers.max_pooling2d, tf.layers.average_pooling2d)
 Output max_pooling2d(Input inputs, const Pooling2DOptions& options);
@@ -145,7 +145,7 @@ struct BatchNormalizationOptions {
   bool trainable = true;
   // Statistics over the batches of all replicas. TensorFlow on TPU always takes each replica's own.
   bool cross_replica = false;
-  std::string name = "";
+  std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
 // (x - mean) / sqrt(variance + epsilon) * gamma + beta over all axes but `axis`; when training by
@@ -164,13 +164,13 @@ struct DropoutOptions {
   std::vector<int64_t> noise_shape = {};
   std::optional<int64_t> seed = std::nullopt;
   bool training = false;  // inputs themselves when false
-  std::string name = "";
+  std::string name = {};
 };
 // (tf.layers.dropout)
 Output dropout(Input inputs, const DropoutOptions& options = {});
 
 struct FlattenOptions {
-  std::string name = "";
+  std::string name = {};
 };
 // [batch, ...] -> [batch, product of the rest]. (tf.layers.flatten)
 Output flatten(Input inputs, const FlattenOptions& options = {});

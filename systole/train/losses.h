@@ -26,7 +26,7 @@ enum class Reduction : uint8_t {
 struct WeightedLossOptions {
   Input weights = 1.0F;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";  // none when empty
 };
 
@@ -40,7 +40,7 @@ struct SoftmaxCrossEntropyOptions {
   // 0 < s <= 1: labels * (1 - s) + s / classes.
   double label_smoothing = 0;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // onehot_labels, logits: [batch, classes]; weights: scalar, [batch] or [1]. No gradient flows into
@@ -52,7 +52,7 @@ struct SparseSoftmaxCrossEntropyOptions {
   Input logits;
   Input weights = 1.0F;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // labels: integers in [0, classes), [..] or [.., 1]; logits: [.., classes].
@@ -65,7 +65,7 @@ struct SigmoidCrossEntropyOptions {
   // s > 0: labels * (1 - s) + s / 2.
   double label_smoothing = 0;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // Each class by itself: multi_class_labels in [0, 1].
@@ -76,7 +76,7 @@ struct PredictionLossOptions {
   Input predictions;
   Input weights = 1.0F;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // (predictions - labels)^2
@@ -90,7 +90,7 @@ struct HuberLossOptions {
   Input weights = 1.0F;
   double delta = 1.0;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // d = |predictions - labels|: d^2 / 2 up to delta, delta * d - delta^2 / 2 beyond.
@@ -101,7 +101,7 @@ struct HingeLossOptions {
   Input logits;
   Input weights = 1.0F;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // max(0, 1 - (2 * labels - 1) * logits), labels 0 or 1.
@@ -113,7 +113,7 @@ struct LogLossOptions {
   Input weights = 1.0F;
   double epsilon = 1e-7;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)
@@ -125,7 +125,7 @@ struct CosineDistanceOptions {
   int64_t axis;  // required
   Input weights = 1.0F;
   Reduction reduction = Reduction::sum_by_nonzero_weights;
-  std::string scope = "";
+  std::string scope = {};
   std::string loss_collection = "losses";
 };
 // 1 - sum(labels * predictions) over `axis`, which stays with size 1; both are of unit length.

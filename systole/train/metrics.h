@@ -33,7 +33,7 @@ namespace metrics {
 struct MeanOptions {
   Input values;
   Input weights = 1.0F;
-  std::string name = "";
+  std::string name = {};
 };
 // sum(values * weights) / sum(weights); 0 before any. (tf.metrics.mean)
 Metric mean(const MeanOptions& options);
@@ -42,7 +42,7 @@ struct PredictionOptions {
   Input labels;
   Input predictions;
   Input weights = 1.0F;
-  std::string name = "";
+  std::string name = {};
 };
 // The part of predictions that equal their label.
 Metric accuracy(const PredictionOptions& options);
@@ -64,7 +64,7 @@ struct AucOptions {
   Input weights = 1.0F;
   int64_t num_thresholds = 200;  // at least 2
   std::string curve = "ROC";     // or "PR"
-  std::string name = "";
+  std::string name = {};
 };
 // The area under the curve, by the trapezoidal rule over evenly spaced thresholds. (tf.metrics.auc)
 Metric auc(const AucOptions& options);
@@ -75,7 +75,7 @@ struct AtKOptions {
   int64_t k = 1;
   std::optional<int64_t> class_id = std::nullopt;  // only this class counts
   Input weights = 1.0F;                            // scalar or [..]
-  std::string name = "";
+  std::string name = {};
 };
 // Of the labels, the part among the k classes predicted highest; of these, the part that are
 // labels. A label outside of the classes is never found. (tf.metrics.recall_at_k, precision_at_k)
@@ -87,7 +87,7 @@ struct ConfusionMatrixOptions {
   Input predictions;  // integers in [0, num_classes)
   int64_t num_classes = 0;
   Input weights = 1.0F;
-  std::string name = "";
+  std::string name = {};
 };
 // f32[num_classes, num_classes]: how often label i was predicted as j. (tf.confusion_matrix,
 // streaming)

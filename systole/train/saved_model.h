@@ -18,7 +18,7 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 struct SavedModelOptions {
   std::vector<std::string> tags = {"serve"};
-  std::string target = "";            // of the session that runs it
+  std::string target = {};            // of the session that runs it
   FileSystem* file_system = nullptr;  // this machine's when null; outlives the model
 };
 

@@ -15,12 +15,12 @@ namespace summary {
 
 struct Options {
   std::vector<std::string> collections = {};  // in place of {graph_keys::summaries}
-  std::string family = "";                    // groups tags: "family/scope/family/name"
+  std::string family = {};                    // groups tags: "family/scope/family/name"
 };
 struct ImageOptions {
   int max_outputs = 3;
   std::vector<std::string> collections = {};
-  std::string family = "";
+  std::string family = {};
 };
 
 // Each names a value of the current graph and gives the op that stands for the summary. The tag is

@@ -85,7 +85,7 @@ void add_einsum(std::vector<OpCase>& cases) {
   struct Row {
     std::string equation;
     std::vector<Shape> shapes;
-    std::string plain = "";
+    std::string plain = {};
   };
   const std::vector<Row> rows = {
       {"ij,jk->ik", {{2, 3}, {3, 4}}},
