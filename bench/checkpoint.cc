@@ -112,13 +112,15 @@ void add_checkpoint_figures() {
        .unit = "GB/s",
        .work = kGigabytes,
        .ours = save,
-       .limit = write_file});
+       .limit = write_file,
+       .repetitions = 3});
   add({.name = "checkpoint.restore",
        .unit = "GB/s",
        .work = kGigabytes,
        .ours = restore,
-       .limit = read_file});
-  add({.name = "checkpoint.stall", .unit = "ms", .ours = snapshot});
+       .limit = read_file,
+       .repetitions = 3});
+  add({.name = "checkpoint.stall", .unit = "ms", .ours = snapshot, .repetitions = 3});
 }
 
 }  // namespace bench

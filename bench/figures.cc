@@ -109,10 +109,11 @@ void write_json(const std::vector<Row>& rows, const std::string& path) {
   std::ofstream(path) << list.dump(2) << "\n";
 }
 
-void register_body(const std::string& name, const Body& body, bool manual_time = false) {
+void register_body(const Figure& figure, const std::string& suffix, const Body& body) {
   if (!body) return;
-  auto* benchmark = benchmark::RegisterBenchmark(name.c_str(), body);
-  manual_time ? benchmark->UseManualTime() : benchmark->UseRealTime();
+  auto* benchmark = benchmark::RegisterBenchmark((figure.name + suffix).c_str(), body);
+  benchmark->Repetitions(figure.repetitions);
+  figure.manual_time ? benchmark->UseManualTime() : benchmark->UseRealTime();
 }
 
 }  // namespace
@@ -122,9 +123,9 @@ Body libtorch(const std::string&) { return nullptr; }
 #endif
 
 void add(Figure figure) {
-  register_body(figure.name, figure.ours, figure.manual_time);
-  register_body(figure.name + "/limit", figure.limit);
-  register_body(figure.name + "/" + figure.peer, figure.peer_body);
+  register_body(figure, "", figure.ours);
+  register_body(figure, "/limit", figure.limit);
+  register_body(figure, "/" + figure.peer, figure.peer_body);
   figures().push_back(std::move(figure));
 }
 

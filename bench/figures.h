@@ -22,10 +22,11 @@ struct Figure {
   double work = 0;  // of an iteration, in units of the rate: 2e-9 * n^3 for GFLOP/s
   double per = 1;   // what a time is divided by: how often an iteration repeats what it is about
   Body ours;
-  bool manual_time = false;  // `ours` calls state.SetIterationTime
+  bool manual_time = false;  // the bodies call state.SetIterationTime
   Body limit = nullptr;      // the same work by the fastest means that the machine has
   std::string peer;          // "libtorch"
   Body peer_body = nullptr;
+  int repetitions = 9;  // fewer where one takes seconds
 };
 
 // Adds a row; its bodies run as the benchmarks <name>, <name>/limit and <name>/<peer>.
@@ -44,6 +45,7 @@ void add_input_figures();
 void add_iris_figures();
 void add_jpeg_figures();
 void add_matmul_figures();
+void add_mnist_train_figures();
 void add_pool_figures();
 void add_replica_figures();
 void add_sort_figures();

@@ -19,15 +19,6 @@ constexpr int64_t kPixels = 784;
 
 std::string records() { return mnist_folder() + "/train.tfrecords"; }
 
-st::Nest<st::Output> parser(const st::Nest<st::Output>& serialized) {
-  const st::Nest<st::Output> features = st::parse_single_example(
-      serialized, {{"image_raw", st::FixedLenFeature{{}, st::DType::string}},
-                   {"label", st::FixedLenFeature{{}, st::DType::s64}}});
-  st::Output image = st::set_shape(st::decode_raw(features["image_raw"], st::DType::u8), {kPixels});
-  image = st::cast(image, st::DType::f32) * (1.0 / 255) - 0.5;
-  return st::Nest<st::Output>::tuple({image, st::cast(features["label"], st::DType::s32)});
-}
-
 // All of a data set, as often as the benchmark asks.
 void drain(benchmark::State& state, const st::Dataset& dataset) {
   for (auto _ : state) {
@@ -39,13 +30,13 @@ void drain(benchmark::State& state, const st::Dataset& dataset) {
 
 void from_records(benchmark::State& state) {
   drain(state,
-        st::TFRecordDataset(records()).map(parser).shuffle(10000, {.seed = 1}).batch(kBatch));
+        st::TFRecordDataset(records()).map(parse_mnist).shuffle(10000, {.seed = 1}).batch(kBatch));
 }
 
 // As the Estimator guide writes it; the first epoch is not timed.
 void from_cache(benchmark::State& state) {
   const st::Dataset dataset =
-      st::TFRecordDataset(records()).map(parser).cache().repeat().batch(kBatch);
+      st::TFRecordDataset(records()).map(parse_mnist).cache().repeat().batch(kBatch);
   st::Iterator iterator(dataset);
   st::Row row;
   for (int64_t i = 0; i <= kMnistImages / kBatch; ++i) iterator.next_row(row);

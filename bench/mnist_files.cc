@@ -9,7 +9,6 @@
 #include "systole/io/idx.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tfrecord.h"
-#include "systole/systole.h"
 
 namespace bench {
 namespace {
@@ -70,6 +69,16 @@ struct Folder {
 const std::string& mnist_folder() {
   static const Folder folder;
   return folder.path;
+}
+
+st::Nest<st::Output> parse_mnist(const st::Nest<st::Output>& serialized) {
+  const st::Nest<st::Output> features = st::parse_single_example(
+      serialized, {{"image_raw", st::FixedLenFeature{{}, st::DType::string}},
+                   {"label", st::FixedLenFeature{{}, st::DType::s64}}});
+  const st::Output image =
+      st::set_shape(st::decode_raw(features["image_raw"], st::DType::u8), {784});
+  return st::Nest<st::Output>::tuple({st::cast(image, st::DType::f32) * (1.0 / 255) - 0.5,
+                                      st::cast(features["label"], st::DType::s32)});
 }
 
 }  // namespace bench

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "systole/systole.h"
+
 namespace bench {
 
 // How many images there are.
@@ -12,5 +14,8 @@ inline constexpr int64_t kMnistImages = 60000;
 // and label) and the files that libtorch reads (train-images-idx3-ubyte, train-labels-idx1-ubyte).
 // The real images where ../shared/data/mnist has them, else random ones.
 const std::string& mnist_folder();
+
+// Of one record: (f32[784] in [-0.5, 0.5], s32[]).
+st::Nest<st::Output> parse_mnist(const st::Nest<st::Output>& serialized);
 
 }  // namespace bench

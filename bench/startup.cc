@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "bench/figures.h"
+#include "bench/mnist_files.h"
 
 namespace bench {
 namespace {
@@ -24,13 +26,15 @@ void start_version(benchmark::State& state) {
   }
 }
 
-// The child measures itself: starting it is not part of the figure.
-void compile_cold(benchmark::State& state, const std::string& option,
-                  const std::string& environment = "") {
-  const std::string command =
-      environment + (own_folder() / "systole_bench").string() + " " + option;
+// A child of this program that measures itself and prints seconds; its arguments are made anew for
+// every start.
+using Arguments = std::function<std::string()>;
+
+void cold(benchmark::State& state, const Arguments& arguments,
+          const std::string& environment = "") {
+  const std::string program = environment + (own_folder() / "systole_bench").string() + " ";
   for (auto _ : state) {
-    std::FILE* child = popen(command.c_str(), "r");
+    std::FILE* child = popen((program + arguments()).c_str(), "r");
     double seconds = 0;
     if (child == nullptr || std::fscanf(child, "%lf", &seconds) != 1)
       state.SkipWithError("the child failed");
@@ -40,32 +44,40 @@ void compile_cold(benchmark::State& state, const std::string& option,
 }
 
 // With the machine code that another process has left.
-void compile_cached(benchmark::State& state, const std::string& option) {
+void cached(benchmark::State& state, const Arguments& arguments) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("systole_bench." + std::to_string(getpid()));
   const std::string environment = "SYSTOLE_CACHE_DIR='" + folder.string() + "' ";
   const std::string fill =
-      environment + (own_folder() / "systole_bench").string() + " " + option + " >/dev/null";
+      environment + (own_folder() / "systole_bench").string() + " " + arguments() + " >/dev/null";
   if (std::system(fill.c_str()) != 0) return state.SkipWithError("the child failed");
-  compile_cold(state, option, environment);
+  cold(state, arguments, environment);
   std::filesystem::remove_all(folder);
+}
+
+void add_cold_and_cached(const std::string& name, const Arguments& arguments) {
+  add({.name = name,
+       .unit = "ms",
+       .ours = [=](benchmark::State& state) { cold(state, arguments); },
+       .manual_time = true});
+  add({.name = name + "_cached",
+       .unit = "ms",
+       .ours = [=](benchmark::State& state) { cached(state, arguments); },
+       .manual_time = true});
 }
 
 }  // namespace
 
 void add_startup_figures() {
   add({.name = "startup.version", .unit = "ms", .ours = start_version});
-  for (const auto& [name, option] : {std::pair{"iris.compile", "--compile-iris-cold"},
-                                     {"cnn_step.compile", "--compile-cnn-cold"}}) {
-    add({.name = name,
-         .unit = "ms",
-         .ours = [=](benchmark::State& state) { compile_cold(state, option); },
-         .manual_time = true});
-    add({.name = std::string(name) + "_cached",
-         .unit = "ms",
-         .ours = [=](benchmark::State& state) { compile_cached(state, option); },
-         .manual_time = true});
-  }
+  add_cold_and_cached("iris.compile", [] { return std::string("--compile-iris-cold"); });
+  add_cold_and_cached("cnn_step.compile", [] { return std::string("--compile-cnn-cold"); });
+  // From the start of the process, not from main on.
+  add_cold_and_cached("startup.first_step", [] {
+    const std::string records = mnist_folder() + "/train.tfrecords";
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return fmt::format("--first-mnist-step {} {}", records, std::chrono::nanoseconds(now).count());
+  });
 }
 
 }  // namespace bench

@@ -89,8 +89,8 @@ class Nest {
   // constructor for it.)
   template <class U>
   requires(!std::same_as<U, T> && std::is_convertible_v<const T&, U> &&
-           !requires { typename U::TakesNests; }) operator U()
-      const {  // NOLINT(google-explicit-constructor)
+           !requires { typename U::TakesNests; })
+  operator U() const {  // NOLINT(google-explicit-constructor)
     return leaf();
   }
 

@@ -1,0 +1,115 @@
+#include "bench/mnist_train.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "bench/figures.h"
+#include "bench/mnist_files.h"
+#include "systole/systole.h"
+
+namespace bench {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int64_t kBatch = 1024;
+constexpr int64_t kStepsALoop = 5;
+constexpr int64_t kLoops = 3;  // the first is not timed: it compiles
+
+st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
+                              const st::Nest<st::Output>& labels, st::Mode mode,
+                              const st::Params&) {
+  st::Output x = st::reshape(features, {-1, 28, 28, 1});
+  for (const int64_t filters : {32, 64}) {
+    x = st::layers::conv2d(x, {.filters = filters,
+                               .kernel_size = {5, 5},
+                               .padding = st::Padding::same,
+                               .activation = st::relu});
+    x = st::layers::max_pooling2d(x, {.pool_size = {2, 2}, .strides = 2});
+  }
+  x = st::layers::dense(st::reshape(x, {-1, 7 * 7 * 64}), {.units = 128, .activation = st::relu});
+  x = st::layers::dropout(x, {.rate = 0.4, .training = true});
+  const st::Output logits = st::layers::dense(x, {.units = 10});
+  const st::Output loss =
+      st::losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
+  auto optimizer = st::CrossShardOptimizer(st::GradientDescentOptimizer(0.05));
+  return {.mode = mode,
+          .loss = loss,
+          .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()})};
+}
+
+// When each loop was over.
+class LoopEnds : public st::SessionRunHook {
+ public:
+  void after_run(st::RunContext&, std::span<const st::Tensor>) override {
+    ends.push_back(SteadyClock::now());
+  }
+  std::vector<SteadyClock::time_point> ends;
+};
+
+struct Training {
+  std::string records;
+  int64_t iterations = 1;
+  int64_t loops = 1;
+  bool writes = false;  // summaries and a checkpoint at the end of every loop
+};
+
+std::vector<SteadyClock::time_point> train(const Training& training) {
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / "systole_bench_model").string();
+  std::filesystem::remove_all(folder);
+  auto ends = std::make_shared<LoopEnds>();
+  {
+    st::RunConfig config{.model_dir = folder,
+                         .save_summary_steps = training.writes ? training.iterations : 0,
+                         .save_checkpoints_steps = training.writes ? training.iterations : 0,
+                         .tpu_config = st::TPUConfig{training.iterations, 8}};
+    st::TPUEstimator estimator(
+        {.model_fn = model_fn, .config = config, .train_batch_size = kBatch});
+    estimator.train(
+        [&](const st::Params& params) {
+          const int64_t batch_size = params["batch_size"];
+          return st::TFRecordDataset(training.records)
+              .map(parse_mnist)
+              .cache()
+              .repeat()
+              .batch(batch_size, /*drop_remainder=*/true);
+        },
+        {.steps = training.iterations * training.loops, .hooks = {ends}});
+  }
+  std::filesystem::remove_all(folder);
+  return ends->ends;
+}
+
+void train_rate(benchmark::State& state, bool writes) {
+  for (auto _ : state) {
+    const auto ends = train({.records = mnist_folder() + "/train.tfrecords",
+                             .iterations = kStepsALoop,
+                             .loops = kLoops,
+                             .writes = writes});
+    state.SetIterationTime(std::chrono::duration<double>(ends.back() - ends.front()).count());
+  }
+}
+
+}  // namespace
+
+double seconds_to_first_step(const std::string& records, int64_t started) {
+  const auto ends = train({.records = records});
+  const auto end = std::chrono::nanoseconds(ends.back().time_since_epoch()).count();
+  return static_cast<double>(end - started) * 1e-9;
+}
+
+void add_mnist_train_figures() {
+  constexpr int64_t kTimedImages = kBatch * kStepsALoop * (kLoops - 1);
+  add({.name = "mnist.train",
+       .unit = "images/s",
+       .work = static_cast<double>(kTimedImages),
+       .ours = [](benchmark::State& state) { train_rate(state, true); },
+       .manual_time = true,
+       .limit = [](benchmark::State& state) { train_rate(state, false); },
+       .peer = "libtorch",
+       .peer_body = libtorch("mnist.train"),
+       .repetitions = 3});
+}
+
+}  // namespace bench
