@@ -65,6 +65,7 @@ Tensor::Tensor(int32_t value) : Tensor(scalar(value)) {}
 Tensor::Tensor(int64_t value) : Tensor(scalar(value)) {}
 Tensor::Tensor(bool value) : Tensor(of<bool>({}, {value})) {}
 Tensor::Tensor(const char* value) : Tensor(scalar(std::string(value))) {}
+Tensor::Tensor(std::string value) : Tensor(scalar(std::move(value))) {}
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {
   Tensor result(dtype, std::move(shape));

@@ -35,6 +35,7 @@ class Tensor {
   Tensor(int64_t value);      // NOLINT(google-explicit-constructor)
   Tensor(bool value);         // NOLINT(google-explicit-constructor)
   Tensor(const char* value);  // NOLINT(google-explicit-constructor)
+  Tensor(std::string value);  // NOLINT(google-explicit-constructor)
 
   // From elements in row-major order. Errors: INVALID_ARGUMENT when the counts differ.
   template <class T>

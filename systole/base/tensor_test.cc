@@ -27,6 +27,7 @@ TEST(TensorTest, Scalars) {
   EXPECT_EQ(Tensor(7).dtype(), DType::s32);
   EXPECT_EQ(Tensor(true).dtype(), DType::pred);
   EXPECT_EQ(Tensor("text").item<std::string>(), "text");
+  EXPECT_EQ(Tensor(std::string("a\0b", 3)).item<std::string>(), std::string("a\0b", 3));
   EXPECT_EQ(Tensor(int64_t{7}).dtype(), DType::s64);
 }
 

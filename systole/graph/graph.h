@@ -103,6 +103,10 @@ class Input {
       : constant_(literal), literal_(static_cast<double>(literal)), weak_(true), where_(where) {}
   Input(bool literal, Where where = Where::current())  // NOLINT(google-explicit-constructor)
       : constant_(literal), where_(where) {}
+  Input(const char* text, Where where = Where::current())  // NOLINT(google-explicit-constructor)
+      : constant_(text), where_(where) {}
+  Input(std::string text, Where where = Where::current())  // NOLINT(google-explicit-constructor)
+      : constant_(std::move(text)), where_(where) {}
 
   const SourceLocation& where() const { return where_; }
   bool is_output() const { return output_.valid(); }

@@ -151,6 +151,13 @@ TEST_F(GraphTest, literals_take_the_dtype_asked_for) {
               HasSubstr("expected a value of pred"));
 }
 
+TEST_F(GraphTest, a_text_is_a_string_not_a_bool) {
+  const std::string word = "word";
+  EXPECT_EQ(Input("text").resolve().dtype(), DType::string);
+  EXPECT_EQ(Input(word).resolve().dtype(), DType::string);
+  EXPECT_EQ(constant("text").type(), (TensorType{DType::string, {}}));
+}
+
 TEST_F(GraphTest, input_lists_take_the_dtype_of_the_first_that_is_no_literal) {
   const Output x = placeholder(DType::f64, {}, "x");
   const std::vector<Output> all = InputList({1, x, 2.5}).resolve();
