@@ -210,5 +210,7 @@ TopK top_k(Input input, const TopKOptions& options = {});
 
 // start, start + delta, ... short of limit; all known when the program is compiled. (tf.range)
 Output range(Input start, Input limit, Input delta = 1, const NameOptions& options = {});
+// 0, 1, ... short of limit.
+Output range(Input limit, const NameOptions& options = {});
 
 }  // namespace systole

@@ -55,6 +55,10 @@ Output range(Input start, Input limit, Input delta, const NameOptions& options) 
       ->output();
 }
 
+Output range(Input limit, const NameOptions& options) {
+  return range(Input(0, limit.where()), limit, 1, options);
+}
+
 namespace ops {
 extern const OpDef op_range;
 const OpDef op_range{

@@ -169,6 +169,8 @@ void add_range(std::vector<OpCase>& cases) {
   add(
       "ints", [] { return range(2, 6); }, Tensor::of<int32_t>({4}, {2, 3, 4, 5}));
   add(
+      "limit", [] { return range(3); }, Tensor::of<int32_t>({3}, {0, 1, 2}));
+  add(
       "steps", [] { return range(0, 10, 4); }, Tensor::of<int32_t>({3}, {0, 4, 8}));
   add(
       "down", [] { return range(5, 0, -2); }, Tensor::of<int32_t>({3}, {5, 3, 1}));
