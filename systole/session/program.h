@@ -79,6 +79,7 @@ class Program {
   bool matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
   // Whether runs must take turns: it updates variables or counts random draws.
   bool exclusive() const { return exclusive_; }
+  bool reads_variables() const { return !reads_.empty(); }
   // What the host does of it, and the programs between; null for nearly all programs.
   const HostPlan* host_plan() const { return host_plan_.get(); }
   // That run it in lockstep.

@@ -2,6 +2,7 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <algorithm>
 #include <random>
 
 #include "systole/base/log.h"
@@ -70,14 +71,17 @@ void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem
   execute(keys, {feed_keys, feed_values}, fetched);
 }
 
-// Says once what a TPU's user would otherwise find on the bill.
-void Session::Impl::note_idle_cores() {
+// Says once what a TPU's user would otherwise find on the bill. A run without feeds, fetched values
+// and variables to read, such as their initialisation, is no work to split.
+void Session::Impl::note_idle_cores(const Program& program) {
   if (!target.environment.is_tpu || target.environment.num_cores == 1) return;
+  const ProgramKey& key = program.key();
+  const bool gives_values = !std::ranges::all_of(key.fetches, &FetchKey::is_operation);
+  if (key.feeds.empty() && !gives_values && !program.reads_variables()) return;
   std::call_once(idle_cores_once, [&] {
     log_warning(
         "Session on target '{}': a plain graph runs on 1 of {} cores. To use all of them the batch "
-        "must be split "
-        "over replicas and the gradients averaged (CrossShardOptimizer)",
+        "must be split over replicas and the gradients averaged (CrossShardOptimizer)",
         target.name, target.environment.num_cores);
   });
 }
@@ -103,7 +107,7 @@ void Session::Impl::execute(const Program& program, const FeedValues& feeds,
   if (program.num_replicas() > 1) {
     check_cores(program.num_replicas());
   } else {
-    note_idle_cores();
+    note_idle_cores(program);
   }
   if (program.exclusive()) {
     const std::unique_lock lock(run_mutex);

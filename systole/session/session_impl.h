@@ -34,7 +34,7 @@ struct Session::Impl {
   void execute(const Program& program, const FeedValues& feeds, std::span<Tensor> fetched);
   void execute_with_host(const Program& program, const FeedValues& feeds,
                          std::span<Tensor> fetched);
-  void note_idle_cores();
+  void note_idle_cores(const Program& program);
   // Errors: INVALID_ARGUMENT when a TPU has fewer.
   void check_cores(int num_replicas) const;
   void check_open() const {
@@ -50,7 +50,7 @@ struct Session::Impl {
   std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
   bool closed = false;
   std::atomic<int64_t> runs{0};
-  std::once_flag idle_cores_once;
+  std::once_flag idle_cores_once;  // used up by the note, or by a loop that uses the cores
 };
 
 }  // namespace systole

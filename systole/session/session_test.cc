@@ -21,6 +21,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Tensor floats(std::initializer_list<float> values) {
   return Tensor::of<float>({static_cast<int64_t>(values.size())}, values);
@@ -155,9 +156,13 @@ TEST_P(SessionTest, RunsFromSeveralThreads) {
 TEST_P(SessionTest, TpuTargetHasATopologyAndSaysWhatItLeavesIdle) {
   const Output topology = tpu::initialize_system();
   const Operation shutdown = tpu::shutdown_system();
+  const Variable v(1.0F, {.name = "v"});
+  const Operation initialise = global_variables_initializer();
   const Output y = add(constant(1.0F), 1.0F);
   const LogCapture log;
   Session session("local", config());
+  session.run({initialise});
+  EXPECT_THAT(log.messages(), Not(Contains(HasSubstr("a plain graph"))));
   const tpu::Topology t = tpu::Topology::parse(session.run(topology));
   EXPECT_EQ(t.num_hosts, 1);
   EXPECT_EQ(t.num_cores(), 8);

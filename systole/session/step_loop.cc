@@ -83,6 +83,8 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
     : session(in_session), options(std::move(given)) {
   check_options(options);
   session.check_cores(options.num_replicas);
+  // What a session with a loop runs besides is its preparation and its results.
+  std::call_once(session.idle_cores_once, [] {});
   program = make_step_module(session.graph, options);
   runtime::CompileOptions compile = session.compile_options;
   compile.num_replicas = options.num_replicas;
