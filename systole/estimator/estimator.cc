@@ -151,10 +151,10 @@ estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode m
 }
 
 std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model& model,
-                                                          Mode mode) {
+                                                          const std::string& target) {
   SessionConfig session_config = config.session_config;
   session_config.graph = model.graph.get();
-  auto session = std::make_unique<Session>(place(mode).target, session_config);
+  auto session = std::make_unique<Session>(target, session_config);
   const GraphScope scope(*model.graph);
   session->run({global_variables_initializer(), variables_initializer(local_variables())});
   return session;
@@ -210,6 +210,12 @@ Evaluation TPUEstimator::evaluate(const InputFn& input_fn, const EvaluateOptions
 
 PredictionRange TPUEstimator::predict(const InputFn& input_fn, const PredictOptions& options) {
   return impl_->predict(input_fn, options);
+}
+
+std::string TPUEstimator::export_saved_model(
+    const std::string& export_dir_base, const ServingInputReceiverFn& serving_input_receiver_fn,
+    const ExportSavedModelOptions& options) {
+  return impl_->export_saved_model(export_dir_base, serving_input_receiver_fn, options);
 }
 
 const std::string& TPUEstimator::model_dir() const { return impl_->config.model_dir; }

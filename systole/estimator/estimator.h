@@ -19,6 +19,7 @@
 #include "systole/data/dataset.h"
 #include "systole/estimator/config.h"
 #include "systole/estimator/params.h"
+#include "systole/estimator/serving.h"
 #include "systole/estimator/spec.h"
 
 namespace systole {
@@ -106,6 +107,16 @@ struct PredictOptions {
   bool yield_single_examples = true;
 };
 
+struct ExportSavedModelOptions {
+  // Files for the folder assets.extra, which nothing reads, and for assets: the path there, and
+  // where the file is now.
+  std::map<std::string, std::string> assets_extra = {};
+  std::map<std::string, std::string> assets = {};
+  std::string checkpoint_path = "";  // the latest of model_dir when empty
+  // model.mlir is made for this many examples where the receiver leaves the number open.
+  int64_t mlir_batch_size = 1;
+};
+
 // The metrics of an evaluation.
 class Evaluation {
  public:
@@ -177,6 +188,22 @@ class TPUEstimator {
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
 
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});
+
+  // Writes the model of PREDICT mode with the variables of a checkpoint as a SavedModel, and
+  // returns its folder: export_dir_base/<seconds since the Unix epoch>, there complete or not at
+  // all. Signatures are the spec's export_outputs, or "serving_default" of its predictions; one
+  // alone is the default, whatever it is called. params has no "batch_size": any number is served.
+  // Errors: NOT_FOUND when there is no checkpoint; INVALID_ARGUMENT for signatures without names or
+  // a default; those of export_saved_model() of a session and of the files.
+  std::string export_saved_model(const std::string& export_dir_base,
+                                 const ServingInputReceiverFn& serving_input_receiver_fn,
+                                 const ExportSavedModelOptions& options = {});
+  // TensorFlow 1's name of it.
+  std::string export_savedmodel(const std::string& export_dir_base,
+                                const ServingInputReceiverFn& serving_input_receiver_fn,
+                                const ExportSavedModelOptions& options = {}) {
+    return export_saved_model(export_dir_base, serving_input_receiver_fn, options);
+  }
 
   const std::string& model_dir() const;
   const RunConfig& config() const;

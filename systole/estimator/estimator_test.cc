@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
@@ -19,8 +20,10 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // y = x0 - 2 x1 + 0.5, of `n` examples.
@@ -110,6 +113,14 @@ TEST_P(EstimatorTest, learns_and_predicts) {
   const Tensor kernel = estimator.get_variable_value("line/kernel");
   EXPECT_NEAR(kernel.as_double(0), 1, 0.02);
   EXPECT_NEAR(kernel.as_double(1), -2, 0.02);
+}
+
+// All cores are used: nothing to say about idle ones.
+TEST_P(EstimatorTest, has_no_plain_graph) {
+  const LogCapture log;
+  TPUEstimator estimator = trained(4);
+  estimator.evaluate(line_input(8), {.steps = 1});
+  EXPECT_THAT(log.messages(), Not(Contains(HasSubstr("a plain graph"))));
 }
 
 TEST_P(EstimatorTest, loops_end_where_they_should) {

@@ -26,7 +26,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   const estimator::Input input = make_input(input_fn, Mode::eval);
   const estimator::Model model = trace(input, Mode::eval);
   estimator::HookPass hooks(eval.hooks, model.spec.evaluation_hooks, *model.graph);
-  const std::unique_ptr<Session> session = make_session(model, Mode::eval);
+  const std::unique_ptr<Session> session = make_session(model, place(Mode::eval).target);
   restore(model, *session, prefix);
   const int64_t global_step = session->variable_value(model.global_step).item<int64_t>();
 

@@ -26,7 +26,7 @@ struct TPUEstimator::Impl {
 
   estimator::Input make_input(const InputFn& input_fn, Mode mode);
   estimator::Model trace(const estimator::Input& input, Mode mode);
-  std::unique_ptr<Session> make_session(const estimator::Model& model, Mode mode);
+  std::unique_ptr<Session> make_session(const estimator::Model& model, const std::string& target);
   // The checkpoint to evaluate or predict with. Errors: NOT_FOUND when there is none.
   std::string checkpoint_for(const std::string& given) const;
   // Sets the model's global variables from the checkpoint.
@@ -36,6 +36,9 @@ struct TPUEstimator::Impl {
   void train(const InputFn& input_fn, const TrainOptions& options);
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options);
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options);
+  std::string export_saved_model(const std::string& export_dir_base,
+                                 const ServingInputReceiverFn& receiver_fn,
+                                 const ExportSavedModelOptions& given);
 
   TPUEstimatorOptions options;
   RunConfig config;

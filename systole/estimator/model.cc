@@ -33,15 +33,33 @@ void add_metrics(Model& model) {
                                          .weights = reduce_sum(model.mask)});
 }
 
-}  // namespace
-
-Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options) {
+// A model without an input. The graph is the current one while the caller fills it in.
+Model empty_model(const ModelFn& model_fn) {
   if (!model_fn) throw invalid_argument("model_fn must be provided to Estimator.");
   Model model;
   model.graph = std::make_shared<Graph>();
-  const GraphScope scope(*model.graph);
+  return model;
+}
+
+void begin(Model& model, const TraceOptions& options) {
   if (options.seed) set_random_seed(*options.seed);
   model.global_step = get_or_create_global_step();
+}
+
+void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Output>& labels,
+          const TraceOptions& options, Params params, Model& model) {
+  params.set("use_tpu", options.use_tpu);
+  model.spec = model_fn(features, labels, options.mode, params);
+  model.spec.mode = options.mode;
+  model.spec.validate();
+}
+
+}  // namespace
+
+Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options) {
+  Model model = empty_model(model_fn);
+  const GraphScope scope(*model.graph);
+  begin(model, options);
   const Nest<Output> features = placeholders(input.features, "features", model);
   const Nest<Output> labels = placeholders(input.labels, "labels", model);
   if (options.mode != Mode::train) {
@@ -50,11 +68,17 @@ Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& opt
   }
   Params params = options.params;
   if (input.replica_batch) params.set("batch_size", *input.replica_batch);
-  params.set("use_tpu", options.use_tpu);
-  model.spec = model_fn(features, labels, options.mode, params);
-  model.spec.mode = options.mode;
-  model.spec.validate();
+  call(model_fn, features, labels, options, std::move(params), model);
   if (options.mode == Mode::eval) add_metrics(model);
+  return model;
+}
+
+Model trace_serving(const ModelFn& model_fn, const std::function<Nest<Output>()>& make_features,
+                    const TraceOptions& options) {
+  Model model = empty_model(model_fn);
+  const GraphScope scope(*model.graph);
+  begin(model, options);
+  call(model_fn, make_features(), {}, options, options.params, model);
   return model;
 }
 

@@ -1,6 +1,7 @@
 // A model_fn, traced: the graph of one replica's step.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -34,5 +35,10 @@ struct TraceOptions {
 // TPUEstimatorSpec::validate refuses; "model_fn does not take labels..." has no counterpart: it
 // always does.
 Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options);
+
+// The same for what `make_features` makes in the model's graph, without labels and an example mask:
+// every example that is served counts.
+Model trace_serving(const ModelFn& model_fn, const std::function<Nest<Output>()>& make_features,
+                    const TraceOptions& options);
 
 }  // namespace systole::estimator

@@ -115,7 +115,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   }
   predictor->hooks.emplace(predict.hooks, predictor->model.spec.prediction_hooks,
                            *predictor->model.graph);
-  predictor->session = make_session(predictor->model, Mode::predict);
+  predictor->session = make_session(predictor->model, place(Mode::predict).target);
   restore(predictor->model, *predictor->session, prefix);
   predictor->hooks->start(*predictor->session, 0);
   predictor->feed.emplace(predictor->input,

@@ -148,7 +148,7 @@ void Training::add_hooks() {
 }
 
 void Training::start() {
-  session_ = estimator_.make_session(model_, Mode::train);
+  session_ = estimator_.make_session(model_, estimator_.place(Mode::train).target);
   saver_.emplace(
       SaverOptions{.var_list = model_.variables(graph_keys::global_variables),
                    .max_to_keep = static_cast<int>(config_.keep_checkpoint_max),
