@@ -17,8 +17,8 @@ AdagradOptimizer::AdagradOptimizer(Hyperparameter learning_rate, const AdagradOp
 Operation AdagradOptimizer::apply(const Output& gradient, const Variable& variable) {
   const Variable accum =
       get_or_create_slot(variable, "accumulator", name(), initial_accumulator_value_);
-  return apply_adagrad(variable.handle(), accum.handle(), learning_rate_.resolve(variable.dtype()),
-                       gradient);
+  return apply_adagrad(variable.handle(), accum.handle(),
+                       resolve_learning_rate(learning_rate_, variable.dtype()), gradient);
 }
 
 }  // namespace systole

@@ -21,7 +21,7 @@ Operation AdamOptimizer::apply(const Output& gradient, const Variable& variable)
                      .v = get_or_create_slot(variable, "v", name(), 0).handle(),
                      .beta1_power = cast(beta1_power_, dtype),
                      .beta2_power = cast(beta2_power_, dtype),
-                     .learning_rate = options_.learning_rate.resolve(dtype),
+                     .learning_rate = resolve_learning_rate(options_.learning_rate, dtype),
                      .beta1 = options_.beta1.resolve(dtype),
                      .beta2 = options_.beta2.resolve(dtype),
                      .epsilon = options_.epsilon.resolve(dtype),

@@ -8,8 +8,8 @@ GradientDescentOptimizer::GradientDescentOptimizer(Hyperparameter learning_rate,
     : Optimizer(options.name), learning_rate_(std::move(learning_rate)) {}
 
 Operation GradientDescentOptimizer::apply(const Output& gradient, const Variable& variable) {
-  return apply_gradient_descent(variable.handle(), learning_rate_.resolve(variable.dtype()),
-                                gradient);
+  return apply_gradient_descent(variable.handle(),
+                                resolve_learning_rate(learning_rate_, variable.dtype()), gradient);
 }
 
 }  // namespace systole

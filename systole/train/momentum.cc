@@ -13,7 +13,8 @@ MomentumOptimizer::MomentumOptimizer(Hyperparameter learning_rate, Hyperparamete
 Operation MomentumOptimizer::apply(const Output& gradient, const Variable& variable) {
   const Variable accum = get_or_create_slot(variable, "momentum", name(), 0);
   const DType dtype = variable.dtype();
-  return apply_momentum(variable.handle(), accum.handle(), learning_rate_.resolve(dtype), gradient,
+  return apply_momentum(variable.handle(), accum.handle(),
+                        resolve_learning_rate(learning_rate_, dtype), gradient,
                         momentum_.resolve(dtype), use_nesterov_);
 }
 

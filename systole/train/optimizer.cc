@@ -100,6 +100,15 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
   return slot;
 }
 
+Output Optimizer::resolve_learning_rate(const Input& learning_rate, DType dtype) {
+  const Output rate = learning_rate.resolve(dtype);
+  if (!learning_rate.is_output()) return rate;
+  Graph& graph = rate.graph().root();
+  const std::vector<Output> known = graph.collection<Output>(kLearningRates);
+  if (std::ranges::find(known, rate) == known.end()) graph.add_to_collection(kLearningRates, rate);
+  return rate;
+}
+
 Variable Optimizer::make_scalar(std::string_view name, const Input& initial_value) {
   const NameScope root("");
   Variable scalar(initial_value, {.name = std::string(name), .trainable = false});

@@ -37,6 +37,9 @@ struct MinimizeOptions {
   std::string name = {};
 };
 
+// The collection of learning rates that are tensors: what a summary shows of schedules.
+inline constexpr std::string_view kLearningRates = "learning_rates";
+
 // Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in
 // the graph whose gradients it is first given, under the variables' names ("w/Momentum"), as
 // TensorFlow's checkpoints name them. Copies share slots. Not synchronised.
@@ -78,6 +81,8 @@ class Optimizer {
   // The slot, made at first use with this value everywhere.
   Variable get_or_create_slot(const Variable& variable, std::string_view slot_name,
                               std::string_view operation_name, double initial_value);
+  // A learning rate for apply(). One that is a tensor goes to the collection kLearningRates.
+  static Output resolve_learning_rate(const Input& learning_rate, DType dtype);
   // A variable that belongs to no other ("beta1_power").
   Variable make_scalar(std::string_view name, const Input& initial_value);
 

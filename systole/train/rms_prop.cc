@@ -18,7 +18,7 @@ Operation RMSPropOptimizer::apply(const Output& gradient, const Variable& variab
       .mean_square = get_or_create_slot(variable, "rms", name(), 1).handle(),
       .momentum_slot = get_or_create_slot(variable, "momentum", name(), 0).handle(),
       .mean_gradient = {},
-      .learning_rate = learning_rate_.resolve(dtype),
+      .learning_rate = resolve_learning_rate(learning_rate_, dtype),
       .rho = options_.decay.resolve(dtype),
       .momentum = options_.momentum.resolve(dtype),
       .epsilon = options_.epsilon.resolve(dtype),
