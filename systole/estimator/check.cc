@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "systole/base/log.h"
+#include "systole/estimator/memory_estimate.h"
 #include "systole/graph/op_def.h"
 #include "systole/train/losses.h"
 
@@ -104,8 +105,9 @@ void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
 
 }  // namespace
 
-std::vector<Violation> check_model(const Model& model, const Input&, const CheckOptions& options) {
-  std::vector<Violation> found;
+CheckReport check_model(const Model& model, const CheckOptions& options) {
+  CheckReport report;
+  std::vector<Violation>& found = report.violations;
   check_inputs(model, found);
   const std::vector<const Node*> nodes = needed(roots_of(model));
   for (const Node* node : nodes) {
@@ -114,14 +116,21 @@ std::vector<Violation> check_model(const Model& model, const Input&, const Check
     check_dtypes(*node, found);
   }
   check_optimizer(model, nodes, options, found);
-  return found;
+  constexpr int64_t kMemoryOfV2 = int64_t{8} << 30;
+  report.memory =
+      estimate_memory(model, nodes, options.core_memory > 0 ? options.core_memory : kMemoryOfV2);
+  if (report.memory.total() > report.memory.limit) {
+    found.push_back({.what = "a step does not fit into a core: " + report.memory.to_string(),
+                     .fix = "a smaller batch, more cores, or bfloat16"});
+  }
+  return report;
 }
 
-void report(const std::vector<Violation>& violations, Check check) {
+void enforce(const CheckReport& report, Check check) {
   if (check == Check::off) return;
   std::string all;
   int count = 0;
-  for (const Violation& violation : violations) {
+  for (const Violation& violation : report.violations) {
     const std::string line = fmt::format("{}; {}", violation.what, violation.fix);
     if (violation.note || check == Check::warn) {
       log_warning("check: {}", line);

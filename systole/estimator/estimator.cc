@@ -7,10 +7,12 @@
 
 #include "systole/base/log.h"
 #include "systole/base/suggest.h"
+#include "systole/estimator/check.h"
 #include "systole/estimator/impl.h"
 #include "systole/graph/tpu_ops.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tensor_bundle.h"
+#include "systole/session/target.h"
 #include "systole/train/saver.h"
 
 namespace systole {
@@ -117,7 +119,8 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
   if (found.target.empty() && use_tpu) {
     found = {.target = target,
              .replicas = checked_replicas(config, target, count_replicas(target)),
-             .use_tpu = true};
+             .use_tpu = true,
+             .core_memory = resolve_target(target, config.session_config.backend).memory_per_core};
   } else if (!use_tpu) {
     found = {.target = target, .replicas = 1, .use_tpu = false};
   }
@@ -158,6 +161,30 @@ std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model
   const GraphScope scope(*model.graph);
   session->run({global_variables_initializer(), variables_initializer(local_variables())});
   return session;
+}
+
+void TPUEstimator::Impl::check(const estimator::Model& model, Mode mode) {
+  const Place& where = place(mode);
+  const Check wanted = config.tpu_config.check.value_or(where.use_tpu ? Check::error
+                                                        : plain       ? Check::off
+                                                                      : Check::warn);
+  if (wanted == Check::off) return;
+  estimator::enforce(
+      estimator::check_model(model, {.replicas = where.replicas, .core_memory = where.core_memory}),
+      wanted);
+}
+
+CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
+  const Place& where = place(mode);
+  std::optional<estimator::Input> input;
+  try {
+    input = make_input(input_fn, mode);
+  } catch (const Error& error) {
+    if (error.code() != Code::invalid_argument) throw;
+    return {.violations = {{.what = std::string(error.message()), .fix = "see input_fn"}}};
+  }
+  return estimator::check_model(trace(*input, mode),
+                                {.replicas = where.replicas, .core_memory = where.core_memory});
 }
 
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
@@ -210,6 +237,10 @@ Evaluation TPUEstimator::evaluate(const InputFn& input_fn, const EvaluateOptions
 
 PredictionRange TPUEstimator::predict(const InputFn& input_fn, const PredictOptions& options) {
   return impl_->predict(input_fn, options);
+}
+
+CheckReport TPUEstimator::check(const InputFn& input_fn, Mode mode) {
+  return impl_->check(input_fn, mode);
 }
 
 std::string TPUEstimator::export_saved_model(

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "systole/data/dataset.h"
+#include "systole/estimator/check_report.h"
 #include "systole/estimator/config.h"
 #include "systole/estimator/params.h"
 #include "systole/estimator/serving.h"
@@ -188,6 +189,12 @@ class TPUEstimator {
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
 
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});
+
+  // Builds the model and says, before anything runs, what a TPU would refuse of it and how much of
+  // a core's memory a step takes; with or without use_tpu. train() does the same, as
+  // TPUConfig::check says. Errors: those of the input_fn and the model_fn; an input that cannot be
+  // is a violation.
+  CheckReport check(const InputFn& input_fn, Mode mode = Mode::train);
 
   // Writes the model of PREDICT mode with the variables of a checkpoint as a SavedModel, and
   // returns its folder: export_dir_base/<seconds since the Unix epoch>, there complete or not at

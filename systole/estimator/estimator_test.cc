@@ -11,10 +11,14 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/io/event_reader.h"
+#include "systole/io/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
+#include "systole/train/learning_rate_decay.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"
+#include "systole/train/summary.h"
 
 namespace systole {
 namespace {
@@ -121,6 +125,50 @@ TEST_P(EstimatorTest, has_no_plain_graph) {
   TPUEstimator estimator = trained(4);
   estimator.evaluate(line_input(8), {.steps = 1});
   EXPECT_THAT(log.messages(), Not(Contains(HasSubstr("a plain graph"))));
+}
+
+// Loss, speed and the wait for input, the rate of a schedule, and the graph; what the user writes.
+TEST_P(EstimatorTest, summaries_are_written) {
+  TPUEstimatorOptions all = options();
+  all.config.save_summary_steps = 4;
+  all.config.log_step_count_steps = 4;
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params&) -> TPUEstimatorSpec {
+    const Output y = squeeze(layers::dense(features["x"], {.units = 1}), {.axis = 1});
+    const Output loss = losses::mean_squared_error({.labels = labels, .predictions = y});
+    summary::scalar("half_loss", loss * 0.5);
+    const Output rate = exponential_decay(0.1, get_global_step(), 4, 0.5);
+    const Operation train_op = CrossShardOptimizer(GradientDescentOptimizer(rate))
+                                   .minimize(loss, {.global_step = get_global_step()});
+    return {.mode = mode, .loss = loss, .train_op = train_op};
+  };
+  TPUEstimator(all).train(line_input(64), {.max_steps = 12});
+  for (const std::string& name : local_file_system().list(all.model_dir)) {
+    if (!name.starts_with("events.out.tfevents.")) continue;
+    EventFileSummary events = summarize_events(local_file_system(), join_path(all.model_dir, name));
+    EXPECT_EQ(events.kinds["graph_def"], 1);
+    for (const char* tag :
+         {"loss", "half_loss", "learning_rate", "global_step/sec", "examples/sec", "input_wait"}) {
+      EXPECT_TRUE(events.tags.contains(tag)) << tag;
+    }
+    EXPECT_NEAR(events.tags["learning_rate"].at(0).last.scalar, 0.1 * std::pow(0.5, 11. / 4), 1e-6);
+    return;
+  }
+  FAIL() << "no event file";
+}
+
+TEST_P(EstimatorTest, is_checked_before_anything_runs) {
+  TPUEstimator estimator(options());
+  const CheckReport report = estimator.check(line_input(64));
+  EXPECT_TRUE(report.ok()) << report.to_string();
+  EXPECT_GT(report.memory.variables, 0);
+  EXPECT_THAT(report.to_string(), HasSubstr("of 8.00 GiB"));
+  EXPECT_EQ(estimator.latest_checkpoint(), "");
+  if (!GetParam()) return;
+  TPUEstimatorOptions odd = options();
+  odd.train_batch_size = 12;
+  EXPECT_THAT(TPUEstimator(odd).check(line_input(64)).to_string(),
+              HasSubstr("1. train batch size 12 must be divisible by number of replicas 8"));
 }
 
 TEST_P(EstimatorTest, loops_end_where_they_should) {

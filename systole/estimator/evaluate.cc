@@ -44,9 +44,11 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
                             .summed = accumulators_of(model.metrics)});
   Evaluation result;
   hooks.start(*session, global_step);
+  const auto launch = [&](int64_t before) { return std::min(steps_each, limit - before); };
   int64_t done = 0;
   while (done < limit && hooks.before()) {
-    const auto batches = feed.next(std::min(steps_each, limit - done));
+    const int64_t steps = launch(done);
+    const auto batches = feed.next(steps, launch(done + steps));
     if (!batches) break;
     runner.run(*batches);
     done += batches->steps;

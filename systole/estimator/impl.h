@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "systole/estimator/estimator.h"
+#include "systole/estimator/feed.h"
 #include "systole/estimator/model.h"
 #include "systole/session/step_loop.h"
 
@@ -21,6 +22,7 @@ struct TPUEstimator::Impl {
     std::string target;
     int64_t replicas = 1;
     bool use_tpu = false;
+    int64_t core_memory = 0;  // bytes; 0: not limited
   };
   const Place& place(Mode mode);
 
@@ -32,6 +34,10 @@ struct TPUEstimator::Impl {
   // Sets the model's global variables from the checkpoint.
   void restore(const estimator::Model& model, Session& session, const std::string& prefix) const;
   void warm_start(const estimator::Model& model, Session& session) const;
+
+  // Refuses, or warns of, what config.tpu_config.check says.
+  void check(const estimator::Model& model, Mode mode);
+  CheckReport check(const InputFn& input_fn, Mode mode);
 
   void train(const InputFn& input_fn, const TrainOptions& options);
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options);

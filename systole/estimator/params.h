@@ -65,6 +65,9 @@ class Params {
   T get(std::string_view name, T otherwise) const {
     return contains(name) ? (*this)[name].as<T>() : otherwise;
   }
+  std::string get(std::string_view name, const char* otherwise) const {
+    return get(name, std::string(otherwise));
+  }
   void set(const std::string& name, Param value);
   std::string to_string() const;
 

@@ -88,7 +88,7 @@ void Predictor::run_batch(const estimator::LoopInput& batch) {
 std::optional<Nest<Tensor>> Predictor::next() {
   while (ready.empty() && !ended) {
     hooks->before();
-    const auto batch = feed->next(1);
+    const auto batch = feed->next(1, 1);
     ended = !batch;
     if (batch) run_batch(*batch);
     ended = !hooks->after() || ended;

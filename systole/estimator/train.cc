@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "systole/base/log.h"
-#include "systole/estimator/check.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
@@ -35,6 +34,13 @@ void check_steps(const TrainOptions& options, bool use_tpu) {
   }
 }
 
+// How much of the time of loops is spent waiting for their input.
+struct InputWait {
+  double seconds = 0;
+  double waited = 0;
+  double share() const { return seconds > 0 ? waited / seconds : 0; }
+};
+
 // One call of train(): from the checkpoint to the last step.
 class Training {
  public:
@@ -46,11 +52,14 @@ class Training {
   void start();
   void restore();
   void make_runner();
-  int64_t loop_length();
+  // Of the loop that begins with step `step`.
+  int64_t loop_length(int64_t step);
+  int64_t launch_after(int64_t done, int64_t steps);
   // Runs up to `steps` steps; returns how many the input had.
   int64_t run_loop(int64_t steps);
   void keep_values(std::span<const Tensor> results, int64_t steps);
   void call_host(std::span<const Tensor> results, int64_t steps);
+  void note_wait(double seconds);
   void after_run(int64_t steps, double seconds);
   void save(Session& session, int64_t step);
 
@@ -74,7 +83,12 @@ class Training {
   int64_t launch_ = 1;  // steps of one launch at most
   int64_t step_ = 0;
   int64_t last_step_ = INT64_MAX;
-  int64_t examples_ = 0;  // of the loop
+  int64_t examples_ = 0;   // of the loop
+  double waited_ = 0;      // of the loop, for its input; seconds
+  InputWait input_wait_;   // since the last summary of it
+  InputWait since_first_;  // since the first loop, whose input nothing could hide
+  bool first_loop_done_ = false;
+  bool warned_of_input_ = false;
   std::vector<Tensor> values_;
   bool input_ended_ = false;
 };
@@ -88,11 +102,7 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
       model_(estimator.trace(input_, Mode::train)) {
   const IterationsPerLoop& iterations = config_.tpu_config.iterations_per_loop;
   if (iterations.is_time()) timed_loop_.emplace(iterations.seconds());
-  const TPUEstimator::Impl::Place& place = estimator.place(Mode::train);
-  estimator::report(estimator::check_model(model_, input_, {.replicas = place.replicas}),
-                    config_.tpu_config.check.value_or(place.use_tpu     ? Check::error
-                                                      : estimator.plain ? Check::off
-                                                                        : Check::warn));
+  estimator.check(model_, Mode::train);
   add_hooks();
   start();
   restore();
@@ -117,6 +127,8 @@ void Training::add_hooks() {
                                    if (!summaries_) return;
                                    summaries_->add_scalar("global_step/sec", step, steps);
                                    summaries_->add_scalar("examples/sec", step, examples);
+                                   summaries_->add_scalar("input_wait", step, input_wait_.share());
+                                   input_wait_ = {};
                                  }}));
   }
   hooks_.insert(hooks_.end(), options_.hooks.begin(), options_.hooks.end());
@@ -206,10 +218,16 @@ void Training::make_runner() {
   runner_.emplace(model_, *session_, std::move(runner));
 }
 
-int64_t Training::loop_length() {
+int64_t Training::loop_length(int64_t step) {
   const int64_t wanted =
       timed_loop_ ? timed_loop_->next() : config_.tpu_config.iterations_per_loop.count();
-  return std::min(wanted, last_step_ - step_);
+  return std::min(wanted, last_step_ - step);
+}
+
+// The launch after `done` of the `steps` of a loop: its own next one, or the first of the next
+// loop.
+int64_t Training::launch_after(int64_t done, int64_t steps) {
+  return std::min(launch_, done < steps ? steps - done : loop_length(step_ + steps));
 }
 
 // The values of the last step on replica 0.
@@ -249,20 +267,39 @@ void Training::call_host(std::span<const Tensor> results, int64_t steps) {
 int64_t Training::run_loop(int64_t steps) {
   int64_t done = 0;
   examples_ = 0;
+  waited_ = 0;
   while (done < steps && !input_ended_) {
-    const auto batches = feed_->next(std::min(launch_, steps - done));
+    const int64_t launched = std::min(launch_, steps - done);
+    const auto batches = feed_->next(launched, launch_after(done + launched, steps));
     input_ended_ = !batches;
     if (!batches) break;
     const std::span<const Tensor> results = runner_->run(*batches);
     done += batches->steps;
     examples_ += batches->examples;
+    waited_ += batches->waited_seconds;
     call_host(results, batches->steps);
     keep_values(results, batches->steps);
   }
   return done;
 }
 
+// Says once that the device waits, and what for.
+void Training::note_wait(double seconds) {
+  constexpr double kTolerated = 0.1;
+  constexpr double kSecondsToTell = 1;
+  input_wait_.seconds += seconds;
+  input_wait_.waited += waited_;
+  if (!std::exchange(first_loop_done_, true) || warned_of_input_) return;
+  since_first_.seconds += seconds;
+  since_first_.waited += waited_;
+  if (since_first_.seconds < kSecondsToTell || since_first_.share() < kTolerated) return;
+  warned_of_input_ = true;
+  log_warning("input: training waits {:.0f} % of its time for it. {}", 100 * since_first_.share(),
+              feed_->report().advice());
+}
+
 void Training::after_run(int64_t steps, double seconds) {
+  note_wait(seconds);
   step_ += steps;
   context_->set_loop(step_, steps, seconds, examples_);
   size_t next = 0;
@@ -300,7 +337,7 @@ void Training::run() {
     for (const auto& hook : hooks_) hook->before_run(*context_);
     if (context_->stop_requested()) break;
     const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = run_loop(loop_length());
+    const int64_t steps = run_loop(loop_length(step_));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (steps == 0) break;
     if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());

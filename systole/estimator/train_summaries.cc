@@ -1,14 +1,30 @@
 #include "systole/estimator/train_summaries.h"
 
+#include <algorithm>
+
 #include "systole/base/log.h"
 #include "systole/io/local_file_system.h"
+#include "systole/session/graph_def.h"
+#include "systole/train/optimizer.h"
 
 namespace systole::estimator {
 
 SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)), timer_({.every_steps = options_.save_steps}) {}
 
-void SummarySaverHook::begin() { records_ = summary::collected(Graph::current()); }
+void SummarySaverHook::begin() {
+  const Graph& graph = Graph::current();
+  graph_ = &graph;
+  records_ = summary::collected(graph);
+  const auto has = [&](std::string_view tag) {
+    return std::ranges::find(records_, tag, &summary::Record::tag) != records_.end();
+  };
+  const std::vector<Output> rates = graph.collection<Output>(kLearningRates);
+  for (size_t i = 0; i < rates.size(); ++i) {
+    const std::string tag = i == 0 ? "learning_rate" : fmt::format("learning_rate_{}", i);
+    if (!has(tag)) records_.push_back({.tag = tag, .value = rates[i]});
+  }
+}
 
 std::vector<Output> SummarySaverHook::fetches() {
   std::vector<Output> outputs = {options_.loss};
@@ -19,6 +35,10 @@ std::vector<Output> SummarySaverHook::fetches() {
 EventWriter& SummarySaverHook::events() {
   if (!events_) {
     events_ = std::make_unique<EventWriter>(local_file_system(), options_.folder);
+    // Readers of events take no message larger than this.
+    constexpr size_t kMostBytes = size_t{1} << 30;
+    const std::string graph = graph_ != nullptr ? graph_def_bytes(*graph_) : "";
+    if (!graph.empty() && graph.size() <= kMostBytes) events_->add_graph(graph);
   }
   return *events_;
 }

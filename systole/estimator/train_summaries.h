@@ -11,9 +11,10 @@
 
 namespace systole::estimator {
 
-// Writes every summary of the graph, and "loss", every N steps to an event file in a folder. All
-// are computed with the step and written when its loop is over, wherever in the model_fn they
-// stand: no host_call is needed. The loop that begins training is written too.
+// Writes every summary of the graph, "loss", and "learning_rate" where an optimizer's rate is a
+// tensor, every N steps to an event file in a folder, which begins with the graph. All are computed
+// with the step and written when its loop is over, wherever in the model_fn they stand: no
+// host_call is needed. The loop that begins training is written too.
 class SummarySaverHook : public SessionRunHook {
  public:
   struct Options {
@@ -35,6 +36,7 @@ class SummarySaverHook : public SessionRunHook {
   EventWriter& events();
 
   Options options_;
+  const Graph* graph_ = nullptr;
   std::vector<summary::Record> records_;
   LoopTimer timer_;
   std::unique_ptr<EventWriter> events_;
