@@ -8,6 +8,7 @@
 #include "apps/systole/data/record_summary.h"
 #include "apps/systole/data/thumbnails.h"
 #include "systole/io/image.h"
+#include "systole/io/image_sheet.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tfrecord.h"
 
@@ -59,13 +60,13 @@ void print_record(int64_t number, std::string_view record) {
   }
 }
 
-void add_thumbnail(std::string_view record, ThumbnailSheet& sheet) {
+void add_thumbnail(std::string_view record, ImageSheet& sheet) {
   if (sheet.full() || kind_of_record(record) != RecordKind::example) return;
   if (const auto image = image_of(ExampleView(record))) sheet.add(*image);
 }
 
 void inspect_file(const InspectOptions& options, const std::string& path, RecordSummary& summary,
-                  ThumbnailSheet& sheet) {
+                  ImageSheet& sheet) {
   auto file = local_file_system().open(path);
   const Compression compression = sniff_record_compression(*file);
   RecordReader reader(std::move(file), {.compression = compression});
@@ -82,7 +83,7 @@ void inspect_file(const InspectOptions& options, const std::string& path, Record
 
 void run(const InspectOptions& options) {
   RecordSummary summary;
-  ThumbnailSheet sheet;
+  ImageSheet sheet;
   uint64_t bytes = 0;
   for (const std::string& path : options.files) {
     bytes += local_file_system().stat(path).size;

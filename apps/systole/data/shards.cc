@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/systole/data/progress.h"
+#include "systole/base/progress.h"
 #include "systole/io/tfrecord.h"
 
 namespace systole::app {

@@ -1,8 +1,8 @@
-#include "apps/systole/data/progress.h"
+#include "systole/base/progress.h"
 
 #include <gtest/gtest.h>
 
-namespace systole::app {
+namespace systole {
 namespace {
 
 TEST(ProgressTest, Lines) {
@@ -25,6 +25,7 @@ TEST(ProgressTest, PlainLinesNowAndThen) {
   FakeClock clock;
   Progress progress(clock, file, false, "x", 1000, 100);
   for (int i = 0; i < 9; ++i) {
+    if (i == 5) progress.set_note("loss 0.5");
     progress.add(100);
     clock.advance(std::chrono::seconds(2));
   }
@@ -34,9 +35,9 @@ TEST(ProgressTest, PlainLinesNowAndThen) {
   const size_t size = std::fread(text, 1, sizeof(text), file);
   EXPECT_EQ(std::string(text, size),
             "x   50 %  500 of 1000, 8 s left\n"
-            "x   80 %  800 of 1000, 3 s left\n");
+            "x   80 %  800 of 1000, 3 s left  loss 0.5\n");
   std::fclose(file);
 }
 
 }  // namespace
-}  // namespace systole::app
+}  // namespace systole

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "systole/base/clock.h"
 
-namespace systole::app {
+namespace systole {
 
 // "train  [=====>    ]   50 %  30000 of 60000, 6 s left". `width` is that of the bar; 0: none.
 // Negative `seconds`: how long it will take is not known.
@@ -25,7 +26,9 @@ class Progress {
            int64_t already = 0);
 
   void add(int64_t count);
-  // The last line, and its end on a terminal.
+  // What stands behind the numbers from now on: "loss 0.1234".
+  void set_note(std::string note) { note_ = std::move(note); }
+  // The last line, and its end on a terminal. Once.
   void finish();
 
  private:
@@ -41,7 +44,8 @@ class Progress {
   int64_t done_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point shown_;
-  int64_t until_check_ = 0;  // how many more before the clock is asked
+  std::string note_;
+  bool finished_ = false;
 };
 
-}  // namespace systole::app
+}  // namespace systole

@@ -1,16 +1,15 @@
-#include "apps/systole/data/progress.h"
+#include "systole/base/progress.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace systole::app {
+namespace systole {
 namespace {
 
 constexpr double kTerminalSeconds = 0.1;
 constexpr double kLineSeconds = 5;
 constexpr int kBarWidth = 30;
-constexpr int64_t kBetweenChecks = 16;
 
 }  // namespace
 
@@ -54,9 +53,7 @@ double Progress::seconds_since(std::chrono::steady_clock::time_point then) {
 
 void Progress::add(int64_t count) {
   done_ += count;
-  until_check_ -= count;
-  if (out_ == nullptr || until_check_ > 0) return;
-  until_check_ = kBetweenChecks;
+  if (out_ == nullptr) return;
   if (seconds_since(shown_) >= (terminal_ ? kTerminalSeconds : kLineSeconds)) show();
 }
 
@@ -67,16 +64,19 @@ void Progress::show() {
       here == 0 || done_ == total_
           ? -1
           : seconds_since(start_) * static_cast<double>(total_ - done_) / static_cast<double>(here);
-  const std::string line = progress_line(name_, done_, total_, left, terminal_ ? kBarWidth : 0);
+  std::string line = progress_line(name_, done_, total_, left, terminal_ ? kBarWidth : 0);
+  if (!note_.empty()) line += "  " + note_;
   // Clears what a longer line before has left.
   fmt::print(out_, "{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\x1b[K" : "\n");
   std::fflush(out_);
 }
 
 void Progress::finish() {
-  if (out_ == nullptr || !terminal_) return;
+  if (out_ == nullptr || !terminal_ || finished_) return;
+  finished_ = true;
   show();
   fmt::print(out_, "\n");
+  std::fflush(out_);
 }
 
-}  // namespace systole::app
+}  // namespace systole

@@ -1,0 +1,38 @@
+#include "systole/estimator/progress_hook.h"
+
+#include <unistd.h>
+
+#include "systole/train/losses.h"
+
+namespace systole {
+
+ProgressHook::ProgressHook(Options options) : options_(std::move(options)) {}
+
+void ProgressHook::begin() {
+  loss_ = losses::get_losses().empty() ? Output() : losses::get_total_loss();
+}
+
+std::vector<Output> ProgressHook::fetches() {
+  return loss_.valid() ? std::vector<Output>{loss_} : std::vector<Output>{};
+}
+
+void ProgressHook::before_run(RunContext& context) {
+  if (progress_) return;
+  const bool terminal = options_.terminal.value_or(::isatty(::fileno(options_.out)) != 0);
+  progress_.emplace(options_.clock == nullptr ? real_clock() : *options_.clock, options_.out,
+                    terminal, options_.name, options_.last_step, context.global_step());
+}
+
+void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values) {
+  std::string note =
+      fmt::format("{:.4g} steps/s", static_cast<double>(context.steps()) / context.seconds());
+  if (!values.empty()) note = fmt::format("loss {:.4f}, {}", values[0].as_double(0), note);
+  progress_->set_note(std::move(note));
+  progress_->add(context.steps());
+}
+
+void ProgressHook::end(Session&) {
+  if (progress_) progress_->finish();
+}
+
+}  // namespace systole

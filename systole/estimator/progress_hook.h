@@ -1,0 +1,40 @@
+// How far training has come, for whoever watches.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "systole/base/progress.h"
+#include "systole/estimator/hooks.h"
+
+namespace systole {
+
+// Shows a bar with the time left, the loss and the speed on a terminal, and a line every five
+// seconds elsewhere. (tf.keras.utils.Progbar)
+class ProgressHook : public SessionRunHook {
+ public:
+  struct Options {
+    std::string name = "train";
+    int64_t last_step = 0;  // the global step that training goes to
+    std::FILE* out = stderr;
+    // Absent: whether `out` is one.
+    std::optional<bool> terminal = std::nullopt;
+    Clock* clock = nullptr;  // the machine's when null
+  };
+  explicit ProgressHook(Options options);
+
+  void begin() override;
+  std::vector<Output> fetches() override;
+  void before_run(RunContext& context) override;
+  void after_run(RunContext& context, std::span<const Tensor> values) override;
+  void end(Session& session) override;
+
+ private:
+  Options options_;
+  Output loss_;
+  std::optional<Progress> progress_;
+};
+
+}  // namespace systole
