@@ -144,8 +144,8 @@ nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measure
 void run(const BenchOptions& options) {
   FileSystem& fs = local_file_system();
   const bool file = options.pipeline.find_first_of("[\n") == std::string::npos;
-  const Pipeline pipeline =
-      parse_pipeline(file ? read_file(fs, options.pipeline) : options.pipeline);
+  const Pipeline pipeline = file ? parse_pipeline(read_file(fs, options.pipeline), options.pipeline)
+                                 : parse_pipeline(options.pipeline);
   const double limit = limit_of(pipeline);
   const Measured measured = measure(pipeline, options.seconds);
   if (options.json) {

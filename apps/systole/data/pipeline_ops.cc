@@ -1,49 +1,59 @@
 // The ops of map functions in a pipeline's YAML.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 
 #include "apps/systole/data/pipeline_spec.h"
-#include "systole/base/suggest.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/image_ops.h"
+#include "systole/graph/lookup_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/parsing_ops.h"
 
 namespace systole::app {
+
+DType config_dtype(const ConfigNode& node, const std::string& what) {
+  const std::string wanted = "a dtype such as float32";
+  const auto name = node.as<std::string>(what, wanted);
+  try {
+    return dtype_from_tf(name);
+  } catch (const Error&) {
+    throw node.error(what, "'" + name + "'", wanted);
+  }
+}
+
 namespace {
 
-DType dtype_of_yaml(const YAML::Node& node, const std::string& op) {
-  return dtype_from_tf(yaml_value<std::string>(node, op, "a dtype such as float32"));
+std::vector<int64_t> integers_of(const ConfigNode& node, const std::string& op,
+                                 const std::string& wanted) {
+  std::vector<int64_t> values;
+  for (const ConfigNode& item : node.items(op, wanted)) {
+    values.push_back(item.as<int64_t>(op, "an integer"));
+  }
+  return values;
 }
 
-Shape shape_of_yaml(const YAML::Node& node, const std::string& op) {
-  if (!node.IsSequence()) throw yaml_error(node, op, "no list", "the sizes of a shape");
-  Dims dims;
-  for (const YAML::Node& size : node) dims.push_back(yaml_value<int64_t>(size, op, "a size"));
-  return Shape(std::move(dims));
+Shape shape_of(const ConfigNode& node, const std::string& op) {
+  const std::vector<int64_t> sizes = integers_of(node, op, "the sizes of a shape");
+  return Shape(Dims(sizes.begin(), sizes.end()));
 }
 
-FeatureSpec feature_of_yaml(const YAML::Node& node, const std::string& op) {
-  if (node.IsScalar()) return FixedLenFeature{.dtype = dtype_of_yaml(node, op)};
-  if (node.IsMap() && node["var_len"].IsDefined()) {
-    return VarLenFeature{.dtype = dtype_of_yaml(node["var_len"], op)};
+FeatureSpec feature_spec(const ConfigNode& node, const std::string& op) {
+  if (node.is_scalar()) return FixedLenFeature{.dtype = config_dtype(node, op)};
+  if (node["var_len"].present()) {
+    return VarLenFeature{.dtype = config_dtype(node["var_len"], op)};
   }
-  if (!node.IsMap() || !node["dtype"].IsDefined()) {
-    throw yaml_error(node, op, "something else", "a dtype, {dtype, shape} or {var_len: dtype}");
+  if (!node["dtype"].present()) {
+    throw node.error(op, node.shown(), "a dtype, {dtype, shape} or {var_len: dtype}");
   }
-  FixedLenFeature feature{.dtype = dtype_of_yaml(node["dtype"], op)};
-  if (node["shape"].IsDefined()) feature.shape = shape_of_yaml(node["shape"], op);
+  FixedLenFeature feature{.dtype = config_dtype(node["dtype"], op)};
+  if (node["shape"].present()) feature.shape = shape_of(node["shape"], op);
   return feature;
 }
 
-GraphOp parse_op(const std::string& name, const YAML::Node& argument) {
-  if (!argument.IsMap()) throw yaml_error(argument, name, "no names", "{feature: dtype}");
+GraphOp parse_op(const std::string& name, const ConfigNode& argument) {
+  if (!argument.is_map()) throw argument.error(name, argument.shown(), "{feature: dtype}");
   FeatureSpecs features;
-  for (const auto& entry : argument) {
-    features.emplace(yaml_value<std::string>(entry.first, name, "a feature's name"),
-                     feature_of_yaml(entry.second, name));
+  for (const auto& [feature, spec] : argument.entries(name)) {
+    features.emplace(feature, feature_spec(spec, name));
   }
   const bool batched = name == "parse_example";
   return [features, batched](const Nest<Output>& element) {
@@ -54,37 +64,78 @@ GraphOp parse_op(const std::string& name, const YAML::Node& argument) {
 
 using Change = std::function<Output(const Output&)>;
 
-// What an op does to one feature.
-struct FeatureOp {
-  const char* name;
-  Change (*parse)(const YAML::Node& argument, const std::string& op);
-};
-constexpr FeatureOp kFeatureOps[] = {
-    {"decode_raw",
-     [](const YAML::Node& argument, const std::string& op) -> Change {
-       const DType dtype = dtype_of_yaml(argument, op);
-       return [dtype](const Output& x) { return decode_raw(x, dtype); };
-     }},
-    {"cast",
-     [](const YAML::Node& argument, const std::string& op) -> Change {
-       const DType dtype = dtype_of_yaml(argument, op);
-       return [dtype](const Output& x) { return cast(x, dtype); };
-     }},
-    {"reshape",
-     [](const YAML::Node& argument, const std::string& op) -> Change {
-       const Shape shape = shape_of_yaml(argument, op);
-       return [shape](const Output& x) { return reshape(x, shape); };
-     }},
-    {"scale",
-     [](const YAML::Node& argument, const std::string& op) -> Change {
-       if (!argument.IsSequence() || argument.size() != 2) {
-         throw yaml_error(argument, op, "something else", "[factor, offset]");
-       }
-       const auto factor = static_cast<float>(yaml_value<double>(argument[0], op, "a number"));
-       const auto offset = static_cast<float>(yaml_value<double>(argument[1], op, "a number"));
-       return [factor, offset](const Output& x) { return x * factor + offset; };
-     }},
-};
+// -- What an op does to one feature.
+
+Change decode_raw_op(const ConfigNode& argument, const std::string& op) {
+  const DType dtype = config_dtype(argument, op);
+  return [dtype](const Output& x) { return decode_raw(x, dtype); };
+}
+
+Change cast_op(const ConfigNode& argument, const std::string& op) {
+  const DType dtype = config_dtype(argument, op);
+  return [dtype](const Output& x) { return cast(x, dtype); };
+}
+
+Change reshape_op(const ConfigNode& argument, const std::string& op) {
+  const Shape shape = shape_of(argument, op);
+  return [shape](const Output& x) { return reshape(x, shape); };
+}
+
+Change scale_op(const ConfigNode& argument, const std::string& op) {
+  const std::string wanted = "[factor, offset]";
+  if (!argument.is_list()) throw argument.error(op, argument.shown(), wanted);
+  const auto items = argument.items(op, wanted);
+  if (items.size() != 2) {
+    throw argument.error(op, fmt::format("{} numbers", items.size()), wanted);
+  }
+  const auto factor = static_cast<float>(items[0].as<double>(op, "a number"));
+  const auto offset = static_cast<float>(items[1].as<double>(op, "a number"));
+  return [factor, offset](const Output& x) { return x * factor + offset; };
+}
+
+Change one_hot_op(const ConfigNode& argument, const std::string& op) {
+  const auto depth = argument.as<int64_t>(op, "the number of classes");
+  return [depth](const Output& x) { return one_hot(x, depth); };
+}
+
+Change vocabulary_op(const ConfigNode& argument, const std::string& op) {
+  std::vector<std::string> words;
+  for (const ConfigNode& item : argument.items(op, "a list of words")) {
+    words.push_back(item.as<std::string>(op, "a word"));
+  }
+  const Tensor list = Tensor::of<std::string>({static_cast<int64_t>(words.size())}, words);
+  return
+      [list](const Output& x) { return cast(index_table_from_tensor(list).lookup(x), DType::s32); };
+}
+
+Change resize_bilinear_op(const ConfigNode& argument, const std::string& op) {
+  const std::string wanted = "[height, width]";
+  const std::vector<int64_t> sizes = integers_of(argument, op, wanted);
+  if (sizes.size() != 2) throw argument.error(op, fmt::format("{} sizes", sizes.size()), wanted);
+  return [size = image::Size{.height = sizes[0], .width = sizes[1]}](const Output& x) {
+    return image::resize_bilinear(x, size, {.half_pixel_centers = true});
+  };
+}
+
+using ParseChange = Change (*)(const ConfigNode& argument, const std::string& op);
+
+// In the order of kOps, after the parsers.
+constexpr ParseChange kChanges[] = {&decode_raw_op,      &cast_op,       &reshape_op, &scale_op,
+                                    &resize_bilinear_op, &vocabulary_op, &one_hot_op};
+constexpr size_t kParsers = 2;
+constexpr PipelineOp kOps[] = {
+    {"parse_single_example", "{feature: dtype, or {dtype, shape}, or {var_len: dtype}}",
+     "A serialized tf.Example becomes features."},
+    {"parse_example", "the same", "The same for a batch of them."},
+    {"decode_raw", "dtype", "Bytes as numbers."},
+    {"cast", "dtype", "Another dtype."},
+    {"reshape", "sizes", "Another shape."},
+    {"scale", "[factor, offset]", "x * factor + offset."},
+    {"resize_bilinear", "[height, width]",
+     "Images [height, width, channels] in another size, as float32."},
+    {"vocabulary", "list of words", "The number of a word in the list, -1 for others; int32."},
+    {"one_hot", "number of classes", "1 at the place of the number, 0 elsewhere."}};
+static_assert(std::size(kOps) == kParsers + std::size(kChanges));
 
 // Changes the features that `changes` names; the rest stays.
 Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Change>& changes) {
@@ -99,45 +150,35 @@ Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Ch
   return Nest<Output>::dict(std::move(entries));
 }
 
-GraphOp feature_op(const FeatureOp& op, const YAML::Node& argument) {
-  const std::string name = op.name;
-  if (!argument.IsMap()) {
-    const Change change = op.parse(argument, name);
+GraphOp feature_op(const std::string& name, ParseChange parse, const ConfigNode& argument) {
+  if (!argument.is_map()) {
+    const Change change = parse(argument, name);
     return [change](const Nest<Output>& element) -> Nest<Output> { return change(element.leaf()); };
   }
   std::map<std::string, Change> changes;
-  for (const auto& entry : argument) {
-    changes[yaml_value<std::string>(entry.first, name, "a feature's name")] =
-        op.parse(entry.second, name);
+  for (const auto& [feature, value] : argument.entries(name)) {
+    changes[feature] = parse(value, name);
   }
   return [changes](const Nest<Output>& element) { return changed(element, changes); };
 }
 
-bool is_parser(const std::string& name) {
-  return name == "parse_single_example" || name == "parse_example";
-}
-
 }  // namespace
 
-std::vector<std::string> pipeline_op_names() {
-  std::vector<std::string> names = {"parse_single_example", "parse_example"};
-  for (const FeatureOp& op : kFeatureOps) names.emplace_back(op.name);
-  return names;
-}
+std::span<const PipelineOp> pipeline_ops() { return kOps; }
+
+std::vector<std::string> pipeline_op_names() { return names_of(kOps); }
 
 bool is_pipeline_op(const std::string& name) {
-  const std::vector<std::string> names = pipeline_op_names();
-  return std::ranges::find(names, name) != names.end();
+  return std::ranges::any_of(kOps, [&](const PipelineOp& op) { return name == op.name; });
 }
 
-GraphOp parse_pipeline_op(const std::string& name, const YAML::Node& argument) {
-  if (is_parser(name)) return parse_op(name, argument);
-  for (const FeatureOp& op : kFeatureOps) {
-    if (name == op.name) return feature_op(op, argument);
+GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument) {
+  for (size_t i = 0; i < std::size(kOps); ++i) {
+    if (name != kOps[i].name) continue;
+    return i < kParsers ? parse_op(name, argument)
+                        : feature_op(name, kChanges[i - kParsers], argument);
   }
-  const std::vector<std::string> names = pipeline_op_names();
-  throw yaml_error(argument, "op", "'" + name + "'",
-                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
+  throw argument.error("op", "'" + name + "'", expected_names(name, pipeline_op_names()));
 }
 
 }  // namespace systole::app

@@ -1,7 +1,6 @@
-// Input pipelines as YAML, for `systole data bench`. A list of stages, each a name and its
-// argument:
-//   - tfrecord: out/train-*            # or {files: [..], compression_type: GZIP,
-//   num_parallel_reads: 2}
+// Input pipelines as YAML, for `systole data bench` and for training. A list of stages, each a name
+// and its argument:
+//   - tfrecord: out/train-*            # or {files: [..], compression_type: GZIP}
 //   - map:
 //       num_parallel_calls: 2
 //       ops:
@@ -14,25 +13,15 @@
 //   - batch: {batch_size: 1024, drop_remainder: true}
 //   - prefetch: 2
 // or on one line: [tfrecord: out/train-*, shuffle: 10000, batch: 1024]. An op may stand among the
-// stages too, as a map of its own.
-//   sources  tfrecord, text_line, idx, npy: files; fixed_length: {files, record_bytes}; range: n
-//   stages   map, shuffle, repeat, batch, prefetch, take, skip, shard: [count, index], cache,
-//            enumerate, unbatch
-//   ops      parse_single_example and parse_example: {feature: dtype, or {dtype, shape}, or
-//            {var_len: dtype}}; decode_raw and cast: dtype; reshape: sizes; scale: [factor,
-//            offset]. The last four take the argument for each feature, or one for an element
-//            without names.
+// stages too, as a map of its own. The tables below are what there is.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "apps/systole/config/config_section.h"
 #include "systole/data/dataset.h"
-
-namespace YAML {
-class Node;
-}
 
 namespace systole::app {
 
@@ -43,20 +32,40 @@ struct Pipeline {
   std::string compression;
 };
 
-// Errors: INVALID_ARGUMENT `pipeline:<line>: <what>, got <value>, expected <value>`; those of the
-// stages.
-Pipeline parse_pipeline(const std::string& yaml);
+// Relative names of files begin at `folder`; at the working directory when it is empty. Errors:
+// INVALID_ARGUMENT `<file>:<line>: <what>, got <value>, expected <value>`; those of the stages.
+Pipeline parse_pipeline(const ConfigNode& stages, const std::string& folder = "");
+Pipeline parse_pipeline(const std::string& yaml, const std::string& file = "pipeline");
 
 using GraphOp = std::function<Nest<Output>(const Nest<Output>&)>;
 // Whether `name` is one of the ops.
 bool is_pipeline_op(const std::string& name);
 std::vector<std::string> pipeline_op_names();
-GraphOp parse_pipeline_op(const std::string& name, const YAML::Node& argument);
+GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument);
 
-// `node` as a T. Errors: INVALID_ARGUMENT, with the line, the stage and what is wanted.
-template <class T>
-T yaml_value(const YAML::Node& node, const std::string& stage, const char* wanted);
-Error yaml_error(const YAML::Node& node, const std::string& stage, const std::string& got,
-                 const std::string& wanted);
+// What a pipeline may have, for its documentation.
+struct PipelineSource {
+  const char* name;
+  const char* meaning;
+  std::span<const ConfigKey> keys;
+  Pipeline (*make)(const ConfigSection& argument, const std::string& folder);
+};
+struct PipelineStage {
+  const char* name;
+  const char* meaning;
+  std::span<const ConfigKey> keys;
+  Dataset (*apply)(const Dataset& dataset, const ConfigSection& argument);
+};
+struct PipelineOp {
+  const char* name;
+  const char* argument;  // for each feature, or for an element without names
+  const char* meaning;
+};
+std::span<const PipelineSource> pipeline_sources();
+std::span<const PipelineStage> pipeline_stages();
+std::span<const PipelineOp> pipeline_ops();
+
+// A dtype by TensorFlow's name. Errors: with the place.
+DType config_dtype(const ConfigNode& node, const std::string& what);
 
 }  // namespace systole::app

@@ -1,0 +1,112 @@
+#include "apps/systole/config/config_section.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "systole/base/suggest.h"
+
+namespace systole::app {
+
+std::string expected_names(const std::string& got, const std::vector<std::string>& names) {
+  return fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(got, names));
+}
+
+std::pair<std::string, ConfigNode> named(const ConfigNode& node, const std::string& what) {
+  const std::string wanted = "a name, or a name and its arguments";
+  if (node.is_scalar()) return {node.as<std::string>(what, wanted), node[""]};
+  if (!node.is_map()) throw node.error(what, node.shown(), wanted);
+  auto entries = node.entries(what);
+  if (entries.size() != 1) {
+    throw node.error(what, fmt::format("{} names", entries.size()), wanted);
+  }
+  return std::move(entries[0]);
+}
+
+ConfigSection::ConfigSection(std::string name, ConfigNode node, std::span<const ConfigKey> keys)
+    : name_(std::move(name)), node_(std::move(node)), first_(keys.empty() ? "" : keys[0].name) {
+  if (keys.empty() && node_.present() && !node_.is_null() && !node_.is_map()) {
+    throw node_.error(name_, node_.shown(), "no arguments");
+  }
+  if (!node_.is_map() || first_ == kAnyName) return;
+  const std::vector<std::string> names = names_of(keys);
+  for (const auto& [key, value] : node_.entries(name_)) {
+    if (std::ranges::find(names, key) != names.end()) continue;
+    throw value.error(name_, "'" + key + "'",
+                      names.empty() ? "no arguments" : expected_names(key, names));
+  }
+}
+
+ConfigNode ConfigSection::find(const std::string& key) const {
+  if (node_.is_map()) return node_[key];
+  return key == first_ && !node_.is_null() ? node_ : node_[key];
+}
+
+ConfigNode ConfigSection::require(const std::string& key, const std::string& wanted) const {
+  ConfigNode value = find(key);
+  if (!value.present()) throw node_.error(name_, "no " + key, wanted);
+  return value;
+}
+
+int64_t ConfigSection::integer(const std::string& key) const {
+  return require(key, "an integer").as<int64_t>(what(key), "an integer");
+}
+int64_t ConfigSection::integer(const std::string& key, int64_t otherwise) const {
+  return has(key) ? integer(key) : otherwise;
+}
+std::optional<int64_t> ConfigSection::optional_integer(const std::string& key) const {
+  return has(key) ? std::optional(integer(key)) : std::nullopt;
+}
+
+double ConfigSection::number(const std::string& key) const {
+  return require(key, "a number").as<double>(what(key), "a number");
+}
+double ConfigSection::number(const std::string& key, double otherwise) const {
+  return has(key) ? number(key) : otherwise;
+}
+
+bool ConfigSection::flag(const std::string& key, bool otherwise) const {
+  return has(key) ? find(key).as<bool>(what(key), "true or false") : otherwise;
+}
+
+std::string ConfigSection::text(const std::string& key, const std::string& otherwise) const {
+  return has(key) ? find(key).as<std::string>(what(key), "a text") : otherwise;
+}
+
+namespace {
+
+template <class T>
+std::vector<T> list_of(const ConfigNode& node, const std::string& what, const std::string& one,
+                       const std::string& wanted) {
+  if (!node.is_list()) return {node.as<T>(what, wanted)};
+  std::vector<T> values;
+  for (const ConfigNode& item : node.items(what, wanted)) {
+    values.push_back(item.as<T>(what, one));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<int64_t> ConfigSection::integers(const std::string& key) const {
+  return list_of<int64_t>(require(key, "a list of integers"), what(key), "an integer",
+                          "a list of integers");
+}
+
+std::vector<double> ConfigSection::numbers(const std::string& key) const {
+  return list_of<double>(require(key, "a list of numbers"), what(key), "a number",
+                         "a list of numbers");
+}
+
+std::vector<std::string> ConfigSection::texts(const std::string& key) const {
+  if (!has(key)) return {};
+  return list_of<std::string>(find(key), what(key), "a text", "a list of texts");
+}
+
+Error ConfigSection::not_one_of(const std::string& key, const std::string& got,
+                                const std::vector<std::string>& names) const {
+  return error(key, "'" + got + "'", expected_names(got, names));
+}
+
+}  // namespace systole::app

@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/systole/config/config_section.h"
+
+namespace systole::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr ConfigKey kDenseKeys[] = {{"units", "integer", "required", "How many."},
+                                    {"rate", "number", "0.5", "How much."},
+                                    {"use_bias", "boolean", "true", "Whether."},
+                                    {"names", "list of texts", "", "Which."},
+                                    {"mode", "text", "a", "How."}};
+constexpr std::pair<const char*, int> kModes[] = {{"alpha", 1}, {"beta", 2}};
+
+ConfigSection dense(const std::string& yaml) {
+  return {"dense", ConfigNode::parse(yaml, "net.yaml"), kDenseKeys};
+}
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ConfigSectionTest, Values) {
+  const ConfigSection section = dense("units: 3\nuse_bias: false\nnames: [x, y]\nmode: beta\n");
+  EXPECT_EQ(section.integer("units"), 3);
+  EXPECT_EQ(section.number("rate", 0.5), 0.5);
+  EXPECT_FALSE(section.flag("use_bias", true));
+  EXPECT_THAT(section.texts("names"), ElementsAre("x", "y"));
+  EXPECT_EQ(section.choice<int>("mode", kModes, 0), 2);
+  EXPECT_EQ(dense("7").integer("units"), 7);
+  EXPECT_FALSE(dense("7").has("rate"));
+  EXPECT_FALSE(dense("").has("units"));
+}
+
+TEST(ConfigSectionTest, Errors) {
+  const struct {
+    std::string yaml;
+    std::string error;
+  } rows[] = {
+      {"unit: 3",
+       "net.yaml:1: dense, got 'unit', expected units, rate, use_bias, names, mode, did "
+       "you mean 'units'?"},
+      {"rate: 1", "net.yaml:1: dense, got no units, expected an integer"},
+      {"rate: 1\nunits: many", "net.yaml:2: dense units, got 'many', expected an integer"},
+      {"units: 1.5", "dense units, got '1.5', expected an integer"},
+      {"units: [1]", "dense units, got a list, expected an integer"},
+      {"units:", "dense units, got nothing, expected an integer"},
+      {"units: 1\nunits: 2", "net.yaml:2: dense, got 'units' twice, expected each name once"},
+      {"[a", "net.yaml:1: YAML, got"},
+      {"? [a]\n: 1", "dense, got a list, expected a name"},
+      {"units: 99999999999999999999", "dense units, got '99999999999999999999'"},
+  };
+  for (const auto& [yaml, error] : rows) {
+    EXPECT_THAT(error_of([&] { dense(yaml).integer("units"); }), HasSubstr(error)) << yaml;
+  }
+  EXPECT_THAT(error_of([] { dense("mode: bet").choice<int>("mode", kModes, 0); }),
+              HasSubstr("dense mode, got 'bet', expected alpha, beta, did you mean 'beta'?"));
+}
+
+TEST(ConfigNodeTest, SetReplacesAndAdds) {
+  ConfigNode root = ConfigNode::parse("a: {b: 1}\nlist:\n- x: 1\n- y: 2\n", "f");
+  root.set("a.b", "2");
+  root.set("a.new.deep", "[1, 2]");
+  root.set("list.1.y", "3");
+  root.set("none.at.all", "text");
+  EXPECT_EQ(root["a"]["b"].as<int64_t>("", ""), 2);
+  EXPECT_EQ(root["a"]["new"]["deep"].items("", "").size(), 2U);
+  EXPECT_EQ(root["list"].items("", "")[1]["y"].as<int64_t>("", ""), 3);
+  EXPECT_EQ(root["none"]["at"]["all"].as<std::string>("", ""), "text");
+  ConfigNode empty = ConfigNode::parse("", "f");
+  empty.set("a", "1");
+  EXPECT_EQ(empty["a"].as<int64_t>("", ""), 1);
+}
+
+TEST(ConfigNodeTest, SetNamesWhatIsWrong) {
+  const std::string yaml = "a: {b: 1}\nlist: [1, 2]\n";
+  const struct {
+    std::string path;
+    std::string error;
+  } rows[] = {
+      {"a.b.c", "--set a.b.c: path, got 'c' below the value '1', expected a name of a map"},
+      {"list.2", "--set list.2: path, got '2', expected the number of one of 2 elements"},
+      {"list.x", "path, got 'x'"},
+      {"a..b", "path, got an empty name"},
+  };
+  for (const auto& [path, error] : rows) {
+    EXPECT_THAT(error_of([&, &path = path] { ConfigNode::parse(yaml, "f").set(path, "1"); }),
+                HasSubstr(error));
+  }
+  ConfigNode root = ConfigNode::parse(yaml, "f");
+  root.set("a.b", "word");
+  EXPECT_THAT(error_of([&] { root["a"]["b"].as<int64_t>("a b", "an integer"); }),
+              HasSubstr("--set a.b: a b, got 'word', expected an integer"));
+}
+
+}  // namespace
+}  // namespace systole::app
