@@ -9,9 +9,9 @@ FILTER ?= .
 BASE ?=
 PROGRAMS ?= 5000
 SECONDS_EACH ?= 60
-# The program that `make quickstart` runs, and its CMake target.
-QUICKSTART ?= iris_session --report
-QUICKSTART_TARGET ?= iris_session
+# The program that `make quickstart` runs with its arguments (or "iris_session --report"), and its CMake target.
+QUICKSTART ?= quickstart
+QUICKSTART_TARGET ?= $(firstword $(QUICKSTART))
 bin := build/release/bin
 
 # Configures once (CMake reconfigures by itself), again when an option given here changes.

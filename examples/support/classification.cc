@@ -25,18 +25,26 @@ double accuracy(const systole::Tensor& one_hot, const systole::Tensor& predictio
 std::string confusion_matrix(const systole::Tensor& one_hot, const systole::Tensor& predictions,
                              std::span<const std::string> names) {
   const size_t classes = names.size();
-  std::vector<int> counts(classes * classes);
+  const auto side = static_cast<int64_t>(classes);
+  systole::Tensor counts = systole::Tensor::zeros(systole::DType::f32, {side, side});
   const auto guesses = predictions.data<int64_t>();
   for (size_t i = 0; i < guesses.size(); ++i) {
     const auto truth = static_cast<size_t>(label_of(one_hot, static_cast<int64_t>(i)));
-    ++counts[truth * classes + static_cast<size_t>(guesses[i])];
+    ++counts.data<float>()[truth * classes + static_cast<size_t>(guesses[i])];
   }
+  return confusion_table(counts, names);
+}
+
+std::string confusion_table(const systole::Tensor& counts, std::span<const std::string> names) {
+  const size_t classes = names.size();
+  size_t width = 5;
+  for (const std::string& name : names) width = std::max(width, name.size() + 2);
   std::string text = fmt::format("{:>14}", "truth \\ guess");
-  for (const std::string& name : names) text += fmt::format("{:>12}", name);
+  for (const std::string& name : names) text += fmt::format("{:>{}}", name, width);
   for (size_t row = 0; row < classes; ++row) {
     text += fmt::format("\n{:>14}", names[row]);
     for (size_t column = 0; column < classes; ++column)
-      text += fmt::format("{:>12}", counts[row * classes + column]);
+      text += fmt::format("{:>{}.0f}", counts.data<float>()[row * classes + column], width);
   }
   return text + "\n";
 }

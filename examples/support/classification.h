@@ -17,6 +17,8 @@ double accuracy(const systole::Tensor& one_hot, const systole::Tensor& predictio
 // Rows are true classes, columns predicted ones; counts.
 std::string confusion_matrix(const systole::Tensor& one_hot, const systole::Tensor& predictions,
                              std::span<const std::string> names);
+// The same of counts that are there: f32[classes,classes].
+std::string confusion_table(const systole::Tensor& counts, std::span<const std::string> names);
 
 // Lines "measurements -> predicted, truth", `every`-th row of the data.
 std::string sample_predictions(const systole::Tensor& x, const systole::Tensor& one_hot,
