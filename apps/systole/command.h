@@ -13,12 +13,16 @@ struct Command {
   void (*add)(CLI::App& app);
 };
 
+extern const Command kCheckCommand;
 extern const Command kDataCommand;
 extern const Command kDevicesCommand;
+extern const Command kEvaluateCommand;
+extern const Command kExportCommand;
 extern const Command kFlopsCommand;
 extern const Command kHloCommand;
 extern const Command kInspectCommand;
 extern const Command kPredictCommand;
+extern const Command kTrainCommand;
 extern const Command kVersionCommand;
 
 }  // namespace systole::app

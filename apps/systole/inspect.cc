@@ -12,7 +12,7 @@ const Command kInspectCommand{
 
 const Command kPredictCommand{
     .name = "predict",
-    .summary = "Runs a SavedModel on a file",
+    .summary = "Runs a SavedModel on a file, or a model of a configuration file on its data",
     .add = add_predict_command,
 };
 

@@ -9,9 +9,10 @@
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&kDataCommand,   &kDevicesCommand, &kFlopsCommand,
-                                        &kHloCommand,    &kInspectCommand, &kPredictCommand,
-                                        &kVersionCommand};
+constexpr const Command* kCommands[] = {&kCheckCommand,    &kDataCommand,    &kDevicesCommand,
+                                        &kEvaluateCommand, &kExportCommand,  &kFlopsCommand,
+                                        &kHloCommand,      &kInspectCommand, &kPredictCommand,
+                                        &kTrainCommand,    &kVersionCommand};
 
 // Null when there is no such command.
 const CLI::App* find_command(const CLI::App& root, const std::string& name) {

@@ -59,6 +59,7 @@ void Progress::add(int64_t count) {
 
 void Progress::show() {
   shown_ = clock_.steady_now();
+  shown_done_ = done_;
   const int64_t here = done_ - already_;
   const double left =
       here == 0 || done_ == total_
@@ -71,11 +72,11 @@ void Progress::show() {
   std::fflush(out_);
 }
 
-void Progress::finish() {
-  if (out_ == nullptr || !terminal_ || finished_) return;
+void Progress::finish(bool plain_line) {
+  if (out_ == nullptr || finished_) return;
   finished_ = true;
-  show();
-  fmt::print(out_, "\n");
+  if (terminal_ || (plain_line && shown_done_ != done_)) show();
+  if (terminal_) fmt::print(out_, "\n");
   std::fflush(out_);
 }
 

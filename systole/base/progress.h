@@ -28,8 +28,8 @@ class Progress {
   void add(int64_t count);
   // What stands behind the numbers from now on: "loss 0.1234".
   void set_note(std::string note) { note_ = std::move(note); }
-  // The last line, and its end on a terminal. Once.
-  void finish();
+  // The last line, and its end on a terminal. Elsewhere a last line is written if it is wanted.
+  void finish(bool plain_line = false);
 
  private:
   void show();
@@ -45,6 +45,7 @@ class Progress {
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point shown_;
   std::string note_;
+  int64_t shown_done_ = -1;
   bool finished_ = false;
 };
 

@@ -32,7 +32,7 @@ void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values
 }
 
 void ProgressHook::end(Session&) {
-  if (progress_) progress_->finish();
+  if (progress_) progress_->finish(true);
 }
 
 }  // namespace systole

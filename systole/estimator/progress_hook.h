@@ -12,7 +12,7 @@
 namespace systole {
 
 // Shows a bar with the time left, the loss and the speed on a terminal, and a line every five
-// seconds elsewhere. (tf.keras.utils.Progbar)
+// seconds and at the end elsewhere. (tf.keras.utils.Progbar)
 class ProgressHook : public SessionRunHook {
  public:
   struct Options {

@@ -22,7 +22,8 @@ TEST(CommandLine, Version) {
 TEST(CommandLine, HelpForEveryCommand) {
   const ProgramResult all = run_program("systole help");
   EXPECT_EQ(all.status, 0);
-  for (const std::string command : {"data", "devices", "flops", "hlo", "version"}) {
+  for (const std::string command : {"check", "data", "devices", "evaluate", "export", "flops",
+                                    "hlo", "inspect", "predict", "train", "version"}) {
     EXPECT_THAT(all.output, HasSubstr(command));
     const ProgramResult one = run_program("systole help " + command);
     EXPECT_EQ(one.status, 0) << one.output;

@@ -82,6 +82,24 @@ TEST(Examples, MnistEstimatorTrainsEvaluatesPredicts) {
   EXPECT_THAT(result.output, HasSubstr("are the first digits of the test set"));
 }
 
+TEST(Examples, QuickstartDoesAllOfIt) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "systole_quickstart";
+  std::filesystem::remove_all(folder);
+  const ProgramResult result =
+      run_program("quickstart --small --train_steps=80 --batch_size=64 --out " + folder.string());
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_GE(last_number(result.output, "accuracy "), 80) << result.output;
+  for (const char* part : {"1438 digits to train with, 359 to test with", "train  100 %  80 of 80",
+                           "truth \\ guess", "guesses.png", "Exported a SavedModel: ",
+                           "the first test digit is", "Took data ", "tensorboard --logdir "}) {
+    EXPECT_THAT(result.output, HasSubstr(part));
+  }
+  std::filesystem::remove_all(folder);
+  const ProgramResult no_data = run_program("quickstart --data_dir /nowhere");
+  EXPECT_EQ(no_data.status, 1);
+  EXPECT_THAT(no_data.output, HasSubstr("/nowhere/mnist"));
+}
+
 TEST(Examples, IrisNamesWhatIsWrong) {
   const ProgramResult no_file = run_program("iris_session --data nowhere.csv");
   EXPECT_EQ(no_file.status, 1);

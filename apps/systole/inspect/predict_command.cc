@@ -1,9 +1,11 @@
-// systole predict: what a SavedModel says of an input.
+// systole predict: what a SavedModel says of an input, or a model of a configuration file of its
+// data.
 #include <fmt/core.h>
 
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/predict_input.h"
+#include "apps/systole/train/train_commands.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/npy.h"
 
@@ -11,10 +13,11 @@ namespace systole::app {
 namespace {
 
 struct PredictOptions {
-  std::string model;
+  ConfigOptions config;  // its path is the model, of either kind
   std::vector<std::string> inputs;
   std::string signature;
   std::string output;
+  int64_t count = -1;
 };
 
 // One line of JSON an example; outputs that have no first dimension in common are one line.
@@ -38,9 +41,13 @@ void print_lines(const NamedTensors& outputs) {
   }
 }
 
-void predict(const PredictOptions& options) {
+void predict_saved_model(const PredictOptions& options) {
   FileSystem& files = local_file_system();
-  SavedModel model(options.model);
+  if (options.inputs.empty()) {
+    throw invalid_argument("predict: --input, got none, expected the files for '{}'",
+                           options.config.path);
+  }
+  SavedModel model(options.config.path);
   const SignatureInfo& signature = model.signature(options.signature);
   const NamedTensors outputs =
       model.predict(read_predict_inputs(files, signature, options.inputs), options.signature);
@@ -53,14 +60,49 @@ void predict(const PredictOptions& options) {
   }
 }
 
+// A line of JSON for each example of the file's data.
+void predict_config(const PredictOptions& options) {
+  const std::string& path = options.config.path;
+  if (!options.inputs.empty() || !options.signature.empty() || !options.output.empty()) {
+    throw invalid_argument(
+        "predict: --input, --signature or --output, got one with '{}', expected them with a "
+        "SavedModel: examples are those of the file's data",
+        path);
+  }
+  const TrainingConfig config = read_training_config(path, options.config.overrides);
+  TPUEstimator estimator(config.estimator);
+  int64_t left = options.count;
+  if (left == 0) return;
+  for (const auto& prediction :
+       estimator.predict(needed_input(config.predict_input, path, "predict or eval"))) {
+    Json line = Json::object();
+    for (const std::string& name : prediction.names()) {
+      line[name] = values_json(prediction[name].leaf());
+    }
+    fmt::print("{}\n", line.dump());
+    if (--left == 0) break;
+  }
+}
+
+void predict(const PredictOptions& options) {
+  const std::string& path = options.config.path;
+  const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (config) return predict_config(options);
+  predict_saved_model(options);
+}
+
 }  // namespace
 
 void add_predict_command(CLI::App& app) {
   auto options = std::make_shared<PredictOptions>();
-  app.add_option("model", options->model, "The directory of a SavedModel")->required();
-  app.add_option("--input", options->inputs,
-                 "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples")
+  app.add_option("model", options->config.path,
+                 "The directory of a SavedModel, or a configuration file of systole train (.yaml)")
       ->required();
+  app.add_option("--input", options->inputs,
+                 "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel");
+  add_config_options(app, options->config);
+  app.add_option("--count", options->count, "Examples of a configuration file's data; -1: all")
+      ->capture_default_str();
   app.add_option("--signature", options->signature,
                  "The signature; serving_default, or the only one, when absent");
   app.add_option("--output", options->output,

@@ -1,0 +1,30 @@
+// systole check: what a TPU would refuse, and what a step takes of a core's memory.
+#include <fmt/core.h>
+
+#include "apps/systole/train/train_commands.h"
+
+namespace systole::app {
+namespace {
+
+void run(const ConfigOptions& options) {
+  const TrainingConfig config = read_training_config(options.path, options.overrides);
+  TPUEstimator estimator(config.estimator);
+  const CheckReport report =
+      estimator.check(needed_input(config.train_input, options.path, "train"));
+  fmt::print("{}", report.to_string());
+  if (!report.ok()) {
+    throw failed_precondition("{}: model, got what a TPU would refuse, expected none of it",
+                              options.path);
+  }
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app) {
+  auto options = std::make_shared<ConfigOptions>();
+  app.add_option("config", options->path, "YAML, as of systole train")->required();
+  add_config_options(app, *options);
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

@@ -1,0 +1,41 @@
+// systole evaluate: the metrics of a checkpoint, a line each.
+#include <fmt/core.h>
+
+#include "apps/systole/train/train_commands.h"
+
+namespace systole::app {
+namespace {
+
+// A matrix row by row; all else as the estimator writes it.
+std::string metric_text(const std::string& name, const Tensor& value) {
+  if (value.num_elements() == 1) return fmt::format("{} = {:.8g}\n", name, value.as_double(0));
+  if (value.rank() != 2) return fmt::format("{} = {}\n", name, value.to_string());
+  std::string text = fmt::format("{}:\n", name);
+  for (int64_t row = 0; row < value.dim(0); ++row) {
+    for (int64_t column = 0; column < value.dim(1); ++column) {
+      text += fmt::format("{:>7.6g}", value.as_double(row * value.dim(1) + column));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void run(const ConfigOptions& options) {
+  const TrainingConfig config = read_training_config(options.path, options.overrides);
+  TPUEstimator estimator(config.estimator);
+  const Evaluation result =
+      estimator.evaluate(needed_input(config.eval_input, options.path, "eval"), config.evaluate);
+  for (const auto& [name, value] : result.values()) fmt::print("{}", metric_text(name, value));
+  fmt::print("examples = {}\n", result.examples());
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& app) {
+  auto options = std::make_shared<ConfigOptions>();
+  app.add_option("config", options->path, "YAML, as of systole train")->required();
+  add_config_options(app, *options);
+  app.callback([options] { run(*options); });
+}
+
+}  // namespace systole::app

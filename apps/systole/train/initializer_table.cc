@@ -1,0 +1,105 @@
+// First values of variables, penalties on them, and activations, by name.
+#include "apps/systole/train/model_tables.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole::app {
+namespace {
+
+constexpr ConfigKey kSeed = {"seed", "integer", "", "Equal seeds, equal values."};
+constexpr ConfigKey kConstantKeys[] = {{"value", "number", "0", "Of all elements."}};
+constexpr ConfigKey kNormalKeys[] = {{"stddev", "number", "1", "The standard deviation."},
+                                     {"mean", "number", "0", "The mean."},
+                                     kSeed};
+constexpr ConfigKey kUniformKeys[] = {
+    {"minval", "number", "0", "The least."}, {"maxval", "number", "1", "The limit."}, kSeed};
+constexpr ConfigKey kScalingKeys[] = {
+    {"scale", "number", "1", "The variance is scale / n."},
+    {"mode", "text", "fan_in", "n: fan_in, fan_out or fan_avg."},
+    {"distribution", "text", "truncated_normal", "Or untruncated_normal, uniform."},
+    kSeed};
+constexpr ConfigKey kSeedKeys[] = {kSeed};
+constexpr ConfigKey kScaleKeys[] = {{"scale", "number", "required", "The weight of the penalty."}};
+
+constexpr std::pair<const char*, FanMode> kModes[] = {
+    {"fan_in", FanMode::fan_in}, {"fan_out", FanMode::fan_out}, {"fan_avg", FanMode::fan_avg}};
+constexpr std::pair<const char*, Distribution> kDistributions[] = {
+    {"truncated_normal", Distribution::truncated_normal},
+    {"untruncated_normal", Distribution::untruncated_normal},
+    {"uniform", Distribution::uniform}};
+
+NormalInitializerOptions normal_options(const ConfigSection& s) {
+  return {.mean = s.number("mean", 0),
+          .stddev = s.number("stddev", 1),
+          .seed = s.optional_integer("seed")};
+}
+
+Initializer variance_scaling(const ConfigSection& s) {
+  return variance_scaling_initializer(
+      {.scale = s.number("scale", 1),
+       .mode = s.choice<FanMode>("mode", kModes, FanMode::fan_in),
+       .distribution =
+           s.choice<Distribution>("distribution", kDistributions, Distribution::truncated_normal),
+       .seed = s.optional_integer("seed")});
+}
+
+// glorot_uniform_initializer and its kin take a seed and no more.
+template <Initializer (*make)(std::optional<int64_t>)>
+Initializer seeded(const ConfigSection& s) {
+  return make(s.optional_integer("seed"));
+}
+
+constexpr ConfigRow<Initializer> kInitializers[] = {
+    {"zeros_initializer", "0.", {}, [](const ConfigSection&) { return zeros_initializer(); }},
+    {"ones_initializer", "1.", {}, [](const ConfigSection&) { return ones_initializer(); }},
+    {"constant_initializer", "One value.", kConstantKeys,
+     [](const ConfigSection& s) {
+       return constant_initializer(Tensor::scalar(static_cast<float>(s.number("value", 0))));
+     }},
+    {"random_normal_initializer", "Normally distributed.", kNormalKeys,
+     [](const ConfigSection& s) { return random_normal_initializer(normal_options(s)); }},
+    {"truncated_normal_initializer", "The same within two standard deviations.", kNormalKeys,
+     [](const ConfigSection& s) { return truncated_normal_initializer(normal_options(s)); }},
+    {"random_uniform_initializer", "Evenly distributed.", kUniformKeys,
+     [](const ConfigSection& s) {
+       return random_uniform_initializer({.minval = s.number("minval", 0),
+                                          .maxval = s.number("maxval", 1),
+                                          .seed = s.optional_integer("seed")});
+     }},
+    {"variance_scaling_initializer", "By the number of inputs or outputs.", kScalingKeys,
+     &variance_scaling},
+    {"glorot_uniform_initializer", "Glorot and Bengio's.", kSeedKeys,
+     &seeded<&glorot_uniform_initializer>},
+    {"glorot_normal_initializer", "Glorot and Bengio's.", kSeedKeys,
+     &seeded<&glorot_normal_initializer>},
+    {"he_uniform_initializer", "He's.", kSeedKeys, &seeded<&he_uniform_initializer>},
+    {"he_normal_initializer", "He's.", kSeedKeys, &seeded<&he_normal_initializer>},
+    {"lecun_uniform_initializer", "LeCun's.", kSeedKeys, &seeded<&lecun_uniform_initializer>},
+    {"lecun_normal_initializer", "LeCun's.", kSeedKeys, &seeded<&lecun_normal_initializer>}};
+
+constexpr ConfigRow<layers::Regularizer> kRegularizers[] = {
+    {"l1_regularizer", "scale * the sum of absolute values.", kScaleKeys,
+     [](const ConfigSection& s) { return layers::l1_regularizer(s.number("scale")); }},
+    {"l2_regularizer", "scale * half the sum of squares.", kScaleKeys,
+     [](const ConfigSection& s) { return layers::l2_regularizer(s.number("scale")); }}};
+
+constexpr std::pair<const char*, Output (*)(const Output&)> kActivations[] = {
+    {"relu", [](const Output& x) { return relu(x); }},
+    {"relu6", [](const Output& x) { return relu6(x); }},
+    {"leaky_relu", [](const Output& x) { return leaky_relu(x); }},
+    {"elu", [](const Output& x) { return elu(x); }},
+    {"selu", [](const Output& x) { return selu(x); }},
+    {"gelu", [](const Output& x) { return gelu(x); }},
+    {"softplus", [](const Output& x) { return softplus(x); }},
+    {"sigmoid", [](const Output& x) { return sigmoid(x); }},
+    {"tanh", [](const Output& x) { return tanh(x); }},
+    {"softmax", [](const Output& x) { return softmax(x); }}};
+
+}  // namespace
+
+std::span<const ConfigRow<Initializer>> initializer_table() { return kInitializers; }
+std::span<const ConfigRow<layers::Regularizer>> regularizer_table() { return kRegularizers; }
+std::span<const std::pair<const char*, Output (*)(const Output&)>> activation_table() {
+  return kActivations;
+}
+
+}  // namespace systole::app

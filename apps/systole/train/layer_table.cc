@@ -1,0 +1,290 @@
+// The layers of layers.h, by TensorFlow's names and arguments.
+#include "apps/systole/data/pipeline_spec.h"
+#include "apps/systole/train/model_tables.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole::app {
+namespace {
+
+constexpr ConfigKey kActivation = {"activation", "text", "", "Applied to the result; see below."};
+constexpr ConfigKey kUseBias = {"use_bias", "boolean", "true", "Whether a bias is added."};
+constexpr ConfigKey kKernelInitializer = {
+    "kernel_initializer", "initializer", "glorot_uniform_initializer", "The kernel's first value."};
+constexpr ConfigKey kBiasInitializer = {"bias_initializer", "initializer", "zeros_initializer",
+                                        "The bias's first value."};
+constexpr ConfigKey kKernelRegularizer = {"kernel_regularizer", "regularizer", "",
+                                          "Added to the loss, of the kernel."};
+constexpr ConfigKey kBiasRegularizer = {"bias_regularizer", "regularizer", "",
+                                        "Added to the loss, of the bias."};
+constexpr ConfigKey kTrainable = {"trainable", "boolean", "true", "Whether training changes it."};
+constexpr ConfigKey kName = {"name", "text", "", "Of its variables; numbered when absent."};
+constexpr ConfigKey kFilters = {"filters", "integer", "required", "Channels of the result."};
+constexpr ConfigKey kKernelSize = {"kernel_size", "integer or [h, w]", "required",
+                                   "The height and width of the window."};
+constexpr ConfigKey kStrides = {"strides", "integer or [h, w]", "1", "The window's steps."};
+constexpr ConfigKey kPadding = {"padding", "text", "valid", "`valid` or `same`."};
+constexpr ConfigKey kDataFormat = {"data_format", "text", "channels_last", "Or channels_first."};
+constexpr ConfigKey kDilation = {"dilation_rate", "integer or [h, w]", "1",
+                                 "The distance between the window's pixels."};
+
+constexpr ConfigKey kDenseKeys[] = {{"units", "integer", "required", "Size of the result."},
+                                    kActivation,
+                                    kUseBias,
+                                    kKernelInitializer,
+                                    kBiasInitializer,
+                                    kKernelRegularizer,
+                                    kBiasRegularizer,
+                                    kTrainable,
+                                    kName};
+constexpr ConfigKey kConv2DKeys[] = {kFilters,           kKernelSize,
+                                     kStrides,           kPadding,
+                                     kDataFormat,        kDilation,
+                                     kActivation,        kUseBias,
+                                     kKernelInitializer, kBiasInitializer,
+                                     kKernelRegularizer, kBiasRegularizer,
+                                     kTrainable,         kName};
+constexpr ConfigKey kSeparableKeys[] = {
+    kFilters,
+    kKernelSize,
+    kStrides,
+    kPadding,
+    kDataFormat,
+    kDilation,
+    {"depth_multiplier", "integer", "1", "Channels that each channel becomes first."},
+    kActivation,
+    kUseBias,
+    {"depthwise_initializer", "initializer", "glorot_uniform_initializer",
+     "The first value of the channels' kernel."},
+    {"pointwise_initializer", "initializer", "glorot_uniform_initializer",
+     "The first value of the kernel of size 1."},
+    kBiasInitializer,
+    {"depthwise_regularizer", "regularizer", "", "Added to the loss, of the channels' kernel."},
+    {"pointwise_regularizer", "regularizer", "", "Added to the loss, of the kernel of size 1."},
+    kBiasRegularizer,
+    kTrainable,
+    kName};
+constexpr ConfigKey kPoolingKeys[] = {
+    {"pool_size", "integer or [h, w]", "required", "The height and width of the window."},
+    {"strides", "integer or [h, w]", "required", "The window's steps."},
+    kPadding,
+    kDataFormat,
+    kName};
+constexpr ConfigKey kBatchNormalizationKeys[] = {
+    {"axis", "integer", "-1", "That of the channels."},
+    {"momentum", "number", "0.99", "Of the moving averages."},
+    {"epsilon", "number", "0.001", "Added to the variance."},
+    {"center", "boolean", "true", "Whether beta is added."},
+    {"scale", "boolean", "true", "Whether gamma is a factor."},
+    {"cross_replica", "boolean", "false", "Statistics over the batches of all cores."},
+    kTrainable,
+    kName};
+constexpr ConfigKey kDropoutKeys[] = {
+    {"rate", "number", "0.5", "The part that is dropped, in training only."},
+    {"noise_shape", "list of integers", "", "1 shares a draw along an axis."},
+    {"seed", "integer", "", "Equal seeds, equal draws."},
+    kName};
+constexpr ConfigKey kFlattenKeys[] = {kName};
+constexpr ConfigKey kEmbeddingKeys[] = {
+    {"vocabulary_size", "integer", "required", "Rows of the table."},
+    {"dimension", "integer", "required", "Size of a row."},
+    {"initializer", "initializer", "glorot_uniform_initializer", "The table's first value."},
+    {"name", "text", "embedding", "Of the table."}};
+constexpr ConfigKey kReshapeKeys[] = {
+    {"shape", "list of integers", "required", "With the batch: -1 first."}};
+constexpr ConfigKey kCastKeys[] = {{"dtype", "text", "required", "TensorFlow's name of it."}};
+constexpr ConfigKey kScaleKeys[] = {{"by", "[factor, offset]", "required", "x * factor + offset."}};
+constexpr ConfigKey kActivationKeys[] = {{"function", "text", "required", "See below."}};
+constexpr ConfigKey kReduceKeys[] = {{"axis", "integers", "required", "The axes that go."}};
+
+layers::Extent extent(const ConfigSection& s, const char* key) {
+  const std::vector<int64_t> sizes = s.integers(key);
+  if (sizes.size() == 1) return sizes[0];
+  if (sizes.size() != 2) {
+    throw s.error(key, fmt::format("{} integers", sizes.size()), "one, or [height, width]");
+  }
+  return {sizes[0], sizes[1]};
+}
+layers::Extent extent(const ConfigSection& s, const char* key, int64_t otherwise) {
+  return s.has(key) ? extent(s, key) : layers::Extent(otherwise);
+}
+
+layers::Activation activation(const ConfigSection& s, const char* key = "activation") {
+  if (!s.has(key)) return nullptr;
+  using Function = Output (*)(const Output&);
+  return s.choice<Function>(key, activation_table(), nullptr);
+}
+
+Initializer initializer(const ConfigSection& s, const char* key, Initializer otherwise = nullptr) {
+  return s.has(key) ? make_named(s.find(key), s.what(key), initializer_table())
+                    : std::move(otherwise);
+}
+
+layers::Regularizer regularizer(const ConfigSection& s, const char* key) {
+  return s.has(key) ? make_named(s.find(key), s.what(key), regularizer_table()) : nullptr;
+}
+
+Padding padding(const ConfigSection& s) {
+  constexpr std::pair<const char*, Padding> kPaddings[] = {{"valid", Padding::valid},
+                                                           {"same", Padding::same},
+                                                           {"VALID", Padding::valid},
+                                                           {"SAME", Padding::same}};
+  return s.choice<Padding>("padding", kPaddings, Padding::valid);
+}
+
+std::string data_format(const ConfigSection& s) {
+  constexpr std::pair<const char*, const char*> kFormats[] = {{"channels_last", "channels_last"},
+                                                              {"channels_first", "channels_first"}};
+  return s.choice<const char*>("data_format", kFormats, "channels_last");
+}
+
+Layer dense(const ConfigSection& s) {
+  const layers::DenseOptions options{
+      .units = s.integer("units"),
+      .activation = activation(s),
+      .use_bias = s.flag("use_bias", true),
+      .kernel_initializer = initializer(s, "kernel_initializer"),
+      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
+      .kernel_regularizer = regularizer(s, "kernel_regularizer"),
+      .bias_regularizer = regularizer(s, "bias_regularizer"),
+      .trainable = s.flag("trainable", true),
+      .name = s.text("name")};
+  return [options](const Output& x, Mode) { return layers::dense(x, options); };
+}
+
+Layer conv2d(const ConfigSection& s) {
+  const layers::Conv2DOptions options{
+      .filters = s.integer("filters"),
+      .kernel_size = extent(s, "kernel_size"),
+      .strides = extent(s, "strides", 1),
+      .padding = padding(s),
+      .data_format = data_format(s),
+      .dilation_rate = extent(s, "dilation_rate", 1),
+      .activation = activation(s),
+      .use_bias = s.flag("use_bias", true),
+      .kernel_initializer = initializer(s, "kernel_initializer"),
+      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
+      .kernel_regularizer = regularizer(s, "kernel_regularizer"),
+      .bias_regularizer = regularizer(s, "bias_regularizer"),
+      .trainable = s.flag("trainable", true),
+      .name = s.text("name")};
+  return [options](const Output& x, Mode) { return layers::conv2d(x, options); };
+}
+
+Layer separable_conv2d(const ConfigSection& s) {
+  const layers::SeparableConv2DOptions options{
+      .filters = s.integer("filters"),
+      .kernel_size = extent(s, "kernel_size"),
+      .strides = extent(s, "strides", 1),
+      .padding = padding(s),
+      .data_format = data_format(s),
+      .dilation_rate = extent(s, "dilation_rate", 1),
+      .depth_multiplier = s.integer("depth_multiplier", 1),
+      .activation = activation(s),
+      .use_bias = s.flag("use_bias", true),
+      .depthwise_initializer = initializer(s, "depthwise_initializer"),
+      .pointwise_initializer = initializer(s, "pointwise_initializer"),
+      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
+      .depthwise_regularizer = regularizer(s, "depthwise_regularizer"),
+      .pointwise_regularizer = regularizer(s, "pointwise_regularizer"),
+      .bias_regularizer = regularizer(s, "bias_regularizer"),
+      .trainable = s.flag("trainable", true),
+      .name = s.text("name")};
+  return [options](const Output& x, Mode) { return layers::separable_conv2d(x, options); };
+}
+
+template <Output (*pool)(Input, const layers::Pooling2DOptions&)>
+Layer pooling(const ConfigSection& s) {
+  const layers::Pooling2DOptions options{.pool_size = extent(s, "pool_size"),
+                                         .strides = extent(s, "strides"),
+                                         .padding = padding(s),
+                                         .data_format = data_format(s),
+                                         .name = s.text("name")};
+  return [options](const Output& x, Mode) { return pool(x, options); };
+}
+
+Layer batch_normalization(const ConfigSection& s) {
+  const layers::BatchNormalizationOptions options{.axis = s.integer("axis", -1),
+                                                  .momentum = s.number("momentum", 0.99),
+                                                  .epsilon = s.number("epsilon", 0.001),
+                                                  .center = s.flag("center", true),
+                                                  .scale = s.flag("scale", true),
+                                                  .trainable = s.flag("trainable", true),
+                                                  .cross_replica = s.flag("cross_replica"),
+                                                  .name = s.text("name")};
+  return [options](const Output& x, Mode mode) {
+    layers::BatchNormalizationOptions now = options;
+    now.training = mode == Mode::train;
+    return layers::batch_normalization(x, now);
+  };
+}
+
+Layer dropout(const ConfigSection& s) {
+  const layers::DropoutOptions options{
+      .rate = s.number("rate", 0.5),
+      .noise_shape = s.has("noise_shape") ? s.integers("noise_shape") : std::vector<int64_t>{},
+      .seed = s.optional_integer("seed"),
+      .name = s.text("name")};
+  return [options](const Output& x, Mode mode) {
+    layers::DropoutOptions now = options;
+    now.training = mode == Mode::train;
+    return layers::dropout(x, now);
+  };
+}
+
+Layer embedding_lookup(const ConfigSection& s) {
+  const Shape shape{s.integer("vocabulary_size"), s.integer("dimension")};
+  return [shape, first = initializer(s, "initializer"), name = s.text("name", "embedding")](
+             const Output& x, Mode) {
+    const Variable table = get_variable(name, shape, {.initializer = first});
+    return layers::embedding_lookup(table, x);
+  };
+}
+
+// An op of pipelines, on a batch.
+template <const ConfigKey* key>
+Layer pipeline_op(const ConfigSection& s) {
+  const GraphOp op = parse_pipeline_op(s.name(), s.require(key->name, key->type));
+  return [op](const Output& x, Mode) { return op(x).leaf(); };
+}
+
+template <Output (*reduce)(const Input&, const ReduceOptions&)>
+Layer reduction(const ConfigSection& s) {
+  return [axes = s.integers("axis")](const Output& x, Mode) { return reduce(x, {.axis = axes}); };
+}
+
+constexpr ConfigRow<Layer> kLayers[] = {
+    {"dense", "Each output sees all inputs.", kDenseKeys, &dense},
+    {"conv2d", "A convolution of images.", kConv2DKeys, &conv2d},
+    {"separable_conv2d", "One of each channel, then one over the channels.", kSeparableKeys,
+     &separable_conv2d},
+    {"max_pooling2d", "The greatest of each window.", kPoolingKeys,
+     &pooling<&layers::max_pooling2d>},
+    {"average_pooling2d", "The mean of each window.", kPoolingKeys,
+     &pooling<&layers::average_pooling2d>},
+    {"batch_normalization", "Mean 0 and variance 1 in each channel.", kBatchNormalizationKeys,
+     &batch_normalization},
+    {"dropout", "Leaves out a part of the inputs.", kDropoutKeys, &dropout},
+    {"flatten", "All but the batch in one axis.", kFlattenKeys,
+     [](const ConfigSection& s) -> Layer {
+       return [options = layers::FlattenOptions{.name = s.text("name")}](const Output& x, Mode) {
+         return layers::flatten(x, options);
+       };
+     }},
+    {"embedding_lookup", "A row of a table for each number.", kEmbeddingKeys, &embedding_lookup},
+    {"activation", "A function of each element.", kActivationKeys,
+     [](const ConfigSection& s) -> Layer {
+       s.require("function", "a name");
+       return [f = activation(s, "function")](const Output& x, Mode) { return f(x); };
+     }},
+    {"reduce_mean", "The mean over axes.", kReduceKeys, &reduction<&systole::reduce_mean>},
+    {"reduce_max", "The greatest over axes.", kReduceKeys, &reduction<&systole::reduce_max>},
+    {"reshape", "Another shape.", kReshapeKeys, &pipeline_op<kReshapeKeys>},
+    {"cast", "Another dtype.", kCastKeys, &pipeline_op<kCastKeys>},
+    {"scale", "A linear function.", kScaleKeys, &pipeline_op<kScaleKeys>}};
+
+}  // namespace
+
+std::span<const ConfigRow<Layer>> layer_table() { return kLayers; }
+
+}  // namespace systole::app

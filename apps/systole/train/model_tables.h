@@ -1,0 +1,57 @@
+// The layers, losses, metrics and optimizers that a configuration file may name.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apps/systole/config/config_section.h"
+#include "systole/estimator/mode.h"
+#include "systole/train/layers.h"
+#include "systole/train/metrics.h"
+#include "systole/train/optimizer.h"
+
+namespace systole::app {
+
+// Adds a layer to the current graph.
+using Layer = std::function<Output(const Output& x, Mode mode)>;
+std::span<const ConfigRow<Layer>> layer_table();
+
+// First values of variables, and what is added to the loss for them.
+std::span<const ConfigRow<Initializer>> initializer_table();
+std::span<const ConfigRow<layers::Regularizer>> regularizer_table();
+std::span<const std::pair<const char*, Output (*)(const Output&)>> activation_table();
+
+// What a model's last layer means, which its loss decides.
+enum class Head : uint8_t { softmax, sigmoid, probability, regression };
+// By names of their own: classes s32, probabilities, logits or predictions.
+struct HeadOutputs {
+  Head head = Head::regression;
+  Output output;         // of the last layer
+  Output classes;        // not of a regression
+  Output probabilities;  // the same
+};
+HeadOutputs head_outputs(Head head, const Output& output);
+// The number of classes: the size of the last axis. Errors: a scalar for an example.
+int64_t last_size(const Output& output);
+
+struct Loss {
+  Head head = Head::regression;
+  std::function<Output(const Output& labels, const Output& output)> build;
+};
+std::span<const ConfigRow<Loss>> loss_table();
+
+struct NamedMetric {
+  std::string name;  // of the result
+  bool needs_classes = false;
+  std::function<Metric(const Output& labels, const HeadOutputs& outputs)> build;
+};
+std::span<const ConfigRow<NamedMetric>> metric_table();
+
+// Called while a model is built: the rate may follow the global step.
+using OptimizerMaker = std::function<std::shared_ptr<Optimizer>()>;
+std::span<const ConfigRow<OptimizerMaker>> optimizer_table();
+using RateMaker = std::function<Hyperparameter()>;
+std::span<const ConfigRow<RateMaker>> schedule_table();
+
+}  // namespace systole::app

@@ -1,0 +1,90 @@
+// The sections run_config and run_config.tpu_config.
+#include "apps/systole/train/training_config.h"
+
+namespace systole::app {
+namespace {
+
+constexpr ConfigKey kRunConfigKeys[] = {
+    {"model_dir", "text", "required", "The folder of checkpoints and summaries; or --model_dir."},
+    {"master", "text", "", "`local` (a virtual TPU v2-8), `local:v3-8`, `grpc://host:port`."},
+    {"evaluation_master", "text", "",
+     "The same for evaluation and prediction; master when absent."},
+    {"tf_random_seed", "integer", "", "Equal seeds, equal runs."},
+    {"save_summary_steps", "integer", "100", "Steps between summaries; 0: none."},
+    {"save_checkpoints_steps", "integer", "", "Steps between checkpoints."},
+    {"save_checkpoints_secs", "integer", "600", "Seconds between them; one of the two."},
+    {"keep_checkpoint_max", "integer", "5", "The newest that are kept; 0: all."},
+    {"keep_checkpoint_every_n_hours", "number", "10000", "One that is kept for good."},
+    {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0: none."},
+    {"cache_folder", "text", "", "Where compiled code is kept for the next process."},
+    {"tpu_config", "map", "", "How the cores of a TPU are used."}};
+
+constexpr ConfigKey kTpuConfigKeys[] = {
+    {"iterations_per_loop", "integer or time", "2", "Steps of one launch, or `30s`."},
+    {"num_shards", "integer", "", "The number of cores, to be compared with what there is."},
+    {"num_cores_per_replica", "integer", "", "1."},
+    {"per_host_input_for_training", "text", "PER_HOST_V1",
+     "How batches are split: PER_HOST_V1, PER_HOST_V2, PER_SHARD_V1 or BROADCAST."},
+    {"eval_training_input_configuration", "text", "PER_HOST_V1", "PER_HOST_V1 or SLICED."},
+    {"check", "text", "",
+     "What is done with what a TPU would refuse: `error` (the default with use_tpu), `warn`, "
+     "`off`."}};
+
+constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
+    {"PER_HOST_V1", InputPipelineConfig::PER_HOST_V1},
+    {"PER_HOST_V2", InputPipelineConfig::PER_HOST_V2},
+    {"PER_SHARD_V1", InputPipelineConfig::PER_SHARD_V1},
+    {"BROADCAST", InputPipelineConfig::BROADCAST},
+    {"SLICED", InputPipelineConfig::SLICED}};
+constexpr std::pair<const char*, Check> kChecks[] = {
+    {"error", Check::error}, {"warn", Check::warn}, {"off", Check::off}};
+
+IterationsPerLoop iterations_of(const ConfigSection& s) {
+  const std::string text = s.text("iterations_per_loop");
+  try {
+    return std::string_view(text);
+  } catch (const Error&) {
+    throw s.error("iterations_per_loop", "'" + text + "'", "a positive integer, or 30s, 2m, 1h");
+  }
+}
+
+TPUConfig parse_tpu_config(const ConfigSection& s) {
+  TPUConfig config;
+  if (s.has("iterations_per_loop")) config.iterations_per_loop = iterations_of(s);
+  config.num_shards = s.optional_integer("num_shards");
+  config.num_cores_per_replica = s.optional_integer("num_cores_per_replica");
+  config.per_host_input_for_training = s.choice<InputPipelineConfig>(
+      "per_host_input_for_training", kInputs, InputPipelineConfig::PER_HOST_V1);
+  config.eval_training_input_configuration = s.choice<InputPipelineConfig>(
+      "eval_training_input_configuration", kInputs, InputPipelineConfig::PER_HOST_V1);
+  if (s.has("check")) config.check = s.choice<Check>("check", kChecks, Check::error);
+  return config;
+}
+
+}  // namespace
+
+std::span<const ConfigKey> run_config_keys() { return kRunConfigKeys; }
+std::span<const ConfigKey> tpu_config_keys() { return kTpuConfigKeys; }
+
+RunConfig parse_run_config(const ConfigNode& node) {
+  const ConfigSection s("run_config", node, kRunConfigKeys);
+  const RunConfig defaults;
+  RunConfig config{
+      .master = s.text("master"),
+      .model_dir = s.text("model_dir"),
+      .evaluation_master = s.text("evaluation_master"),
+      .tf_random_seed = s.optional_integer("tf_random_seed"),
+      .save_summary_steps = s.integer("save_summary_steps", defaults.save_summary_steps),
+      .save_checkpoints_steps = s.optional_integer("save_checkpoints_steps"),
+      .save_checkpoints_secs = s.optional_integer("save_checkpoints_secs"),
+      .keep_checkpoint_max = s.integer("keep_checkpoint_max", defaults.keep_checkpoint_max),
+      .keep_checkpoint_every_n_hours =
+          s.number("keep_checkpoint_every_n_hours", defaults.keep_checkpoint_every_n_hours),
+      .log_step_count_steps = s.integer("log_step_count_steps", defaults.log_step_count_steps),
+      .tpu_config = parse_tpu_config(
+          ConfigSection("run_config.tpu_config", s.find("tpu_config"), kTpuConfigKeys))};
+  config.session_config.cache_folder = s.text("cache_folder");
+  return config;
+}
+
+}  // namespace systole::app

@@ -1,0 +1,184 @@
+#include "apps/systole/train/training_config.h"
+
+#include "apps/systole/data/pipeline_spec.h"
+#include "systole/io/local_file_system.h"
+
+namespace systole::app {
+namespace {
+
+constexpr ConfigKey kRootKeys[] = {
+    {"model", "map", "required", "The network."},
+    {"loss", "name and arguments", "required",
+     "What is made small; says what the last layer means."},
+    {"optimizer", "name and arguments", "required", "How; always over all cores."},
+    {"metrics", "list of names and arguments", "", "What an evaluation tells."},
+    {"data", "map", "required", "Examples to train with, to evaluate and to predict."},
+    {"estimator", "map", "", "On what, and how many examples at a time."},
+    {"run_config", "map", "required", "Files of the run, and how a TPU is used."},
+    {"train", "map", "", "How long."},
+    {"evaluate", "map", "", "On how much."}};
+constexpr ConfigKey kDataKeys[] = {
+    {"train", "pipeline", "", "Single examples, with a `repeat` for more than one epoch."},
+    {"eval", "pipeline", "", "Single examples, once."},
+    {"predict", "pipeline", "", "The same; those of eval when absent."},
+    {"labels", "text", "", "The feature that is to be learned."},
+    {"dir", "text", "", "Where relative names of files begin: by itself relative to this file."}};
+constexpr ConfigKey kEstimatorKeys[] = {
+    {"use_tpu", "boolean", "true", "A TPU, virtual or not, or this machine's CPU."},
+    {"train_batch_size", "integer", "required", "Over all cores."},
+    {"eval_batch_size", "integer", "", "train_batch_size when absent."},
+    {"predict_batch_size", "integer", "", "train_batch_size when absent."},
+    {"eval_on_tpu", "boolean", "true", "Evaluate there too."},
+    {"warm_start_from", "text", "", "A checkpoint or a model_dir with first values of variables."}};
+constexpr ConfigKey kTrainKeys[] = {{"max_steps", "integer", "", "Up to this global step."},
+                                    {"steps", "integer", "", "So many more; one of the two."}};
+constexpr ConfigKey kEvaluateKeys[] = {
+    {"steps", "integer", "", "Batches; all of the data when absent."},
+    {"name", "text", "", "Summaries go to eval_<name>."},
+    {"checkpoint_path", "text", "", "The latest when absent."}};
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string in_folder(const std::string& folder, const std::string& path) {
+  if (path.empty()) return folder;
+  return folder.empty() || path.starts_with('/') ? path : join_path(folder, path);
+}
+
+// Single examples of one of the sections train, eval and predict.
+Dataset examples_of(const ConfigSection& data, const std::string& part, const std::string& folder) {
+  const ConfigNode node = data.find(part);
+  const Pipeline pipeline = parse_pipeline(node, folder);
+  if (pipeline.batched) {
+    throw node.error(data.what(part), "a batch stage",
+                     "single examples: the estimator's batch sizes make batches");
+  }
+  return pipeline.dataset;
+}
+
+// {image, label} -> (image, label): the features, alone when there is one, and the labels if
+// wanted.
+template <class T>
+Nest<T> split(const Nest<T>& element, const std::string& labels, bool with_labels) {
+  if (labels.empty() || element.find(labels) == nullptr) return element;
+  std::vector<typename Nest<T>::Entry> features;
+  for (const std::string& name : element.names()) {
+    if (name != labels) features.emplace_back(name, element[name]);
+  }
+  const Nest<T> rest = Nest<T>::dict(std::move(features));
+  return with_labels ? Nest<T>::tuple({rest, element[labels]}) : rest;
+}
+
+struct InputOptions {
+  std::string labels;
+  bool with_labels = true;
+  bool drop_remainder = false;
+};
+
+InputFn input_of(const Dataset& examples, const InputOptions& options) {
+  return [examples, options](const Params& params) -> InputFnResult {
+    return examples.batch(params["batch_size"], options.drop_remainder)
+        .map([options](const Nest<Output>& batch) {
+          return split(batch, options.labels, options.with_labels);
+        });
+  };
+}
+
+void check_labels(const ConfigSection& data, const std::string& part, const Dataset& examples) {
+  const std::string labels = data.text("labels");
+  if (labels.empty() || part == "predict") return;
+  const ElementSpec& spec = examples.element_spec();
+  if (spec.find(labels) == nullptr) {
+    throw data.error(
+        "labels", "'" + labels + "'",
+        fmt::format("a feature of data {}: {}", part, expected_names(labels, spec.names())));
+  }
+}
+
+void add_data(const ConfigNode& root, TrainingConfig& config) {
+  const ConfigSection data("data", root["data"], kDataKeys);
+  const std::string folder = in_folder(folder_of(root.file()), data.text("dir"));
+  const std::string labels = data.text("labels");
+  const auto add = [&](const std::string& part, const InputOptions& options, InputFn& input) {
+    if (!data.has(part)) return;
+    const Dataset examples = examples_of(data, part, folder);
+    check_labels(data, part, examples);
+    input = input_of(examples, options);
+    config.features = split(examples.element_spec(), labels, false);
+  };
+  add("train", {.labels = labels, .drop_remainder = true}, config.train_input);
+  add("eval", {.labels = labels}, config.eval_input);
+  const InputOptions predict{.labels = labels, .with_labels = false};
+  add(data.has("predict") ? "predict" : "eval", predict, config.predict_input);
+  if (!config.train_input && !config.eval_input && !config.predict_input) {
+    throw data.node().error("data", "none of train, eval and predict", "at least one of them");
+  }
+}
+
+void add_estimator(const ConfigNode& root, TrainingConfig& config) {
+  const ConfigSection s("estimator", root["estimator"], kEstimatorKeys);
+  TPUEstimatorOptions& options = config.estimator;
+  options.use_tpu = s.flag("use_tpu", true);
+  options.eval_on_tpu = s.flag("eval_on_tpu", true);
+  options.train_batch_size = s.integer("train_batch_size");
+  options.eval_batch_size = s.integer("eval_batch_size", *options.train_batch_size);
+  options.predict_batch_size = s.integer("predict_batch_size", *options.train_batch_size);
+  options.warm_start_from = WarmStartSettings(s.text("warm_start_from"));
+}
+
+void add_steps(const ConfigNode& root, const TrainingOverrides& overrides, TrainingConfig& config) {
+  const ConfigSection train("train", root["train"], kTrainKeys);
+  config.train.steps = train.optional_integer("steps");
+  config.train.max_steps = train.optional_integer("max_steps");
+  if (overrides.steps) {
+    config.train.steps = overrides.steps;
+    config.train.max_steps.reset();
+  }
+  const ConfigSection evaluate("evaluate", root["evaluate"], kEvaluateKeys);
+  config.evaluate.steps = evaluate.optional_integer("steps");
+  config.evaluate.name = evaluate.text("name");
+  config.evaluate.checkpoint_path = evaluate.text("checkpoint_path");
+}
+
+constexpr ConfigPart kParts[] = {{"", kRootKeys},
+                                 {"data", kDataKeys},
+                                 {"estimator", kEstimatorKeys},
+                                 {"train", kTrainKeys},
+                                 {"evaluate", kEvaluateKeys}};
+
+}  // namespace
+
+std::span<const ConfigPart> training_config_parts() { return kParts; }
+
+TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& overrides) {
+  for (const std::string& assignment : overrides.set) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw invalid_argument("--set: assignment, got '{}', expected a path, = and a value",
+                             assignment);
+    }
+    root.set(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  const ConfigSection checked("config", root, kRootKeys);
+  if (!root.is_map()) throw root.error("config", root.shown(), "the keys model, loss, data, ...");
+  TrainingConfig config;
+  config.estimator.model_fn = parse_model(root);
+  config.estimator.config = parse_run_config(root["run_config"]);
+  if (!overrides.model_dir.empty()) config.estimator.config.model_dir = overrides.model_dir;
+  if (config.estimator.config.model_dir.empty()) {
+    throw root.error("run_config", "no model_dir", "a folder, here or as --model_dir");
+  }
+  add_estimator(root, config);
+  add_steps(root, overrides, config);
+  add_data(root, config);
+  return config;
+}
+
+TrainingConfig read_training_config(const std::string& path, const TrainingOverrides& overrides) {
+  return parse_training_config(ConfigNode::parse(read_file(local_file_system(), path), path),
+                               overrides);
+}
+
+}  // namespace systole::app

@@ -1,0 +1,53 @@
+// A model, its data and how it is trained, of one YAML file; docs/training.md shows it key by key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/systole/config/config_section.h"
+#include "systole/estimator/estimator.h"
+
+namespace systole::app {
+
+struct TrainingConfig {
+  TPUEstimatorOptions estimator;
+  TrainOptions train;
+  EvaluateOptions evaluate;
+  // Null where the file has no such data.
+  InputFn train_input;
+  InputFn eval_input;
+  InputFn predict_input;  // of data.predict, else of data.eval without the labels
+  // Of one example, without the labels: what a served model is fed.
+  ElementSpec features;
+};
+
+// What a person asks for beside the file. The command line's options.
+struct TrainingOverrides {
+  std::vector<std::string> set;  // "train.max_steps=100"
+  std::string model_dir;
+  std::optional<int64_t> steps;  // in place of train.steps and train.max_steps
+};
+
+// Errors: INVALID_ARGUMENT `<file>:<line>: <what>, got <value>, expected <value>`; those of the
+// data's files.
+TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& overrides = {});
+TrainingConfig read_training_config(const std::string& path,
+                                    const TrainingOverrides& overrides = {});
+
+// -- The parts of the file, for its documentation.
+
+struct ConfigPart {
+  const char* name;  // "estimator"; empty: the file itself
+  std::span<const ConfigKey> keys;
+};
+// All but run_config and model.
+std::span<const ConfigPart> training_config_parts();
+std::span<const ConfigKey> run_config_keys();
+std::span<const ConfigKey> tpu_config_keys();
+RunConfig parse_run_config(const ConfigNode& node);
+
+// The model_fn of the sections model, loss, optimizer and metrics; `root` is kept.
+ModelFn parse_model(const ConfigNode& root);
+std::span<const ConfigKey> model_keys();
+
+}  // namespace systole::app

@@ -1,0 +1,170 @@
+#include "apps/systole/train/training_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "apps/systole/train/config_reference.h"
+#include "systole/base/log.h"
+#include "systole/io/local_file_system.h"
+#include "systole/train/saved_model.h"
+
+namespace systole::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Learns whether x > 4 from the numbers 0 to 9.
+std::string tiny_config() {
+  return "model:\n"                                             // 1
+         "  layers:\n"                                          // 2
+         "    - dense: {units: 8, activation: tanh}\n"          // 3
+         "    - dense: 2\n"                                     // 4
+         "loss: sparse_softmax_cross_entropy\n"                 // 5
+         "optimizer: {AdamOptimizer: {learning_rate: 0.05}}\n"  // 6
+         "metrics: [accuracy, confusion_matrix]\n"              // 7
+         "data:\n"                                              // 8
+         "  dir: " +
+         ::testing::TempDir() +
+         "\n"             // 9
+         "  labels: y\n"  // 10
+         "  train: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x, x]}, "
+         "y: int32}}, repeat]\n"  // 11
+         "  eval: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x, x]}, "
+         "y: int32}}]\n"                        // 12
+         "estimator: {train_batch_size: 16}\n"  // 13
+         "train: {max_steps: 200}\n"            // 14
+         "run_config:\n"                        // 15
+         "  model_dir: " +
+         ::testing::TempDir() +
+         "/tiny_model\n"                                // 16
+         "  tf_random_seed: 1\n"                        // 17
+         "  save_summary_steps: 0\n"                    // 18
+         "  tpu_config: {iterations_per_loop: 100}\n";  // 19
+}
+
+class TrainingConfigTest : public ::testing::Test {
+ protected:
+  TrainingConfigTest() {
+    std::filesystem::remove_all(::testing::TempDir() + "/tiny_model");
+    write_file_atomically(
+        local_file_system(), ::testing::TempDir() + "/tiny.csv",
+        "x,y\n-2,0\n-1.5,0\n-1,0\n-0.5,0\n-0.2,0\n0.2,1\n0.5,1\n1,1\n1.5,1\n2,1\n");
+  }
+  static TrainingConfig parse(const TrainingOverrides& overrides = {}) {
+    return parse_training_config(ConfigNode::parse(tiny_config(), "tiny.yaml"), overrides);
+  }
+  static std::string error_of(const std::string& assignment) {
+    try {
+      parse({.set = {assignment}});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(TrainingConfigTest, TrainsEvaluatesExportsPredicts) {
+  const LogCapture quiet;
+  const TrainingConfig config = parse();
+  TPUEstimator estimator(config.estimator);
+  estimator.train(config.train_input, config.train);
+  const Evaluation result = estimator.evaluate(config.eval_input, config.evaluate);
+  EXPECT_EQ(result["accuracy"], 1) << result.to_string();
+  EXPECT_EQ(result["global_step"], 200);
+  EXPECT_EQ(result.tensor("confusion_matrix").data<float>()[0], 5);
+  std::vector<int32_t> classes;
+  for (const auto& prediction : estimator.predict(config.predict_input)) {
+    classes.push_back(prediction["classes"].leaf().item<int32_t>());
+  }
+  EXPECT_EQ(classes, (std::vector<int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+
+  const std::string exported = estimator.export_saved_model(
+      estimator.model_dir() + "/export",
+      estimator::build_raw_serving_input_receiver_fn({{"x", {DType::f32, {kUnknown, 1}}}}));
+  SavedModel served(exported);
+  const auto answer = served.predict({{"x", Tensor::of<float>({2, 1}, {-3, 3})}});
+  EXPECT_EQ(answer.at("classes").data<int32_t>()[0], 0);
+  EXPECT_EQ(answer.at("classes").data<int32_t>()[1], 1);
+  EXPECT_TRUE(estimator.check(config.train_input).ok());
+}
+
+TEST_F(TrainingConfigTest, Overrides) {
+  const TrainingConfig config = parse({.set = {"estimator.train_batch_size=8", "train.max_steps=7",
+                                               "run_config.tpu_config.iterations_per_loop=30s"},
+                                       .model_dir = "elsewhere"});
+  EXPECT_EQ(config.estimator.train_batch_size, 8);
+  EXPECT_EQ(config.train.max_steps, 7);
+  EXPECT_EQ(config.estimator.config.model_dir, "elsewhere");
+  EXPECT_EQ(config.estimator.config.tpu_config.iterations_per_loop.seconds(), 30);
+  const TrainingConfig steps = parse({.steps = 5});
+  EXPECT_EQ(steps.train.steps, 5);
+  EXPECT_FALSE(steps.train.max_steps);
+}
+
+TEST_F(TrainingConfigTest, BadFiles) {
+  const struct {
+    std::string set;
+    std::string error;
+  } rows[] = {
+      {"modle=1",
+       "--set modle: config, got 'modle', expected model, loss, optimizer, metrics, "
+       "data, estimator, run_config, train, evaluate, did you mean 'model'?"},
+      {"model.layers.0.dense.unit=1", "dense, got 'unit', expected units, activation, "},
+      {"model.layers.0={dnse: 3}", "layer, got 'dnse', expected dense, conv2d, "},
+      {"model.layers.0.dense.units=many", "dense units, got 'many', expected an integer"},
+      {"model.layers.0.dense.activation=rely", "dense activation, got 'rely', expected relu, "},
+      {"model.layers.0={conv2d: {filters: 3, kernel_size: [1, 2, 3]}}",
+       "conv2d kernel_size, got 3 integers, expected one, or [height, width]"},
+      {"model.layers.0={dense: {units: 3, kernel_initializer: {zeros_initializer: 3}}}",
+       "zeros_initializer, got '3', expected no arguments"},
+      {"model.layers=3", "--set model.layers: model layers, got '3', expected a list of layers"},
+      {"loss=softmax", "--set loss: loss, got 'softmax', expected softmax_cross_entropy, "},
+      {"optimizer=AdamOptimiser", "did you mean 'AdamOptimizer'?"},
+      {"optimizer=MomentumOptimizer",
+       "MomentumOptimizer, got no learning_rate, expected a number or a schedule"},
+      {"optimizer={AdamOptimizer: {learning_rate: {cosine: 3}}}",
+       "AdamOptimizer learning_rate, got 'cosine', expected exponential_decay, "},
+      {"metrics=[acc]", "metric, got 'acc', expected accuracy, "},
+      {"metrics=[accuracy, accuracy]", "metric, got 'accuracy' twice, expected each once"},
+      {"loss=huber_loss", "metric, got 'accuracy' with a loss of numbers"},
+      {"data.labels=z", "data labels, got 'z', expected a feature of data train: x, y"},
+      {"data.train=[range: 3, batch: 2]", "data train, got a batch stage, expected single"},
+      {"data.train=[rnge: 3]", "source, got 'rnge', expected tfrecord, csv, "},
+      {"data.train.0.csv.files=nowhere.csv", "nowhere.csv"},
+      {"estimator.train_batch_size=", "estimator train_batch_size, got nothing"},
+      {"run_config.tpu_config.iterations_per_loop=0",
+       "run_config.tpu_config iterations_per_loop, got '0', expected a positive integer, or 30s"},
+      {"run_config.tpu_config.check=maybe", "check, got 'maybe', expected error, warn, off"},
+      {"run_config.model_dir=''", "tiny.yaml:1: run_config, got no model_dir, expected a folder"},
+      {"nothing", "--set: assignment, got 'nothing', expected a path, = and a value"},
+  };
+  for (const auto& [set, error] : rows) {
+    EXPECT_THAT(error_of(set), HasSubstr(error)) << set;
+  }
+}
+
+TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
+  const LogCapture quiet;
+  const TrainingConfig config =
+      parse({.set = {"model.layers=[dense: 2, flatten, {reshape: [-1, 3]}]"}});
+  TPUEstimator estimator(config.estimator);
+  try {
+    estimator.train(config.train_input, config.train);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tiny.yaml:")) << error.what();
+  }
+}
+
+// docs/training.md shows what the code has.
+TEST(ConfigReferenceTest, TheDocumentationIsThatOfTheCode) {
+  if (!std::filesystem::exists("docs/training.md")) GTEST_SKIP() << "not in the source tree";
+  const std::string page = read_file(local_file_system(), "docs/training.md");
+  EXPECT_NE(page.find(config_reference()), std::string::npos)
+      << "docs/training.md: put `systole train --keys` below its heading Reference";
+}
+
+}  // namespace
+}  // namespace systole::app

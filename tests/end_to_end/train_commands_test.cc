@@ -1,0 +1,66 @@
+// systole train and its kin, on the configuration files of examples/configs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/end_to_end/program.h"
+
+namespace systole::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kIris = "examples/configs/iris.yaml";
+
+class TrainCommands : public ::testing::Test {
+ protected:
+  TrainCommands() : model_dir_(std::filesystem::path(::testing::TempDir()) / "systole_train") {
+    std::filesystem::remove_all(model_dir_);
+  }
+  ~TrainCommands() override { std::filesystem::remove_all(model_dir_); }
+
+  ProgramResult run(const std::string& command, const std::string& rest = "") const {
+    return run_program("systole " + command + " " + kIris + " --model_dir " + model_dir_.string() +
+                       " " + rest);
+  }
+  std::filesystem::path model_dir_;
+};
+
+TEST_F(TrainCommands, TrainEvaluateExportPredict) {
+  const ProgramResult check = run("check");
+  EXPECT_EQ(check.status, 0) << check.output;
+  const ProgramResult train = run("train");
+  EXPECT_EQ(train.status, 0) << train.output;
+  EXPECT_THAT(train.output, AllOf(HasSubstr("train  100 %  400 of 400"), HasSubstr("accuracy = "),
+                                  HasSubstr("model.ckpt-400"), HasSubstr("tensorboard --logdir")));
+  const ProgramResult more = run("train", "--steps 50");
+  EXPECT_THAT(more.output, HasSubstr("450 of 450"));
+  const ProgramResult evaluate = run("evaluate");
+  EXPECT_EQ(evaluate.status, 0) << evaluate.output;
+  EXPECT_THAT(evaluate.output, AllOf(HasSubstr("accuracy = 0.9"), HasSubstr("confusion_matrix:"),
+                                     HasSubstr("examples = 50")));
+  const ProgramResult predict = run("predict", "--count 2 2>/dev/null");
+  EXPECT_EQ(std::ranges::count(predict.output, '\n'), 2) << predict.output;
+  EXPECT_THAT(predict.output, HasSubstr("{\"classes\":"));
+  const ProgramResult exported = run("export", "2>/dev/null");
+  EXPECT_EQ(exported.status, 0) << exported.output;
+  const std::string saved_model = exported.output.substr(0, exported.output.find('\n'));
+  EXPECT_THAT(run_program("systole inspect " + saved_model).output, HasSubstr("serving_default"));
+}
+
+TEST_F(TrainCommands, BadInput) {
+  EXPECT_THAT(run_program("systole train").output, HasSubstr("configuration file, got none"));
+  EXPECT_THAT(run_program("systole train nowhere.yaml").output, HasSubstr("nowhere.yaml"));
+  const ProgramResult typo = run("train", "--set model.layers.0.dense.unit=3");
+  EXPECT_EQ(typo.status, 1);
+  EXPECT_THAT(typo.output, HasSubstr("did you mean 'units'?"));
+  EXPECT_THAT(run("evaluate").output, HasSubstr("Could not find trained model in model_dir"));
+  EXPECT_THAT(run("train", "--set data.train=").output, HasSubstr("pipeline, got nothing"));
+  EXPECT_THAT(run("predict", "--input x.npy").output, HasSubstr("expected them with a SavedModel"));
+}
+
+}  // namespace
+}  // namespace systole::testing
