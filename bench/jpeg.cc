@@ -1,5 +1,6 @@
-// JPEG images of the size that photographs in training data have, through decode_jpeg, beside the
-// decoder library called by hand with the same settings. One thread.
+// JPEG images of the size that photographs in training data have: through decode_jpeg, and decoded
+// and resized by a map, beside the decoder library called by hand with the same settings. One
+// thread.
 // clang-format off
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs both
@@ -11,20 +12,24 @@
 
 #include "bench/figures.h"
 #include "systole/io/image.h"
+#include "systole/systole.h"
 
 namespace bench {
 namespace {
 
 constexpr int64_t kHeight = 375;
 constexpr int64_t kWidth = 500;
+constexpr int64_t kTarget = 224;
+// Photographs of as many sizes, none like another.
+constexpr int64_t kSizes = 100;
 
-// Waves of all lengths, the longer the stronger, as a photograph has them; some 80 KB.
-const std::string& photograph() {
-  static const std::string bytes = [] {
-    systole::Tensor image(systole::DType::u8, {kHeight, kWidth, 3});
+// Waves of all lengths, the longer the stronger, as a photograph has them.
+const st::Tensor& waves() {
+  static const st::Tensor pixels = [] {
+    st::Tensor image(st::DType::u8, {kHeight + kSizes, kWidth + kSizes, 3});
     auto out = image.data<uint8_t>().begin();
-    for (int64_t y = 0; y < kHeight; ++y) {
-      for (int64_t x = 0; x < kWidth; ++x) {
+    for (int64_t y = 0; y < image.dim(0); ++y) {
+      for (int64_t x = 0; x < image.dim(1); ++x) {
         for (int c = 0; c < 3; ++c) {
           double value = 128;
           for (int octave = 0; octave < 8; ++octave) {
@@ -37,34 +42,85 @@ const std::string& photograph() {
         }
       }
     }
-    return systole::encode_jpeg(image, 92);
+    return image;
   }();
-  return bytes;
+  return pixels;
 }
 
-void ours(benchmark::State& state) {
-  const std::string& bytes = photograph();
-  for (auto _ : state) benchmark::DoNotOptimize(systole::decode_jpeg(bytes).raw());
+// A corner of them; some 80 KB.
+std::string photograph(int64_t height, int64_t width) {
+  st::Tensor image(st::DType::u8, {height, width, 3});
+  const auto row = static_cast<size_t>(width * 3);
+  for (int64_t y = 0; y < height; ++y) {
+    std::copy_n(waves().slice(y, y + 1).data<uint8_t>().begin(), row,
+                image.data<uint8_t>().begin() + y * static_cast<int64_t>(row));
+  }
+  return st::encode_jpeg(image, 92);
 }
 
-void by_library(benchmark::State& state) {
-  const std::string& bytes = photograph();
-  std::vector<uint8_t> pixels(kHeight * kWidth * 3);
+using Files = std::vector<std::string>;
+const Files& one_size() {
+  static const Files one{photograph(kHeight, kWidth)};
+  return one;
+}
+const Files& many_sizes() {
+  static const Files many = [] {
+    Files result;
+    for (int64_t i = 0; i < kSizes; ++i) {
+      result.push_back(photograph(kHeight - kSizes / 2 + i, kWidth + kSizes / 2 - i));
+    }
+    return result;
+  }();
+  return many;
+}
+
+using Which = const Files& (*)();
+
+void decoded(benchmark::State& state) {
+  const std::string& bytes = one_size().front();
+  for (auto _ : state) benchmark::DoNotOptimize(st::decode_jpeg(bytes).raw());
+}
+
+void resized(benchmark::State& state, Which which) {
+  const Files& files = which();
+  const st::Dataset dataset =
+      st::Dataset::from_tensor_slices(
+          st::Element(st::Tensor::of<std::string>({static_cast<int64_t>(files.size())}, files)))
+          .map([](st::Output file) {
+            return st::image::resize_bilinear(st::image::decode_jpeg(file, {.channels = 3}),
+                                              {kTarget, kTarget});
+          })
+          .repeat();
+  st::Iterator iterator(dataset);
+  st::Row row;
+  iterator.next_row(row);
+  for (auto _ : state) {
+    for (size_t i = 0; i < files.size(); ++i) {
+      iterator.next_row(row);
+      benchmark::DoNotOptimize(row.front().raw());
+    }
+  }
+}
+
+void by_library(benchmark::State& state, Which which) {
+  std::vector<uint8_t> pixels(static_cast<size_t>(waves().byte_size()));
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
   jpeg_create_decompress(&info);
   for (auto _ : state) {
-    jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    jpeg_read_header(&info, TRUE);
-    info.dct_method = JDCT_IFAST;
-    jpeg_start_decompress(&info);
-    while (info.output_scanline < info.output_height) {
-      JSAMPROW row = pixels.data() + size_t{info.output_scanline} * kWidth * 3;
-      jpeg_read_scanlines(&info, &row, 1);
+    for (const std::string& bytes : which()) {
+      jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+      jpeg_read_header(&info, TRUE);
+      info.dct_method = JDCT_IFAST;
+      jpeg_start_decompress(&info);
+      while (info.output_scanline < info.output_height) {
+        JSAMPROW row = pixels.data() + size_t{info.output_scanline} * info.output_width * 3;
+        jpeg_read_scanlines(&info, &row, 1);
+      }
+      jpeg_finish_decompress(&info);
+      benchmark::DoNotOptimize(pixels.data());
     }
-    jpeg_finish_decompress(&info);
-    benchmark::DoNotOptimize(pixels.data());
   }
   jpeg_destroy_decompress(&info);
 }
@@ -72,11 +128,18 @@ void by_library(benchmark::State& state) {
 }  // namespace
 
 void add_jpeg_figures() {
-  add({.name = "jpeg.decode",
-       .unit = "MP/s",
-       .work = 1e-6 * kHeight * kWidth,
-       .ours = ours,
-       .limit = by_library});
+  const auto row = [](const char* name, Which which, Body ours) {
+    add({.name = name,
+         .unit = "images/s",
+         .work = which == one_size ? 1.0 : kSizes,
+         .ours = std::move(ours),
+         .limit = [which](benchmark::State& state) { by_library(state, which); }});
+  };
+  row("jpeg.decode", one_size, decoded);
+  row("jpeg.decode_resize_224", one_size,
+      [](benchmark::State& state) { resized(state, one_size); });
+  row("jpeg.decode_resize_224.sizes", many_sizes,
+      [](benchmark::State& state) { resized(state, many_sizes); });
 }
 
 }  // namespace bench

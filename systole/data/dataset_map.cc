@@ -36,9 +36,7 @@ Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
   if (batch_size <= 0) {
     throw invalid_argument("batch: batch_size, got {}, expected at least 1", batch_size);
   }
-  NodePtr moved = data::batch_before_map(node(), batch_size, drop_remainder);
-  if (moved != nullptr) return Dataset(std::move(moved));
-  return Dataset(data::batch_node(node(), batch_size, drop_remainder));
+  return Dataset(data::batches_of(node(), batch_size, drop_remainder));
 }
 
 }  // namespace systole

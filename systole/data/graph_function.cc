@@ -108,26 +108,34 @@ void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index, uint64_
   }
 }
 
-NodePtr batch_before_map(const NodePtr& input, int64_t batch_size, bool drop_remainder) {
+NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder) {
   std::vector<const DatasetNode*> passed;
   const DatasetNode* node = input.get();
-  while (node->map_arguments() == nullptr) {
-    if (node->inputs().size() != 1 || node->with_input(node->input()) == nullptr) return nullptr;
+  while (node->map_arguments() == nullptr && node->sliced_tensors() == nullptr) {
+    if (node->inputs().size() != 1 || node->with_input(node->input()) == nullptr) {
+      return batch_node(input, batch_size, drop_remainder);
+    }
     passed.push_back(node);
     node = node->input().get();
   }
-  const MapArguments& map = *node->map_arguments();
-  if (map.graph == nullptr || !map.graph->batched()) return nullptr;
-  NodePtr result = node->input();
-  while (!passed.empty()) {
-    result = passed.back()->with_input(std::move(result));
-    passed.pop_back();
+  const auto chosen_from = [&](NodePtr source) {
+    for (; !passed.empty(); passed.pop_back()) source = passed.back()->with_input(source);
+    return source;
+  };
+  Spec spec = batched(node->spec(), drop_remainder ? batch_size : kUnknown);
+  if (const Row* const tensors = node->sliced_tensors()) {
+    NodePtr indices = chosen_from(range_node(0, tensors->front().dim(0), 1));
+    return gather_node(batch_node(std::move(indices), batch_size, drop_remainder), std::move(spec),
+                       *tensors);
   }
-  result = batch_node(std::move(result), batch_size, drop_remainder);
-  auto batched = std::make_shared<const GraphFunction>("map of batches", *map.graph->batched());
-  return map_node("map_batches", std::move(result),
-                  systole::data::batched(node->spec(), drop_remainder ? batch_size : kUnknown),
-                  {.graph = std::move(batched),
+  const MapArguments& map = *node->map_arguments();
+  if (map.graph == nullptr || !map.graph->batched()) {
+    return batch_node(input, batch_size, drop_remainder);
+  }
+  auto function = std::make_shared<const GraphFunction>("map of batches", *map.graph->batched());
+  return map_node("map_batches", batches_of(chosen_from(node->input()), batch_size, drop_remainder),
+                  std::move(spec),
+                  {.graph = std::move(function),
                    .num_parallel_calls = map.num_parallel_calls,
                    .deterministic = map.deterministic});
 }

@@ -38,8 +38,9 @@ class GraphFunction {
 };
 using GraphFunctionPtr = std::shared_ptr<const GraphFunction>;
 
-// `batch(map(x))` as `map of batches(batch(x))`: the function runs once a batch. A map is found
-// through transformations that only choose and order elements. Null when there is none.
-NodePtr batch_before_map(const NodePtr& input, int64_t batch_size, bool drop_remainder);
+// `input` in batches. A map whose function has a form for batches is put behind the batch, and runs
+// once a batch; from_tensor_slices numbers its rows, and copies them into the batch. Both are found
+// through transformations that only choose and order elements.
+NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder);
 
 }  // namespace systole::data

@@ -16,6 +16,8 @@ namespace systole::data {
 // Sources.
 NodePtr rows_node(std::string name, Spec spec, std::shared_ptr<const std::vector<Row>> rows);
 NodePtr slices_node(Spec spec, Row tensors);
+// Rows `indices` (batches of s64) of tensors; `spec` is that of the batches.
+NodePtr gather_node(NodePtr indices, Spec spec, Row tensors);
 NodePtr range_node(int64_t start, int64_t stop, int64_t step);
 NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
 

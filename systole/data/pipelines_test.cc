@@ -8,6 +8,8 @@
 
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/random_ops.h"
 
 namespace systole::data {
 namespace {
@@ -236,6 +238,35 @@ std::vector<Pipeline> running_cases() {
              .ignore_errors();
        },
        "0 2 4", "s64[]"},
+      {"ignore_errors_parallel",
+       [] {
+         return range(9)
+             .map_cpp(
+                 [](const Element& x) -> Element {
+                   if (x.leaf().item<int64_t>() % 3 == 1) throw std::runtime_error("no");
+                   return x;
+                 },
+                 kInt, {.num_parallel_calls = 2})
+             .ignore_errors();
+       },
+       "0 2 3 5 6 8", "s64[]"},
+      {"prefetch_shuffle",
+       [] { return range(9).prefetch(2).shuffle(4, {.seed = 2}).repeat(2).prefetch(3); }, "*",
+       "s64[]"},
+      {"cache_parallel",
+       [] { return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).cache().repeat(2); },
+       "0 2 4 6 8 0 2 4 6 8", "s64[]"},
+      {"cache_blocks", [] { return range(150).cache().skip(126).take(4).repeat(2); },
+       "126 127 128 129 126 127 128 129", "s64[]"},
+      {"unbatch_parallel",
+       [] { return range(6).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).batch(4).unbatch(); },
+       "0 2 4 6 8 10", "s64[]"},
+      {"zip_parallel",
+       [] {
+         return Dataset::zip(Nest<Dataset>::tuple(
+             {range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}), range(9).prefetch(2)}));
+       },
+       "(0, 0) (2, 1) (4, 2) (6, 3) (8, 4)", "(s64[], s64[])"},
       {"errors",
        [] {
          return range(3).map_cpp(
@@ -266,6 +297,73 @@ std::vector<Pipeline> running_cases() {
              .prefetch(2);
        },
        "*", "s64[?]"},
+  };
+}
+
+Output twice(const Output& x) { return x * int64_t{2}; }
+
+Dataset texts() {
+  return Dataset::from_tensor_slices(
+      Element(T::of<std::string>({7}, {"a", "bb", "", "dddd", "e", "f", "g"})));
+}
+
+Dataset pairs() {
+  return Dataset::from_tensor_slices(
+      Element::tuple({T::of<int32_t>({5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+                      T::of<float>({5}, {0, 1, 2, 3, 4})}));
+}
+
+// Functions written with ops: called for several elements at once, or for a batch.
+std::vector<Pipeline> graph_cases() {
+  return {
+      {"map", [] { return range(9).map(twice); }, "0 2 4 6 8 10 12 14 16", "s64[]"},
+      {"map_parallel", [] { return range(9).map(twice, {.num_parallel_calls = 2}); },
+       "0 2 4 6 8 10 12 14 16", "s64[]"},
+      {"map_any_order",
+       [] { return range(6).map(twice, {.num_parallel_calls = 2, .deterministic = false}); },
+       "0 10 2 4 6 8", "s64[]", false},
+      {"map_random",
+       [] {
+         return range(4)
+             .map([](Output x) { return cast(x, DType::f32) + random_uniform({}, {.seed = 5}); })
+             .repeat(2);
+       },
+       "*", "f32[]"},
+      {"map_random_parallel",
+       [] {
+         return range(4)
+             .map([](Output x) { return cast(x, DType::f32) + random_uniform({}, {.seed = 5}); },
+                  {.num_parallel_calls = 2})
+             .repeat(2);
+       },
+       "*", "f32[]"},
+      {"filter",
+       [] { return range(7).filter([](Output x) { return equal(x % int64_t{3}, int64_t{1}); }); },
+       "1 4", "s64[]"},
+      {"map_batches", [] { return range(5).map(twice).map(twice).batch(2); }, "[0 4] [8 12] [16]",
+       "s64[?]"},
+      {"map_batches_parallel",
+       [] { return range(5).map(twice, {.num_parallel_calls = 2}).repeat(2).batch(4, true); },
+       "[0 2 4 6] [8 0 2 4]", "s64[4]"},
+      {"map_and_batch",
+       [] {
+         return range(5).map_and_batch(twice, 2, {.num_parallel_calls = 2, .drop_remainder = true});
+       },
+       "[0 2] [4 6]", "s64[2]"},
+      {"gather", [] { return pairs().take(4).batch(3); },
+       "([[0 1] [2 3] [4 5]], [0 1 2]) ([[6 7]], [3])", "(s32[?,2], f32[?])"},
+      {"gather_shuffled",
+       [] { return pairs().shuffle(3, {.seed = 1}).repeat(2).batch(4).prefetch(1); }, "*",
+       "(s32[?,2], f32[?])"},
+      {"gather_texts", [] { return texts().skip(2).batch(3); }, "[ dddd e] [f g]", "string[?]"},
+      {"shuffle_texts",
+       [] {
+         return texts()
+             .filter_cpp([](const Element&) { return true; })
+             .shuffle(3, {.seed = 1})
+             .batch(2);
+       },
+       "*", "string[?]"},
   };
 }
 
@@ -330,6 +428,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, testing::ValuesIn(element_cases
 INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, testing::ValuesIn(graph_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);
 
 }  // namespace

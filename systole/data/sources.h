@@ -38,8 +38,9 @@ struct TFRecordDatasetOptions {
 };
 
 // The records of TFRecord files, string scalars. Errors while running: NOT_FOUND and others of the
-// file; DATA_LOSS, with file and offset, for a record that is cut or fails its checksum. An error
-// ends its file; the next one is read when next() is called again.
+// file; DATA_LOSS, with file and offset, for a record that is cut or fails a checksum. A record
+// whose data fails is left out when next() is called again. Any other error ends its file, since
+// where the next record begins is not known; the next file is read then.
 class TFRecordDataset : public Dataset {
  public:
   explicit TFRecordDataset(const FileNames& files, const TFRecordDatasetOptions& options = {});

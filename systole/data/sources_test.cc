@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "systole/base/log.h"
 #include "systole/data/testing/elements.h"
+#include "systole/io/compression.h"
 #include "systole/io/idx.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/memory_file_system.h"
@@ -52,30 +54,62 @@ TEST(SourcesTest, TFRecords) {
   EXPECT_EQ(checked(TFRecordDataset("z", {.compression_type = "GZIP", .file_system = &fs})), "6 7");
 }
 
-TEST(SourcesTest, TFRecordsThatAreDamaged) {
+// Two records of 10 bytes in "bad", damaged, and one in "good": what is read past the error, which
+// is counted.
+std::string past_the_damage(const std::string& bad) {
   MemoryFileSystem fs;
   write_records(fs, "good", {"ok"});
+  write_file_atomically(fs, "bad", bad);
+  const Dataset files = TFRecordDataset({"bad", "good"}, {.file_system = &fs});
+  const LogCapture log;
+  const std::string left = joined(files.ignore_errors());
+  EXPECT_EQ(log.messages().size(), 1U);
+  for (const std::string& message : log.messages()) {
+    EXPECT_TRUE(
+        message.starts_with("warning: ignore_errors: dropped 1 elements, the first for DATA_LOSS: "
+                            "bad: "))
+        << message;
+  }
+  return left;
+}
+
+TEST(SourcesTest, TFRecordsThatAreDamaged) {
+  MemoryFileSystem fs;
   write_records(fs, "whole", {"0123456789", "abcdefghij"});
   const std::string bytes = read_file(fs, "whole");
-  const auto got = [&](const std::string& contents) {
-    write_file_atomically(fs, "bad", contents);
-    const Dataset files = TFRecordDataset({"bad", "good"}, {.file_system = &fs});
-    const auto all = elements(files);
-    EXPECT_EQ(all.back(), "ok");
-    EXPECT_EQ(joined(files.ignore_errors()).find("DATA_LOSS"), std::string::npos);
-    return all.size() < 2 ? "" : all[all.size() - 2];
-  };
+  const size_t record = bytes.size() / 2;
+  constexpr size_t kLengthBytes = 12;  // with its checksum
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
-    if (cut == bytes.size() / 2) continue;  // between the two
-    EXPECT_TRUE(got(bytes.substr(0, cut)).starts_with("DATA_LOSS: bad")) << cut;
+    if (cut == record) continue;
+    EXPECT_EQ(past_the_damage(bytes.substr(0, cut)), cut < record ? "ok" : "0123456789 ok") << cut;
   }
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string flipped = bytes;
     flipped[i] = static_cast<char>(flipped[i] ^ 4);
-    EXPECT_TRUE(got(flipped).starts_with("DATA_LOSS: bad")) << i;
+    // Behind a damaged length nothing of the file is found; damaged data is one record lost.
+    const std::string first = i < kLengthBytes ? "ok" : "abcdefghij ok";
+    EXPECT_EQ(past_the_damage(flipped), i < record ? first : "0123456789 ok") << i;
   }
+  write_records(fs, "good", {"ok"});
   EXPECT_EQ(elements(TFRecordDataset({"none", "good"}, {.file_system = &fs})).back(), "ok");
   EXPECT_TRUE(joined(TFRecordDataset("none", {.file_system = &fs})).starts_with("NOT_FOUND"));
+}
+
+TEST(SourcesTest, DamagedRecordsOfCompressedFilesArePassedOver) {
+  MemoryFileSystem fs;
+  write_records(fs, "plain", {"0123456789", "abcdefghij", "end"});
+  std::string bytes = read_file(fs, "plain");
+  bytes[14] = 'x';
+  const auto file = fs.create("z");
+  const auto stream = compress_into(*file, Compression::gzip, "z");
+  stream->append(bytes);
+  stream->close();
+  const Dataset records = TFRecordDataset(
+      "z", {.compression_type = "GZIP", .num_parallel_reads = 1, .file_system = &fs});
+  const auto got = elements(records);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_TRUE(got[0].starts_with("DATA_LOSS: z: checksum of the data")) << got[0];
+  EXPECT_EQ(got[2], "end");
 }
 
 TEST(SourcesTest, TextLines) {
@@ -135,6 +169,7 @@ TEST(SourcesTest, ListFiles) {
   EXPECT_THROW(list("d/c*"), Error);
   const Dataset shuffled = Dataset::list_files("d/*", {.seed = 1, .file_system = &fs});
   EXPECT_EQ(elements(shuffled).size(), 3U);
+  checked(shuffled);
 }
 
 TEST(SourcesTest, CacheInAFile) {

@@ -146,6 +146,8 @@ class DatasetNode {
   virtual NodePtr with_input(NodePtr) const { return nullptr; }
   // What a map maps with; null for anything else.
   virtual const MapArguments* map_arguments() const { return nullptr; }
+  // Of a source whose elements are the rows of tensors: those; null for anything else.
+  virtual const Row* sliced_tensors() const { return nullptr; }
   std::string to_string() const;
 
  private:

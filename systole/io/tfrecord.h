@@ -35,6 +35,9 @@ class RecordReader {
   // not have; RESOURCE_EXHAUSTED beyond max_record_bytes. After an error offset() still is that of
   // the record that could not be read.
   std::optional<std::string_view> next();
+  // After an error: passes over the record whose data failed its checksum. Its length did not, so
+  // that the next one's place is known. False, and nothing is passed over, after any other error.
+  bool skip_damaged();
 
   // Where the next record begins, in uncompressed bytes: what seek() of a later reader takes.
   uint64_t offset() const { return offset_; }
@@ -48,7 +51,8 @@ class RecordReader {
   bool fill(size_t wanted);
   void check_length(uint64_t length);
   [[noreturn]] void fail_cut(uint64_t expected);
-  [[noreturn]] void fail_checksum(std::string_view what, uint32_t got, uint32_t expected);
+  [[noreturn]] void fail_length_checksum(uint32_t got, uint32_t expected);
+  [[noreturn]] void fail_data_checksum(uint32_t got, uint32_t expected);
 
   std::unique_ptr<ByteSource> source_;
   RecordReaderOptions options_;
@@ -59,6 +63,7 @@ class RecordReader {
   uint64_t offset_ = 0;        // of begin_
   uint64_t known_length_ = 0;  // with its checksum, which was right
   uint32_t known_length_crc_;
+  uint64_t damaged_bytes_ = 0;  // of the record whose data failed its checksum
 };
 
 struct RecordWriterOptions {

@@ -47,7 +47,7 @@ std::optional<std::string_view> RecordReader::next() {
   // Records are often all of one length: the same 12 bytes need no second look.
   if (length != known_length_ || length_crc != known_length_crc_) {
     const uint32_t expected = masked_crc(header, kRecordLengthBytes);
-    if (length_crc != expected) fail_checksum("length", length_crc, expected);
+    if (length_crc != expected) fail_length_checksum(length_crc, expected);
     known_length_ = length;
     known_length_crc_ = length_crc;
   }
@@ -58,7 +58,10 @@ std::optional<std::string_view> RecordReader::next() {
   const char* data = buffer_.get() + begin_ + kRecordHeaderBytes;
   const auto data_crc = load<uint32_t>(data + length);
   const uint32_t expected_data_crc = masked_crc(data, length);
-  if (data_crc != expected_data_crc) fail_checksum("data", data_crc, expected_data_crc);
+  if (data_crc != expected_data_crc) {
+    damaged_bytes_ = total;
+    fail_data_checksum(data_crc, expected_data_crc);
+  }
   begin_ += total;
   offset_ += total;
   return std::string_view(data, length);
@@ -73,6 +76,7 @@ void RecordReader::seek(uint64_t offset) {
     begin_ = end_ = 0;
   }
   offset_ = offset;
+  damaged_bytes_ = 0;
 }
 
 // A length that passed its checksum can still be one that nobody wrote as such.
@@ -121,11 +125,26 @@ void RecordReader::fail_cut(uint64_t expected) {
                    path(), offset_, end_ - begin_, expected);
 }
 
-void RecordReader::fail_checksum(std::string_view what, uint32_t got, uint32_t expected) {
+void RecordReader::fail_length_checksum(uint32_t got, uint32_t expected) {
   throw make_error(Code::data_loss,
-                   "{}: checksum of the {} of the record at offset {}, got {:#010x}, expected "
+                   "{}: checksum of the length of the record at offset {}, got {:#010x}, expected "
+                   "{:#010x} for the bytes that are there; where the records behind it begin is "
+                   "not known: the rest of the file is lost",
+                   path(), offset_, got, expected);
+}
+
+void RecordReader::fail_data_checksum(uint32_t got, uint32_t expected) {
+  throw make_error(Code::data_loss,
+                   "{}: checksum of the data of the record at offset {}, got {:#010x}, expected "
                    "{:#010x} for the bytes that are there",
-                   path(), what, offset_, got, expected);
+                   path(), offset_, got, expected);
+}
+
+bool RecordReader::skip_damaged() {
+  const uint64_t bytes = std::exchange(damaged_bytes_, 0);
+  begin_ += bytes;
+  offset_ += bytes;
+  return bytes > 0;
 }
 
 Compression sniff_record_compression(const RandomAccessFile& file) {

@@ -23,10 +23,24 @@ bool touches_variables(const Node& node) {
 // Even levels are the host's, odd ones device programs.
 bool on_host_level(int level) { return level % 2 == 0; }
 
+// An op for which a device has a program for each size of what it is given, and the host a kernel
+// for all: images of many sizes, each as its file says. (A batch of unknown size is one size.)
+bool takes_any_size(const Node& node) {
+  if (node.op().host != nullptr || find_host_kernel(node.op_name()) == nullptr) return false;
+  const Shape& shape = node.input(0).shape();
+  for (int d = 1; d < shape.rank(); ++d) {
+    if (shape[d] == kUnknown) return true;
+  }
+  return false;
+}
+
 class HostPlanner {
  public:
-  HostPlanner(std::span<const FetchKey> fetches, std::span<const Output> fed)
-      : fetches_(fetches), fed_(fed.begin(), fed.end()), fed_order_(fed) {
+  HostPlanner(std::span<const FetchKey> fetches, std::span<const Output> fed, bool is_function)
+      : fetches_(fetches),
+        fed_(fed.begin(), fed.end()),
+        fed_order_(fed),
+        is_function_(is_function) {
     collect();
   }
 
@@ -61,6 +75,10 @@ class HostPlanner {
     std::vector<Output> fed;
   };
 
+  bool on_host(const Node& node) const {
+    return runs_on_host(node) || (is_function_ && takes_any_size(node));
+  }
+
   void collect() {
     std::unordered_set<Node*> needed;
     std::vector<Node*> stack;
@@ -84,7 +102,7 @@ class HostPlanner {
 
   // The level of `node` when those of its inputs are known; at least `floor` on a device.
   int level_of(const Node& node, int floor) const {
-    const bool host = runs_on_host(node);
+    const bool host = on_host(node);
     int level = host ? 0 : std::max(1, floor);
     const auto follow = [&](Node* producer) {
       const auto it = levels_.find(producer);
@@ -123,7 +141,7 @@ class HostPlanner {
 
   // Whether its value follows from constants and static shapes alone.
   void set_static(Node& node) {
-    if (runs_on_host(node)) return;
+    if (on_host(node)) return;
     const std::string_view op = node.op_name();
     const bool source = op == "Const" || op == "Shape" || op == "Size" || op == "Rank";
     const auto is_static = [&](const Output& input) {
@@ -139,7 +157,7 @@ class HostPlanner {
   void check_variables() const {
     int first_change = last_level_ + 1;
     for (Node* node : order_) {
-      if (!runs_on_host(*node) && has_effect(*node)) {
+      if (!on_host(*node) && has_effect(*node)) {
         first_change = std::min(first_change, levels_.at(node));
       }
     }
@@ -185,7 +203,7 @@ class HostPlanner {
       for (Node* control : node->control_inputs()) {
         if (levels_.at(control) == level) export_effect(control);
       }
-      if (!runs_on_host(*node)) continue;
+      if (!on_host(*node)) continue;
       for (const Output& input : node->inputs()) {
         if (is_device_value(input) && levels_.at(input.node()) == level) export_value(input);
       }
@@ -222,7 +240,7 @@ class HostPlanner {
       for (Node* control : node->control_inputs()) {
         if (levels_.at(control) == level) {
           enter(control);
-        } else if (!runs_on_host(*control) && has_effect(*control)) {
+        } else if (!on_host(*control) && has_effect(*control)) {
           throw unimplemented(
               "Session.run: {} waits for {}, with what the host computes between them, got both "
               "in one run, expected them in two",
@@ -268,6 +286,7 @@ class HostPlanner {
   std::span<const FetchKey> fetches_;
   std::unordered_set<Output> fed_;
   std::span<const Output> fed_order_;
+  const bool is_function_;
   std::vector<Node*> order_;  // what is needed, inputs first
   std::unordered_map<const Node*, int> levels_;
   int last_level_ = 0;
@@ -280,9 +299,9 @@ class HostPlanner {
 }  // namespace
 
 std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
-                                        std::span<const Output> fed, bool always) {
-  HostPlanner planner(fetches, fed);
-  if (!always && !planner.needs_host()) return nullptr;
+                                        std::span<const Output> fed, bool is_function) {
+  HostPlanner planner(fetches, fed, is_function);
+  if (!is_function && !planner.needs_host()) return nullptr;
   return std::make_unique<HostPlan>(planner.build());
 }
 

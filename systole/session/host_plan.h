@@ -34,10 +34,11 @@ struct HostPlan {
   std::vector<int> fetch_slots;  // -1 for an operation
 };
 
-// Null when the fetches need nothing of the host; a plan in any case when `always`. Nodes behind a
-// fed tensor are not needed. Errors: UNIMPLEMENTED where a device program would change variables
-// that a later one of the same run reads.
+// Null when the fetches need nothing of the host. `is_function`: of a host function, where there is
+// a plan in any case, and ops that have a kernel for all sizes of images run on the host when those
+// are not known. Nodes behind a fed tensor are not needed. Errors: UNIMPLEMENTED where a device
+// program would change variables that a later one of the same run reads.
 std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
-                                        std::span<const Output> fed, bool always = false);
+                                        std::span<const Output> fed, bool is_function = false);
 
 }  // namespace systole

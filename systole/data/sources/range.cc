@@ -1,4 +1,5 @@
 #include "systole/data/nodes.h"
+#include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
@@ -22,7 +23,7 @@ class RangeStage final : public Stage {
  protected:
   bool do_next(Row& row) override {
     if (node_.step_ > 0 ? next_ >= node_.stop_ : next_ <= node_.stop_) return false;
-    row.assign(1, Tensor(next_));
+    assign_number(row, next_);
     if (__builtin_add_overflow(next_, node_.step_, &next_)) next_ = node_.stop_;
     return true;
   }

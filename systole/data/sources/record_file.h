@@ -6,6 +6,7 @@
 #include <string>
 
 #include "systole/data/nodes.h"
+#include "systole/data/recycle.h"
 #include "systole/data/sources.h"
 
 namespace systole::data {
@@ -28,14 +29,6 @@ NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecord
 
 // `given` or the file system of this machine.
 FileSystem& file_system_or_local(FileSystem* given);
-
-// `row` as one string scalar.
-inline void assign_text(Row& row, std::string_view text) {
-  Tensor tensor(DType::string, {});
-  tensor.data<std::string>()[0].assign(text);
-  row.clear();
-  row.push_back(std::move(tensor));
-}
 
 // The spec of string scalars.
 inline Spec text_spec() { return TensorType{DType::string, {}}; }

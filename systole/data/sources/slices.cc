@@ -38,6 +38,7 @@ class SlicesNode final : public DatasetNode {
     return std::make_unique<SlicesStage>(tensors_);
   }
   std::string arguments() const override { return std::to_string(tensors_.front().dim(0)); }
+  const Row* sliced_tensors() const override { return &tensors_; }
 
  private:
   Row tensors_;

@@ -10,15 +10,23 @@ class TFRecordFile final : public data::RecordFile {
   TFRecordFile(FileSystem& file_system, const std::string& path, const RecordReaderOptions& options)
       : reader_(file_system, path, options) {}
   bool next(Row& row) override {
-    const auto record = reader_.next();
-    if (record) data::assign_text(row, *record);
-    return record.has_value();
+    passed_over_ = false;
+    try {
+      const auto record = reader_.next();
+      if (record) data::assign_text(row, *record);
+      return record.has_value();
+    } catch (const Error&) {
+      passed_over_ = reader_.skip_damaged();
+      throw;
+    }
   }
   uint64_t offset() const override { return reader_.offset(); }
   void seek(uint64_t offset) override { reader_.seek(offset); }
+  bool can_skip() const override { return passed_over_; }
 
  private:
   RecordReader reader_;
+  bool passed_over_ = false;  // the record that failed
 };
 
 Dataset tfrecord_dataset(const FileNames& files, const TFRecordDatasetOptions& options) {

@@ -1,7 +1,9 @@
 // batch: each element is copied once, into the memory of its batch.
+#include <algorithm>
 #include <cstring>
 
 #include "systole/data/nodes.h"
+#include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
@@ -52,12 +54,22 @@ class BatchStage final : public InputStage {
   void begin_batch() {
     batch_.clear();
     types_.clear();
-    for (const Tensor& tensor : part_) {
+    last_texts_.resize(part_.size());
+    for (size_t c = 0; c < part_.size(); ++c) {
       Dims dims{node_.batch_size_};
-      dims.insert(dims.end(), tensor.shape().begin(), tensor.shape().end());
-      batch_.emplace_back(tensor.dtype(), Shape(std::move(dims)));
-      types_.push_back(tensor.type());
+      dims.insert(dims.end(), part_[c].shape().begin(), part_[c].shape().end());
+      batch_.push_back(memory_for(part_[c].dtype(), Shape(std::move(dims)), last_texts_[c]));
+      types_.push_back(part_[c].type());
     }
+  }
+  // Texts go round: those of the last batch, when it is done with, are what the elements of this
+  // one leave their memory for.
+  static Tensor memory_for(DType dtype, Shape shape, Tensor& last) {
+    if (dtype != DType::string) return Tensor(dtype, std::move(shape));
+    if (last.dtype() != dtype || last.shape() != shape || !sole_owner(last)) {
+      last = Tensor(dtype, std::move(shape));
+    }
+    return last;
   }
   void add(int64_t i) {
     for (size_t c = 0; c < part_.size(); ++c) {
@@ -73,8 +85,8 @@ class BatchStage final : public InputStage {
       const auto from = part.data<std::string>();
       const auto to = batch.data<std::string>().begin() + i * count;
       // A text that nobody else has is not copied.
-      if (part.unique()) {
-        std::ranges::move(from, to);
+      if (sole_owner(part)) {
+        std::ranges::swap_ranges(from, std::ranges::subrange(to, to + count));
       } else {
         std::ranges::copy(from, to);
       }
@@ -94,6 +106,7 @@ class BatchStage final : public InputStage {
   const BatchNode& node_;
   Row part_;
   Row batch_;
+  Row last_texts_;  // the memory of the last batch's texts, one a component
   std::vector<TensorType> types_;
   bool ended_ = false;
 };

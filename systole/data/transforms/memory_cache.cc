@@ -7,6 +7,32 @@ namespace {
 
 using RowsPtr = std::shared_ptr<const std::vector<Row>>;
 
+// Rows whose numbers are put side by side in memory, so that later epochs read it from one end to
+// the other.
+constexpr size_t kBlockRows = 64;
+constexpr int64_t kLargestRowBytes = 64 << 10;
+
+bool same_small_types(std::span<const Row> rows) {
+  for (const Row& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      const bool small = row[c].dtype() != DType::string && row[c].byte_size() <= kLargestRowBytes;
+      if (!small || row[c].shape() != rows.front()[c].shape()) return false;
+    }
+  }
+  return true;
+}
+
+void gather_block(std::span<Row> rows) {
+  if (!same_small_types(rows)) return;
+  const Row block = stack_rows("cache", rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t c = 0; c < block.size(); ++c) {
+      const auto row = static_cast<int64_t>(i);
+      rows[i][c] = block[c].slice(row, row + 1).reshape(rows[i][c].shape());
+    }
+  }
+}
+
 // Shared by the epochs of one iterator, and by branches that run side by side. Thread-safe.
 class CachedRows {
  public:
@@ -52,6 +78,9 @@ class MemoryCacheStage final : public Stage {
     try {
       if (input_->next(row)) {
         filling_.push_back(row);
+        if (filling_.size() % kBlockRows == 0) {
+          gather_block(std::span(filling_).last(kBlockRows));
+        }
         return true;
       }
     } catch (...) {

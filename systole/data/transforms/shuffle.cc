@@ -2,6 +2,7 @@
 // algorithm; the numbers drawn are ours.)
 #include "systole/base/random.h"
 #include "systole/data/nodes.h"
+#include "systole/data/transforms/row_store.h"
 
 namespace systole::data {
 namespace {
@@ -29,24 +30,23 @@ class ShuffleStage final : public InputStage {
  public:
   ShuffleStage(const ShuffleNode& node, const StageContext& context)
       : InputStage(node, context),
+        node_(node),
         buffer_size_(node.buffer_size_),
         cancellation_(context.cancellation()),
         key_(drawing_key(node.seed_, context, node)),
         stream_(node.reshuffle_ ? context.epoch : 0),
-        random_(key_, stream_) {}
+        random_(key_, stream_),
+        buffer_(node.types()) {}
 
  protected:
   bool do_next(Row& row) override {
     while (!ended_ && buffer_.size() < buffer_size_) {
-      Row next;
-      ended_ = !input_->next(next);
-      if (!ended_) buffer_.push_back(std::move(next));
+      ended_ = !input_->next(row);
+      if (!ended_) buffer_.push(row);
       cancellation_.check();
     }
-    if (buffer_.empty()) return false;
-    std::swap(buffer_[random_.next_below(buffer_.size())], buffer_.back());
-    row = std::move(buffer_.back());
-    buffer_.pop_back();
+    if (buffer_.size() == 0) return false;
+    buffer_.take(random_.next_below(buffer_.size()), row);
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -54,8 +54,7 @@ class ShuffleStage final : public InputStage {
     writer.number(stream_);
     writer.number(random_.position());
     writer.flag(ended_);
-    writer.number(buffer_.size());
-    for (const Row& row : buffer_) writer.row(row);
+    buffer_.save(writer);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
@@ -64,18 +63,18 @@ class ShuffleStage final : public InputStage {
     random_ = RandomStream(key_, stream_);
     random_.seek(reader.number());
     ended_ = reader.flag();
-    buffer_.resize(reader.count());
-    for (Row& row : buffer_) row = reader.row();
+    buffer_.restore(reader, node_.types());
     input_->restore(reader);
   }
 
  private:
+  const ShuffleNode& node_;
   const size_t buffer_size_;
   const Cancellation& cancellation_;
   uint64_t key_;
   uint64_t stream_;
   RandomStream random_;
-  std::vector<Row> buffer_;
+  RowStore buffer_;
   bool ended_ = false;
 };
 

@@ -1,0 +1,58 @@
+// The memory of an element that nobody needs any more, used for the next one. A stage gets back in
+// next(row) the row that it gave before, unless somebody kept it.
+#pragma once
+
+#include <string_view>
+
+#include "systole/data/state.h"
+
+namespace systole::data {
+
+// Nobody else has the tensor's memory, and all that others did with it has been seen.
+inline bool sole_owner(const Tensor& tensor) {
+  if (!tensor.unique()) return false;
+  // Reading the count orders nothing; giving up a copy comes after all who gave up theirs.
+  static_cast<void>(Tensor(tensor));
+  return true;
+}
+
+// The row is one scalar of this dtype that can be written to.
+inline bool is_own_scalar(const Row& row, DType dtype) {
+  return row.size() == 1 && row[0].dtype() == dtype && row[0].rank() == 0 && sole_owner(row[0]);
+}
+
+// The text of a row that is one string scalar, to be changed: a copy where others have it, an empty
+// one where the row is anything else.
+inline std::string& own_text(Row& row) {
+  const bool is_text = row.size() == 1 && row[0].dtype() == DType::string && row[0].rank() == 0;
+  if (!is_text) {
+    row.assign(1, Tensor(DType::string, {}));
+  } else if (!sole_owner(row[0])) {
+    row[0] = row[0].clone();
+  }
+  return row[0].data<std::string>()[0];
+}
+
+// `row` as one string scalar.
+inline void assign_text(Row& row, std::string_view text) {
+  if (!is_own_scalar(row, DType::string)) row.assign(1, Tensor(DType::string, {}));
+  std::string& kept = row[0].data<std::string>()[0];
+  // One long text does not make all that come after it hold as much.
+  const bool fits = text.size() <= kept.capacity() && kept.capacity() <= 2 * text.size() + 256;
+  if (fits) {
+    kept.assign(text);
+  } else {
+    kept = std::string(text);
+  }
+}
+
+// `row` as one s64 scalar.
+inline void assign_number(Row& row, int64_t value) {
+  if (is_own_scalar(row, DType::s64)) {
+    row[0].data<int64_t>()[0] = value;
+  } else {
+    row.assign(1, Tensor(value));
+  }
+}
+
+}  // namespace systole::data

@@ -1,0 +1,71 @@
+// Rows of tensors by their numbers, a batch at a time: from_tensor_slices behind batch.
+#include <cstring>
+
+#include "systole/data/nodes.h"
+
+namespace systole::data {
+namespace {
+
+class GatherNode final : public DatasetNode {
+ public:
+  GatherNode(NodePtr indices, Spec spec, Row tensors)
+      : DatasetNode("gather", std::move(spec), {std::move(indices)}),
+        tensors_(std::move(tensors)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override { return std::to_string(tensors_.front().dim(0)); }
+
+  const Row tensors_;
+};
+
+Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
+  Shape shape = tensor.shape();
+  shape.set_dim(0, static_cast<int64_t>(indices.size()));
+  Tensor result(tensor.dtype(), std::move(shape));
+  const int64_t count = tensor.dim(0) == 0 ? 0 : tensor.num_elements() / tensor.dim(0);
+  if (tensor.dtype() == DType::string) {
+    const auto from = tensor.data<std::string>().begin();
+    auto to = result.data<std::string>().begin();
+    for (const int64_t i : indices) to = std::copy_n(from + i * count, count, to);
+    return result;
+  }
+  const auto bytes = static_cast<size_t>(count * size_of(tensor.dtype()));
+  const auto* const from = static_cast<const std::byte*>(tensor.raw());
+  auto* to = static_cast<std::byte*>(result.raw());
+  for (const int64_t i : indices) {
+    std::memcpy(to, from + static_cast<size_t>(i) * bytes, bytes);
+    to += bytes;
+  }
+  return result;
+}
+
+class GatherStage final : public InputStage {
+ public:
+  GatherStage(const GatherNode& node, const StageContext& context)
+      : InputStage(node, context), tensors_(node.tensors_) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    if (!input_->next(indices_)) return false;
+    row.resize(tensors_.size());
+    for (size_t c = 0; c < row.size(); ++c) {
+      row[c] = rows_of(tensors_[c], std::as_const(indices_.front()).data<int64_t>());
+    }
+    return true;
+  }
+
+ private:
+  const Row& tensors_;
+  Row indices_;
+};
+
+std::unique_ptr<Stage> GatherNode::make(const StageContext& context) const {
+  return std::make_unique<GatherStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr gather_node(NodePtr indices, Spec spec, Row tensors) {
+  return std::make_shared<GatherNode>(std::move(indices), std::move(spec), std::move(tensors));
+}
+
+}  // namespace systole::data

@@ -1,0 +1,94 @@
+// The elements that a shuffle keeps. Texts and numbers that are elements by themselves stand side
+// by side, so that to draw one touches no other memory than its own.
+#pragma once
+
+#include "systole/data/recycle.h"
+#include "systole/data/stage.h"
+
+namespace systole::data {
+
+// Not thread-safe.
+class RowStore {
+ public:
+  // Of elements of these types.
+  explicit RowStore(const std::vector<TensorType>& types) {
+    if (types.size() != 1 || types[0].shape != Shape()) return;
+    if (types[0].dtype == DType::string) form_ = Form::texts;
+    if (types[0].dtype == DType::s64) form_ = Form::numbers;
+  }
+
+  size_t size() const {
+    switch (form_) {
+      case Form::texts:
+        return texts_.size();
+      case Form::numbers:
+        return numbers_.size();
+      case Form::rows:
+        break;
+    }
+    return rows_.size();
+  }
+  // Takes the contents of `row`.
+  void push(Row& row) {
+    switch (form_) {
+      case Form::texts:
+        texts_.push_back(std::move(own_text(row)));
+        return;
+      case Form::numbers:
+        numbers_.push_back(row[0].item<int64_t>());
+        return;
+      case Form::rows:
+        rows_.push_back(std::move(row));
+        row.clear();
+    }
+  }
+  // Gives element `i` away; the last takes its place.
+  void take(size_t i, Row& row) {
+    switch (form_) {
+      case Form::texts:
+        own_text(row) = taken(texts_, i);
+        return;
+      case Form::numbers:
+        assign_number(row, taken(numbers_, i));
+        return;
+      case Form::rows:
+        row = taken(rows_, i);
+    }
+  }
+
+  void save(StateWriter& writer) const {
+    writer.number(size());
+    Row row;
+    for (size_t i = 0; i < size(); ++i) {
+      if (form_ == Form::texts) assign_text(row, texts_[i]);
+      if (form_ == Form::numbers) assign_number(row, numbers_[i]);
+      writer.row(form_ == Form::rows ? rows_[i] : row);
+    }
+  }
+  // REQUIRES: it is empty.
+  void restore(StateReader& reader, const std::vector<TensorType>& types) {
+    for (size_t count = reader.count(); count > 0; --count) {
+      Row row = reader.row();
+      check_row("iterator state: shuffle", row, types);
+      push(row);
+    }
+  }
+
+ private:
+  enum class Form : uint8_t { rows, texts, numbers };
+
+  template <class T>
+  static T taken(std::vector<T>& all, size_t i) {
+    std::swap(all[i], all.back());
+    T result = std::move(all.back());
+    all.pop_back();
+    return result;
+  }
+
+  Form form_ = Form::rows;
+  std::vector<Row> rows_;
+  std::vector<std::string> texts_;
+  std::vector<int64_t> numbers_;
+};
+
+}  // namespace systole::data
