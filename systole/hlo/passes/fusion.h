@@ -18,7 +18,11 @@ struct FusionOptions {
   bool (*cheap)(const Instruction&) = nullptr;
   // The region of this instruction is a program of its own, with loops in it.
   bool (*enter)(const Instruction&) = nullptr;
-  int max_instructions = 96;  // of one fusion
+  // Of one fusion, by their code: 1 for an instruction, kTranscendentalCode for a transcendental
+  // function, 0 for a cheap one, which always finds room. Compilers take more than twice as long
+  // for twice as long a loop.
+  int max_code = 96;
+  static constexpr int kTranscendentalCode = 4;
 
   static FusionOptions defaults();
 };

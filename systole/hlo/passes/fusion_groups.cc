@@ -66,6 +66,7 @@ void FusionGroups::start_groups() {
     group_[at(i)] = i;
     Group& group = groups_[at(i)];
     group.members = {i};
+    group.code = code_of(i);
     if (x.num_results() == 0) continue;
     group.ends = options_.at_end(x);
     group.loop = group.ends ? x.operand(0).shape() : x.shape();
@@ -83,14 +84,25 @@ void FusionGroups::join_users(int i) {
   for (const int g : candidates) {
     const Instruction& root = *instruction(g);
     if (!options_.inside(root) && !options_.at_end(root)) continue;
-    if (!movable(g) || static_cast<int>(groups_[at(g)].members.size()) >= options_.max_instructions)
-      continue;
+    if (!movable(g) || !has_room(i, g)) continue;
     const bool all_inside = candidates.size() == 1 && !used_outside_[at(i)];
     if (all_inside ? fits_inside(i, g) : fits_as_result(i, g)) {
       join(i, g);
       return;
     }
   }
+}
+
+int FusionGroups::code_of(int i) const {
+  const Instruction& x = *instruction(i);
+  if (options_.cheap(x)) return 0;
+  return x.traits().has(kTranscendental) ? FusionOptions::kTranscendentalCode : 1;
+}
+
+// A cheap one that is left outside goes through memory for nothing.
+bool FusionGroups::has_room(int i, int g) const {
+  const int code = code_of(i);
+  return code == 0 || groups_[at(g)].code + code <= options_.max_code;
 }
 
 double FusionGroups::evaluations(int i, int g) const {
@@ -173,6 +185,7 @@ void FusionGroups::join(int i, int g) {
   group_[at(i)] = g;
   Group& group = groups_[at(g)];
   group.members.insert(group.members.begin(), i);
+  group.code += code_of(i);
   groups_[at(i)].members.clear();
 }
 

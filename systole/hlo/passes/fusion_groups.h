@@ -33,11 +33,14 @@ class FusionGroups {
     std::vector<int> members;
     Shape loop;         // what the nest runs over
     bool ends = false;  // in reductions or the like
+    int code = 0;       // of the members: FusionOptions::max_code
   };
 
   bool movable(int i) const;
   void start_groups();
   void join_users(int i);
+  int code_of(int i) const;
+  bool has_room(int i, int group) const;
   bool fits_inside(int i, int group) const;
   bool fits_as_result(int i, int group) const;
   bool index_kept(int i, int group) const;

@@ -137,9 +137,27 @@ TEST_F(FusionPassTest, NoMoreInstructionsThanTheLimit) {
   Value chain = x_;
   for (int i = 0; i < 5; ++i) chain = b_.negate(chain);
   FusionOptions options = kDefaults;
-  options.max_instructions = 3;
+  options.max_code = 3;
   EXPECT_EQ(fused({chain}, options),
             "fusion(fusion(p0)[negate(negate(a0))])[negate(negate(negate(a0)))]");
+}
+
+TEST_F(FusionPassTest, ATranscendentalFunctionCountsForSeveral) {
+  Value chain = x_;
+  for (int i = 0; i < 3; ++i) chain = exp(chain);
+  FusionOptions options = kDefaults;
+  options.max_code = 2 * FusionOptions::kTranscendentalCode;
+  EXPECT_EQ(fused({chain}, options), "fusion(exponential(p0))[exponential(exponential(a0))]");
+}
+
+TEST_F(FusionPassTest, CheapInstructionsGoIntoAFullFusion) {
+  Value chain = x_;
+  for (int i = 1; i < 4; ++i) chain = b_.multiply(chain, b_.splat_like(x_, i + 1));
+  FusionOptions options = kDefaults;
+  options.max_code = 2;
+  EXPECT_EQ(fused({chain}, options),
+            "fusion(fusion(p0)[multiply(a0, broadcast_in_dim[4,3](2))])[multiply(multiply(a0, "
+            "broadcast_in_dim[4,3](3)), broadcast_in_dim[4,3](4))]");
 }
 
 TEST_F(FusionPassTest, WhatTheBackendsLoopsCannotDo) {

@@ -110,8 +110,15 @@ void WindowCode::scatter(const IndexRef& source, const Slice& result) {
   for (size_t k = 0; k < elements_.size(); ++k) {
     llvm::Value* here = b_.CreateICmpEQ(chosen, b_.getInt32(static_cast<uint32_t>(k)));
     llvm::Value* offset = e_.number(elements_[k].index->offset());
-    llvm::Value* old =
-        fresh ? initial_element(e_, x_) : e_.f.load_from(e_.f.address(result), x_.dtype(), offset);
+    if (fresh) {
+      llvm::Value* initial = initial_element(e_, x_);
+      e_.f.store(result, x_.dtype(), offset,
+                 b_.CreateSelect(here, scattered(e_, x_, initial, update), initial));
+      continue;
+    }
+    // Windows that overlap read what others have stored: not a store that reads are kept apart
+    // from.
+    llvm::Value* old = e_.f.load_from(e_.f.address(result), x_.dtype(), offset);
     e_.f.store_to(e_.f.address(result), x_.dtype(), offset,
                   b_.CreateSelect(here, scattered(e_, x_, old, update), old));
   }

@@ -1,5 +1,5 @@
-// Reductions with one input and a reducer of one opcode, and sorts. No rule regroups a sum or
-// product of floats: the order of its terms in row-major order stays as it is.
+// Reductions with one input and a reducer of one opcode, windows, and sorts. No rule regroups a sum
+// or product of floats: the order of its terms in row-major order stays as it is.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -167,6 +167,76 @@ Replacement reduce_of_transpose(Instruction& op, Builder& builder) {
   return {builder.transpose(small, kept)};
 }
 
+// Elements that a pad has set apart, each by one less than the window is long: every window that
+// moves on by one covers one of them.
+struct SpreadSum {
+  Value input;
+  const PadAttrs& pad;
+  const WindowAttrs& window;
+};
+
+bool all_are(const Dims& dims, int64_t x) {
+  return std::ranges::all_of(dims, [x](int64_t d) { return d == x; });
+}
+
+std::optional<SpreadSum> match_spread_sum(const Instruction& op) {
+  if (op.num_operands() != 2 || op.dtype() != op.operand(0).dtype()) return std::nullopt;
+  const Instruction* pad = match(op.operand(0), Opcode::pad);
+  if (pad == nullptr || match_reducer(op.region()) != Opcode::add) return std::nullopt;
+  if (!is_splat(op.operand(1), 0) || !is_splat(pad->operand(1), 0)) return std::nullopt;
+  const SpreadSum s{pad->operand(0), pad->attrs<PadAttrs>(), op.attrs<WindowAttrs>()};
+  const WindowAttrs& w = s.window;
+  if (!all_are(w.window_strides, 1) || !all_are(w.base_dilations, 1) ||
+      !all_are(w.window_dilations, 1) || !std::ranges::all_of(w.padding, [](const auto& p) {
+        return p == std::pair<int64_t, int64_t>{};
+      }))
+    return std::nullopt;
+  bool spread = false;
+  for (size_t d = 0; d < w.window_dimensions.size(); ++d) {
+    if (s.pad.edge_padding_low[d] < 0 || s.pad.edge_padding_high[d] < 0) return std::nullopt;
+    if (w.window_dimensions[d] == 1) continue;
+    if (w.window_dimensions[d] != s.pad.interior_padding[d] + 1) return std::nullopt;
+    spread = true;
+  }
+  return spread && s.input.shape().num_elements() != 0 ? std::optional(s) : std::nullopt;
+}
+
+// The sum over windows that cover one element each and zeros besides, the gradient of a mean over
+// windows that lie side by side: the element again and again. 0 is added because a sum of zeros is
+// never -0.
+Replacement sum_of_spread_elements(Instruction& op, Builder& builder) {
+  const auto s = match_spread_sum(op);
+  if (!s) return {};
+  const Shape& shape = s->input.shape();
+  const Dims& window = s->window.window_dimensions;
+  Dims split;
+  Dims position;
+  Dims merged = shape.dims();
+  PadAttrs pad = s->pad;
+  bool moved = false;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const auto d = static_cast<size_t>(axis);
+    position.push_back(static_cast<int64_t>(split.size()));
+    split.push_back(shape[axis]);
+    if (window[d] > 1) {
+      split.push_back(window[d]);
+      merged[d] *= window[d];
+      pad.interior_padding[d] = 0;
+      pad.edge_padding_low[d] -= window[d] - 1;
+      pad.edge_padding_high[d] = op.shape()[axis] - pad.edge_padding_low[d] - merged[d];
+    }
+    moved = moved || pad.edge_padding_low[d] != 0 || pad.edge_padding_high[d] != 0 ||
+            pad.interior_padding[d] != 0;
+  }
+  const Value zero = builder.scalar(op.dtype(), 0);
+  const Value sum = builder.add(s->input, builder.broadcast(zero, shape));
+  const Value repeated =
+      builder.reshape(builder.broadcast_in_dim(sum, Shape(split), position), Shape(merged));
+  if (!moved) return {repeated};
+  return {builder.pad(repeated, zero, pad.edge_padding_low, pad.edge_padding_high,
+                      pad.interior_padding)};
+}
+
 // There is nothing to sort along an axis of one element.
 Replacement sort_of_single_elements(Instruction& op, Builder&) {
   const int rank = op.shape().rank();
@@ -181,6 +251,7 @@ constexpr Rule kRules[] = {
     {"reduce_of_broadcast", Opcode::reduce, reduce_of_broadcast},
     {"reduce_of_reshape", Opcode::reduce, reduce_of_reshape},
     {"reduce_of_transpose", Opcode::reduce, reduce_of_transpose},
+    {"sum_of_spread_elements", Opcode::reduce_window, sum_of_spread_elements},
     {"sort_of_single_elements", Opcode::sort, sort_of_single_elements},
 };
 

@@ -43,6 +43,23 @@ auto of_transpose(Opcode reducer, const Dims& permutation, const Dims& dimension
   };
 }
 
+// The sum over windows of this size of what a pad sets apart by one.
+auto spread_sum(Opcode reducer, const Dims& high, int64_t window, double between = 0) {
+  return [=](Builder& b, P p) {
+    const Value spread = b.pad(p[0], b.scalar(p[0].dtype(), between), {1, 1}, high, {1, 1});
+    const WindowAttrs attrs{.window_dimensions = {window, window},
+                            .window_strides = {1, 1},
+                            .base_dilations = {1, 1},
+                            .window_dilations = {1, 1},
+                            .padding = {{0, 0}, {0, 0}}};
+    return b
+        .op_with_regions(
+            Opcode::reduce_window, {spread, b.scalar(p[0].dtype(), 0)}, attrs,
+            [&](Instruction& op) { fill_reducer(op.add_region(), reducer, p[0].dtype()); })
+        ->result();
+  };
+}
+
 Value sorted(Builder& b, Value x, int64_t dimension) {
   return b
       .op_with_regions(
@@ -130,6 +147,19 @@ const RuleCase kCases[] = {
      "reduce{0,1}(p0, -inf)[maximum]"},
     // The order of a sum of floats would change.
     {"reduce_of_transpose", {kF23}, of_transpose(Opcode::add, {1, 0}, {0, 1})},
+
+    {"sum_of_spread_elements",
+     {kF23},
+     spread_sum(Opcode::add, {1, 1}, 2),
+     "reshape[4,6](broadcast_in_dim[2,2,3,2]{0,2}(add(p0, broadcast_in_dim[2,3](0))))"},
+    {"sum_of_spread_elements",
+     {kS23},
+     spread_sum(Opcode::add, {0, 3}, 2),
+     "pad(reshape[4,6](broadcast_in_dim[2,2,3,2]{0,2}(add(p0, broadcast_in_dim[2,3](0)))), 0)"},
+    // Windows that cover two elements, other reducers, something between the elements.
+    {"sum_of_spread_elements", {kF23}, spread_sum(Opcode::add, {1, 1}, 3)},
+    {"sum_of_spread_elements", {kF23}, spread_sum(Opcode::maximum, {1, 1}, 2)},
+    {"sum_of_spread_elements", {kF23}, spread_sum(Opcode::add, {1, 1}, 2, 1)},
 
     {"sort_of_single_elements", {kF13}, [](Builder& b, P p) { return sorted(b, p[0], 0); }, "p0"},
     {"sort_of_single_elements", {kF13}, [](Builder& b, P p) { return sorted(b, p[0], 1); }},

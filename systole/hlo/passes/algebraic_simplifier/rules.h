@@ -16,7 +16,7 @@ std::span<const Rule> transpose_rules();      // transpose and reverse
 std::span<const Rule> slice_rules();          // slice
 std::span<const Rule> dynamic_slice_rules();  // slices and gathers at constants
 std::span<const Rule> concatenate_rules();    // concatenate, pad
-std::span<const Rule> reduce_rules();         // reduce, sort
+std::span<const Rule> reduce_rules();         // reduce, reduce_window, sort
 std::span<const Rule> dot_rules();            // dot_general
 std::span<const Rule> control_flow_rules();   // if, case, while
 
