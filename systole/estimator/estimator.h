@@ -113,7 +113,7 @@ struct ExportSavedModelOptions {
   // where the file is now.
   std::map<std::string, std::string> assets_extra = {};
   std::map<std::string, std::string> assets = {};
-  std::string checkpoint_path = "";  // the latest of model_dir when empty
+  std::string checkpoint_path = {};  // the latest of model_dir when empty
   // model.mlir is made for this many examples where the receiver leaves the number open.
   int64_t mlir_batch_size = 1;
 };

@@ -53,8 +53,7 @@ void SummarySaverHook::after_run(RunContext& context, std::span<const Tensor> va
 }
 
 void SummarySaverHook::end(Session&) {
-  if (events_) events_->close();
-  events_.reset();
+  if (events_) events_->flush();  // the last checkpoint is noted after this
 }
 
 void SummarySaverHook::add_scalar(std::string_view tag, int64_t step, double value) {
@@ -63,6 +62,7 @@ void SummarySaverHook::add_scalar(std::string_view tag, int64_t step, double val
 
 void SummarySaverHook::note_checkpoint(int64_t step, const std::string& path) {
   events().add_session_log(SessionStatus::checkpoint, step, path);
+  events().flush();
 }
 
 void write_evaluation(const std::string& folder, int64_t global_step,

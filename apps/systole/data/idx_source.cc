@@ -99,6 +99,7 @@ std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options) {
     }
   }
   std::vector<Split> splits;
+  splits.reserve(pairs.size());
   for (const auto& [images, labels] : pairs) {
     splits.push_back({split_name(images), std::make_unique<IdxSource>(fs, images, labels), {}});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -41,7 +42,7 @@ struct Figures {
   double peak_bytes = 0;
 
   double quantile(double q) const {
-    return seconds[static_cast<size_t>(q * static_cast<double>(seconds.size() - 1) + 0.5)];
+    return seconds[static_cast<size_t>(std::lround(q * static_cast<double>(seconds.size() - 1)))];
   }
   double median() const { return quantile(0.5); }
 };
