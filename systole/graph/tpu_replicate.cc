@@ -183,6 +183,8 @@ std::vector<Output> while_loop(const LoopConditionFn& condition, const LoopBodyF
 
 std::vector<Output> outside_compilation(const std::function<std::vector<Output>()>& fn) {
   const NameScope scope("outside_compilation");
+  // What runs before the program cannot wait for it to begin.
+  const ControlDependencies outside(nullptr);
   return fn();
 }
 

@@ -9,6 +9,7 @@
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/random_ops.h"
+#include "systole/graph/string_ops.h"
 #include "systole/graph/tpu_collectives.h"
 #include "systole/session/session.h"
 
@@ -62,6 +63,23 @@ TEST_P(TpuReplicateTest, EachReplicaHasItsInputs) {
   EXPECT_THAT(values_of(got[1]), ElementsAre(20, 40));
   EXPECT_THAT(values_of(got[2]), ElementsAre(11, 22));
   EXPECT_THAT(values_of(got[3]), ElementsAre(11, 22));
+}
+
+// What the host does comes before the program, for all replicas.
+TEST_P(TpuReplicateTest, HostOpsStandOutsideOfTheProgram) {
+  const Output text = placeholder(DType::string, {2}, "text");
+  const auto results = tpu::replicate(
+      [&](const Outputs& in) {
+        const Outputs numbers = tpu::outside_compilation(
+            [&] { return Outputs{string_to_number(text, {.out_type = DType::f32})}; });
+        return Outputs{tpu::cross_replica_sum(add(in[0], numbers[0]))};
+      },
+      {{constant(floats({1, 2}))}, {constant(floats({10, 20}))}});
+  Session session("local", config());
+  const auto got = session.run({results[0][0], results[1][0]},
+                               {{text, Tensor::of<std::string>({2}, {"100", "0.5"})}});
+  EXPECT_THAT(values_of(got[0]), ElementsAre(211, 23));
+  EXPECT_THAT(values_of(got[1]), ElementsAre(211, 23));
 }
 
 TEST_P(TpuReplicateTest, PartsGoFromReplicaToReplica) {
