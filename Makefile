@@ -8,6 +8,7 @@ WERROR ?= OFF
 FILTER ?= .
 BASE ?=
 PROGRAMS ?= 5000
+ROUNDS ?= 100
 SECONDS_EACH ?= 60
 # The program that `make quickstart` runs with its arguments (or "iris_session --report"), and its CMake target.
 QUICKSTART ?= quickstart
@@ -18,7 +19,7 @@ bin := build/release/bin
 configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test sanitize stress fuzz bench bench-peers lint tidy format docs clean help deps
+.PHONY: quickstart build test quick-test sanitize stress kill-test fuzz bench bench-peers lint tidy format docs clean help deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -47,6 +48,11 @@ stress: deps ## random programs on the cpu backend against the reference; PROGRA
 	@$(call configure,release)
 	@$(call compile,release) --target backend_cpu_test
 	@SYSTOLE_RANDOM_PROGRAMS=$(PROGRAMS) $(bin)/backend_cpu_test --gtest_filter='RandomProgram.*'
+
+kill-test: deps ## kill -9 a training run at random moments, resume it, compare the last checkpoint byte for byte; ROUNDS=how often
+	@$(call configure,release)
+	@$(call compile,release) --target iris_tpuestimator
+	@tools/kill_resume.sh $(ROUNDS)
 
 fuzz: ## every parser under libFuzzer and the address sanitizer, SECONDS_EACH= each; needs clang
 	@tools/install-deps.sh build fuzz

@@ -40,18 +40,27 @@ st::Dataset flowers(const st::Tensor& x, const st::Tensor& y) {
       st::Element::tuple({st::Element::dict({{"measurements", x}}), y}));
 }
 
-void run(bool use_tpu, const std::string& model_dir) {
+struct Flags {
+  bool use_tpu = true;
+  std::string model_dir;
+  int64_t train_steps = 400;
+  int64_t save_checkpoints_steps = 100;
+  int64_t iterations = 100;
+};
+
+void run(const Flags& flags) {
   const auto [train_x, test_x, train_y, test_y, names] =
       examples::load_iris(examples::default_iris_path(), 1);
-  st::TPUEstimator estimator(
-      {.model_fn = my_model_fn,
-       .model_dir = model_dir,
-       .config = {.tf_random_seed = 42, .tpu_config = {.iterations_per_loop = 100}},
-       .params = {{"learning_rate", 0.05}},
-       .use_tpu = use_tpu,
-       .train_batch_size = 32,
-       .eval_batch_size = 32,
-       .predict_batch_size = 8});
+  st::TPUEstimator estimator({.model_fn = my_model_fn,
+                              .model_dir = flags.model_dir,
+                              .config = {.tf_random_seed = 42,
+                                         .save_checkpoints_steps = flags.save_checkpoints_steps,
+                                         .tpu_config = {.iterations_per_loop = flags.iterations}},
+                              .params = {{"learning_rate", 0.05}},
+                              .use_tpu = flags.use_tpu,
+                              .train_batch_size = 32,
+                              .eval_batch_size = 32,
+                              .predict_batch_size = 8});
   estimator.train(
       [&](const st::Params& params) {
         return flowers(train_x, train_y)
@@ -59,7 +68,7 @@ void run(bool use_tpu, const std::string& model_dir) {
             .repeat()
             .batch(params["batch_size"], true);
       },
-      {.max_steps = 400});
+      {.max_steps = flags.train_steps});
   const st::Evaluation result = estimator.evaluate([&](const st::Params& params) {
     return flowers(test_x, test_y).batch(params["batch_size"]);
   });
@@ -77,13 +86,15 @@ void run(bool use_tpu, const std::string& model_dir) {
 
 int main(int argc, char** argv) {
   CLI::App app("Trains a small network on the iris data set with TPUEstimator.");
-  bool use_tpu = true;
-  std::string model_dir;
-  app.add_option("--use_tpu", use_tpu)->capture_default_str();
-  app.add_option("--model_dir", model_dir, "Checkpoints and summaries; temporary when empty");
+  Flags flags;
+  app.add_option("--use_tpu", flags.use_tpu)->capture_default_str();
+  app.add_option("--model_dir", flags.model_dir, "Checkpoints and summaries; temporary when empty");
+  app.add_option("--train_steps", flags.train_steps)->capture_default_str();
+  app.add_option("--save_checkpoints_steps", flags.save_checkpoints_steps)->capture_default_str();
+  app.add_option("--iterations", flags.iterations, "Steps in one launch")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    run(use_tpu, model_dir);
+    run(flags);
   } catch (const st::Error& error) {
     std::fprintf(stderr, "iris_tpuestimator: %s\n", error.what());
     return 1;
