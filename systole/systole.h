@@ -7,6 +7,7 @@
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks.h"
+#include "systole/estimator/profiler_hook.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/gradients.h"

@@ -153,10 +153,16 @@ estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode m
                            .seed = config.tf_random_seed});
 }
 
+std::optional<uint64_t> TPUEstimator::Impl::entropy() const {
+  if (config.session_config.entropy || !config.tf_random_seed) return config.session_config.entropy;
+  return static_cast<uint64_t>(*config.tf_random_seed);
+}
+
 std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model& model,
                                                           const std::string& target) {
   SessionConfig session_config = config.session_config;
   session_config.graph = model.graph.get();
+  session_config.entropy = entropy();
   auto session = std::make_unique<Session>(target, session_config);
   const GraphScope scope(*model.graph);
   session->run({global_variables_initializer(), variables_initializer(local_variables())});

@@ -279,6 +279,47 @@ TEST_P(EstimatorTest, a_resumed_run_is_the_run_that_did_not_stop) {
   }
 }
 
+// What is kept from one evaluation to the next changes no result.
+TEST_P(EstimatorTest, evaluates_and_predicts_again) {
+  double scale = 1;
+  TPUEstimatorOptions all = options();
+  all.model_fn = [&](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                     const Params& params) {
+    TPUEstimatorSpec spec = line_model(features, labels, mode, params);
+    if (mode == ModeKeys::EVAL) spec.loss = spec.loss * scale;
+    return spec;
+  };
+  TPUEstimator estimator(all);
+  const InputFn examples = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    return Dataset::from_tensor_slices(line_data(21, 5)).batch(batch);
+  };
+  const auto evaluated = [&](TPUEstimator& with) { return with.evaluate(examples).to_string(); };
+  const auto predicted = [&](TPUEstimator& with) {
+    std::string values;
+    const InputFn features = [](const Params& params) {
+      const int64_t batch = params["batch_size"];
+      return Dataset::from_tensor_slices(line_data(21, 5)[0]).batch(batch);
+    };
+    for (const auto& p : with.predict(features)) values += p["y"].leaf().to_string();
+    return values;
+  };
+  for (const int64_t steps : {4, 8}) {
+    estimator.train(line_input(64), {.max_steps = steps});
+    for (const double factor : {1, 1, 2, 1}) {
+      scale = factor;
+      TPUEstimator fresh(all);
+      EXPECT_EQ(evaluated(estimator), evaluated(fresh));
+      EXPECT_EQ(predicted(estimator), predicted(fresh));
+    }
+  }
+  // Two ranges at once have a model each.
+  PredictionRange first = estimator.predict(line_input(8));
+  PredictionRange second = estimator.predict(line_input(8));
+  EXPECT_TRUE(
+      first.next()->operator[]("y").leaf().identical(second.next()->operator[]("y").leaf()));
+}
+
 TEST_P(EstimatorTest, trains_and_evaluates_in_turn) {
   TPUEstimatorOptions all = options();
   all.config.save_checkpoints_steps = 8;

@@ -16,6 +16,18 @@ std::vector<Variable> accumulators_of(const MetricMap& metrics) {
   return all;
 }
 
+// The one that is there takes as many steps as it was made for.
+void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps) {
+  if (built.runner && built.runner->options().max_steps == steps) return;
+  std::vector<Operation> updates;
+  for (const auto& [name, metric] : built.model.metrics) updates.emplace_back(metric.update_op);
+  built.runner.emplace(built.model, *built.session,
+                       estimator::Runner::Options{.targets = std::move(updates),
+                                                  .replicas = replicas,
+                                                  .max_steps = steps,
+                                                  .summed = accumulators_of(built.model.metrics)});
+}
+
 }  // namespace
 
 Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateOptions& eval) {
@@ -24,24 +36,20 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   }
   const std::string prefix = checkpoint_for(eval.checkpoint_path);
   const estimator::Input input = make_input(input_fn, Mode::eval);
-  const estimator::Model model = trace(input, Mode::eval);
+  const std::shared_ptr<estimator::BuiltModel> built = build(input, Mode::eval, eval.hooks);
+  const estimator::Model& model = built->model;
+  Session* const session = built->session.get();
   estimator::HookPass hooks(eval.hooks, model.spec.evaluation_hooks, *model.graph);
-  const std::unique_ptr<Session> session = make_session(model, place(Mode::eval).target);
   restore(model, *session, prefix);
   const int64_t global_step = session->variable_value(model.global_step).item<int64_t>();
 
-  estimator::Feed feed(input, {.max_steps = 1, .pad = true, .fixed = false});
+  estimator::Feed feed(
+      input, {.max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
   const int64_t limit = eval.steps.value_or(INT64_MAX);
   const int64_t steps_each =
       estimator::launch_steps(std::min<int64_t>(limit, 32), feed.step_bytes());
   feed.set_max_steps(steps_each);
-  std::vector<Operation> updates;
-  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
-  estimator::Runner runner(model, *session,
-                           {.targets = updates,
-                            .replicas = input.replicas,
-                            .max_steps = steps_each,
-                            .summed = accumulators_of(model.metrics)});
+  make_runner(*built, input.replicas, steps_each);
   Evaluation result;
   hooks.start(*session, global_step);
   const auto launch = [&](int64_t before) { return std::min(steps_each, limit - before); };
@@ -50,7 +58,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     const int64_t steps = launch(done);
     const auto batches = feed.next(steps, launch(done + steps));
     if (!batches) break;
-    runner.run(*batches);
+    built->runner->run(*batches);
     done += batches->steps;
     result.examples_ += batches->examples;
     if (!hooks.after()) break;
@@ -60,8 +68,11 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     log_warning("evaluate: the input ended after {} of {} batches ({} examples)", done, *eval.steps,
                 result.examples_);
   }
+  std::vector<Fetch> fetches;
+  for (const auto& [name, metric] : model.metrics) fetches.emplace_back(metric.value);
+  std::vector<Tensor> values = session->run(fetches);
   for (const auto& [name, metric] : model.metrics) {
-    result.values_[name] = session->run(metric.value);
+    result.values_[name] = std::move(values[result.values_.size()]);
   }
   result.values_["global_step"] = Tensor(global_step);
   estimator::write_evaluation(

@@ -57,7 +57,7 @@ struct Feed::Impl {
   Impl(const Input& in_input, const FeedOptions& given)
       : input(in_input),
         options(given),
-        reader(in_input, given.pad),
+        reader(in_input, given.pad, given.iterator),
         workers(cancellation, 1, [this](Workers::Lock& lock) { return work(lock); }) {}
   ~Impl() {
     reader.cancel();

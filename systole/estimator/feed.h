@@ -30,6 +30,7 @@ struct FeedOptions {
   bool pad = false;
   // All batches of one size: an error for another (with the fix); else the stack ends before it.
   bool fixed = true;
+  IteratorOptions iterator = {};
 };
 
 // DeviceFeed for everything that an input_fn may give: several data sets, what all replicas share,

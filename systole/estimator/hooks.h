@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "systole/runtime/client.h"
 #include "systole/session/session.h"
 
 namespace systole {
@@ -28,11 +29,21 @@ class RunContext {
   double seconds() const { return seconds_; }
   int64_t examples() const { return examples_; }
 
+  // In before_run: the loop that comes takes the time of its operations, which after_run sees;
+  // none where the device takes no times.
+  void request_profile() { profile_requested_ = true; }
+  bool profile_requested() const { return profile_requested_; }
+  std::span<const runtime::StepProfile> profile() const { return profile_; }
+
   // No loop is run after this one.
   void request_stop() { stop_ = true; }
   bool stop_requested() const { return stop_; }
 
   // For whoever runs the loop.
+  void set_profile(std::vector<runtime::StepProfile> profile) {
+    profile_ = std::move(profile);
+    profile_requested_ = false;
+  }
   void set_loop(int64_t global_step, int64_t steps, double seconds, int64_t examples) {
     step_ = global_step;
     steps_ = steps;
@@ -47,6 +58,8 @@ class RunContext {
   double seconds_ = 0;
   int64_t examples_ = 0;
   bool stop_ = false;
+  bool profile_requested_ = false;
+  std::vector<runtime::StepProfile> profile_;
 };
 
 // Called at the boundaries of loops of iterations_per_loop steps, on the thread that trains. The

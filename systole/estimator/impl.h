@@ -13,6 +13,50 @@
 
 namespace systole {
 
+namespace estimator {
+
+// StepLoops of a model by the types of a replica's batch: one where all batches have one size.
+class Runner {
+ public:
+  struct Options {
+    std::vector<Output> fetches = {};
+    std::vector<Operation> targets = {};
+    int64_t replicas = 1;
+    int64_t max_steps = 1;
+    StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
+    std::vector<Variable> summed = {};
+  };
+  // The session and the model outlive it.
+  Runner(const Model& model, Session& session, Options options)
+      : model_(model), session_(session), options_(std::move(options)) {}
+
+  // Results as StepLoop::results() has them. `profile`: adds up there what each operation took.
+  std::span<const Tensor> run(const LoopInput& input,
+                              std::vector<runtime::StepProfile>* profile = nullptr);
+  const Options& options() const { return options_; }
+
+ private:
+  const Model& model_;
+  Session& session_;
+  const Options options_;
+  std::map<std::string, std::unique_ptr<StepLoop>> loops_;
+};
+
+// A model that evaluates or predicts, with all that is made of it.
+struct BuiltModel {
+  Model model;
+  std::unique_ptr<Session> session;
+  std::string random_state;     // of the session when it was new
+  Operation initialize_locals;  // what metrics have added up
+  std::optional<Runner> runner;
+  std::string key;  // equal for models that are the same but for their variables' values
+};
+
+// How many steps' input may be in memory at once: `wanted`, or what fits in 256 MiB.
+int64_t launch_steps(int64_t wanted, int64_t step_bytes);
+
+}  // namespace estimator
+
 struct TPUEstimator::Impl {
   Impl(TPUEstimatorOptions given, bool plain_estimator);
   ~Impl();
@@ -29,6 +73,13 @@ struct TPUEstimator::Impl {
   estimator::Input make_input(const InputFn& input_fn, Mode mode);
   estimator::Model trace(const estimator::Input& input, Mode mode);
   std::unique_ptr<Session> make_session(const estimator::Model& model, const std::string& target);
+  // A model to evaluate or predict with, its variables at their initial values or others: the last
+  // one of the mode, with its programs, when the model_fn builds the same again, nobody uses it any
+  // more, and no hooks may add to its graph.
+  std::shared_ptr<estimator::BuiltModel> build(const estimator::Input& input, Mode mode,
+                                               const HookList& hooks);
+  // What random numbers come from that have no seed: tf_random_seed where it is given.
+  std::optional<uint64_t> entropy() const;
   // The checkpoint to evaluate or predict with. Errors: NOT_FOUND when there is none.
   std::string checkpoint_for(const std::string& given) const;
   // Sets the model's global variables from the checkpoint.
@@ -51,37 +102,7 @@ struct TPUEstimator::Impl {
   bool plain = false;
   bool temporary = false;  // model_dir is ours to remove
   std::map<std::string, Place> places;
+  std::map<Mode, std::shared_ptr<estimator::BuiltModel>> built;  // the last of each
 };
 
-namespace estimator {
-
-// StepLoops of a model by the types of a replica's batch: one where all batches have one size.
-class Runner {
- public:
-  struct Options {
-    std::vector<Output> fetches = {};
-    std::vector<Operation> targets = {};
-    int64_t replicas = 1;
-    int64_t max_steps = 1;
-    StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
-    std::vector<Variable> summed = {};
-  };
-  // The session and the model outlive it.
-  Runner(const Model& model, Session& session, Options options)
-      : model_(model), session_(session), options_(std::move(options)) {}
-
-  // Results as StepLoop::results() has them.
-  std::span<const Tensor> run(const LoopInput& input);
-
- private:
-  const Model& model_;
-  Session& session_;
-  const Options options_;
-  std::map<std::string, std::unique_ptr<StepLoop>> loops_;
-};
-
-// How many steps' input may be in memory at once: `wanted`, or what fits in 256 MiB.
-int64_t launch_steps(int64_t wanted, int64_t step_bytes);
-
-}  // namespace estimator
 }  // namespace systole

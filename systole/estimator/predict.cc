@@ -10,7 +10,6 @@ namespace {
 
 using estimator::Feed;
 using estimator::Input;
-using estimator::Model;
 using estimator::Runner;
 
 // Only the predictions that are asked for.
@@ -27,11 +26,9 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
 // Everything that a range of predictions needs while it lives.
 struct Predictor {
   Input input;
-  Model model;
+  std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
-  std::unique_ptr<Session> session;
   std::optional<Feed> feed;
-  std::optional<Runner> runner;
   std::optional<estimator::HookPass> hooks;
   bool single_examples = true;
   std::deque<Nest<Tensor>> ready;
@@ -71,7 +68,7 @@ Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> resu
 }
 
 void Predictor::run_batch(const estimator::LoopInput& batch) {
-  const std::span<const Tensor> results = runner->run(batch);
+  const std::span<const Tensor> results = built->runner->run(batch);
   for (size_t r = 0; r < batch.in_replica.size(); ++r) {
     const int64_t count = batch.in_replica[r];
     const auto replica = static_cast<int64_t>(r);
@@ -107,23 +104,24 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   const std::string prefix = checkpoint_for(predict.checkpoint_path);
   auto predictor = std::make_shared<Predictor>();
   predictor->input = make_input(input_fn, Mode::predict);
-  predictor->model = trace(predictor->input, Mode::predict);
-  predictor->predictions = selected(predictor->model.spec.predictions, predict.predict_keys);
+  predictor->built = build(predictor->input, Mode::predict, predict.hooks);
+  estimator::BuiltModel& built = *predictor->built;
+  predictor->predictions = selected(built.model.spec.predictions, predict.predict_keys);
   predictor->single_examples = predict.yield_single_examples;
-  for (const Output& output : predictor->predictions.flatten()) {
-    check_batch(output, predictor->input);
+  const std::vector<Output> fetches = predictor->predictions.flatten();
+  for (const Output& output : fetches) check_batch(output, predictor->input);
+  predictor->hooks.emplace(predict.hooks, built.model.spec.prediction_hooks, *built.model.graph);
+  restore(built.model, *built.session, prefix);
+  predictor->hooks->start(*built.session, 0);
+  predictor->feed.emplace(
+      predictor->input,
+      estimator::FeedOptions{
+          .max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
+  if (!built.runner || built.runner->options().fetches != fetches) {
+    built.runner.emplace(
+        built.model, *built.session,
+        Runner::Options{.fetches = fetches, .replicas = predictor->input.replicas, .max_steps = 1});
   }
-  predictor->hooks.emplace(predict.hooks, predictor->model.spec.prediction_hooks,
-                           *predictor->model.graph);
-  predictor->session = make_session(predictor->model, place(Mode::predict).target);
-  restore(predictor->model, *predictor->session, prefix);
-  predictor->hooks->start(*predictor->session, 0);
-  predictor->feed.emplace(predictor->input,
-                          estimator::FeedOptions{.max_steps = 1, .pad = true, .fixed = false});
-  predictor->runner.emplace(predictor->model, *predictor->session,
-                            Runner::Options{.fetches = predictor->predictions.flatten(),
-                                            .replicas = predictor->input.replicas,
-                                            .max_steps = 1});
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };
   return range;

@@ -6,9 +6,11 @@ namespace systole::estimator {
 
 int64_t rows_of(const Row& row) { return row.empty() || row[0].rank() == 0 ? 0 : row[0].dim(0); }
 
-StepReader::StepReader(const Input& input, bool incomplete)
+StepReader::StepReader(const Input& input, bool incomplete, const IteratorOptions& options)
     : input_(input), incomplete_(incomplete) {
-  for (const Dataset& dataset : input_.datasets) iterators_.push_back(dataset.make_iterator());
+  for (const Dataset& dataset : input_.datasets) {
+    iterators_.push_back(dataset.make_iterator(options));
+  }
 }
 
 Row StepReader::read(size_t source) {

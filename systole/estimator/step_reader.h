@@ -21,7 +21,7 @@ int64_t rows_of(const Row& row);
 class StepReader {
  public:
   // `incomplete`: a step for only some of the replicas is a step.
-  StepReader(const Input& input, bool incomplete);
+  StepReader(const Input& input, bool incomplete, const IteratorOptions& options);
 
   // Nothing at the end of input. Errors: those of the data sets; INVALID_ARGUMENT for elements
   // without a batch.

@@ -195,7 +195,8 @@ void Training::restore() {
 }
 
 void Training::make_runner() {
-  feed_.emplace(input_, estimator::FeedOptions{.fixed = estimator_.place(Mode::train).use_tpu});
+  feed_.emplace(input_, estimator::FeedOptions{.fixed = estimator_.place(Mode::train).use_tpu,
+                                               .iterator = {.entropy = estimator_.entropy()}});
   const auto position = restored_.find("input");
   if (position != restored_.end()) feed_->restore_state(position->second);
   const int64_t wanted =
@@ -268,18 +269,21 @@ int64_t Training::run_loop(int64_t steps) {
   int64_t done = 0;
   examples_ = 0;
   waited_ = 0;
+  std::vector<runtime::StepProfile> profile;
   while (done < steps && !input_ended_) {
     const int64_t launched = std::min(launch_, steps - done);
     const auto batches = feed_->next(launched, launch_after(done + launched, steps));
     input_ended_ = !batches;
     if (!batches) break;
-    const std::span<const Tensor> results = runner_->run(*batches);
+    const std::span<const Tensor> results =
+        runner_->run(*batches, context_->profile_requested() ? &profile : nullptr);
     done += batches->steps;
     examples_ += batches->examples;
     waited_ += batches->waited_seconds;
     call_host(results, batches->steps);
     keep_values(results, batches->steps);
   }
+  context_->set_profile(std::move(profile));
   return done;
 }
 

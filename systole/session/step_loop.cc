@@ -77,6 +77,7 @@ struct StepLoop::Impl {
   std::vector<Tensor> copies;   // of these, in another layout, where one is needed
   std::vector<Tensor> results;
   std::vector<Tensor> flags;
+  std::vector<runtime::StepProfile> profile;
 };
 
 StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
@@ -91,6 +92,7 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   compile.replicated_parameters = program.replicated_parameters;
   compile.stacked = true;
   compile.bf16_products = options.bf16_products;
+  compile.profile = options.profile;
   executable = session.target.client->compile(*program.module, compile);
   program.module.reset();
   for (const Node* variable : program.variables) reads.push_back(&session.state.slot(variable));
@@ -158,7 +160,7 @@ void StepLoop::Impl::execute(std::span<const Tensor> inputs) {
                                          : runtime::Result{.device = &updated[u]});
   }
   for (Tensor& flag : flags) wanted.push_back({.host = &flag});
-  executable->execute(arguments, wanted);
+  executable->execute(arguments, wanted, {.profile = options.profile ? &profile : nullptr});
   for (Tensor& stack : stacks) stack = Tensor();
   throw_failed_checks();
   for (size_t u = 0; u < updates.size(); ++u) {
@@ -220,6 +222,7 @@ void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
 }
 
 std::span<const Tensor> StepLoop::results() const { return impl_->results; }
+std::span<const runtime::StepProfile> StepLoop::profile() const { return impl_->profile; }
 const StepLoopOptions& StepLoop::options() const { return impl_->options; }
 const runtime::ExecutableStats& StepLoop::stats() const { return impl_->executable->stats(); }
 double StepLoop::compile_seconds() const { return stats().compile_seconds; }

@@ -33,6 +33,8 @@ struct StepLoopOptions {
   std::vector<Variable> summed = {};
   // Products with inputs rounded to bf16, as a TPU's matrix unit computes them.
   bool bf16_products = false;
+  // Takes the time of every operation: see profile().
+  bool profile = false;
 };
 
 // A graph's step, compiled as one program
@@ -65,6 +67,10 @@ class StepLoop {
   // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a
   // copy of the Tensor.
   std::span<const Tensor> results() const;
+
+  // Of the last run, in the order of the program; empty unless options().profile, and on backends
+  // that take no times.
+  std::span<const runtime::StepProfile> profile() const;
 
   const StepLoopOptions& options() const;
   // Of all replicas together.
