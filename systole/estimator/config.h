@@ -51,6 +51,7 @@ struct RunConfig {
   std::string master = {};
   std::string model_dir = {};          // a temporary folder when empty
   std::string evaluation_master = {};  // master when empty
+  // Of the model's random ops, and of shuffles in the input that have none.
   std::optional<int64_t> tf_random_seed = std::nullopt;
   // 0: no summaries.
   int64_t save_summary_steps = 100;
