@@ -8,6 +8,8 @@
 namespace systole::app {
 namespace {
 
+constexpr size_t kMostPathBytes = 2000;
+
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts(1);
   for (const char c : path) {
@@ -48,6 +50,8 @@ ConfigNode ConfigNode::parse(const std::string& yaml, const std::string& file) {
 }
 
 ConfigNode ConfigNode::child(const std::string& name, const YAML::Node& node) const {
+  // An alias of what it stands in has no end.
+  if (path_.size() > kMostPathBytes) throw error("value", "one deep within others", "few levels");
   ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, node);
   const int line = node.IsDefined() ? node.Mark().line : -1;
   result.line_ = line < 0 ? line_ : line + 1;

@@ -123,6 +123,7 @@ TEST(PipelineSpecTest, Errors) {
       {"[range: 3, scale: [1]]", "scale, got 1 numbers, expected [factor, offset]"},
       {"[range: 3, unbatch: 2]", "unbatch, got '2', expected no arguments"},
       {"[tfrecord: /nowhere/x-*]", "/nowhere"},
+      {"&a [zip: {x: *a}]", "value, got one deep within others, expected few levels"},
       {"[idx]", "idx, got no file, expected the name of a file"},
       {"[zip: {a: [range: 3], b: 2}]", "pipeline:1: pipeline, got '2', expected a list of stages"},
   };

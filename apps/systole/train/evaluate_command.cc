@@ -23,13 +23,18 @@ std::string metric_text(const std::string& name, const Tensor& value) {
 void run(const ConfigOptions& options) {
   const TrainingConfig config = read_training_config(options.path, options.overrides);
   TPUEstimator estimator(config.estimator);
-  const Evaluation result =
-      estimator.evaluate(needed_input(config.eval_input, options.path, "eval"), config.evaluate);
-  for (const auto& [name, value] : result.values()) fmt::print("{}", metric_text(name, value));
-  fmt::print("examples = {}\n", result.examples());
+  print_evaluation(
+      estimator.evaluate(needed_input(config.eval_input, options.path, "eval"), config.evaluate));
 }
 
 }  // namespace
+
+void print_evaluation(const Evaluation& evaluation) {
+  for (const auto& [name, value] : evaluation.values()) {
+    fmt::print("{}", metric_text(name, value));
+  }
+  fmt::print("examples = {}\n", evaluation.examples());
+}
 
 void add_evaluate_command(CLI::App& app) {
   auto options = std::make_shared<ConfigOptions>();

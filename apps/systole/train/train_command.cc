@@ -49,7 +49,7 @@ void run(const TrainCommand& command) {
   }
   estimator.train(input, config.train);
   if (config.eval_input) {
-    fmt::print("{}\n", estimator.evaluate(config.eval_input, config.evaluate).to_string());
+    print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
   }
   fmt::print("checkpoint: {}\nThe curves: tensorboard --logdir {}\n", estimator.latest_checkpoint(),
              estimator.model_dir());

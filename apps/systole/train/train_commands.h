@@ -20,6 +20,9 @@ struct ConfigOptions {
 // The options --set and --model_dir; the file itself unless the command has it in another form.
 void add_config_options(CLI::App& app, ConfigOptions& options);
 
+// A line for each metric, and how many examples they are of.
+void print_evaluation(const Evaluation& evaluation);
+
 // The input_fn for a command. Errors: INVALID_ARGUMENT when the file has no such data.
 const InputFn& needed_input(const InputFn& input, const std::string& path, const char* key);
 
