@@ -49,9 +49,14 @@ class Bilinear {
         width_(width),
         channels_(channels),
         columns_(static_cast<int64_t>(axes.columns.low.size())),
+        left_(axes.columns.low),
+        right_(axes.columns.high),
         source_(static_cast<size_t>(width * channels + kFour)),
         low_{.values = std::vector<float>(static_cast<size_t>(columns_ * channels + kFour))},
-        high_(low_) {}
+        high_(low_) {
+    for (int32_t& at : left_) at *= static_cast<int32_t>(channels);
+    for (int32_t& at : right_) at *= static_cast<int32_t>(channels);
+  }
 
   void run(const T* image, float* out) {
     low_.source = high_.source = -1;
@@ -76,17 +81,18 @@ class Bilinear {
     if (row.source == source) return;
     row.source = source;
     to_floats(image + source * width_ * channels_, source_.data(), width_ * channels_);
+    const float* const from = source_.data();
+    const int32_t* const left = left_.data();
+    const int32_t* const right = right_.data();
+    const float* const fractions = axes_.columns.fraction.data();
+    const int64_t channels = channels_;
     float* out = row.values.data();
-    for (size_t i = 0; i < axes_.columns.low.size(); ++i, out += channels_) {
-      const float* const left = source_.data() + axes_.columns.low[i] * channels_;
-      const float* const right = source_.data() + axes_.columns.high[i] * channels_;
-      mix_pixels(left, right, axes_.columns.fraction[i], out);
-    }
-  }
-  // With fewer than four channels, what is written too much is overwritten by the next pixel.
-  void mix_pixels(const float* left, const float* right, float fraction, float* out) const {
-    for (int64_t c = 0; c < channels_; c += kFour) {
-      *reinterpret_cast<Four*>(out + c) = mixed(left + c, right + c, fraction);
+    // What is written behind a pixel is overwritten by the next.
+    for (size_t i = 0; i < left_.size(); ++i, out += channels) {
+      for (int64_t c = 0; c < channels; c += kFour) {
+        *reinterpret_cast<Four*>(out + c) =
+            mixed(from + left[i] + c, from + right[i] + c, fractions[i]);
+      }
     }
   }
   void mix_rows(float fraction, float* out) const {
@@ -104,6 +110,8 @@ class Bilinear {
   const int64_t width_;
   const int64_t channels_;
   const int64_t columns_;
+  std::vector<int32_t> left_;  // of a pixel, its numbers in a row of the image
+  std::vector<int32_t> right_;
   std::vector<float> source_;
   Row low_;
   Row high_;

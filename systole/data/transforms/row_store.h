@@ -2,6 +2,8 @@
 // by side, so that to draw one touches no other memory than its own.
 #pragma once
 
+#include <utility>
+
 #include "systole/data/recycle.h"
 #include "systole/data/stage.h"
 
@@ -53,6 +55,19 @@ class RowStore {
         return;
       case Form::rows:
         row = taken(rows_, i);
+    }
+  }
+  // Element `i` for that in `row`.
+  void exchange(size_t i, Row& row) {
+    switch (form_) {
+      case Form::texts:
+        std::swap(own_text(row), texts_[i]);
+        return;
+      case Form::numbers:
+        assign_number(row, std::exchange(numbers_[i], row[0].item<int64_t>()));
+        return;
+      case Form::rows:
+        std::swap(row, rows_[i]);
     }
   }
 

@@ -40,13 +40,21 @@ class ShuffleStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override {
-    while (!ended_ && buffer_.size() < buffer_size_) {
+    while (!ended_ && buffer_.size() + 1 < buffer_size_) {
       ended_ = !input_->next(row);
       if (!ended_) buffer_.push(row);
       cancellation_.check();
     }
-    if (buffer_.size() == 0) return false;
-    buffer_.take(random_.next_below(buffer_.size()), row);
+    // The buffer's last element need not go there: it is the one, or takes the place of the one.
+    ended_ = ended_ || !input_->next(row);
+    const size_t size = buffer_.size() + (ended_ ? 0 : 1);
+    if (size == 0) return false;
+    const size_t i = random_.next_below(size);
+    if (ended_) {
+      buffer_.take(i, row);
+    } else if (i < buffer_.size()) {
+      buffer_.exchange(i, row);
+    }
     return true;
   }
   void do_save(StateWriter& writer) override {

@@ -1,0 +1,76 @@
+// Images whose size is not known when a function is traced are resized as those of known size are.
+#include "systole/session/image_resizer.h"
+
+#include <gtest/gtest.h>
+
+#include "systole/base/random.h"
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/image_ops.h"
+#include "systole/session/host_function.h"
+
+namespace systole {
+namespace {
+
+using Resize = Output (*)(Input, image::Size, const image::ResizeOptions&);
+
+struct Case {
+  DType dtype;
+  Dims image;  // with or without a batch
+  image::Size size;
+  image::ResizeOptions options = {};
+};
+
+Tensor noise(DType dtype, const Dims& dims) {
+  Tensor image(DType::f32, Shape(dims));
+  RandomStream random(3);
+  for (float& x : image.data<float>()) x = static_cast<float>(random.next_below(256));
+  return image.cast(dtype);
+}
+
+// Traced for an image of this shape, or one whose height and width only the call tells.
+Tensor resized(Resize resize, const Case& c, bool known) {
+  Shape shape(c.image);
+  if (!known) {
+    shape.set_dim(shape.rank() - 3, kUnknown);
+    shape.set_dim(shape.rank() - 2, kUnknown);
+  }
+  const auto function = HostFunction::trace(
+      TensorType{c.dtype, shape},
+      [&](const Nest<Output>& x) -> Nest<Output> { return resize(x.leaf(), c.size, c.options); });
+  const std::vector<Tensor> image{noise(c.dtype, c.image)};
+  return function(image)[0];
+}
+
+TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
+  const std::vector<Case> cases = {
+      {DType::u8, {9, 7, 3}, {4, 5}},
+      {DType::u8, {5, 6, 1}, {11, 13}},
+      {DType::u8, {2, 8, 8, 4}, {3, 3}},
+      {DType::f32, {7, 40, 5}, {3, 11}},
+      {DType::f32, {1, 1, 3}, {2, 2}},
+      {DType::s32, {6, 5, 2}, {6, 5}},
+      {DType::u8, {9, 7, 3}, {4, 5}, {.align_corners = true}},
+      {DType::u8, {9, 7, 3}, {20, 5}, {.half_pixel_centers = true}},
+  };
+  for (const Resize resize : {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const Tensor got = resized(resize, cases[i], false);
+      const Tensor expected = resized(resize, cases[i], true);
+      ASSERT_EQ(got.type(), expected.type()) << i;
+      for (int64_t e = 0; e < got.num_elements(); ++e) {
+        ASSERT_NEAR(got.as_double(e), expected.as_double(e), 1e-4) << "case " << i << " at " << e;
+      }
+    }
+  }
+}
+
+TEST(ImageResizer, NoPixels) {
+  const Case empty{DType::u8, {0, 4, 3}, {2, 2}};
+  EXPECT_NE(systole::testing::error_of([&] {
+              resized(image::resize_bilinear, empty, false);
+            }).find("u8[1,0,4,3], expected height and width above 0"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace systole
