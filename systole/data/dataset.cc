@@ -187,7 +187,7 @@ Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const
       }));
 }
 
-Dataset Dataset::flat_map(DatasetFunction fn, const FlatMapOptions& options) const {
+Dataset Dataset::flat_map_datasets(DatasetFunction fn, const FlatMapOptions& options) const {
   Spec spec = inner_spec("flat_map", options.element_spec,
                          [&] { return fn(data::probe_element(element_spec())); });
   return Dataset(

@@ -85,9 +85,17 @@ class Dataset {
   }
   Dataset filter_cpp(std::function<bool(const Element&)> predicate) const;
   // The elements of the data sets that `fn` makes, one data set after another. `fn` is called once
-  // here, with zeros and empty texts, for the spec, unless options give it.
+  // here, with zeros and empty texts, for the spec, unless options give it. A function written with
+  // ops gives tensors, whose rows are the elements: what from_tensor_slices makes of them.
   using DatasetFunction = std::function<Dataset(const Element&)>;
-  Dataset flat_map(DatasetFunction fn, const FlatMapOptions& options = {}) const;
+  template <class F>
+  Dataset flat_map(F fn, const FlatMapOptions& options = {}) const {
+    if constexpr (std::is_invocable_r_v<Dataset, F, const Element&>) {
+      return flat_map_datasets(std::move(fn), options);
+    } else {
+      return map(std::move(fn)).unbatch();
+    }
+  }
   // `block_length` elements from each of `cycle_length` data sets in turn.
   Dataset interleave(DatasetFunction fn, const InterleaveOptions& options = {}) const;
   Dataset concatenate(const Dataset& other) const;
@@ -115,8 +123,15 @@ class Dataset {
   // ones are what they say. Padding is zeros and empty texts unless `padding_values` say otherwise.
   Dataset padded_batch(int64_t batch_size, const PaddedBatchOptions& options = {}) const;
   Dataset unbatch() const;
-  Dataset bucket_by_sequence_length(std::function<int64_t(const Element&)> element_length,
-                                    const BucketOptions& options) const;
+  // `element_length` is written with ops and gives an s32 or s64 scalar, or is plain C++.
+  template <class F>
+  Dataset bucket_by_sequence_length(F element_length, const BucketOptions& options) const {
+    if constexpr (std::is_invocable_r_v<int64_t, F, const Element&>) {
+      return bucket_cpp(std::move(element_length), options);
+    } else {
+      return bucket_graph(graph_function(std::move(element_length)), options);
+    }
+  }
   WindowedDataset window(int64_t size, const WindowOptions& options = {}) const;
   template <class F>
   Dataset map_and_batch(F fn, int64_t batch_size, const MapAndBatchOptions& options = {}) const {
@@ -166,6 +181,10 @@ class Dataset {
  private:
   Dataset map_graph(const GraphFunction& fn, const MapOptions& options) const;
   Dataset filter_graph(const GraphFunction& predicate) const;
+  Dataset flat_map_datasets(DatasetFunction fn, const FlatMapOptions& options) const;
+  Dataset bucket_cpp(std::function<int64_t(const Element&)> element_length,
+                     const BucketOptions& options) const;
+  Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
   template <class F>
   static GraphFunction graph_function(F fn);
 

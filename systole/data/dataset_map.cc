@@ -32,6 +32,25 @@ Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
   }));
 }
 
+Dataset Dataset::bucket_graph(const GraphFunction& element_length,
+                              const BucketOptions& options) const {
+  HostFunction function = HostFunction::trace(element_spec(), element_length);
+  const std::vector<TensorType> got = function.result_spec().flatten();
+  const bool is_length = got.size() == 1 && got.front().shape == Shape() &&
+                         (got.front().dtype == DType::s64 || got.front().dtype == DType::s32);
+  if (!is_length) {
+    throw invalid_argument(
+        "bucket_by_sequence_length: result of element_length_func, got {}, expected {}",
+        function.result_spec().to_string(), TensorType{DType::s64, {}});
+  }
+  return bucket_cpp(
+      [function = std::move(function)](const Element& element) {
+        const Row row = element.flatten();
+        return static_cast<int64_t>(function(row).front().as_double(0));
+      },
+      options);
+}
+
 Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
   if (batch_size <= 0) {
     throw invalid_argument("batch: batch_size, got {}, expected at least 1", batch_size);

@@ -48,8 +48,8 @@ Dataset Dataset::padded_batch(int64_t batch_size, const PaddedBatchOptions& opti
                               options.drop_remainder));
 }
 
-Dataset Dataset::bucket_by_sequence_length(std::function<int64_t(const Element&)> element_length,
-                                           const BucketOptions& options) const {
+Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_length,
+                            const BucketOptions& options) const {
   constexpr std::string_view op = "bucket_by_sequence_length";
   const std::vector<int64_t>& boundaries = options.bucket_boundaries;
   if (boundaries.empty() || !std::ranges::is_sorted(boundaries)) {

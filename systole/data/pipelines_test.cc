@@ -8,6 +8,7 @@
 
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/random_ops.h"
 
@@ -95,6 +96,11 @@ std::vector<Pipeline> element_cases() {
        },
        "1 4", "s64[]"},
       {"flat_map", [] { return range(3).flat_map(three_of); }, "0 0 0 1 1 1 2 2 2", "s64[]"},
+      {"flat_map_ops",
+       [] { return range(3).flat_map([](Output x) {
+              return stack({x, x * int64_t{10}});
+            }); },
+       "0 0 1 10 2 20", "s64[]"},
       {"interleave",
        [] { return range(4).interleave(three_of, {.cycle_length = 2, .block_length = 2}); },
        "0 0 1 1 0 1 2 2 3 3 2 3", "s64[]"},
@@ -175,10 +181,22 @@ std::vector<Pipeline> batch_cases() {
        },
        "[[9 9 9 9] [1 9 9 9]]", "s64[2,4]"},
       {"unbatch", [] { return range(5).batch(2).unbatch(); }, "0 1 2 3 4", "s64[]"},
+  };
+}
+
+std::vector<Pipeline> bucket_and_window_cases() {
+  return {
       {"bucket",
        [] {
          return sequences(6).bucket_by_sequence_length(
              length_of, {.bucket_boundaries = {2, 4}, .bucket_batch_sizes = {2, 2, 2}});
+       },
+       "[[0] [1]] [[2 2 0] [3 3 3]] [[4 4 4 4 0] [5 5 5 5 5]]", "s64[?,?]"},
+      {"bucket_by_ops",
+       [] {
+         return sequences(6).bucket_by_sequence_length(
+             [](Output x) { return size(x); },
+             {.bucket_boundaries = {2, 4}, .bucket_batch_sizes = {2, 2, 2}});
        },
        "[[0] [1]] [[2 2 0] [3 3 3]] [[4 4 4 4 0] [5 5 5 5 5]]", "s64[?,?]"},
       {"bucket_to_boundary",
@@ -226,6 +244,48 @@ std::vector<Pipeline> running_cases() {
       {"prefetch_auto", [] { return range(5).prefetch(); }, "0 1 2 3 4", "s64[]"},
       {"prefetch_repeat", [] { return range(3).prefetch(2).repeat(2).prefetch(1); }, "0 1 2 0 1 2",
        "s64[]"},
+      {"prefetch_shuffle",
+       [] { return range(9).prefetch(2).shuffle(4, {.seed = 2}).repeat(2).prefetch(3); }, "*",
+       "s64[]"},
+      {"cache_parallel",
+       [] { return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).cache().repeat(2); },
+       "0 2 4 6 8 0 2 4 6 8", "s64[]"},
+      {"cache_blocks", [] { return range(150).cache().skip(126).take(4).repeat(2); },
+       "126 127 128 129 126 127 128 129", "s64[]"},
+      {"unbatch_parallel",
+       [] { return range(6).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).batch(4).unbatch(); },
+       "0 2 4 6 8 10", "s64[]"},
+      {"zip_parallel",
+       [] {
+         return Dataset::zip(Nest<Dataset>::tuple(
+             {range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}), range(9).prefetch(2)}));
+       },
+       "(0, 0) (2, 1) (4, 2) (6, 3) (8, 4)", "(s64[], s64[])"},
+      {"options",
+       [] {
+         return range(5)
+             .map_cpp(by(3), kInt, {.num_parallel_calls = AUTOTUNE})
+             .options({.deterministic = false, .autotune_threads = 2});
+       },
+       "0 12 3 6 9", "s64[]", false},
+      {"set_shape", [] { return range(4).batch(2).set_shape(Shape{2}); }, "[0 1] [2 3]", "s64[2]"},
+      {"all_together",
+       [] {
+         return range(6)
+             .interleave(three_of, {.cycle_length = 3, .num_parallel_calls = 2})
+             .shuffle(5, {.seed = 9})
+             .map_cpp(by(10), kInt, {.num_parallel_calls = 2})
+             .cache()
+             .repeat(2)
+             .batch(4)
+             .prefetch(2);
+       },
+       "*", "s64[?]"},
+  };
+}
+
+std::vector<Pipeline> error_cases() {
+  return {
       {"ignore_errors",
        [] {
          return range(5)
@@ -250,23 +310,6 @@ std::vector<Pipeline> running_cases() {
              .ignore_errors();
        },
        "0 2 3 5 6 8", "s64[]"},
-      {"prefetch_shuffle",
-       [] { return range(9).prefetch(2).shuffle(4, {.seed = 2}).repeat(2).prefetch(3); }, "*",
-       "s64[]"},
-      {"cache_parallel",
-       [] { return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).cache().repeat(2); },
-       "0 2 4 6 8 0 2 4 6 8", "s64[]"},
-      {"cache_blocks", [] { return range(150).cache().skip(126).take(4).repeat(2); },
-       "126 127 128 129 126 127 128 129", "s64[]"},
-      {"unbatch_parallel",
-       [] { return range(6).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).batch(4).unbatch(); },
-       "0 2 4 6 8 10", "s64[]"},
-      {"zip_parallel",
-       [] {
-         return Dataset::zip(Nest<Dataset>::tuple(
-             {range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}), range(9).prefetch(2)}));
-       },
-       "(0, 0) (2, 1) (4, 2) (6, 3) (8, 4)", "(s64[], s64[])"},
       {"errors",
        [] {
          return range(3).map_cpp(
@@ -277,26 +320,6 @@ std::vector<Pipeline> running_cases() {
              kInt, {.num_parallel_calls = 2});
        },
        "0 UNKNOWN: odd, map_cpp: element 1 2", "s64[]"},
-      {"options",
-       [] {
-         return range(5)
-             .map_cpp(by(3), kInt, {.num_parallel_calls = AUTOTUNE})
-             .options({.deterministic = false, .autotune_threads = 2});
-       },
-       "0 12 3 6 9", "s64[]", false},
-      {"set_shape", [] { return range(4).batch(2).set_shape(Shape{2}); }, "[0 1] [2 3]", "s64[2]"},
-      {"all_together",
-       [] {
-         return range(6)
-             .interleave(three_of, {.cycle_length = 3, .num_parallel_calls = 2})
-             .shuffle(5, {.seed = 9})
-             .map_cpp(by(10), kInt, {.num_parallel_calls = 2})
-             .cache()
-             .repeat(2)
-             .batch(4)
-             .prefetch(2);
-       },
-       "*", "s64[?]"},
   };
 }
 
@@ -429,6 +452,9 @@ INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases())
 INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, testing::ValuesIn(graph_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, testing::ValuesIn(bucket_and_window_cases()),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Errors, PipelineTest, testing::ValuesIn(error_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace systole::data {
 // Nobody else has the tensor's memory, and all that others did with it has been seen.
 inline bool sole_owner(const Tensor& tensor) {
   if (!tensor.unique()) return false;
-  // Reading the count orders nothing by itself.
+    // Reading the count orders nothing by itself.
 #if defined(__SANITIZE_THREAD__)
   static_cast<void>(Tensor(tensor));  // the sanitizer does not know fences, but counts
 #else

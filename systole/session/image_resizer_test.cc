@@ -52,7 +52,8 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       {DType::u8, {9, 7, 3}, {4, 5}, {.align_corners = true}},
       {DType::u8, {9, 7, 3}, {20, 5}, {.half_pixel_centers = true}},
   };
-  for (const Resize resize : {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
+  for (const Resize resize :
+       {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const Tensor got = resized(resize, cases[i], false);
       const Tensor expected = resized(resize, cases[i], true);
