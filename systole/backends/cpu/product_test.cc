@@ -19,7 +19,7 @@ struct DotCase {
   hlo::DotAttrs attrs;
 };
 
-// Small ones are loops, large ones oneDNN; every arrangement of axes.
+// Small ones are loops, large ones oneDNN or blocks; every arrangement of axes.
 const std::vector<DotCase>& dot_cases() {
   static const std::vector<DotCase> cases = {
       {{1, 5}, {5, 256}, {{}, {}, {1}, {0}}},
@@ -40,14 +40,17 @@ const std::vector<DotCase>& dot_cases() {
       {{40, 1}, {1, 60}, {{}, {}, {1}, {0}}},
       {{5, 0}, {0, 4}, {{}, {}, {1}, {0}}},
       {{1, 700}, {700, 90}, {{}, {}, {1}, {0}}},
+      {{20, 140}, {140, 30}, {{}, {}, {1}, {0}}},
+      {{270, 10}, {10, 250}, {{}, {}, {1}, {0}}},
+      {{2, 3, 40, 9}, {40, 3, 40, 2}, {{0, 1}, {3, 1}, {2}, {2}}},
   };
   return cases;
 }
 
 TEST(Product, OfMatrices) {
   RandomStream random(51);
-  for (const DType dtype :
-       {DType::s8, DType::s32, DType::u16, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::s8, DType::s32, DType::u64, DType::u16, DType::f16, DType::bf16,
+                            DType::f32, DType::f64}) {
     for (const DotCase& c : dot_cases()) {
       const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, c.lhs}, -3, 3),
                                             testing::random_tensor(random, {dtype, c.rhs}, -3, 3)};

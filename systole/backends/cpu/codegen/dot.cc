@@ -3,6 +3,7 @@
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/codegen/window.h"
+#include "systole/backends/cpu/kernels/blocked_dot.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
 
 namespace systole::cpu {
@@ -87,7 +88,9 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
 void emit_dot(FunctionEmitter& f, const Instruction& x) {
   if (x.shape().num_elements() == 0) return;
   if (f.program.optimize && !dot_is_small(x)) {
-    if (auto kernel = make_dot_kernel(x, f.program.num_threads)) {
+    auto kernel = make_dot_kernel(x, f.program.num_threads);
+    if (kernel == nullptr) kernel = make_blocked_dot_kernel(x);
+    if (kernel != nullptr) {
       std::vector<llvm::Value*> buffers = {
           f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
           f.address(f.slice(const_cast<Instruction&>(x).result()))};
