@@ -65,14 +65,14 @@ struct Target {
   bool add;        // to what is there
 };
 
-// The sums of one panel stay in registers: kRows rows of kVectors vectors of kBytes bytes.
-template <class T, int kBytes>
+// The sums of one panel stay in registers: kRows rows of kVectors vectors of Bytes bytes.
+template <class T, int Bytes>
 struct Panel {
   // NOLINTNEXTLINE(modernize-use-using): an alias does not take the attribute from every compiler
-  typedef T Vector __attribute__((vector_size(kBytes)));
-  static constexpr int kLanes = kBytes / static_cast<int>(sizeof(T));
+  typedef T Vector __attribute__((vector_size(Bytes)));
+  static constexpr int kLanes = Bytes / static_cast<int>(sizeof(T));
   static constexpr int kVectors = 3;
-  static constexpr int kRows = kBytes == 64 ? 8 : 4;
+  static constexpr int kRows = Bytes == 64 ? 8 : 4;
   static constexpr int kColumns = kLanes * kVectors;
   static_assert(kTileColumns % kColumns == 0 && kTileRows % kRows == 0 &&
                 kRows * kColumns <= kMostSums);
@@ -89,7 +89,7 @@ struct Panel {
     for (int64_t k = 0; k < depth; ++k, rows += kRows, columns += kColumns) {
       Vector column[kVectors];
 #pragma GCC unroll 3
-      for (int v = 0; v < kVectors; ++v) std::memcpy(&column[v], columns + v * kLanes, kBytes);
+      for (int v = 0; v < kVectors; ++v) std::memcpy(&column[v], columns + v * kLanes, Bytes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
@@ -104,10 +104,10 @@ struct Panel {
         T* const to = target.first + r * target.stride + v * kLanes;
         if (target.add) {
           Vector old;
-          std::memcpy(&old, to, kBytes);
+          std::memcpy(&old, to, Bytes);
           sum[r][v] += old;
         }
-        std::memcpy(to, &sum[r][v], kBytes);
+        std::memcpy(to, &sum[r][v], Bytes);
       }
     }
   }
@@ -143,9 +143,9 @@ __attribute__((target("avx512f,avx512dq"))) void multiply_avx512(const T* rows, 
 
 #endif
 
-template <class T, int kBytes>
+template <class T, int Bytes>
 PanelCode<T> panel_code(void (*multiply)(const T*, const T*, int64_t, const Target<T>&)) {
-  return {Panel<T, kBytes>::kRows, Panel<T, kBytes>::kColumns, multiply};
+  return {Panel<T, Bytes>::kRows, Panel<T, Bytes>::kColumns, multiply};
 }
 
 template <class T>
