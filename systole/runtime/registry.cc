@@ -18,8 +18,10 @@ struct Registry {
   std::map<std::string, Entry, std::less<>> entries;
 };
 
+// Never destroyed: a program's objects of static lifetime may hold compiled code, whose memory is
+// the client's.
 Registry& registry() {
-  static Registry instance;
+  static Registry& instance = *new Registry();
   return instance;
 }
 
