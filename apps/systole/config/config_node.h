@@ -62,8 +62,8 @@ class ConfigNode {
     std::string file;
     std::vector<std::string> set_paths;
   };
-  ConfigNode(std::shared_ptr<Document> document, std::string path, YAML::Node node)
-      : document_(std::move(document)), path_(std::move(path)), node_(std::move(node)) {}
+  ConfigNode(std::shared_ptr<Document> document, std::string path, const YAML::Node& node)
+      : document_(std::move(document)), path_(std::move(path)), node_(node) {}
   ConfigNode child(const std::string& name, const YAML::Node& node) const;
   std::string place() const;
 

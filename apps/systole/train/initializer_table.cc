@@ -43,9 +43,9 @@ Initializer variance_scaling(const ConfigSection& s) {
 }
 
 // glorot_uniform_initializer and its kin take a seed and no more.
-template <Initializer (*make)(std::optional<int64_t>)>
+template <Initializer (*Make)(std::optional<int64_t>)>
 Initializer seeded(const ConfigSection& s) {
-  return make(s.optional_integer("seed"));
+  return Make(s.optional_integer("seed"));
 }
 
 constexpr ConfigRow<Initializer> kInitializers[] = {

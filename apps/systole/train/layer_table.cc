@@ -193,14 +193,14 @@ Layer separable_conv2d(const ConfigSection& s) {
   return [options](const Output& x, Mode) { return layers::separable_conv2d(x, options); };
 }
 
-template <Output (*pool)(Input, const layers::Pooling2DOptions&)>
+template <Output (*Pool)(Input, const layers::Pooling2DOptions&)>
 Layer pooling(const ConfigSection& s) {
   const layers::Pooling2DOptions options{.pool_size = extent(s, "pool_size"),
                                          .strides = extent(s, "strides"),
                                          .padding = padding(s),
                                          .data_format = data_format(s),
                                          .name = s.text("name")};
-  return [options](const Output& x, Mode) { return pool(x, options); };
+  return [options](const Output& x, Mode) { return Pool(x, options); };
 }
 
 Layer batch_normalization(const ConfigSection& s) {
@@ -242,15 +242,15 @@ Layer embedding_lookup(const ConfigSection& s) {
 }
 
 // An op of pipelines, on a batch.
-template <const ConfigKey* key>
+template <const ConfigKey* Key>
 Layer pipeline_op(const ConfigSection& s) {
-  const GraphOp op = parse_pipeline_op(s.name(), s.require(key->name, key->type));
+  const GraphOp op = parse_pipeline_op(s.name(), s.require(Key->name, Key->type));
   return [op](const Output& x, Mode) { return op(x).leaf(); };
 }
 
-template <Output (*reduce)(const Input&, const ReduceOptions&)>
+template <Output (*Reduce)(const Input&, const ReduceOptions&)>
 Layer reduction(const ConfigSection& s) {
-  return [axes = s.integers("axis")](const Output& x, Mode) { return reduce(x, {.axis = axes}); };
+  return [axes = s.integers("axis")](const Output& x, Mode) { return Reduce(x, {.axis = axes}); };
 }
 
 constexpr ConfigRow<Layer> kLayers[] = {

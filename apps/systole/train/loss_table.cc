@@ -68,10 +68,10 @@ Loss fitted_loss(const ConfigSection& s, Head head, F build) {
           }};
 }
 
-template <Output (*build)(const losses::PredictionLossOptions&)>
+template <Output (*Build)(const losses::PredictionLossOptions&)>
 Loss number_loss(const ConfigSection& s) {
   return fitted_loss(s, Head::regression, [](const LossInputs& in) {
-    return build({.labels = in.labels,
+    return Build({.labels = in.labels,
                   .predictions = in.output,
                   .weights = in.weights,
                   .reduction = in.reduction});

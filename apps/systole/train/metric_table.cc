@@ -36,32 +36,32 @@ Output number_labels(const Output& labels, const Output& predictions) {
   return cast(narrower ? expand_dims(labels, -1) : labels, predictions.dtype());
 }
 
-template <Metric (*build)(const PredictionOptions&)>
+template <Metric (*Build)(const PredictionOptions&)>
 NamedMetric of_classes(const ConfigSection& s) {
   return {.name = name_of(s),
           .needs_classes = true,
           .build = [](const Output& labels, const HeadOutputs& outputs) {
-            return build({.labels = class_labels(labels, outputs), .predictions = outputs.classes});
+            return Build({.labels = class_labels(labels, outputs), .predictions = outputs.classes});
           }};
 }
 
-template <Metric (*build)(const PredictionOptions&)>
+template <Metric (*Build)(const PredictionOptions&)>
 NamedMetric of_numbers(const ConfigSection& s) {
   return {.name = name_of(s),
           .needs_classes = false,
           .build = [](const Output& labels, const HeadOutputs& outputs) {
-            return build(
+            return Build(
                 {.labels = number_labels(labels, outputs.output), .predictions = outputs.output});
           }};
 }
 
-template <Metric (*build)(const metrics::AtKOptions&)>
+template <Metric (*Build)(const metrics::AtKOptions&)>
 NamedMetric at_k(const ConfigSection& s) {
   return {.name = name_of(s),
           .needs_classes = true,
           .build = [k = s.integer("k", 1), class_id = s.optional_integer("class_id")](
                        const Output& labels, const HeadOutputs& outputs) {
-            return build({.labels = class_labels(labels, outputs),
+            return Build({.labels = class_labels(labels, outputs),
                           .predictions = outputs.output,
                           .k = k,
                           .class_id = class_id});
