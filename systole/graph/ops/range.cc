@@ -6,6 +6,7 @@
 #include "systole/graph/composition.h"
 #include "systole/graph/dtype_class.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
@@ -56,7 +57,8 @@ Output range(Input start, Input limit, Input delta, const NameOptions& options) 
 }
 
 Output range(Input limit, const NameOptions& options) {
-  return range(Input(0, limit.where()), limit, 1, options);
+  const WhereScope where(limit.where());
+  return range(0, limit, 1, options);
 }
 
 namespace ops {
