@@ -1,7 +1,7 @@
 // The input pipeline of "Using the Estimator API with TPUs" (2018): MNIST from TFRecord files,
 // parsed, cached, repeated and batched, read in a Session.
 //
-//   systole data convert mnist ../shared/data/mnist --out DIR      makes the files, or:
+//   systole data convert idx ../shared/data/mnist -o DIR           makes the files, or:
 //   input_pipeline --data_dir ../shared/data/mnist                 makes them of the IDX files
 //   input_pipeline --train_file 'DIR/train-*'                      reads them
 //

@@ -63,7 +63,7 @@ std::string CheckReport::to_string() const {
     text += fmt::format("{}. {}; {}\n", mark, violation.what, violation.fix);
   }
   if (count == 0) text += "nothing that a TPU would refuse\n";
-  return text + memory.to_string();
+  return memory.total() == 0 ? text : text + memory.to_string();
 }
 
 }  // namespace systole

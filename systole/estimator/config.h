@@ -27,6 +27,10 @@ enum class InputPipelineConfig : uint8_t {
 // What to do with what a TPU would refuse (estimator/check.h).
 enum class Check : uint8_t { off, warn, error };
 
+// How products (dots and convolutions) of f32 are computed: as f32, or as a TPU's matrix unit does
+// by default, with inputs rounded to bf16 and sums in f32.
+enum class Precision : uint8_t { full, tpu };
+
 struct TPUConfig {
   // Steps of training that one launch runs. Nothing on the host runs between them: hooks, summaries
   // and checkpoints see every iterations_per_loop-th step.
@@ -40,6 +44,8 @@ struct TPUConfig {
   std::optional<int64_t> experimental_host_call_every_n_steps = std::nullopt;
   // Absent: `error` with use_tpu, `warn` without.
   std::optional<Check> check = std::nullopt;
+  // In training, evaluation and prediction, on any device.
+  Precision precision = Precision::full;
 
   // Errors: INVALID_ARGUMENT, UNIMPLEMENTED, with TensorFlow's texts where it has one.
   void validate() const;

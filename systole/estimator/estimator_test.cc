@@ -168,8 +168,24 @@ TEST_P(EstimatorTest, is_checked_before_anything_runs) {
   if (!GetParam()) return;
   TPUEstimatorOptions odd = options();
   odd.train_batch_size = 12;
-  EXPECT_THAT(TPUEstimator(odd).check(line_input(64)).to_string(),
+  const std::string report_of_odd = TPUEstimator(odd).check(line_input(64)).to_string();
+  EXPECT_THAT(report_of_odd,
               HasSubstr("1. train batch size 12 must be divisible by number of replicas 8"));
+  EXPECT_THAT(report_of_odd, Not(HasSubstr("memory")));  // no model was built
+}
+
+TEST_P(EstimatorTest, a_tpus_precision_rounds_products) {
+  const auto loss_with = [&](Precision precision) {
+    TPUEstimatorOptions all = options(precision == Precision::tpu ? "tpu" : "full");
+    all.config.tpu_config.precision = precision;
+    TPUEstimator estimator(all);
+    estimator.train(line_input(64), {.steps = 4});
+    return estimator.evaluate(line_input(64))["loss"];
+  };
+  const double full = loss_with(Precision::full);
+  const double rounded = loss_with(Precision::tpu);
+  EXPECT_NE(rounded, full);
+  EXPECT_NEAR(rounded, full, 0.1 * full);
 }
 
 TEST_P(EstimatorTest, loops_end_where_they_should) {

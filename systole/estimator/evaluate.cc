@@ -17,7 +17,8 @@ std::vector<Variable> accumulators_of(const MetricMap& metrics) {
 }
 
 // The one that is there takes as many steps as it was made for.
-void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps) {
+void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps,
+                 Precision precision) {
   if (built.runner && built.runner->options().max_steps == steps) return;
   std::vector<Operation> updates;
   for (const auto& [name, metric] : built.model.metrics) updates.emplace_back(metric.update_op);
@@ -25,7 +26,8 @@ void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps) 
                        estimator::Runner::Options{.targets = std::move(updates),
                                                   .replicas = replicas,
                                                   .max_steps = steps,
-                                                  .summed = accumulators_of(built.model.metrics)});
+                                                  .summed = accumulators_of(built.model.metrics),
+                                                  .precision = precision});
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   const int64_t steps_each =
       estimator::launch_steps(std::min<int64_t>(limit, 32), feed.step_bytes());
   feed.set_max_steps(steps_each);
-  make_runner(*built, input.replicas, steps_each);
+  make_runner(*built, input.replicas, steps_each, config.tpu_config.precision);
   Evaluation result;
   hooks.start(*session, global_step);
   const auto launch = [&](int64_t before) { return std::min(steps_each, limit - before); };

@@ -25,6 +25,7 @@ class Runner {
     int64_t max_steps = 1;
     StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
     std::vector<Variable> summed = {};
+    Precision precision = Precision::full;
   };
   // The session and the model outlive it.
   Runner(const Model& model, Session& session, Options options)

@@ -118,9 +118,11 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
       estimator::FeedOptions{
           .max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
   if (!built.runner || built.runner->options().fetches != fetches) {
-    built.runner.emplace(
-        built.model, *built.session,
-        Runner::Options{.fetches = fetches, .replicas = predictor->input.replicas, .max_steps = 1});
+    built.runner.emplace(built.model, *built.session,
+                         Runner::Options{.fetches = fetches,
+                                         .replicas = predictor->input.replicas,
+                                         .max_steps = 1,
+                                         .precision = config.tpu_config.precision});
   }
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };

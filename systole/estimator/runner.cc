@@ -40,6 +40,7 @@ std::span<const Tensor> Runner::run(const LoopInput& input,
                             .max_steps = options_.max_steps,
                             .keep = options_.keep,
                             .summed = options_.summed,
+                            .bf16_products = options_.precision == Precision::tpu,
                             .profile = profile != nullptr};
     if (model_.mask.valid()) {
       options.inputs.push_back(model_.mask);

@@ -206,7 +206,8 @@ void Training::make_runner() {
   Runner::Options runner{.fetches = fetches_,
                          .targets = {model_.spec.train_op},
                          .replicas = input_.replicas,
-                         .max_steps = launch_};
+                         .max_steps = launch_,
+                         .precision = config_.tpu_config.precision};
   const HostCall& host_call = model_.spec.host_call;
   if (host_call) {
     runner.keep = StepLoopOptions::Keep::every_step;

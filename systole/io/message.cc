@@ -58,6 +58,7 @@ void parse_message_text(std::string_view what, std::string_view text,
   FirstError errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
+  parser.AllowUnknownField(true);  // of later versions, as where messages are bytes
   if (!parser.ParseFromString(std::string(text), &message)) {
     throw invalid_argument("{}: text of a {}, got {}", what, message.GetTypeName(), errors.text);
   }

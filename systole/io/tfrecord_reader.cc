@@ -129,8 +129,9 @@ void RecordReader::fail_length_checksum(uint32_t got, uint32_t expected) {
   throw make_error(Code::data_loss,
                    "{}: checksum of the length of the record at offset {}, got {:#010x}, expected "
                    "{:#010x} for the bytes that are there; where the records behind it begin is "
-                   "not known: the rest of the file is lost",
-                   path(), offset_, got, expected);
+                   "not known: the rest of the file is lost{}",
+                   path(), offset_, got, expected,
+                   offset_ == 0 ? " (or it is no TFRecord file)" : "");
 }
 
 void RecordReader::fail_data_checksum(uint32_t got, uint32_t expected) {

@@ -129,7 +129,12 @@ TEST_F(PredictTest, Inputs) {
   EXPECT_EQ(read(two_, {"x=x.npy", "y=y.npy"}), "x=f32[1,2] {{1, 2}} y=s64[1] {3} ");
   write_file_atomically(fs_, "m.csv", "a,b\n1,2\n3,4\n");
   EXPECT_EQ(read(signature_, {"m.csv"}), "x=f32[2,2] {{1, 2}, {3, 4}} ");
-  EXPECT_THAT(error_of([&] { read(two_, {"m.csv"}); }), ::testing::HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(error_of([&] { read(two_, {"m.csv"}); }),
+            "NOT_FOUND: m.csv: columns, got 'a', 'b', expected one for input 'x'");
+  write_file_atomically(fs_, "row.csv", "5.1,0.2\n");
+  EXPECT_EQ(error_of([&] { read(signature_, {"row.csv"}); }),
+            "INVALID_ARGUMENT: row.csv: records, got none behind the first line, which names the "
+            "columns");
   EXPECT_EQ(
       error_of([&] { read(two_, {"x.npy"}); }),
       "INVALID_ARGUMENT: --input: got 'x.npy' for a signature of 2 inputs, expected NAME=x.npy");

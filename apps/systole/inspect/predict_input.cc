@@ -1,5 +1,7 @@
 #include "apps/systole/inspect/predict_input.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "systole/io/csv.h"
@@ -47,8 +49,19 @@ std::vector<Tensor> read_columns(FileSystem& file_system, const std::string& pat
   if (names.empty()) {
     for (size_t i = 0; i < reader.header().size(); ++i) columns.push_back({i, dtype});
   }
-  for (const std::string& name : names) columns.push_back({reader.column_index(name), dtype});
-  return read_csv_columns(reader, columns);
+  for (const std::string& name : names) {
+    if (std::ranges::find(reader.header(), name) == reader.header().end()) {
+      throw not_found("{}: columns, got '{}', expected one for input '{}'", path,
+                      fmt::join(reader.header(), "', '"), name);
+    }
+    columns.push_back({reader.column_index(name), dtype});
+  }
+  std::vector<Tensor> values = read_csv_columns(reader, columns);
+  if (values[0].dim(0) == 0) {
+    throw invalid_argument("{}: records, got none behind the first line, which names the columns",
+                           path);
+  }
+  return values;
 }
 
 void read_csv(FileSystem& file_system, const std::string& path, const SignatureInfo& signature,

@@ -28,7 +28,9 @@ constexpr ConfigKey kTpuConfigKeys[] = {
     {"eval_training_input_configuration", "text", "PER_HOST_V1", "PER_HOST_V1 or SLICED."},
     {"check", "text", "",
      "What is done with what a TPU would refuse: `error` (the default with use_tpu), `warn`, "
-     "`off`."}};
+     "`off`."},
+    {"precision", "text", "full",
+     "`tpu`: inputs of products are rounded to bf16, as a TPU does by default."}};
 
 constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
     {"PER_HOST_V1", InputPipelineConfig::PER_HOST_V1},
@@ -38,6 +40,8 @@ constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
     {"SLICED", InputPipelineConfig::SLICED}};
 constexpr std::pair<const char*, Check> kChecks[] = {
     {"error", Check::error}, {"warn", Check::warn}, {"off", Check::off}};
+constexpr std::pair<const char*, Precision> kPrecisions[] = {{"full", Precision::full},
+                                                             {"tpu", Precision::tpu}};
 
 IterationsPerLoop iterations_of(const ConfigSection& s) {
   const std::string text = s.text("iterations_per_loop");
@@ -58,6 +62,7 @@ TPUConfig parse_tpu_config(const ConfigSection& s) {
   config.eval_training_input_configuration = s.choice<InputPipelineConfig>(
       "eval_training_input_configuration", kInputs, InputPipelineConfig::PER_HOST_V1);
   if (s.has("check")) config.check = s.choice<Check>("check", kChecks, Check::error);
+  config.precision = s.choice<Precision>("precision", kPrecisions, Precision::full);
   return config;
 }
 
