@@ -10,6 +10,8 @@
 
 namespace systole {
 
+// NOLINTBEGIN(readability-identifier-naming): TensorFlow's names
+
 // How the input_fn's batches become those of the replicas.
 enum class InputPipelineConfig : uint8_t {
   // Called once for each replica, with the batch size of one.
@@ -23,6 +25,8 @@ enum class InputPipelineConfig : uint8_t {
   // Evaluation and prediction only: as PER_HOST_V1.
   SLICED = 5,
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 // What to do with what a TPU would refuse (estimator/check.h).
 enum class Check : uint8_t { off, warn, error };

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<GradientAndVariable>& grads_and_vars) {
   std::vector<std::string> names;
+  names.reserve(grads_and_vars.size());
   for (const auto& [gradient, variable] : grads_and_vars) names.push_back(variable.name());
   return names;
 }
@@ -42,6 +43,7 @@ std::vector<GradientAndVariable> Optimizer::compute_gradients(
   if (variables.empty())
     throw invalid_argument("{}.compute_gradients: No variables to optimize", name_);
   std::vector<Output> values;
+  values.reserve(variables.size());
   for (const Variable& variable : variables) values.push_back(variable.value());
   GradientsOptions gradients_options;
   if (options.grad_loss.valid()) gradients_options.grad_ys = {options.grad_loss};

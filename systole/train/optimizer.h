@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "systole/graph/graph.h"
@@ -162,7 +163,7 @@ class AdamOptimizer : public Optimizer {
  public:
   explicit AdamOptimizer(const AdamOptions& options = {});
   explicit AdamOptimizer(Hyperparameter learning_rate)
-      : AdamOptimizer(AdamOptions{.learning_rate = learning_rate}) {}
+      : AdamOptimizer(AdamOptions{.learning_rate = std::move(learning_rate)}) {}
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
 
  protected:
