@@ -50,11 +50,12 @@ std::vector<Tensor> read_columns(FileSystem& file_system, const std::string& pat
     for (size_t i = 0; i < reader.header().size(); ++i) columns.push_back({i, dtype});
   }
   for (const std::string& name : names) {
-    if (std::ranges::find(reader.header(), name) == reader.header().end()) {
+    const auto found = std::ranges::find(reader.header(), name);
+    if (found == reader.header().end()) {
       throw not_found("{}: columns, got '{}', expected one for input '{}'", path,
                       fmt::join(reader.header(), "', '"), name);
     }
-    columns.push_back({reader.column_index(name), dtype});
+    columns.push_back({static_cast<size_t>(found - reader.header().begin()), dtype});
   }
   std::vector<Tensor> values = read_csv_columns(reader, columns);
   if (values[0].dim(0) == 0) {

@@ -138,58 +138,54 @@ std::string data_format(const ConfigSection& s) {
   return s.choice<const char*>("data_format", kFormats, "channels_last");
 }
 
+// What all layers with weights take.
+template <class Options>
+void add_weights(const ConfigSection& s, Options& options) {
+  options.activation = activation(s);
+  options.use_bias = s.flag("use_bias", true);
+  options.bias_initializer = initializer(s, "bias_initializer", zeros_initializer());
+  options.bias_regularizer = regularizer(s, "bias_regularizer");
+  options.trainable = s.flag("trainable", true);
+  options.name = s.text("name");
+}
+
+// What both convolutions take.
+template <class Options>
+Options convolution(const ConfigSection& s) {
+  Options options;
+  options.filters = s.integer("filters");
+  options.kernel_size = extent(s, "kernel_size");
+  options.strides = extent(s, "strides", 1);
+  options.padding = padding(s);
+  options.data_format = data_format(s);
+  options.dilation_rate = extent(s, "dilation_rate", 1);
+  add_weights(s, options);
+  return options;
+}
+
 Layer dense(const ConfigSection& s) {
-  const layers::DenseOptions options{
-      .units = s.integer("units"),
-      .activation = activation(s),
-      .use_bias = s.flag("use_bias", true),
-      .kernel_initializer = initializer(s, "kernel_initializer"),
-      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
-      .kernel_regularizer = regularizer(s, "kernel_regularizer"),
-      .bias_regularizer = regularizer(s, "bias_regularizer"),
-      .trainable = s.flag("trainable", true),
-      .name = s.text("name")};
+  layers::DenseOptions options;
+  options.units = s.integer("units");
+  add_weights(s, options);
+  options.kernel_initializer = initializer(s, "kernel_initializer");
+  options.kernel_regularizer = regularizer(s, "kernel_regularizer");
   return [options](const Output& x, Mode) { return layers::dense(x, options); };
 }
 
 Layer conv2d(const ConfigSection& s) {
-  const layers::Conv2DOptions options{
-      .filters = s.integer("filters"),
-      .kernel_size = extent(s, "kernel_size"),
-      .strides = extent(s, "strides", 1),
-      .padding = padding(s),
-      .data_format = data_format(s),
-      .dilation_rate = extent(s, "dilation_rate", 1),
-      .activation = activation(s),
-      .use_bias = s.flag("use_bias", true),
-      .kernel_initializer = initializer(s, "kernel_initializer"),
-      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
-      .kernel_regularizer = regularizer(s, "kernel_regularizer"),
-      .bias_regularizer = regularizer(s, "bias_regularizer"),
-      .trainable = s.flag("trainable", true),
-      .name = s.text("name")};
+  auto options = convolution<layers::Conv2DOptions>(s);
+  options.kernel_initializer = initializer(s, "kernel_initializer");
+  options.kernel_regularizer = regularizer(s, "kernel_regularizer");
   return [options](const Output& x, Mode) { return layers::conv2d(x, options); };
 }
 
 Layer separable_conv2d(const ConfigSection& s) {
-  const layers::SeparableConv2DOptions options{
-      .filters = s.integer("filters"),
-      .kernel_size = extent(s, "kernel_size"),
-      .strides = extent(s, "strides", 1),
-      .padding = padding(s),
-      .data_format = data_format(s),
-      .dilation_rate = extent(s, "dilation_rate", 1),
-      .depth_multiplier = s.integer("depth_multiplier", 1),
-      .activation = activation(s),
-      .use_bias = s.flag("use_bias", true),
-      .depthwise_initializer = initializer(s, "depthwise_initializer"),
-      .pointwise_initializer = initializer(s, "pointwise_initializer"),
-      .bias_initializer = initializer(s, "bias_initializer", zeros_initializer()),
-      .depthwise_regularizer = regularizer(s, "depthwise_regularizer"),
-      .pointwise_regularizer = regularizer(s, "pointwise_regularizer"),
-      .bias_regularizer = regularizer(s, "bias_regularizer"),
-      .trainable = s.flag("trainable", true),
-      .name = s.text("name")};
+  auto options = convolution<layers::SeparableConv2DOptions>(s);
+  options.depth_multiplier = s.integer("depth_multiplier", 1);
+  options.depthwise_initializer = initializer(s, "depthwise_initializer");
+  options.pointwise_initializer = initializer(s, "pointwise_initializer");
+  options.depthwise_regularizer = regularizer(s, "depthwise_regularizer");
+  options.pointwise_regularizer = regularizer(s, "pointwise_regularizer");
   return [options](const Output& x, Mode) { return layers::separable_conv2d(x, options); };
 }
 

@@ -42,11 +42,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-std::string in_folder(const std::string& folder, const std::string& path) {
-  if (path.empty()) return folder;
-  return folder.empty() || path.starts_with('/') ? path : join_path(folder, path);
-}
-
 // Single examples of one of the sections train, eval and predict.
 Dataset examples_of(const ConfigSection& data, const std::string& part, const std::string& folder) {
   const ConfigNode node = data.find(part);
@@ -99,7 +94,9 @@ void check_labels(const ConfigSection& data, const std::string& part, const Data
 
 void add_data(const ConfigNode& root, TrainingConfig& config) {
   const ConfigSection data("data", root["data"], kDataKeys);
-  const std::string folder = in_folder(folder_of(root.file()), data.text("dir"));
+  const std::string beside = folder_of(root.file());
+  const std::string dir = data.text("dir");
+  const std::string folder = dir.empty() ? beside : join_path(beside, dir);
   const std::string labels = data.text("labels");
   const auto add = [&](const std::string& part, const InputOptions& options, InputFn& input) {
     if (!data.has(part)) return;
