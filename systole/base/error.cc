@@ -30,6 +30,10 @@ Error::Error(Code code, std::string message)
       code_(code),
       message_(std::move(message)) {}
 
+Error format_error(Code code, fmt::string_view format, fmt::format_args args) {
+  return Error(code, fmt::vformat(format, args));
+}
+
 Error Error::with_context(std::string_view context) const {
   return Error(code_, fmt::format("{}, {}", message_, context));
 }

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace systole {
 
@@ -51,29 +50,33 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
+// An error of `code` with a formatted message. Not inline: what throws is rarely run and much of
+// the code.
+Error format_error(Code code, fmt::string_view format, fmt::format_args args);
+
 template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::invalid_argument, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(Code::invalid_argument, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error failed_precondition(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::failed_precondition, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(Code::failed_precondition, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error unimplemented(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::unimplemented, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(Code::unimplemented, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error not_found(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::not_found, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(Code::not_found, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error internal_error(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::internal, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(Code::internal, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error make_error(Code code, fmt::format_string<Args...> format, Args&&... args) {
-  return Error(code, fmt::format(format, std::forward<Args>(args)...));
+  return format_error(code, format, fmt::make_format_args(args...));
 }
 
 }  // namespace systole
