@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [SANITIZE <preset>...] [CORE <preset>...])
+#               [GENERATED <file>...] [PCH <header>...] [UNITY] [SANITIZE <preset>...] [CORE <preset>...])
 #
 # Makes one layer out of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
@@ -8,7 +8,8 @@
 #                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
 # the tests only. GENERATED adds sources made at configure time. PCH names headers that nearly all of a large layer's
-# sources include: precompiled with the common ones, they halve the time of its many small files. SANITIZE names the
+# sources include: precompiled with the common ones, they halve the time of its many small files. UNITY compiles the
+# layer's sources a dozen at a time: so names are unique in it, those of its unnamed namespaces too. SANITIZE names the
 # sanitizer builds that run the layer's tests: `asan` alone for one that starts no threads, by default both.
 # New files are picked up by the next build: there is no list to keep.
 # A folder with no sources yet is a header-only layer, one with no tests has no test target.
@@ -98,7 +99,7 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
+  cmake_parse_arguments(arg "UNITY" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -123,6 +124,12 @@ function(systole_layer name)
       target_precompile_headers(systole_${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h" ${arg_PCH})
     else()
       target_precompile_headers(systole_${name} REUSE_FROM systole_pch)
+    endif()
+    if(arg_UNITY AND SYSTOLE_UNITY)
+      set(alone ${sources})
+      list(FILTER alone EXCLUDE REGEX "/ops/")
+      set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      set_target_properties(systole_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     endif()
   else()
     add_library(systole_${name} INTERFACE)

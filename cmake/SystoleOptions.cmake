@@ -3,6 +3,7 @@
 option(SYSTOLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_WERROR "Treat warnings as errors" OFF)
+option(SYSTOLE_UNITY "Compile the many small files of some layers a dozen at a time: half the build time" ON)
 option(SYSTOLE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(SYSTOLE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 

@@ -22,7 +22,7 @@ void check_name(std::string_view name) {
   throw invalid_argument("name, got '{}', expected letters, digits and any of '_.-/'", name);
 }
 
-std::string lower(std::string_view text) {
+std::string lower_graph(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
@@ -138,7 +138,7 @@ std::string Graph::unique_name(std::string_view base) {
   std::string name =
       name_scope_.empty() ? std::string(base) : fmt::format("{}/{}", name_scope_, base);
   // Names that differ in case alone would collide in TensorBoard and on some file systems.
-  const std::string key = lower(name);
+  const std::string key = lower_graph(name);
   int& count = name_counts_[key];
   if (count++ == 0) return name;
   int suffix = count - 1;

@@ -20,7 +20,7 @@ float scale_of(int64_t source, int64_t target, bool align_corners) {
              : static_cast<float>(source) / static_cast<float>(target);
 }
 
-std::vector<TensorType> infer(const InferContext& c, DType dtype) {
+std::vector<TensorType> infer_image_resize(const InferContext& c, DType dtype) {
   const TensorType& images = c.input(kImages);
   if (images.shape.rank() != 4) {
     throw invalid_argument("images, got {}, expected [batch, height, width, channels]", images);
@@ -114,12 +114,12 @@ ResizeAxis nearest_axis(int64_t source, int64_t target, bool align_corners,
 
 std::vector<TensorType> infer_resize(const InferContext& c, DType dtype) {
   check_dtype("dtype", c.input(kImages).dtype, DTypeClass::number);
-  return infer(c, dtype);
+  return infer_image_resize(c, dtype);
 }
 
 std::vector<TensorType> infer_resize_gradient(const InferContext& c) {
   check_dtype("dtype", c.input(kImages).dtype, DTypeClass::floating);
-  return infer(c, c.input(kImages).dtype);
+  return infer_image_resize(c, c.input(kImages).dtype);
 }
 
 // The axes that a product contracts go to the end: h, then w, then channels are moved back.

@@ -68,7 +68,8 @@ bool is_literal(const Input& input, double value) {
   return input.weak() && input.host_value().as_double(0) == value;
 }
 
-Output random_with_moments(std::string_view op, const ShapeInput& shape, const Moments& moments) {
+Output random_with_moments(std::string_view op, const ShapeInput& shape,
+                           const MomentsSpec& moments) {
   const bool scales = !is_literal(moments.stddev, 1);
   const bool moves = !is_literal(moments.mean, 0);
   if (!scales && !moves) return add_random(op, shape, moments.dtype, moments.seed, moments.name);

@@ -23,14 +23,15 @@ int64_t random_stream(const Node& node);
 Output add_random(std::string_view op, const ShapeInput& shape, DType dtype,
                   std::optional<int64_t> seed, std::string_view name);
 // The same of a distribution with mean 0 and variance 1, then stretched and moved.
-struct Moments {
+struct MomentsSpec {
   const Input& mean;
   const Input& stddev;
   DType dtype;
   std::optional<int64_t> seed;
   const std::string& name;
 };
-Output random_with_moments(std::string_view op, const ShapeInput& shape, const Moments& moments);
+Output random_with_moments(std::string_view op, const ShapeInput& shape,
+                           const MomentsSpec& moments);
 
 // True for the literal `value`.
 bool is_literal(const Input& input, double value);

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * sign(c.input(0))}; }
+std::vector<Output> abs_gradient(GradientContext& c) { return {c.grad() * sign(c.input(0))}; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ const OpDef op_abs{
     .doc = "The absolute value of x.",
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::abs>,
-    .gradient = gradient,
+    .gradient = abs_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> add_gradient(GradientContext& c) {
   return broadcast_gradients(c, c.grad(), c.grad());
 }
 
@@ -21,7 +21,7 @@ const OpDef op_add{
     .doc = "x + y.",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_binary<hlo::Opcode::add>,
-    .gradient = gradient,
+    .gradient = add_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -15,7 +15,7 @@ Shape merge_shapes(const Shape& x, const Shape& y) {
   return result;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_add_n(const InferContext& c) {
   if (c.num_inputs() == 0) throw invalid_argument("inputs, got none, expected at least one");
   TensorType result = infer_unary(c, DTypeClass::number)[0];
   for (int i = 1; i < c.num_inputs(); ++i) {
@@ -28,13 +28,13 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {result};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_add_n(LowerContext& c) {
   hlo::Value sum = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) sum = c.b.add(sum, c.input(i));
   return {sum};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> add_n_gradient(GradientContext& c) {
   return std::vector<Output>(static_cast<size_t>(c.node.num_inputs()), c.grad());
 }
 
@@ -54,9 +54,9 @@ extern const OpDef op_add_n;
 const OpDef op_add_n{
     .name = "AddN",
     .doc = "The sum of tensors of one shape.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_add_n,
+    .lower = lower_add_n,
+    .gradient = add_n_gradient,
 };
 }  // namespace ops
 }  // namespace systole

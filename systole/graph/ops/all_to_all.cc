@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_all_to_all(const InferContext& c) {
   check_groups_input(c, 1);
   TensorType type = c.input(0);
   const int rank = type.shape.rank();
@@ -28,7 +28,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {type};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_all_to_all(LowerContext& c) {
   const hlo::AllToAllAttrs attrs{.split_dimension = c.attr<int64_t>("split_dimension"),
                                  .concat_dimension = c.attr<int64_t>("concat_dimension"),
                                  .split_count = c.attr<int64_t>("split_count"),
@@ -52,7 +52,7 @@ Output add_exchange(const Output& x, const Output& groups, const Dimensions& d,
 }
 
 // Everything goes back to where it came from.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> all_to_all_gradient(GradientContext& c) {
   const Dimensions back{.concat = c.attr<int64_t>("split_dimension"),
                         .split = c.attr<int64_t>("concat_dimension"),
                         .count = c.attr<int64_t>("split_count")};
@@ -79,9 +79,9 @@ extern const OpDef op_all_to_all;
 const OpDef op_all_to_all{
     .name = "AllToAll",
     .doc = "Parts of a tensor, exchanged between the replicas of a group.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_all_to_all,
+    .lower = lower_all_to_all,
+    .gradient = all_to_all_gradient,
 };
 }  // namespace ops
 }  // namespace systole

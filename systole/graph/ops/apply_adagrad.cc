@@ -4,16 +4,22 @@
 namespace systole {
 namespace {
 
-enum : int { kVar, kAccum, kLearningRate, kGradient };
+enum : int {
+  kApplyAdagradVar,
+  kApplyAdagradAccum,
+  kApplyAdagradLearningRate,
+  kApplyAdagradGradient
+};
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_apply_adagrad(LowerContext& c) {
   const UpdateLowering u(c);
-  const hlo::Value gradient = u.tensor(kGradient);
-  const hlo::Value accum = c.b.add(u.variable(kAccum), c.b.multiply(gradient, gradient));
-  const hlo::Value step = c.b.multiply(c.b.multiply(u.scalar(kLearningRate), gradient),
+  const hlo::Value gradient = u.tensor(kApplyAdagradGradient);
+  const hlo::Value accum =
+      c.b.add(u.variable(kApplyAdagradAccum), c.b.multiply(gradient, gradient));
+  const hlo::Value step = c.b.multiply(c.b.multiply(u.scalar(kApplyAdagradLearningRate), gradient),
                                        c.b.unary(hlo::Opcode::rsqrt, accum));
-  u.assign(kAccum, accum);
-  u.assign(kVar, c.b.subtract(u.variable(kVar), step));
+  u.assign(kApplyAdagradAccum, accum);
+  u.assign(kApplyAdagradVar, c.b.subtract(u.variable(kApplyAdagradVar), step));
   return {};
 }
 
@@ -29,8 +35,11 @@ extern const OpDef op_apply_adagrad;
 const OpDef op_apply_adagrad{
     .name = "ResourceApplyAdagrad",
     .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
-    .infer = [](const InferContext& c) { return infer_update(c, /*num_handles=*/2, kGradient); },
-    .lower = lower,
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/2, kApplyAdagradGradient);
+        },
+    .lower = lower_apply_adagrad,
     .stateful = true,
 };
 }  // namespace ops

@@ -5,35 +5,36 @@ namespace systole {
 namespace {
 
 enum : int {
-  kVar,
-  kM,
-  kV,
-  kBeta1Power,
-  kBeta2Power,
-  kLearningRate,
-  kBeta1,
-  kBeta2,
-  kEpsilon,
-  kGradient
+  kApplyAdamVar,
+  kApplyAdamM,
+  kApplyAdamV,
+  kApplyAdamBeta1Power,
+  kApplyAdamBeta2Power,
+  kApplyAdamLearningRate,
+  kApplyAdamBeta1,
+  kApplyAdamBeta2,
+  kApplyAdamEpsilon,
+  kApplyAdamGradient
 };
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_apply_adam(LowerContext& c) {
   const UpdateLowering u(c);
   hlo::Builder& b = c.b;
-  const hlo::Value gradient = u.tensor(kGradient);
-  const hlo::Value m =
-      u.move_towards(u.variable(kM), gradient, u.spread(u.complement(u.tensor(kBeta1))));
-  const hlo::Value v = u.move_towards(u.variable(kV), b.multiply(gradient, gradient),
-                                      u.spread(u.complement(u.tensor(kBeta2))));
+  const hlo::Value gradient = u.tensor(kApplyAdamGradient);
+  const hlo::Value m = u.move_towards(u.variable(kApplyAdamM), gradient,
+                                      u.spread(u.complement(u.tensor(kApplyAdamBeta1))));
+  const hlo::Value v = u.move_towards(u.variable(kApplyAdamV), b.multiply(gradient, gradient),
+                                      u.spread(u.complement(u.tensor(kApplyAdamBeta2))));
   // One scalar corrects the bias of both moments.
   const hlo::Value correction =
-      b.divide(b.unary(hlo::Opcode::sqrt, u.complement(u.tensor(kBeta2Power))),
-               u.complement(u.tensor(kBeta1Power)));
-  const hlo::Value rate = u.spread(b.multiply(u.tensor(kLearningRate), correction));
-  const hlo::Value denominator = b.add(b.unary(hlo::Opcode::sqrt, v), u.scalar(kEpsilon));
-  u.assign(kM, m);
-  u.assign(kV, v);
-  u.assign(kVar, b.subtract(u.variable(kVar), b.divide(b.multiply(rate, m), denominator)));
+      b.divide(b.unary(hlo::Opcode::sqrt, u.complement(u.tensor(kApplyAdamBeta2Power))),
+               u.complement(u.tensor(kApplyAdamBeta1Power)));
+  const hlo::Value rate = u.spread(b.multiply(u.tensor(kApplyAdamLearningRate), correction));
+  const hlo::Value denominator = b.add(b.unary(hlo::Opcode::sqrt, v), u.scalar(kApplyAdamEpsilon));
+  u.assign(kApplyAdamM, m);
+  u.assign(kApplyAdamV, v);
+  u.assign(kApplyAdamVar,
+           b.subtract(u.variable(kApplyAdamVar), b.divide(b.multiply(rate, m), denominator)));
   return {};
 }
 
@@ -51,8 +52,11 @@ extern const OpDef op_apply_adam;
 const OpDef op_apply_adam{
     .name = "ResourceApplyAdam",
     .doc = "Adam with bias correction folded into the learning rate.",
-    .infer = [](const InferContext& c) { return infer_update(c, /*num_handles=*/3, kGradient); },
-    .lower = lower,
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/3, kApplyAdamGradient);
+        },
+    .lower = lower_apply_adam,
     .stateful = true,
 };
 }  // namespace ops

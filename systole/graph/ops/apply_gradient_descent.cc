@@ -4,12 +4,18 @@
 namespace systole {
 namespace {
 
-enum : int { kVar, kLearningRate, kGradient };
+enum : int {
+  kApplyGradientDescentVar,
+  kApplyGradientDescentLearningRate,
+  kApplyGradientDescentGradient
+};
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_apply_gradient_descent(LowerContext& c) {
   const UpdateLowering u(c);
-  u.assign(kVar, c.b.subtract(u.variable(kVar),
-                              c.b.multiply(u.scalar(kLearningRate), u.tensor(kGradient))));
+  u.assign(kApplyGradientDescentVar,
+           c.b.subtract(u.variable(kApplyGradientDescentVar),
+                        c.b.multiply(u.scalar(kApplyGradientDescentLearningRate),
+                                     u.tensor(kApplyGradientDescentGradient))));
   return {};
 }
 
@@ -24,8 +30,11 @@ extern const OpDef op_apply_gradient_descent;
 const OpDef op_apply_gradient_descent{
     .name = "ResourceApplyGradientDescent",
     .doc = "var -= alpha * delta.",
-    .infer = [](const InferContext& c) { return infer_update(c, /*num_handles=*/1, kGradient); },
-    .lower = lower,
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/1, kApplyGradientDescentGradient);
+        },
+    .lower = lower_apply_gradient_descent,
     .stateful = true,
 };
 }  // namespace ops

@@ -4,17 +4,26 @@
 namespace systole {
 namespace {
 
-enum : int { kVar, kAccum, kLearningRate, kGradient, kMomentum };
+enum : int {
+  kApplyMomentumVar,
+  kApplyMomentumAccum,
+  kApplyMomentumLearningRate,
+  kApplyMomentumGradient,
+  kApplyMomentumMomentum
+};
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_apply_momentum(LowerContext& c) {
   const UpdateLowering u(c);
-  const hlo::Value momentum = u.scalar(kMomentum);
-  const hlo::Value gradient = u.tensor(kGradient);
-  const hlo::Value accum = c.b.add(c.b.multiply(u.variable(kAccum), momentum), gradient);
+  const hlo::Value momentum = u.scalar(kApplyMomentumMomentum);
+  const hlo::Value gradient = u.tensor(kApplyMomentumGradient);
+  const hlo::Value accum =
+      c.b.add(c.b.multiply(u.variable(kApplyMomentumAccum), momentum), gradient);
   const hlo::Value direction =
       c.attr<bool>("use_nesterov") ? c.b.add(gradient, c.b.multiply(accum, momentum)) : accum;
-  u.assign(kAccum, accum);
-  u.assign(kVar, c.b.subtract(u.variable(kVar), c.b.multiply(u.scalar(kLearningRate), direction)));
+  u.assign(kApplyMomentumAccum, accum);
+  u.assign(kApplyMomentumVar,
+           c.b.subtract(u.variable(kApplyMomentumVar),
+                        c.b.multiply(u.scalar(kApplyMomentumLearningRate), direction)));
   return {};
 }
 
@@ -32,8 +41,11 @@ extern const OpDef op_apply_momentum;
 const OpDef op_apply_momentum{
     .name = "ResourceApplyMomentum",
     .doc = "accum = momentum * accum + grad; var -= lr * accum, or Nesterov's form.",
-    .infer = [](const InferContext& c) { return infer_update(c, /*num_handles=*/2, kGradient); },
-    .lower = lower,
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/2, kApplyMomentumGradient);
+        },
+    .lower = lower_apply_momentum,
     .stateful = true,
 };
 }  // namespace ops

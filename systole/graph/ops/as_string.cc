@@ -54,7 +54,7 @@ struct Format {
   bool shortest;
 };
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_as_string(const InferContext& c) {
   const DType dtype = c.input(0).dtype;
   if (dtype != DType::pred && !contains(DTypeClass::number, dtype)) {
     throw invalid_argument("input, got {}, expected numbers or pred", c.input(0));
@@ -74,7 +74,7 @@ std::string printed(const std::string& format, T value) {
   return result;
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_as_string(HostContext& c) {
   const Tensor& input = c.inputs[0];
   const Format format(c.node.attrs());
   Tensor result(DType::string, input.shape());
@@ -120,8 +120,8 @@ extern const OpDef op_as_string;
 const OpDef op_as_string{
     .name = "AsString",
     .doc = "Numbers as text.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_as_string,
+    .host = run_as_string,
 };
 }  // namespace ops
 }  // namespace systole

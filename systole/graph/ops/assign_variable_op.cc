@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_assign_variable_op(LowerContext& c) {
   const Node& variable = variable_node(c.node.input(0));
   c.lowering.assign_variable(variable, c.input(1));
   return {};
@@ -19,7 +19,7 @@ const OpDef op_assign_variable_op{
     .name = "AssignVariableOp",
     .doc = "A variable takes a value.",
     .infer = infer_assignment,
-    .lower = lower,
+    .lower = lower_assign_variable_op,
     .blocks_gradient = true,
     .stateful = true,
 };

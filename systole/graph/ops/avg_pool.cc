@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_avg_pool(LowerContext& c) {
   hlo::Builder& b = c.b;
   const hlo::Value x = b.convert(c.input(0), accumulation_dtype(c.input(0).dtype()));
   const ImageWindow window = pool_window(c.node.attrs(), x.shape());
@@ -12,7 +12,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {b.convert(divide_by_counts(b, sums, window), c.input(0).dtype())};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> avg_pool_gradient(GradientContext& c) {
   return {avg_pool_grad(shape(c.input(0)), c.grad(), c.node.attrs())};
 }
 
@@ -28,8 +28,8 @@ const OpDef op_avg_pool{
     .name = "AvgPool",
     .doc = "The mean of each window.",
     .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::floating); },
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_avg_pool,
+    .gradient = avg_pool_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,16 +3,17 @@
 namespace systole {
 namespace {
 
-enum : int { kInputSizes, kGradient };
+enum : int { kAvgPoolGradInputSizes, kAvgPoolGradGradient };
 
 // Each element gets the mean's share of every window that it lies in: the shares, spread out by the
 // strides, summed over a window of the same size.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_avg_pool_grad(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const DType dtype = c.input(kGradient).dtype();
-  const ImageWindow window = pool_window(c.node.attrs(), Shape(c.constant_ints(kInputSizes)));
-  const hlo::Value shares =
-      divide_by_counts(b, b.convert(c.input(kGradient), accumulation_dtype(dtype)), window);
+  const DType dtype = c.input(kAvgPoolGradGradient).dtype();
+  const ImageWindow window =
+      pool_window(c.node.attrs(), Shape(c.constant_ints(kAvgPoolGradInputSizes)));
+  const hlo::Value shares = divide_by_counts(
+      b, b.convert(c.input(kAvgPoolGradGradient), accumulation_dtype(dtype)), window);
   Dims low(4, 0);
   Dims high(4, 0);
   Dims interior(4, 0);
@@ -30,12 +31,12 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {b.convert(reduce_window(b, spread, hlo::Opcode::add, sums), dtype)};
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  check_dtype("gradient", c.input(kGradient).dtype, DTypeClass::floating);
-  const auto sizes = c.input_as_shape(kInputSizes);
+std::vector<TensorType> infer_avg_pool_grad(const InferContext& c) {
+  check_dtype("gradient", c.input(kAvgPoolGradGradient).dtype, DTypeClass::floating);
+  const auto sizes = c.input_as_shape(kAvgPoolGradInputSizes);
   if (!sizes)
     throw invalid_argument("input_sizes, got a value known only at run time, expected a shape");
-  return {{c.input(kGradient).dtype, *sizes}};
+  return {{c.input(kAvgPoolGradGradient).dtype, *sizes}};
 }
 
 // Linear: the gradient's own gradient is the pooling of it.
@@ -54,8 +55,8 @@ extern const OpDef op_avg_pool_grad;
 const OpDef op_avg_pool_grad{
     .name = "AvgPoolGrad",
     .doc = "The gradient of AvgPool.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_avg_pool_grad,
+    .lower = lower_avg_pool_grad,
     .gradient = gradient,
 };
 }  // namespace ops

@@ -6,11 +6,11 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_batch_matmul(const InferContext& c) {
   return infer_matrix_product(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"));
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_batch_matmul(LowerContext& c) {
   return {lower_matrix_product(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"))};
 }
 
@@ -23,7 +23,7 @@ Output gradient_of_matrix(GradientContext& c) {
   return einsum(x + "," + batch + "nm->" + y, {c.input(0), c.grad()});
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> batch_matmul_gradient(GradientContext& c) {
   const std::vector<Output> full =
       matrix_product_gradients(c, c.attr<bool>("adj_x"), c.attr<bool>("adj_y"),
                                [](Output x, Output y, bool adj_x, bool adj_y) {
@@ -45,9 +45,9 @@ extern const OpDef op_batch_matmul;
 const OpDef op_batch_matmul{
     .name = "BatchMatMulV2",
     .doc = "Products of the matrices in the last two axes; leading axes broadcast.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_batch_matmul,
+    .lower = lower_batch_matmul,
+    .gradient = batch_matmul_gradient,
 };
 }  // namespace ops
 }  // namespace systole

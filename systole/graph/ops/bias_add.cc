@@ -12,7 +12,7 @@ int channel_axis(const AttrMap& attrs, int rank) {
   return std::get<std::string>(attrs.find("data_format")->second) == "NCHW" ? 1 : rank - 1;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_bias_add(const InferContext& c) {
   const TensorType& value = c.input(0);
   const TensorType& bias = c.input(1);
   check_dtype("value", value.dtype, DTypeClass::number);
@@ -26,13 +26,13 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {value};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_bias_add(LowerContext& c) {
   const Shape& shape = c.input(0).shape();
   const Dims axis{channel_axis(c.node.attrs(), shape.rank())};
   return {c.b.add(c.input(0), c.b.broadcast_in_dim(c.input(1), shape, axis))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> bias_add_gradient(GradientContext& c) {
   const int rank = c.input(0).shape().rank();
   const Dims rest = other_axes({channel_axis(c.node.attrs(), rank)}, rank);
   return {c.grad(), reduce_sum(c.grad(), {.axis = rest})};
@@ -50,9 +50,9 @@ extern const OpDef op_bias_add;
 const OpDef op_bias_add{
     .name = "BiasAdd",
     .doc = "Adds a vector along the channels.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_bias_add,
+    .lower = lower_bias_add,
+    .gradient = bias_add_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_broadcast_to(const InferContext& c) {
   const auto shape = c.input_as_shape(1);
   if (!shape)
     throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
@@ -19,11 +19,11 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(0).dtype, *shape}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_broadcast_to(LowerContext& c) {
   return {c.b.broadcast(c.input(0), Shape(std::span<const int64_t>(c.constant_ints(1))))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> broadcast_to_gradient(GradientContext& c) {
   return {sum_to_shape_of(c.grad(), c.input(0)), {}};
 }
 
@@ -43,9 +43,9 @@ extern const OpDef op_broadcast_to;
 const OpDef op_broadcast_to{
     .name = "BroadcastTo",
     .doc = "Repeated along axes of size 1 and new leading axes.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_broadcast_to,
+    .lower = lower_broadcast_to,
+    .gradient = broadcast_to_gradient,
 };
 }  // namespace ops
 }  // namespace systole

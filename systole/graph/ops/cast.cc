@@ -4,18 +4,18 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_cast(const InferContext& c) {
   check_dtype("dtype of x", c.input(0).dtype, DTypeClass::any);
   const DType to = c.attr<DType>("DstT");
   check_dtype("dtype", to, DTypeClass::any);
   return {{to, c.input(0).shape}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_cast(LowerContext& c) {
   return {c.b.convert(c.input(0), c.attr<DType>("DstT"))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> cast_gradient(GradientContext& c) {
   const DType from = c.input(0).dtype();
   return {is_floating(from) ? cast(c.grad(), from) : Output()};
 }
@@ -36,9 +36,9 @@ extern const OpDef op_cast;
 const OpDef op_cast{
     .name = "Cast",
     .doc = "x as another dtype.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_cast,
+    .lower = lower_cast,
+    .gradient = cast_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_collective_permute(const InferContext& c) {
   const TensorType& pairs = c.input(1);
   const Shape wanted{kUnknown, 2};
   if (pairs.dtype != DType::s32 || pairs.shape.rank() != 2 ||
@@ -16,7 +16,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {c.input(0)};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_collective_permute(LowerContext& c) {
   const std::vector<int64_t> ids = c.constant_ints(1);
   hlo::CollectivePermuteAttrs attrs;
   for (size_t i = 0; i + 1 < ids.size(); i += 2) {
@@ -33,7 +33,7 @@ Output add_permute(const Output& x, const Output& pairs, SourceLocation where = 
 }
 
 // Against the arrows.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> collective_permute_gradient(GradientContext& c) {
   return {add_permute(c.grad(), reverse(c.input(1), {1})), Output()};
 }
 
@@ -63,9 +63,9 @@ extern const OpDef op_collective_permute;
 const OpDef op_collective_permute{
     .name = "CollectivePermute",
     .doc = "The tensor of another replica.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_collective_permute,
+    .lower = lower_collective_permute,
+    .gradient = collective_permute_gradient,
 };
 }  // namespace ops
 }  // namespace systole

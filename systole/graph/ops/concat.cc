@@ -9,7 +9,7 @@ namespace {
 
 int last(const InferContext& c) { return c.num_inputs() - 1; }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_concat(const InferContext& c) {
   TensorType joined = c.input(0);
   const int axis = checked_axis(known_ints(c, last(c), "axis").at(0), joined.shape.rank());
   for (int i = 1; i < last(c); ++i) {
@@ -30,14 +30,14 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {joined};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_concat(LowerContext& c) {
   const int last = c.num_inputs() - 1;
   const int axis = checked_axis(c.constant_ints(last).at(0), c.input(0).shape().rank());
   return {c.b.concatenate(c.inputs.first(static_cast<size_t>(last)), axis)};
 }
 
 // Each value's part of the gradient, cut out by sizes that are known when the program is compiled.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> concat_gradient(GradientContext& c) {
   const int last = c.node.num_inputs() - 1;
   const int rank = c.input(0).shape().rank();
   const int axis = checked_axis(known_ints(c.input(last)).at(0), rank);
@@ -79,9 +79,9 @@ extern const OpDef op_concat;
 const OpDef op_concat{
     .name = "ConcatV2",
     .doc = "Tensors one behind the other along an axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_concat,
+    .lower = lower_concat,
+    .gradient = concat_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -25,7 +25,7 @@ TensorType agreed_type(size_t i, const TensorType& x, const TensorType& y) {
   return type;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_cond(const InferContext& c) {
   if (c.input(0) != TensorType{DType::pred, {}}) {
     throw invalid_argument("pred, got {}, expected pred[]", c.input(0));
   }
@@ -55,7 +55,7 @@ void finish_branch(RegionDraft& draft, LoweredFunction lowered, size_t checks_be
   draft.computation().set_results(std::move(results));
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_cond(LowerContext& c) {
   const Graph& then_branch = branch_of(c.node, true);
   const Graph& else_branch = branch_of(c.node, false);
   std::vector<const Node*> assigned = assigned_variables(then_branch);
@@ -132,7 +132,7 @@ void set_gradient_results(GradientContext& c, Graph& function, const std::vector
   function.set_results(std::move(results));
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> cond_gradient(GradientContext& c) {
   Graph& graph = Graph::current();
   const auto then_branch = Graph::make_function(graph);
   const auto else_branch = Graph::make_function(graph);
@@ -193,9 +193,9 @@ extern const OpDef op_cond;
 const OpDef op_cond{
     .name = "If",
     .doc = "The results of one of two functions.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_cond,
+    .lower = lower_cond,
+    .gradient = cond_gradient,
 };
 }  // namespace ops
 }  // namespace systole

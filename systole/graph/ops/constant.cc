@@ -24,13 +24,15 @@ Tensor shaped(const Tensor& value, const Shape& shape) {
   return value.reshape(shape);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_constant(const InferContext& c) {
   const auto& value = c.attr<Tensor>("value");
   if (!value.valid()) throw invalid_argument("value, got none, expected a tensor");
   return {value.type()};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) { return {c.b.constant(c.attr<Tensor>("value"))}; }
+std::vector<hlo::Value> lower_constant(LowerContext& c) {
+  return {c.b.constant(c.attr<Tensor>("value"))};
+}
 
 }  // namespace
 
@@ -55,8 +57,8 @@ extern const OpDef op_constant;
 const OpDef op_constant{
     .name = "Const",
     .doc = "A host value as a tensor.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_constant,
+    .lower = lower_constant,
 };
 }  // namespace ops
 }  // namespace systole

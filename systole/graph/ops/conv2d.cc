@@ -4,12 +4,12 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_conv2d(const InferContext& c) {
   return {{c.input(0).dtype,
            convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::plain)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_conv2d(LowerContext& c) {
   return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::plain)};
 }
 
@@ -25,8 +25,8 @@ extern const OpDef op_conv2d;
 const OpDef op_conv2d{
     .name = "Conv2D",
     .doc = "2-D convolution of an image batch with a filter.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_conv2d,
+    .lower = lower_conv2d,
     .gradient = convolution_gradient<ConvolutionKind::plain>,
 };
 }  // namespace ops

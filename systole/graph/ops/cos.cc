@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {-c.grad() * sin(c.input(0))}; }
+std::vector<Output> cos_gradient(GradientContext& c) { return {-c.grad() * sin(c.input(0))}; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ const OpDef op_cos{
     .doc = "The cosine of x radians.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::cosine>,
-    .gradient = gradient,
+    .gradient = cos_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,13 +4,13 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_cross_replica_sum(const InferContext& c) {
   check_dtype("dtype", c.input(0).dtype, DTypeClass::number);
   check_groups_input(c, 1);
   return {c.input(0)};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_cross_replica_sum(LowerContext& c) {
   const hlo::Value x = c.input(0);
   hlo::Instruction* const sum = c.b.op_with_regions(
       hlo::Opcode::all_reduce, {x}, collective_attrs(c, 1), [&](hlo::Instruction& op) {
@@ -44,8 +44,8 @@ extern const OpDef op_cross_replica_sum;
 const OpDef op_cross_replica_sum{
     .name = "CrossReplicaSum",
     .doc = "The sum over the replicas of a group.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_cross_replica_sum,
+    .lower = lower_cross_replica_sum,
     .gradient =
         [](GradientContext& c) {
           return std::vector{add_sum(c.grad(), c.input(1)), Output()};

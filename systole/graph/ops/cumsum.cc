@@ -10,7 +10,7 @@ int64_t checked_axis(const Tensor& axis, int rank) {
   return normalize_axis(static_cast<int64_t>(axis.as_double(0)), rank);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_cumsum(const InferContext& c) {
   check_dtype("dtype", c.input(0).dtype, DTypeClass::number);
   const TensorType& axis = c.input(1);
   if (!is_integer(axis.dtype) || axis.shape.rank() != 0) {
@@ -32,7 +32,7 @@ hlo::Value shifted(hlo::Builder& b, hlo::Value x, int64_t axis, int64_t distance
 }
 
 // Doubles the length of the sums in each step. Hillis and Steele, "Data parallel algorithms", 1986.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_cumsum(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const int64_t axis = checked_axis(c.constant_input(1), x.shape().rank());
   const bool reverse = c.attr<bool>("reverse");
@@ -52,7 +52,7 @@ Output add_cumsum(const Output& x, const Output& axis, bool exclusive, bool reve
   return Graph::current().add_node("Cumsum", {x, axis}, std::move(attrs), where, name)->output();
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> cumsum_gradient(GradientContext& c) {
   return {add_cumsum(c.grad(), c.input(1), c.attr<bool>("exclusive"), !c.attr<bool>("reverse")),
           Output()};
 }
@@ -72,9 +72,9 @@ extern const OpDef op_cumsum;
 const OpDef op_cumsum{
     .name = "Cumsum",
     .doc = "Running sums along an axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_cumsum,
+    .lower = lower_cumsum,
+    .gradient = cumsum_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -11,7 +11,7 @@ bool is_csv_dtype(DType dtype) {
          dtype == DType::string;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_decode_csv(const InferContext& c) {
   check_strings("records", c.input(0));
   const auto& delimiter = c.attr<std::string>("field_delim");
   const bool quotes = c.attr<bool>("use_quote_delim");
@@ -134,7 +134,7 @@ void store_any(const std::string* field, const Tensor& fallback, size_t column, 
   store<int64_t>(field, fallback, column, record, result);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_decode_csv(HostContext& c) {
   const auto records = c.inputs[0].data<std::string>();
   const auto& columns = c.node.attr<std::vector<int64_t>>("select_cols");
   const auto& na_value = c.node.attr<std::string>("na_value");
@@ -188,8 +188,8 @@ extern const OpDef op_decode_csv;
 const OpDef op_decode_csv{
     .name = "DecodeCSV",
     .doc = "The fields of comma-separated lines.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_decode_csv,
+    .host = run_decode_csv,
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_decode_png(const InferContext& c) {
   const DType dtype = c.attr<DType>("dtype");
   if (dtype != DType::u8 && dtype != DType::u16) {
     throw invalid_argument("dtype, got {}, expected u8 or u16", dtype);
@@ -27,7 +27,7 @@ extern const OpDef op_decode_png;
 const OpDef op_decode_png{
     .name = "DecodePng",
     .doc = "The pixels of a PNG file.",
-    .infer = infer,
+    .infer = infer_decode_png,
     .host = kernel_of_session,
 };
 }  // namespace ops

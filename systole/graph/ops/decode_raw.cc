@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_decode_raw(const InferContext& c) {
   check_strings("bytes", c.input(0));
   const DType dtype = c.attr<DType>("out_type");
   if (!is_numeric(dtype) || dtype == DType::s4 || dtype == DType::u4) {
@@ -27,7 +27,7 @@ void swap_bytes(Tensor& values) {
   for (size_t i = 0; i < count; i += size) std::reverse(bytes + i, bytes + i + size);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_decode_raw(HostContext& c) {
   const auto texts = c.inputs[0].data<std::string>();
   const DType dtype = c.node.attr<DType>("out_type");
   const size_t length = texts.empty() ? 0 : texts[0].size();
@@ -72,8 +72,8 @@ extern const OpDef op_decode_raw;
 const OpDef op_decode_raw{
     .name = "DecodeRaw",
     .doc = "The bytes of strings as numbers.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_decode_raw,
+    .host = run_decode_raw,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,12 +4,12 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_depthwise_conv2d(const InferContext& c) {
   return {{c.input(0).dtype,
            convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_depthwise_conv2d(LowerContext& c) {
   return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::depthwise)};
 }
 
@@ -26,8 +26,8 @@ extern const OpDef op_depthwise_conv2d;
 const OpDef op_depthwise_conv2d{
     .name = "DepthwiseConv2dNative",
     .doc = "2-D convolution of each channel with filters of its own.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_depthwise_conv2d,
+    .lower = lower_depthwise_conv2d,
     .gradient = convolution_gradient<ConvolutionKind::depthwise>,
 };
 }  // namespace ops

@@ -62,7 +62,7 @@ Dims result_labels(const EinsumEquation& equation, std::span<const Shape> shapes
   return einsum_labels(term, static_cast<int>(term.size()) - 1 + leading);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_einsum(const InferContext& c) {
   const EinsumEquation equation = equation_of(c.attrs, c.inputs.size());
   std::vector<Dims> labels;
   std::vector<Shape> shapes;
@@ -141,7 +141,7 @@ Operand multiply_operands(hlo::Builder& b, const Operand& x, const Operand& y, c
   return {b.dot_general(x.value, y.value, std::move(attrs)), std::move(labels)};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_einsum(LowerContext& c) {
   const EinsumEquation equation = equation_of(c.node.attrs(), c.inputs.size());
   std::vector<Operand> operands;
   std::vector<Dims> labels;
@@ -177,7 +177,7 @@ Output add_einsum(const EinsumEquation& equation, std::vector<Output> operands,
 
 // einsum() sums what one operand alone has before the op, so that every label of an operand is in
 // the other one or in the result: the gradient is an einsum too.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> einsum_gradient(GradientContext& c) {
   const EinsumEquation equation = equation_of(c.node.attrs(), c.node.inputs().size());
   std::vector<Output> gradients;
   for (int i = 0; i < c.node.num_inputs(); ++i) {
@@ -289,9 +289,9 @@ extern const OpDef op_einsum;
 const OpDef op_einsum{
     .name = "Einsum",
     .doc = "A sum of products of one or two tensors by Einstein's convention.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_einsum,
+    .lower = lower_einsum,
+    .gradient = einsum_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -7,11 +7,11 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_erf(LowerContext& c) {
   return {hlo::chlo::expand(c.b, "erf", {c.input(0)})};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> erf_gradient(GradientContext& c) {
   return {c.grad() * (2 * std::numbers::inv_sqrtpi) * exp(-square(c.input(0)))};
 }
 
@@ -25,8 +25,8 @@ const OpDef op_erf{
     .name = "Erf",
     .doc = "The error function of x.",
     .infer = infer_unary<DTypeClass::floating>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_erf,
+    .gradient = erf_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * c.output()}; }
+std::vector<Output> exp_gradient(GradientContext& c) { return {c.grad() * c.output()}; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ const OpDef op_exp{
     .doc = "e to the power of x.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::exponential>,
-    .gradient = gradient,
+    .gradient = exp_gradient,
 };
 }  // namespace ops
 }  // namespace systole

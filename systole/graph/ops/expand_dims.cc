@@ -5,19 +5,19 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_expand_dims(const InferContext& c) {
   const Shape& x = c.input(0).shape;
   const int axis = checked_axis(known_ints(c, 1, "axis").at(0), x.rank() + 1);
   return {{c.input(0).dtype, with_axis(x, axis, 1)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_expand_dims(LowerContext& c) {
   const Shape& x = c.input(0).shape();
   const int axis = checked_axis(c.constant_ints(1).at(0), x.rank() + 1);
   return {c.b.reshape(c.input(0), with_axis(x, axis, 1))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> expand_dims_gradient(GradientContext& c) {
   return {reshape(c.grad(), shape(c.input(0))), {}};
 }
 
@@ -37,9 +37,9 @@ extern const OpDef op_expand_dims;
 const OpDef op_expand_dims{
     .name = "ExpandDims",
     .doc = "A new axis of size 1.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_expand_dims,
+    .lower = lower_expand_dims,
+    .gradient = expand_dims_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * exp(c.input(0))}; }
+std::vector<Output> expm1_gradient(GradientContext& c) { return {c.grad() * exp(c.input(0))}; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ const OpDef op_expm1{
     .doc = "exp(x) - 1, exact near 0.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::exponential_minus_one>,
-    .gradient = gradient,
+    .gradient = expm1_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_fill(const InferContext& c) {
   const std::optional<Shape> shape = c.input_as_shape(0);
   if (!shape) {
     throw invalid_argument("dims, got {}, expected a known number of dimensions", c.input(0));
@@ -18,12 +18,12 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(1).dtype, *shape}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_fill(LowerContext& c) {
   const std::vector<int64_t> sizes = c.constant_ints(0);
   return {c.b.broadcast(c.input(1), Shape(std::span<const int64_t>(sizes)))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> fill_gradient(GradientContext& c) {
   return {Output(), sum_to_shape_of(c.grad(), c.input(1))};
 }
 
@@ -53,9 +53,9 @@ extern const OpDef op_fill;
 const OpDef op_fill{
     .name = "Fill",
     .doc = "A scalar at every element of a shape.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_fill,
+    .lower = lower_fill,
+    .gradient = fill_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_floordiv(LowerContext& c) {
   check_divisor(c, c.input(1));
   const auto [x, y] = broadcast_operands(c);
   const hlo::Value quotient = c.b.divide(x, y);
@@ -27,7 +27,7 @@ const OpDef op_floordiv{
     .name = "FloorDiv",
     .doc = "x / y rounded down.",
     .infer = infer_binary<DTypeClass::number>,
-    .lower = lower,
+    .lower = lower_floordiv,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_floormod(LowerContext& c) {
   check_divisor(c, c.input(1));
   const auto [x, y] = broadcast_operands(c);
   const hlo::Value remainder = c.b.binary(hlo::Opcode::remainder, x, y);
@@ -13,7 +13,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.select(rounds_up(c.b, remainder, y), c.b.add(remainder, y), remainder)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> floormod_gradient(GradientContext& c) {
   return broadcast_gradients(c, c.grad(), -c.grad() * floordiv(c.input(0), c.input(1)));
 }
 
@@ -29,8 +29,8 @@ const OpDef op_floormod{
     .name = "FloorMod",
     .doc = "What FloorDiv leaves, with y's sign.",
     .infer = infer_binary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_floormod,
+    .gradient = floormod_gradient,
 };
 }  // namespace ops
 }  // namespace systole

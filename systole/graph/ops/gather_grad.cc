@@ -7,24 +7,24 @@
 namespace systole {
 namespace {
 
-enum : int { kGradient, kIndices, kParamsShape };
+enum : int { kGatherGradGradient, kGatherGradIndices, kGatherGradParamsShape };
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const auto shape = c.input_as_shape(kParamsShape);
+std::vector<TensorType> infer_gather_grad(const InferContext& c) {
+  const auto shape = c.input_as_shape(kGatherGradParamsShape);
   if (!shape)
     throw invalid_argument("params_shape, got {}, expected a known number of dimensions",
-                           c.input(kParamsShape));
-  return {{c.input(kGradient).dtype, *shape}};
+                           c.input(kGatherGradParamsShape));
+  return {{c.input(kGatherGradGradient).dtype, *shape}};
 }
 
 // Scatter drops what lies outside, where the forward op took the nearest element: the indices are
 // clamped. 16-bit rows are added up in f32.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_gather_grad(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const DType dtype = c.input(kGradient).dtype();
-  const Shape params(c.constant_ints(kParamsShape));
+  const DType dtype = c.input(kGatherGradGradient).dtype();
+  const Shape params(c.constant_ints(kGatherGradParamsShape));
   const int axis = checked_axis(c.attr<int64_t>("axis"), params.rank());
-  const hlo::Value indices = wide_integers(b, c.input(kIndices));
+  const hlo::Value indices = wide_integers(b, c.input(kGatherGradIndices));
   const int index_rank = indices.shape().rank();
   const auto index = [&](int64_t i) {
     return b.scalar(indices.dtype(), static_cast<double>(std::max<int64_t>(i, 0)));
@@ -43,15 +43,15 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   const auto fill = [&](hlo::Instruction& i) {
     hlo::fill_reducer(i.add_region(), hlo::Opcode::add, sum);
   };
-  const hlo::Value rows = b.convert(c.input(kGradient), sum);
+  const hlo::Value rows = b.convert(c.input(kGatherGradGradient), sum);
   hlo::Instruction* const scattered =
       b.op_with_regions(hlo::Opcode::scatter, {b.splat({sum, params}, 0), ids, rows}, attrs, fill);
   return {b.convert(scattered->result(), dtype)};
 }
 
 // Linear in the gradient, and the inverse of gather.
-std::vector<Output> gradient(GradientContext& c) {
-  return {gather(c.grad(), c.input(kIndices), {.axis = c.attr<int64_t>("axis")}), {}, {}};
+std::vector<Output> gather_grad_gradient(GradientContext& c) {
+  return {gather(c.grad(), c.input(kGatherGradIndices), {.axis = c.attr<int64_t>("axis")}), {}, {}};
 }
 
 }  // namespace
@@ -70,9 +70,9 @@ const OpDef op_gather_grad{
     .doc =
         "The gradient of GatherV2: rows added into zeros. (TensorFlow writes it with "
         "UnsortedSegmentSum.)",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_gather_grad,
+    .lower = lower_gather_grad,
+    .gradient = gather_grad_gradient,
 };
 }  // namespace ops
 }  // namespace systole

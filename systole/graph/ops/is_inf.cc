@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_is_inf(LowerContext& c) {
   const hlo::Value size = c.b.unary(hlo::Opcode::abs, c.input(0));
   return {compare_with(c.b, size, hlo::ComparisonDirection::eq,
                        std::numeric_limits<double>::infinity())};
@@ -24,7 +24,7 @@ const OpDef op_is_inf{
     .name = "IsInf",
     .doc = "Whether x is infinite, of either sign.",
     .infer = infer_test<DTypeClass::floating>,
-    .lower = lower,
+    .lower = lower_is_inf,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_is_nan(LowerContext& c) {
   return {c.b.compare(c.input(0), c.input(0), hlo::ComparisonDirection::ne)};
 }
 
@@ -20,7 +20,7 @@ const OpDef op_is_nan{
     .name = "IsNan",
     .doc = "Whether x is NaN.",
     .infer = infer_test<DTypeClass::floating>,
-    .lower = lower,
+    .lower = lower_is_nan,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -4,7 +4,7 @@ namespace systole {
 namespace {
 
 // "output_types" are TensorFlow's names; "output_shapes" has a rank and its dimensions for each.
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_iterator_get_next(const InferContext& c) {
   const auto& names = c.attr<std::vector<std::string>>("output_types");
   const auto& shapes = c.attr<std::vector<int64_t>>("output_shapes");
   std::vector<TensorType> types;
@@ -30,7 +30,7 @@ extern const OpDef op_iterator_get_next;
 const OpDef op_iterator_get_next{
     .name = "IteratorGetNext",
     .doc = "The next element of a data set, a tensor a component.",
-    .infer = infer,
+    .infer = infer_iterator_get_next,
     .host = kernel_of_session,
     .blocks_gradient = true,
     .stateful = true,

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() / c.input(0)}; }
+std::vector<Output> log_gradient(GradientContext& c) { return {c.grad() / c.input(0)}; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ const OpDef op_log{
     .doc = "The natural logarithm of x.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::log>,
-    .gradient = gradient,
+    .gradient = log_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() / (1 + c.input(0))}; }
+std::vector<Output> log1p_gradient(GradientContext& c) { return {c.grad() / (1 + c.input(0))}; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ const OpDef op_log1p{
     .doc = "log(1 + x), exact near 0.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::log_plus_one>,
-    .gradient = gradient,
+    .gradient = log1p_gradient,
 };
 }  // namespace ops
 }  // namespace systole

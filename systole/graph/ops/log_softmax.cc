@@ -5,13 +5,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_log_softmax(LowerContext& c) {
   const SoftmaxParts parts = softmax_parts(c.b, c.input(0));
   return {c.b.subtract(parts.shifted, c.b.unary(hlo::Opcode::log, parts.sums))};
 }
 
 // g - softmax * sum(g)
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> log_softmax_gradient(GradientContext& c) {
   const Output total = reduce_sum(c.grad(), {.axis = -1, .keepdims = true});
   return {subtract(c.grad(), multiply(exp(c.output()), total))};
 }
@@ -28,8 +28,8 @@ const OpDef op_log_softmax{
     .name = "LogSoftmax",
     .doc = "x - log(sum(exp(x))) along the last axis.",
     .infer = infer_softmax,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_log_softmax,
+    .gradient = log_softmax_gradient,
 };
 }  // namespace ops
 }  // namespace systole

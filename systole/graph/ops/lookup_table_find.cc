@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_lookup_table_find(const InferContext& c) {
   const DType wanted = c.attr<DType>("key_dtype");
   const DType got = c.input(0).dtype;
   if (got != wanted && !(got == DType::s32 && wanted == DType::s64)) {
@@ -19,7 +19,7 @@ extern const OpDef op_lookup_table_find;
 const OpDef op_lookup_table_find{
     .name = "LookupTableFindV2",
     .doc = "The values of keys in a table.",
-    .infer = infer,
+    .infer = infer_lookup_table_find,
     .host = kernel_of_session,
 };
 }  // namespace ops

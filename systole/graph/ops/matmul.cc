@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_matmul(const InferContext& c) {
   for (int i = 0; i < 2; ++i) {
     if (c.input(i).shape.rank() == 2) continue;
     throw invalid_argument("shapes, got {} and {}, expected rank 2", c.input(0).shape,
@@ -15,11 +15,11 @@ std::vector<TensorType> infer(const InferContext& c) {
   return infer_matrix_product(c, c.attr<bool>("transpose_a"), c.attr<bool>("transpose_b"));
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_matmul(LowerContext& c) {
   return {lower_matrix_product(c, c.attr<bool>("transpose_a"), c.attr<bool>("transpose_b"))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> matmul_gradient(GradientContext& c) {
   return matrix_product_gradients(c, c.attr<bool>("transpose_a"), c.attr<bool>("transpose_b"),
                                   [](Output x, Output y, bool transpose_x, bool transpose_y) {
                                     return matmul(x, y, {transpose_x, transpose_y});
@@ -49,9 +49,9 @@ extern const OpDef op_matmul;
 const OpDef op_matmul{
     .name = "MatMul",
     .doc = "The product of two matrices, either of them transposed first.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_matmul,
+    .lower = lower_matmul,
+    .gradient = matmul_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,12 +4,12 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_max_pool(LowerContext& c) {
   const ImageWindow window = pool_window(c.node.attrs(), c.input(0).shape());
   return {reduce_window(c.b, c.input(0), hlo::Opcode::maximum, pool_attrs(window))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> max_pool_gradient(GradientContext& c) {
   return {max_pool_grad(c.input(0), c.output(), c.grad(), c.node.attrs())};
 }
 
@@ -25,8 +25,8 @@ const OpDef op_max_pool{
     .name = "MaxPool",
     .doc = "The largest element of each window.",
     .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::number); },
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_max_pool,
+    .gradient = max_pool_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,10 +4,10 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kResult, kGradient };
+enum : int { kMaxPoolGradInput, kMaxPoolGradResult, kMaxPoolGradGradient };
 
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const hlo::Value x = c.input(kInput);
+std::vector<hlo::Value> lower_max_pool_grad(LowerContext& c) {
+  const hlo::Value x = c.input(kMaxPoolGradInput);
   const ImageWindow window = pool_window(c.node.attrs(), x.shape());
   const auto fill = [&](hlo::Instruction& i) {
     hlo::Computation& select = i.add_region();
@@ -18,16 +18,17 @@ std::vector<hlo::Value> lower(LowerContext& c) {
     hlo::fill_reducer(i.add_region(), hlo::Opcode::add, x.dtype());
   };
   return {c.b.op_with_regions(hlo::Opcode::select_and_scatter,
-                              {x, c.input(kGradient), c.b.scalar(x.dtype(), 0)}, pool_attrs(window),
-                              fill)
+                              {x, c.input(kMaxPoolGradGradient), c.b.scalar(x.dtype(), 0)},
+                              pool_attrs(window), fill)
               ->result()};
 }
 
 // Linear in the gradient; by the input its derivative is 0 wherever it has one.
-std::vector<Output> gradient(GradientContext& c) {
-  return {zeros_like(c.input(kInput)),
+std::vector<Output> max_pool_grad_gradient(GradientContext& c) {
+  return {zeros_like(c.input(kMaxPoolGradInput)),
           {},
-          max_pool_grad_grad(c.input(kInput), c.input(kResult), c.grad(), c.node.attrs())};
+          max_pool_grad_grad(c.input(kMaxPoolGradInput), c.input(kMaxPoolGradResult), c.grad(),
+                             c.node.attrs())};
 }
 
 }  // namespace
@@ -41,9 +42,9 @@ extern const OpDef op_max_pool_grad;
 const OpDef op_max_pool_grad{
     .name = "MaxPoolGrad",
     .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
-    .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kInput); },
-    .lower = lower,
-    .gradient = gradient,
+    .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kMaxPoolGradInput); },
+    .lower = lower_max_pool_grad,
+    .gradient = max_pool_grad_gradient,
 };
 }  // namespace ops
 }  // namespace systole

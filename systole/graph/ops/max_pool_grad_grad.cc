@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kResult, kGradient };
+enum : int { kMaxPoolGradGradInput, kMaxPoolGradGradResult, kMaxPoolGradGradGradient };
 
 // The elements of a padded x at one place of every window.
 hlo::Value at_place(hlo::Builder& b, hlo::Value x, const ImageWindow& window, int64_t row,
@@ -27,11 +27,12 @@ hlo::Value at_place(hlo::Builder& b, hlo::Value x, const ImageWindow& window, in
 
 // Walks through the places of the windows, all windows at once, and keeps what lies at the largest
 // element so far.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_max_pool_grad_grad(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value x = c.input(kInput);
+  const hlo::Value x = c.input(kMaxPoolGradGradInput);
   const ImageWindow window = pool_window(c.node.attrs(), x.shape());
-  if (c.input(kResult).shape().num_elements() == 0) return {c.input(kResult)};
+  if (c.input(kMaxPoolGradGradResult).shape().num_elements() == 0)
+    return {c.input(kMaxPoolGradGradResult)};
   Dims low(4, 0);
   Dims high(4, 0);
   for (int i = 0; i < 2; ++i) {
@@ -40,7 +41,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   }
   const hlo::Value lowest = b.identity(hlo::Opcode::maximum, x.dtype());
   const hlo::Value values = b.pad(x, lowest, low, high);
-  const hlo::Value payloads = b.pad(c.input(kGradient), b.scalar(x.dtype(), 0), low, high);
+  const hlo::Value payloads =
+      b.pad(c.input(kMaxPoolGradGradGradient), b.scalar(x.dtype(), 0), low, high);
   hlo::Value best;
   hlo::Value payload;
   for (int64_t row = 0; row < window.axis[0].window; ++row) {
@@ -61,10 +63,11 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 // Linear in the gradient, and what MaxPoolGrad undoes.
-std::vector<Output> gradient(GradientContext& c) {
-  return {zeros_like(c.input(kInput)),
+std::vector<Output> max_pool_grad_grad_gradient(GradientContext& c) {
+  return {zeros_like(c.input(kMaxPoolGradGradInput)),
           {},
-          max_pool_grad(c.input(kInput), c.input(kResult), c.grad(), c.node.attrs())};
+          max_pool_grad(c.input(kMaxPoolGradGradInput), c.input(kMaxPoolGradGradResult), c.grad(),
+                        c.node.attrs())};
 }
 
 }  // namespace
@@ -78,9 +81,10 @@ extern const OpDef op_max_pool_grad_grad;
 const OpDef op_max_pool_grad_grad{
     .name = "MaxPoolGradGrad",
     .doc = "What lies, in a tensor like the input, at the first largest element of each window.",
-    .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kResult); },
-    .lower = lower,
-    .gradient = gradient,
+    .infer =
+        [](const InferContext& c) { return infer_max_pool_gradient(c, kMaxPoolGradGradResult); },
+    .lower = lower_max_pool_grad_grad,
+    .gradient = max_pool_grad_grad_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> maximum_gradient(GradientContext& c) {
   const Output first = c.input(0) >= c.input(1);
   return broadcast_gradients(c, where_v2(first, c.grad(), 0), where_v2(first, 0, c.grad()));
 }
@@ -22,7 +22,7 @@ const OpDef op_maximum{
     .doc = "The larger of x and y; NaN when either is.",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_binary<hlo::Opcode::maximum>,
-    .gradient = gradient,
+    .gradient = maximum_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_multinomial(const InferContext& c) {
   const TensorType& logits = c.input(0);
   if (!is_floating(logits.dtype) || logits.shape.rank() != 2) {
     throw invalid_argument("logits, got {}, expected a floating matrix [batch, classes]", logits);
@@ -40,7 +40,7 @@ hlo::Value gumbel(LowerContext& c, const TensorType& type) {
 
 // The first class of the largest logit + noise. Source: Maddison et al., "A* sampling", NIPS 2014,
 // section 2.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_multinomial(LowerContext& c) {
   hlo::Builder& b = c.b;
   const DType dtype = computing_dtype(c.input(0).dtype());
   const hlo::Value logits = b.convert(c.input(0), dtype);
@@ -75,8 +75,8 @@ extern const OpDef op_multinomial;
 const OpDef op_multinomial{
     .name = "Multinomial",
     .doc = "Classes drawn by their unnormalised log probabilities.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_multinomial,
+    .lower = lower_multinomial,
     .blocks_gradient = true,
     .stateful = true,
 };

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> multiply_gradient(GradientContext& c) {
   return broadcast_gradients(c, c.grad() * c.input(1), c.grad() * c.input(0));
 }
 
@@ -21,7 +21,7 @@ const OpDef op_multiply{
     .doc = "x * y.",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_binary<hlo::Opcode::multiply>,
-    .gradient = gradient,
+    .gradient = multiply_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {-c.grad()}; }
+std::vector<Output> negative_gradient(GradientContext& c) { return {-c.grad()}; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ const OpDef op_negative{
     .doc = "-x.",
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::negate>,
-    .gradient = gradient,
+    .gradient = negative_gradient,
 };
 }  // namespace ops
 }  // namespace systole

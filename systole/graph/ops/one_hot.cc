@@ -5,33 +5,34 @@
 namespace systole {
 namespace {
 
-enum : int { kIndices, kDepth, kOn, kOff };
+enum : int { kOneHotIndices, kOneHotDepth, kOneHotOn, kOneHotOff };
 
 int hot_axis(const AttrMap& attrs, int rank) {
   return checked_axis(std::get<int64_t>(attrs.find("axis")->second), rank + 1);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const TensorType& indices = c.input(kIndices);
+std::vector<TensorType> infer_one_hot(const InferContext& c) {
+  const TensorType& indices = c.input(kOneHotIndices);
   if (!is_integer(indices.dtype))
     throw invalid_argument("indices, got {}, expected integers", indices);
-  const int64_t depth = known_ints(c, kDepth, "depth").at(0);
+  const int64_t depth = known_ints(c, kOneHotDepth, "depth").at(0);
   if (depth < 0) throw invalid_argument("depth, got {}, expected >= 0", depth);
-  return {{c.input(kOn).dtype,
+  return {{c.input(kOneHotOn).dtype,
            with_axis(indices.shape, hot_axis(c.attrs, indices.shape.rank()), depth)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_one_hot(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value indices = wide_integers(b, c.input(kIndices));
+  const hlo::Value indices = wide_integers(b, c.input(kOneHotIndices));
   const int axis = hot_axis(c.node.attrs(), indices.shape().rank());
-  const Shape shape = with_axis(indices.shape(), axis, c.constant_ints(kDepth).at(0));
+  const Shape shape = with_axis(indices.shape(), axis, c.constant_ints(kOneHotDepth).at(0));
   Dims axes;
   for (int i = 0; i < indices.shape().rank(); ++i) axes.push_back(i < axis ? i : i + 1);
   const hlo::Value spread = b.broadcast_in_dim(indices, shape, axes);
   const hlo::Value hot =
       b.compare(spread, b.iota({indices.dtype(), shape}, axis), hlo::ComparisonDirection::eq);
-  return {b.select(hot, b.broadcast(c.input(kOn), shape), b.broadcast(c.input(kOff), shape))};
+  return {b.select(hot, b.broadcast(c.input(kOneHotOn), shape),
+                   b.broadcast(c.input(kOneHotOff), shape))};
 }
 
 }  // namespace
@@ -56,8 +57,8 @@ extern const OpDef op_one_hot;
 const OpDef op_one_hot{
     .name = "OneHot",
     .doc = "A new axis that is on at the index.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_one_hot,
+    .lower = lower_one_hot,
     .blocks_gradient = true,
 };
 }  // namespace ops

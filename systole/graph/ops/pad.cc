@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kPaddings, kValue };
+enum : int { kPadInput, kPaddings, kPadValue };
 
 using Known = std::optional<int64_t>;
 
@@ -28,8 +28,8 @@ std::vector<Known> known_paddings(const InferContext& c, int side, int rank) {
   return vector ? vector->elements : result;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const Shape& x = c.input(kInput).shape;
+std::vector<TensorType> infer_pad(const InferContext& c) {
+  const Shape& x = c.input(kPadInput).shape;
   if (c.input(kPaddings).shape != Shape{x.rank(), 2} || !is_integer(c.input(kPaddings).dtype)) {
     throw invalid_argument("paddings, got {} for a tensor of {}, expected integers [{},2]",
                            c.input(kPaddings), x, x.rank());
@@ -46,10 +46,10 @@ std::vector<TensorType> infer(const InferContext& c) {
     }
     result.set_dim(i, low && high && x[i] != kUnknown ? x[i] + *low + *high : kUnknown);
   }
-  return {{c.input(kInput).dtype, result}};
+  return {{c.input(kPadInput).dtype, result}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_pad(LowerContext& c) {
   const std::vector<int64_t> paddings = c.constant_ints(kPaddings);
   Dims low;
   Dims high;
@@ -57,14 +57,14 @@ std::vector<hlo::Value> lower(LowerContext& c) {
     low.push_back(paddings[i]);
     high.push_back(paddings[i + 1]);
   }
-  return {c.b.pad(c.input(kInput), c.input(kValue), low, high)};
+  return {c.b.pad(c.input(kPadInput), c.input(kPadValue), low, high)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> pad_gradient(GradientContext& c) {
   const Output paddings = c.input(kPaddings);
-  const int rank = c.input(kInput).shape().rank();
+  const int rank = c.input(kPadInput).shape().rank();
   const Output before = reshape(slice(paddings, {0, 0}, {rank, 1}), {rank});
-  const Output inner = slice(c.grad(), before, cast(shape(c.input(kInput)), paddings.dtype()));
+  const Output inner = slice(c.grad(), before, cast(shape(c.input(kPadInput)), paddings.dtype()));
   return {inner, {}, subtract(reduce_sum(c.grad()), reduce_sum(inner))};
 }
 
@@ -100,9 +100,9 @@ extern const OpDef op_pad;
 const OpDef op_pad{
     .name = "PadV2",
     .doc = "A value put around the tensor.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_pad,
+    .lower = lower_pad,
+    .gradient = pad_gradient,
 };
 }  // namespace ops
 }  // namespace systole

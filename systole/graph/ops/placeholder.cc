@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_placeholder(const InferContext& c) {
   return {{c.attr<DType>("dtype"), c.attr<Shape>("shape")}};
 }
 
@@ -26,7 +26,7 @@ extern const OpDef op_placeholder;
 const OpDef op_placeholder{
     .name = "Placeholder",
     .doc = "A tensor that every run must be fed.",
-    .infer = infer,
+    .infer = infer_placeholder,
 };
 }  // namespace ops
 }  // namespace systole

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_pow(LowerContext& c) {
   const hlo::Value y = c.input(1);
   if (is_integer(y.dtype()) && dtype_info(y.dtype()).is_signed) {
     check_no_element(c, y, hlo::ComparisonDirection::lt,
@@ -16,7 +16,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 
 // The exponent y - 1 is replaced where y is 0, so that 0^-1 does not meet the factor 0; log(x)
 // where x <= 0, where the derivative by y is not real.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> pow_gradient(GradientContext& c) {
   const Output x = c.input(0);
   const Output y = c.input(1);
   const Output lowered = where_v2(equal(y, 0), 1, y - 1);
@@ -37,8 +37,8 @@ const OpDef op_pow{
     .name = "Pow",
     .doc = "x to the power of y.",
     .infer = infer_binary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_pow,
+    .gradient = pow_gradient,
 };
 }  // namespace ops
 }  // namespace systole

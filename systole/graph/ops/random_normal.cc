@@ -39,7 +39,7 @@ hlo::Value standard_normal(LowerContext& c, DType dtype, int64_t count) {
   return b.slice(b.concatenate(both, 0), {0}, {count});
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_random_normal(LowerContext& c) {
   const Shape shape = random_shape(c);
   const auto dtype = c.attr<DType>("dtype");
   const hlo::Value flat = standard_normal(c, computing_dtype(dtype), shape.num_elements());
@@ -60,7 +60,7 @@ const OpDef op_random_normal{
     .name = "RandomStandardNormal",
     .doc = "Normally distributed numbers of mean 0 and variance 1.",
     .infer = infer_random,
-    .lower = lower,
+    .lower = lower_random_normal,
     .blocks_gradient = true,
     .stateful = true,
 };

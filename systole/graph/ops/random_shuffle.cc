@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_random_shuffle(const InferContext& c) {
   if (c.input(0).shape.rank() == 0) throw invalid_argument("value, got a scalar, expected rows");
   return {c.input(0)};
 }
@@ -29,7 +29,7 @@ hlo::Value random_order(LowerContext& c, int64_t rows) {
       ->result(1);
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_random_shuffle(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const Shape& shape = x.shape();
   hlo::GatherAttrs attrs;
@@ -59,8 +59,8 @@ extern const OpDef op_random_shuffle;
 const OpDef op_random_shuffle{
     .name = "RandomShuffle",
     .doc = "Its rows in a random order.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_random_shuffle,
+    .lower = lower_random_shuffle,
     .stateful = true,
 };
 }  // namespace ops

@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_random_uniform(LowerContext& c) {
   return {uniform_from_mantissa(c, c.attr<DType>("dtype"), random_shape(c))};
 }
 
@@ -55,7 +55,7 @@ const OpDef op_random_uniform{
     .name = "RandomUniform",
     .doc = "Floats uniform in [0, 1).",
     .infer = infer_random,
-    .lower = lower,
+    .lower = lower_random_uniform,
     .blocks_gradient = true,
     .stateful = true,
 };

@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_random_uniform_int(const InferContext& c) {
   const DType dtype = c.attr<DType>("Tout");
   if (!is_integer(dtype)) throw invalid_argument("dtype, got {}, expected an integer", dtype);
   const std::optional<Shape> shape = c.input_as_shape(0);
@@ -29,7 +29,7 @@ hlo::Value scaled(hlo::Builder& b, hlo::Value bits, hlo::Value range) {
   return shift(b.add(b.multiply(shift(bits), range), shift(low)));
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
   hlo::Builder& b = c.b;
   const Shape shape = random_shape(c);
   const DType dtype = c.attr<DType>("Tout");
@@ -53,8 +53,8 @@ extern const OpDef op_random_uniform_int;
 const OpDef op_random_uniform_int{
     .name = "RandomUniformInt",
     .doc = "Integers uniform in [minval, maxval).",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_random_uniform_int,
+    .lower = lower_random_uniform_int,
     .blocks_gradient = true,
     .stateful = true,
 };

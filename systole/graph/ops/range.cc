@@ -20,7 +20,7 @@ int64_t length(const Tensor& start, const Tensor& limit, const Tensor& delta) {
       static_cast<int64_t>(std::ceil((limit.as_double(0) - start.as_double(0)) / step)), 0);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_range(const InferContext& c) {
   const auto start = c.constant_input(kStart);
   const auto limit = c.constant_input(kLimit);
   const auto delta = c.constant_input(kDelta);
@@ -36,7 +36,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(0).dtype, {known ? length(*start, *limit, *delta) : kUnknown}}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_range(LowerContext& c) {
   hlo::Builder& b = c.b;
   const int64_t n =
       length(c.constant_input(kStart), c.constant_input(kLimit), c.constant_input(kDelta));
@@ -66,8 +66,8 @@ extern const OpDef op_range;
 const OpDef op_range{
     .name = "Range",
     .doc = "Numbers from start on, short of limit.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_range,
+    .lower = lower_range,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -5,9 +5,9 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext&) { return {{DType::s32, {}}}; }
+std::vector<TensorType> infer_rank(const InferContext&) { return {{DType::s32, {}}}; }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_rank(LowerContext& c) {
   return {c.b.scalar(DType::s32, c.input(0).shape().rank())};
 }
 
@@ -22,8 +22,8 @@ extern const OpDef op_rank;
 const OpDef op_rank{
     .name = "Rank",
     .doc = "The number of axes.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_rank,
+    .lower = lower_rank,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -3,12 +3,12 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_read_history(const InferContext& c) {
   const Dims& dims = c.input(0).shape.dims();
   return {{c.input(0).dtype, Shape(Dims(dims.begin() + 1, dims.end()))}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_read_history(LowerContext& c) {
   Dims sizes = c.input(0).shape().dims();
   sizes[0] = 1;
   std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(1).dtype(), 0));
@@ -17,7 +17,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.reshape(entry, Shape(Dims(sizes.begin() + 1, sizes.end())))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> read_history_gradient(GradientContext& c) {
   return {write_history(c.input(0), c.grad(), c.input(1)), Output()};
 }
 
@@ -32,9 +32,9 @@ extern const OpDef op_read_history;
 const OpDef op_read_history{
     .name = "_ReadHistory",
     .doc = "An entry of a stack of values.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_read_history,
+    .lower = lower_read_history,
+    .gradient = read_history_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> realdiv_gradient(GradientContext& c) {
   const Output x = c.input(0);
   const Output y = c.input(1);
   return broadcast_gradients(c, c.grad() / y, c.grad() * (-x / y / y));
@@ -23,7 +23,7 @@ const OpDef op_realdiv{
     .doc = "x / y.",
     .infer = infer_binary<DTypeClass::floating>,
     .lower = lower_binary<hlo::Opcode::divide>,
-    .gradient = gradient,
+    .gradient = realdiv_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,11 +4,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_reciprocal(LowerContext& c) {
   return {c.b.divide(c.b.splat_like(c.input(0), 1), c.input(0))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {-c.grad() * square(c.output())}; }
+std::vector<Output> reciprocal_gradient(GradientContext& c) {
+  return {-c.grad() * square(c.output())};
+}
 
 }  // namespace
 
@@ -22,8 +24,8 @@ const OpDef op_reciprocal{
     .name = "Reciprocal",
     .doc = "1 / x.",
     .infer = infer_unary<DTypeClass::floating>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_reciprocal,
+    .gradient = reciprocal_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -16,7 +16,7 @@ int64_t num_reduced(const Shape& shape, const Dims& axes) {
   return count;
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_reduce_mean(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const Dims axes = reduction_axes(c);
   const hlo::Value wide = c.b.convert(x, mean_dtype(x.dtype()));
@@ -41,7 +41,7 @@ Output num_reduced(GradientContext& c, const Dims& axes) {
   return size(x) / size(c.output());
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> reduce_mean_gradient(GradientContext& c) {
   const Output share =
       cast(c.grad(), accumulation_dtype(c.grad().dtype())) / num_reduced(c, reduction_axes(c));
   return {expand_reduced(c, cast(share, c.grad().dtype())), Output()};
@@ -59,8 +59,8 @@ const OpDef op_reduce_mean{
     .name = "Mean",
     .doc = "The mean over axes.",
     .infer = infer_reduction<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_reduce_mean,
+    .gradient = reduce_mean_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -5,7 +5,7 @@ namespace {
 
 // The product of the other elements: of those that are not 0 where this one alone is 0; 0 where
 // another is 0.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> reduce_prod_gradient(GradientContext& c) {
   const Output x = c.input(0);
   const ReduceOptions reduced{.axis = reduction_axes(c), .keepdims = c.attr<bool>("keep_dims")};
   const Output zero = equal(x, 0);
@@ -30,7 +30,7 @@ const OpDef op_reduce_prod{
     .doc = "The product over axes.",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::multiply>,
-    .gradient = gradient,
+    .gradient = reduce_prod_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,7 +3,9 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {expand_reduced(c, c.grad()), Output()}; }
+std::vector<Output> reduce_sum_gradient(GradientContext& c) {
+  return {expand_reduced(c, c.grad()), Output()};
+}
 
 }  // namespace
 
@@ -18,7 +20,7 @@ const OpDef op_reduce_sum{
     .doc = "The sum over axes.",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::add>,
-    .gradient = gradient,
+    .gradient = reduce_sum_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,11 +4,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_relu(LowerContext& c) {
   return {c.b.maximum(c.input(0), c.b.splat_like(c.input(0), 0))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {where_v2(c.output() > 0, c.grad(), 0)}; }
+std::vector<Output> relu_gradient(GradientContext& c) {
+  return {where_v2(c.output() > 0, c.grad(), 0)};
+}
 
 }  // namespace
 
@@ -22,8 +24,8 @@ const OpDef op_relu{
     .name = "Relu",
     .doc = "max(x, 0).",
     .infer = infer_unary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_relu,
+    .gradient = relu_gradient,
 };
 }  // namespace ops
 }  // namespace systole

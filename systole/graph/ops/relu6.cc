@@ -4,14 +4,14 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_relu6(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const hlo::Value low = c.b.scalar(x.dtype(), 0);
   const hlo::Value high = c.b.scalar(x.dtype(), 6);
   return {c.b.op(hlo::Opcode::clamp, {low, x, high})->result()};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> relu6_gradient(GradientContext& c) {
   const Output inside = logical_and(c.output() > 0, c.output() < 6);
   return {where_v2(inside, c.grad(), 0)};
 }
@@ -28,8 +28,8 @@ const OpDef op_relu6{
     .name = "Relu6",
     .doc = "min(max(x, 0), 6).",
     .infer = infer_unary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_relu6,
+    .gradient = relu6_gradient,
 };
 }  // namespace ops
 }  // namespace systole

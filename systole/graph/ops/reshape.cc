@@ -24,7 +24,7 @@ Shape resolved(const Shape& x, const std::vector<int64_t>& sizes) {
   return Shape(std::move(dims));
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_reshape(const InferContext& c) {
   const auto sizes = c.input_as_shape(1);
   if (!sizes) {
     throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(1));
@@ -44,11 +44,11 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(0).dtype, shape}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_reshape(LowerContext& c) {
   return {c.b.reshape(c.input(0), resolved(c.input(0).shape(), c.constant_ints(1)))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> reshape_gradient(GradientContext& c) {
   return {reshape(c.grad(), shape(c.input(0))), {}};
 }
 
@@ -68,9 +68,9 @@ extern const OpDef op_reshape;
 const OpDef op_reshape{
     .name = "Reshape",
     .doc = "The same elements under another shape.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_reshape,
+    .lower = lower_reshape,
+    .gradient = reshape_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -13,7 +13,7 @@ hlo::Value mix(hlo::Builder& b, hlo::Value low, hlo::Value high, int axis, const
 }
 
 // Along the width first, as TensorFlow's kernel rounds.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_resize_bilinear(LowerContext& c) {
   const hlo::Value images = c.input(0);
   const ResizeAxes axes = resize_axes(c, bilinear_axis);
   const ResizeAxis& columns = axes.columns;
@@ -43,7 +43,7 @@ const OpDef op_resize_bilinear{
     .name = "ResizeBilinear",
     .doc = "Images of another size, each pixel from the four around it.",
     .infer = [](const InferContext& c) { return infer_resize(c, DType::f32); },
-    .lower = lower,
+    .lower = lower_resize_bilinear,
     .gradient = [](GradientContext& c) { return resize_gradient(c, "ResizeBilinearGrad"); },
 };
 }  // namespace ops

@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_resize_nearest_neighbor(LowerContext& c) {
   const auto [rows, columns] = resize_axes(c, nearest_axis);
   return {take(c.b, take(c.b, c.input(0), 1, rows.low), 2, columns.low)};
 }
@@ -24,7 +24,7 @@ const OpDef op_resize_nearest_neighbor{
     .name = "ResizeNearestNeighbor",
     .doc = "Images of another size, each pixel the nearest one.",
     .infer = [](const InferContext& c) { return infer_resize(c, c.input(0).dtype); },
-    .lower = lower,
+    .lower = lower_resize_nearest_neighbor,
     .gradient = [](GradientContext& c) { return resize_gradient(c, "ResizeNearestNeighborGrad"); },
 };
 }  // namespace ops

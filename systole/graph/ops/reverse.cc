@@ -6,16 +6,16 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_reverse(const InferContext& c) {
   normalize_axes(known_ints(c, 1, "axis"), c.input(0).shape.rank());
   return {c.input(0)};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_reverse(LowerContext& c) {
   return {c.b.reverse(c.input(0), normalize_axes(c.constant_ints(1), c.input(0).shape().rank()))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> reverse_gradient(GradientContext& c) {
   return {reverse(c.grad(), known_ints(c.input(1))), {}};
 }
 
@@ -36,9 +36,9 @@ extern const OpDef op_reverse;
 const OpDef op_reverse{
     .name = "ReverseV2",
     .doc = "The opposite order along axes.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_reverse,
+    .lower = lower_reverse,
+    .gradient = reverse_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> rsqrt_gradient(GradientContext& c) {
   return {-0.5 * c.grad() * c.output() * square(c.output())};
 }
 
@@ -21,7 +21,7 @@ const OpDef op_rsqrt{
     .doc = "1 / sqrt(x).",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::rsqrt>,
-    .gradient = gradient,
+    .gradient = rsqrt_gradient,
 };
 }  // namespace ops
 }  // namespace systole

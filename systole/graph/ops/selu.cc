@@ -7,7 +7,7 @@ namespace {
 constexpr double kScale = 1.0507009873554804934193349852946;
 constexpr double kAlpha = 1.6732632423543772848170429916717;
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_selu(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const hlo::Value positive = compare_with(c.b, x, hlo::ComparisonDirection::gt, 0);
   const hlo::Value negative = c.b.unary(hlo::Opcode::exponential_minus_one, x);
@@ -15,7 +15,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
                      c.b.multiply(negative, c.b.splat_like(x, kScale * kAlpha)))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> selu_gradient(GradientContext& c) {
   return {where_v2(c.output() > 0, kScale * c.grad(), c.grad() * (c.output() + kScale * kAlpha))};
 }
 
@@ -31,8 +31,8 @@ const OpDef op_selu{
     .name = "Selu",
     .doc = "scale * (x where it is positive, else alpha * (exp(x) - 1)).",
     .infer = infer_unary<DTypeClass::floating>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_selu,
+    .gradient = selu_gradient,
 };
 }  // namespace ops
 }  // namespace systole

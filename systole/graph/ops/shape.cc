@@ -6,11 +6,11 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_shape(const InferContext& c) {
   return {{size_type(c), {c.input(0).shape.rank()}}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_shape(LowerContext& c) {
   const Shape& shape = c.input(0).shape();
   const Tensor sizes = Tensor::of<int64_t>({shape.rank()}, std::span<const int64_t>(shape.dims()));
   return {c.b.constant(sizes.cast(c.attr<DType>("out_type")))};
@@ -27,8 +27,8 @@ extern const OpDef op_shape;
 const OpDef op_shape{
     .name = "Shape",
     .doc = "The sizes of the dimensions of its input.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_shape,
+    .lower = lower_shape,
     .blocks_gradient = true,
 };
 }  // namespace ops

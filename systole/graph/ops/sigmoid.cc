@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> sigmoid_gradient(GradientContext& c) {
   return {c.grad() * c.output() * (1 - c.output())};
 }
 
@@ -21,7 +21,7 @@ const OpDef op_sigmoid{
     .doc = "1 / (1 + exp(-x)).",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::logistic>,
-    .gradient = gradient,
+    .gradient = sigmoid_gradient,
 };
 }  // namespace ops
 }  // namespace systole

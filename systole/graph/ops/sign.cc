@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {zeros_like(c.input(0))}; }
+std::vector<Output> sign_gradient(GradientContext& c) { return {zeros_like(c.input(0))}; }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ const OpDef op_sign{
     .doc = "-1, 0 or 1 as x is negative, zero or positive.",
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::sign>,
-    .gradient = gradient,
+    .gradient = sign_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * cos(c.input(0))}; }
+std::vector<Output> sin_gradient(GradientContext& c) { return {c.grad() * cos(c.input(0))}; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ const OpDef op_sin{
     .doc = "The sine of x radians.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::sine>,
-    .gradient = gradient,
+    .gradient = sin_gradient,
 };
 }  // namespace ops
 }  // namespace systole

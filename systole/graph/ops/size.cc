@@ -5,9 +5,9 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) { return {{size_type(c), {}}}; }
+std::vector<TensorType> infer_size(const InferContext& c) { return {{size_type(c), {}}}; }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_size(LowerContext& c) {
   return {c.b.scalar(c.attr<DType>("out_type"),
                      static_cast<double>(c.input(0).shape().num_elements()))};
 }
@@ -23,8 +23,8 @@ extern const OpDef op_size;
 const OpDef op_size{
     .name = "Size",
     .doc = "The number of elements.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_size,
+    .lower = lower_size,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -5,13 +5,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_softmax(LowerContext& c) {
   const SoftmaxParts parts = softmax_parts(c.b, c.input(0));
   return {c.b.divide(parts.exponentials, parts.sums)};
 }
 
 // y * (g - sum(g * y))
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> softmax_gradient(GradientContext& c) {
   const Output y = c.output();
   const Output projection = reduce_sum(multiply(c.grad(), y), {.axis = -1, .keepdims = true});
   return {multiply(y, subtract(c.grad(), projection))};
@@ -29,8 +29,8 @@ const OpDef op_softmax{
     .name = "Softmax",
     .doc = "exp(x) / sum(exp(x)) along the last axis.",
     .infer = infer_softmax,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_softmax,
+    .gradient = softmax_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -8,13 +8,13 @@
 namespace systole {
 namespace {
 
-enum : int { kLogits, kLabels };
-enum : int { kLoss, kBackprop };
+enum : int { kSoftmaxCrossEntropyWithLogitsLogits, kSoftmaxCrossEntropyWithLogitsLabels };
+enum : int { kSoftmaxCrossEntropyWithLogitsLoss, kSoftmaxCrossEntropyWithLogitsBackprop };
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const TensorType& logits = c.input(kLogits);
+std::vector<TensorType> infer_softmax_cross_entropy_with_logits(const InferContext& c) {
+  const TensorType& logits = c.input(kSoftmaxCrossEntropyWithLogitsLogits);
   check_logits(logits);
-  const TensorType& labels = c.input(kLabels);
+  const TensorType& labels = c.input(kSoftmaxCrossEntropyWithLogitsLabels);
   if (labels.dtype != logits.dtype || !labels.shape.compatible_with(logits.shape)) {
     throw invalid_argument("logits and labels, got {} and {}, expected the same size", logits,
                            labels);
@@ -23,10 +23,10 @@ std::vector<TensorType> infer(const InferContext& c) {
 }
 
 // The loss, and the gradient that it has by the logits: softmax - labels (labels sum to 1).
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_softmax_cross_entropy_with_logits(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value labels = c.input(kLabels);
-  const SoftmaxParts parts = softmax_parts(b, c.input(kLogits));
+  const hlo::Value labels = c.input(kSoftmaxCrossEntropyWithLogitsLabels);
+  const SoftmaxParts parts = softmax_parts(b, c.input(kSoftmaxCrossEntropyWithLogitsLogits));
   const hlo::Value log_probabilities =
       b.subtract(parts.shifted, b.unary(hlo::Opcode::log, parts.sums));
   // 0 * -inf is 0 here: a class that a label rules out costs nothing.
@@ -37,10 +37,11 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {b.negate(reduce_rows(b, terms, hlo::Opcode::add)), b.subtract(probabilities, labels)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> softmax_cross_entropy_with_logits_gradient(GradientContext& c) {
   Output labels_gradient =
-      multiply(expand_dims(c.grad(kLoss), -1), negative(log_softmax(c.input(kLogits))));
-  const Output g = c.output_gradients[kBackprop];
+      multiply(expand_dims(c.grad(kSoftmaxCrossEntropyWithLogitsLoss), -1),
+               negative(log_softmax(c.input(kSoftmaxCrossEntropyWithLogitsLogits))));
+  const Output g = c.output_gradients[kSoftmaxCrossEntropyWithLogitsBackprop];
   if (g.valid()) labels_gradient = subtract(labels_gradient, g);
   return {cross_entropy_gradient(c), labels_gradient};
 }
@@ -72,9 +73,9 @@ extern const OpDef op_softmax_cross_entropy_with_logits;
 const OpDef op_softmax_cross_entropy_with_logits{
     .name = "SoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against distributions, a row each, and its gradient.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_softmax_cross_entropy_with_logits,
+    .lower = lower_softmax_cross_entropy_with_logits,
+    .gradient = softmax_cross_entropy_with_logits_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,13 +4,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_softsign(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const hlo::Value size = c.b.unary(hlo::Opcode::abs, x);
   return {c.b.divide(x, c.b.add(size, c.b.splat_like(x, 1)))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> softsign_gradient(GradientContext& c) {
   return {c.grad() / square(1 + abs(c.input(0)))};
 }
 
@@ -26,8 +26,8 @@ const OpDef op_softsign{
     .name = "Softsign",
     .doc = "x / (1 + |x|).",
     .infer = infer_unary<DTypeClass::floating>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_softsign,
+    .gradient = softsign_gradient,
 };
 }  // namespace ops
 }  // namespace systole

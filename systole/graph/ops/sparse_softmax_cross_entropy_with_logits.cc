@@ -9,13 +9,19 @@
 namespace systole {
 namespace {
 
-enum : int { kLogits, kLabels };
-enum : int { kLoss, kBackprop };
+enum : int {
+  kSparseSoftmaxCrossEntropyWithLogitsLogits,
+  kSparseSoftmaxCrossEntropyWithLogitsLabels
+};
+enum : int {
+  kSparseSoftmaxCrossEntropyWithLogitsLoss,
+  kSparseSoftmaxCrossEntropyWithLogitsBackprop
+};
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const TensorType& logits = c.input(kLogits);
+std::vector<TensorType> infer_sparse_softmax_cross_entropy_with_logits(const InferContext& c) {
+  const TensorType& logits = c.input(kSparseSoftmaxCrossEntropyWithLogitsLogits);
   check_logits(logits);
-  const TensorType& labels = c.input(kLabels);
+  const TensorType& labels = c.input(kSparseSoftmaxCrossEntropyWithLogitsLabels);
   if (!is_integer(labels.dtype) || !labels.shape.compatible_with(row_shape(logits.shape))) {
     throw invalid_argument("labels, got {}, expected integers of shape {} for logits {}", labels,
                            row_shape(logits.shape), logits);
@@ -23,10 +29,10 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{logits.dtype, row_shape(logits.shape)}, logits};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_sparse_softmax_cross_entropy_with_logits(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value logits = c.input(kLogits);
-  const hlo::Value labels = wide_integers(b, c.input(kLabels));
+  const hlo::Value logits = c.input(kSparseSoftmaxCrossEntropyWithLogitsLogits);
+  const hlo::Value labels = wide_integers(b, c.input(kSparseSoftmaxCrossEntropyWithLogitsLabels));
   const Shape& shape = logits.shape();
   const int last = shape.rank() - 1;
   const hlo::Value classes = b.iota({labels.dtype(), shape}, last);
@@ -51,7 +57,9 @@ std::vector<hlo::Value> lower(LowerContext& c) {
           b.select(spread_rows(b, bad, shape), b.splat_like(backprop, kNan), backprop)};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {cross_entropy_gradient(c), {}}; }
+std::vector<Output> sparse_softmax_cross_entropy_with_logits_gradient(GradientContext& c) {
+  return {cross_entropy_gradient(c), {}};
+}
 
 }  // namespace
 
@@ -65,7 +73,7 @@ Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& optio
   return Graph::current()
       .add_node(kOp, {rows, labels}, {{"T", logits.dtype()}, {"Tlabels", labels.dtype()}}, {},
                 scope.result().name)
-      ->output(kLoss);
+      ->output(kSparseSoftmaxCrossEntropyWithLogitsLoss);
 }
 
 namespace ops {
@@ -73,9 +81,9 @@ extern const OpDef op_sparse_softmax_cross_entropy_with_logits;
 const OpDef op_sparse_softmax_cross_entropy_with_logits{
     .name = "SparseSoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against class numbers, and its gradient.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_sparse_softmax_cross_entropy_with_logits,
+    .lower = lower_sparse_softmax_cross_entropy_with_logits,
+    .gradient = sparse_softmax_cross_entropy_with_logits_gradient,
 };
 }  // namespace ops
 }  // namespace systole

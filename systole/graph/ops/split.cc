@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-enum : int { kAxis, kValue };
+enum : int { kSplitAxis, kSplitValue };
 
 // The size of each part; kUnknown where x's is.
 int64_t part_size(const Shape& x, int axis, int64_t num) {
@@ -17,26 +17,26 @@ int64_t part_size(const Shape& x, int axis, int64_t num) {
   return total == kUnknown ? kUnknown : total / num;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  TensorType part = c.input(kValue);
-  const int axis = checked_axis(known_ints(c, kAxis, "axis").at(0), part.shape.rank());
+std::vector<TensorType> infer_split(const InferContext& c) {
+  TensorType part = c.input(kSplitValue);
+  const int axis = checked_axis(known_ints(c, kSplitAxis, "axis").at(0), part.shape.rank());
   const int64_t num = c.attr<int64_t>("num_split");
   part.shape.set_dim(axis, part_size(part.shape, axis, num));
   return std::vector(static_cast<size_t>(num), part);
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const hlo::Value x = c.input(kValue);
-  const int axis = checked_axis(c.constant_ints(kAxis).at(0), x.shape().rank());
+std::vector<hlo::Value> lower_split(LowerContext& c) {
+  const hlo::Value x = c.input(kSplitValue);
+  const int axis = checked_axis(c.constant_ints(kSplitAxis).at(0), x.shape().rank());
   const int64_t num = c.attr<int64_t>("num_split");
   const std::vector<int64_t> sizes(static_cast<size_t>(num), part_size(x.shape(), axis, num));
   return cut(c.b, x, axis, sizes);
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> split_gradient(GradientContext& c) {
   std::vector<Output> parts;
   for (int i = 0; i < c.node.num_outputs(); ++i) parts.push_back(c.grad(i));
-  return {{}, concat(parts, known_ints(c.input(kAxis)).at(0))};
+  return {{}, concat(parts, known_ints(c.input(kSplitAxis)).at(0))};
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ extern const OpDef op_split;
 const OpDef op_split{
     .name = "Split",
     .doc = "Equal parts along an axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_split,
+    .lower = lower_split,
+    .gradient = split_gradient,
 };
 }  // namespace ops
 }  // namespace systole

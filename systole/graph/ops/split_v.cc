@@ -9,7 +9,7 @@
 namespace systole {
 namespace {
 
-enum : int { kValue, kSizes, kAxis };
+enum : int { kSplitVValue, kSplitVSizes, kSplitVAxis };
 
 // Sizes with the -1 among them, if any, replaced by what `total` leaves.
 std::vector<int64_t> resolved(const std::vector<int64_t>& sizes, int64_t total) {
@@ -31,27 +31,27 @@ std::vector<int64_t> resolved(const std::vector<int64_t>& sizes, int64_t total) 
   return result;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const TensorType& x = c.input(kValue);
-  const int axis = checked_axis(known_ints(c, kAxis, "axis").at(0), x.shape.rank());
+std::vector<TensorType> infer_split_v(const InferContext& c) {
+  const TensorType& x = c.input(kSplitVValue);
+  const int axis = checked_axis(known_ints(c, kSplitVAxis, "axis").at(0), x.shape.rank());
   std::vector<TensorType> results;
-  for (const int64_t size : resolved(known_ints(c, kSizes, "sizes"), x.shape[axis])) {
+  for (const int64_t size : resolved(known_ints(c, kSplitVSizes, "sizes"), x.shape[axis])) {
     results.push_back(x);
     results.back().shape.set_dim(axis, size);
   }
   return results;
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const hlo::Value x = c.input(kValue);
-  const int axis = checked_axis(c.constant_ints(kAxis).at(0), x.shape().rank());
-  return cut(c.b, x, axis, resolved(c.constant_ints(kSizes), x.shape()[axis]));
+std::vector<hlo::Value> lower_split_v(LowerContext& c) {
+  const hlo::Value x = c.input(kSplitVValue);
+  const int axis = checked_axis(c.constant_ints(kSplitVAxis).at(0), x.shape().rank());
+  return cut(c.b, x, axis, resolved(c.constant_ints(kSplitVSizes), x.shape()[axis]));
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> split_v_gradient(GradientContext& c) {
   std::vector<Output> parts;
   for (int i = 0; i < c.node.num_outputs(); ++i) parts.push_back(c.grad(i));
-  return {concat(parts, known_ints(c.input(kAxis)).at(0)), {}, {}};
+  return {concat(parts, known_ints(c.input(kSplitVAxis)).at(0)), {}, {}};
 }
 
 }  // namespace
@@ -71,9 +71,9 @@ extern const OpDef op_split_v;
 const OpDef op_split_v{
     .name = "SplitV",
     .doc = "Parts of given sizes along an axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_split_v,
+    .lower = lower_split_v,
+    .gradient = split_v_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {0.5 * c.grad() / c.output()}; }
+std::vector<Output> sqrt_gradient(GradientContext& c) { return {0.5 * c.grad() / c.output()}; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ const OpDef op_sqrt{
     .doc = "The square root of x.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::sqrt>,
-    .gradient = gradient,
+    .gradient = sqrt_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,9 +4,11 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) { return {c.b.multiply(c.input(0), c.input(0))}; }
+std::vector<hlo::Value> lower_square(LowerContext& c) {
+  return {c.b.multiply(c.input(0), c.input(0))};
+}
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (2 * c.input(0))}; }
+std::vector<Output> square_gradient(GradientContext& c) { return {c.grad() * (2 * c.input(0))}; }
 
 }  // namespace
 
@@ -20,8 +22,8 @@ const OpDef op_square{
     .name = "Square",
     .doc = "x * x.",
     .infer = infer_unary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_square,
+    .gradient = square_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,13 +4,13 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_squared_difference(LowerContext& c) {
   const auto [x, y] = broadcast_operands(c);
   const hlo::Value difference = c.b.subtract(x, y);
   return {c.b.multiply(difference, difference)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> squared_difference_gradient(GradientContext& c) {
   const Output for_x = c.grad() * (2 * (c.input(0) - c.input(1)));
   return broadcast_gradients(c, for_x, -for_x);
 }
@@ -27,8 +27,8 @@ const OpDef op_squared_difference{
     .name = "SquaredDifference",
     .doc = "(x - y) squared.",
     .infer = infer_binary<DTypeClass::number>,
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_squared_difference,
+    .gradient = squared_difference_gradient,
 };
 }  // namespace ops
 }  // namespace systole

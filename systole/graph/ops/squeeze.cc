@@ -20,17 +20,19 @@ Shape squeezed(const Shape& x, const std::vector<int64_t>& axes) {
   return Shape(std::move(kept));
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_squeeze(const InferContext& c) {
   const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
   return {{c.input(0).dtype, squeezed(c.input(0).shape, axes)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_squeeze(LowerContext& c) {
   const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
   return {c.b.reshape(c.input(0), squeezed(c.input(0).shape(), axes))};
 }
 
-std::vector<Output> gradient(GradientContext& c) { return {reshape(c.grad(), shape(c.input(0)))}; }
+std::vector<Output> squeeze_gradient(GradientContext& c) {
+  return {reshape(c.grad(), shape(c.input(0)))};
+}
 
 }  // namespace
 
@@ -59,9 +61,9 @@ extern const OpDef op_squeeze;
 const OpDef op_squeeze{
     .name = "Squeeze",
     .doc = "Without axes of size 1.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_squeeze,
+    .lower = lower_squeeze,
+    .gradient = squeeze_gradient,
 };
 }  // namespace ops
 }  // namespace systole

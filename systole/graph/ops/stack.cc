@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_stack(const InferContext& c) {
   TensorType each = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) {
     if (c.input(i).dtype != each.dtype || !c.input(i).shape.compatible_with(each.shape)) {
@@ -20,7 +20,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{each.dtype, with_axis(each.shape, axis, c.num_inputs())}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_stack(LowerContext& c) {
   const Shape& shape = c.input(0).shape();
   const int axis = checked_axis(c.attr<int64_t>("axis"), shape.rank() + 1);
   std::vector<hlo::Value> slices;
@@ -29,7 +29,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.concatenate(slices, axis)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> stack_gradient(GradientContext& c) {
   return unstack(c.grad(), {.num = c.node.num_inputs(), .axis = c.attr<int64_t>("axis")});
 }
 
@@ -54,9 +54,9 @@ extern const OpDef op_stack;
 const OpDef op_stack{
     .name = "Pack",
     .doc = "Tensors of one shape along a new axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_stack,
+    .lower = lower_stack,
+    .gradient = stack_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kBegin, kEnd, kStrides };
+enum : int { kStridedSliceInput, kStridedSliceBegin, kStridedSliceEnd, kStridedSliceStrides };
 
 SliceMasks masks_of(const AttrMap& attrs) {
   const auto mask = [&](const char* name) { return std::get<int64_t>(attrs.find(name)->second); };
@@ -14,30 +14,32 @@ SliceMasks masks_of(const AttrMap& attrs) {
           mask("shrink_axis_mask")};
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_strided_slice(const InferContext& c) {
   const SliceSpec spec =
-      slice_spec(c.input(kInput).shape, known_ints(c, kBegin, "begin"), known_ints(c, kEnd, "end"),
-                 known_ints(c, kStrides, "strides"), masks_of(c.attrs));
-  return {{c.input(kInput).dtype, spec.result}};
+      slice_spec(c.input(kStridedSliceInput).shape, known_ints(c, kStridedSliceBegin, "begin"),
+                 known_ints(c, kStridedSliceEnd, "end"),
+                 known_ints(c, kStridedSliceStrides, "strides"), masks_of(c.attrs));
+  return {{c.input(kStridedSliceInput).dtype, spec.result}};
 }
 
 SliceSpec spec_of(LowerContext& c, const Shape& input) {
-  return slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd),
-                    c.constant_ints(kStrides), masks_of(c.node.attrs()));
+  return slice_spec(input, c.constant_ints(kStridedSliceBegin), c.constant_ints(kStridedSliceEnd),
+                    c.constant_ints(kStridedSliceStrides), masks_of(c.node.attrs()));
 }
 
 // A negative stride walks the reversed axis.
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const SliceSpec spec = spec_of(c, c.input(kInput).shape());
-  hlo::Value x = c.input(kInput);
+std::vector<hlo::Value> lower_strided_slice(LowerContext& c) {
+  const SliceSpec spec = spec_of(c, c.input(kStridedSliceInput).shape());
+  hlo::Value x = c.input(kStridedSliceInput);
   if (!spec.reversed.empty()) x = c.b.reverse(x, spec.reversed);
   return {c.b.reshape(c.b.slice(x, spec.start, spec.limit, spec.stride), spec.result)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> strided_slice_gradient(GradientContext& c) {
   Node* const node = Graph::current().add_node(
       "StridedSliceGrad",
-      {shape(c.input(kInput)), c.input(kBegin), c.input(kEnd), c.input(kStrides), c.grad()},
+      {shape(c.input(kStridedSliceInput)), c.input(kStridedSliceBegin), c.input(kStridedSliceEnd),
+       c.input(kStridedSliceStrides), c.grad()},
       c.node.attrs());
   return {node->output(), {}, {}, {}};
 }
@@ -69,9 +71,9 @@ extern const OpDef op_strided_slice;
 const OpDef op_strided_slice{
     .name = "StridedSlice",
     .doc = "Elements at regular distances along each axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_strided_slice,
+    .lower = lower_strided_slice,
+    .gradient = strided_slice_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,24 +6,32 @@
 namespace systole {
 namespace {
 
-enum : int { kShape, kBegin, kEnd, kStrides, kGradient };
+enum : int {
+  kStridedSliceGradShape,
+  kStridedSliceGradBegin,
+  kStridedSliceGradEnd,
+  kStridedSliceGradStrides,
+  kStridedSliceGradGradient
+};
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const auto shape = c.input_as_shape(kShape);
+std::vector<TensorType> infer_strided_slice_grad(const InferContext& c) {
+  const auto shape = c.input_as_shape(kStridedSliceGradShape);
   if (!shape)
-    throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(kShape));
-  return {{c.input(kGradient).dtype, *shape}};
+    throw invalid_argument("shape, got {}, expected a known number of dimensions",
+                           c.input(kStridedSliceGradShape));
+  return {{c.input(kStridedSliceGradGradient).dtype, *shape}};
 }
 
 // The gradient spread out by the strides, among zeros.
-std::vector<hlo::Value> lower(LowerContext& c) {
-  const Shape input(std::span<const int64_t>(c.constant_ints(kShape)));
+std::vector<hlo::Value> lower_strided_slice_grad(LowerContext& c) {
+  const Shape input(std::span<const int64_t>(c.constant_ints(kStridedSliceGradShape)));
   const auto mask = [&](const char* name) { return c.attr<int64_t>(name); };
   const SliceSpec spec =
-      slice_spec(input, c.constant_ints(kBegin), c.constant_ints(kEnd), c.constant_ints(kStrides),
+      slice_spec(input, c.constant_ints(kStridedSliceGradBegin),
+                 c.constant_ints(kStridedSliceGradEnd), c.constant_ints(kStridedSliceGradStrides),
                  {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"),
                   mask("new_axis_mask"), mask("shrink_axis_mask")});
-  const hlo::Value gradient = c.b.reshape(c.input(kGradient), spec.sliced);
+  const hlo::Value gradient = c.b.reshape(c.input(kStridedSliceGradGradient), spec.sliced);
   Dims high;
   Dims interior;
   for (int i = 0; i < input.rank(); ++i) {
@@ -39,10 +47,12 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 // Linear in the gradient: its own is the slice of it.
-std::vector<Output> gradient(GradientContext& c) {
-  Node* const node = Graph::current().add_node(
-      "StridedSlice", {c.grad(), c.input(kBegin), c.input(kEnd), c.input(kStrides)},
-      c.node.attrs());
+std::vector<Output> strided_slice_grad_gradient(GradientContext& c) {
+  Node* const node =
+      Graph::current().add_node("StridedSlice",
+                                {c.grad(), c.input(kStridedSliceGradBegin),
+                                 c.input(kStridedSliceGradEnd), c.input(kStridedSliceGradStrides)},
+                                c.node.attrs());
   return {{}, {}, {}, {}, node->output()};
 }
 
@@ -53,9 +63,9 @@ extern const OpDef op_strided_slice_grad;
 const OpDef op_strided_slice_grad{
     .name = "StridedSliceGrad",
     .doc = "The gradient of StridedSlice.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_strided_slice_grad,
+    .lower = lower_strided_slice_grad,
+    .gradient = strided_slice_grad_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_string_join(const InferContext& c) {
   if (c.num_inputs() == 0) throw invalid_argument("inputs, got none, expected strings");
   Shape shape;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -21,7 +21,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{DType::string, shape}};
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_join(HostContext& c) {
   const auto& separator = c.node.attr<std::string>("separator");
   Shape shape;
   for (const Tensor& input : c.inputs) {
@@ -61,8 +61,8 @@ extern const OpDef op_string_join;
 const OpDef op_string_join{
     .name = "StringJoin",
     .doc = "Strings at the same place, joined.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_string_join,
+    .host = run_string_join,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,12 +6,12 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_string_length(const InferContext& c) {
   check_text_unit(c.attr<std::string>("unit"));
   return infer_string_map<DType::s32>(c);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_length(HostContext& c) {
   const bool utf8 = c.node.attr<std::string>("unit") == "UTF8_CHAR";
   return {map_strings<int32_t>(c.inputs[0], [&](const std::string& text) {
     return static_cast<int32_t>(utf8 ? count_utf8(text) : text.size());
@@ -32,8 +32,8 @@ extern const OpDef op_string_length;
 const OpDef op_string_length{
     .name = "StringLength",
     .doc = "The number of bytes or characters of each string.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_string_length,
+    .host = run_string_length,
 };
 }  // namespace ops
 }  // namespace systole

@@ -12,7 +12,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_lower(HostContext& c) {
   return {map_strings<std::string>(c.inputs[0], lower_case)};
 }
 
@@ -30,7 +30,7 @@ const OpDef op_string_lower{
     .name = "StringLower",
     .doc = "ASCII letters in lower case.",
     .infer = infer_string_map<DType::string>,
-    .host = run,
+    .host = run_string_lower,
 };
 }  // namespace ops
 }  // namespace systole

@@ -7,7 +7,7 @@ namespace systole {
 namespace {
 
 // TensorFlow's op gives a sparse tensor; this one the same rows, filled up.
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_string_split(const InferContext& c) {
   check_strings("source", c.input(0));
   const Shape& source = c.input(0).shape;
   if (source.rank() != 1) {
@@ -33,7 +33,7 @@ std::vector<std::string_view> parts_of(std::string_view text, std::string_view d
   return parts;
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_split(HostContext& c) {
   const Tensor& source = c.inputs[0];
   const auto delimiter = c.inputs[1].item<std::string>();
   const bool skip_empty = c.node.attr<bool>("skip_empty");
@@ -78,8 +78,8 @@ extern const OpDef op_string_split;
 const OpDef op_string_split{
     .name = "StringSplit",
     .doc = "The parts of each string.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_string_split,
+    .host = run_string_split,
 };
 }  // namespace ops
 }  // namespace systole

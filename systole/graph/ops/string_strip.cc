@@ -12,7 +12,7 @@ std::string stripped(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_strip(HostContext& c) {
   return {map_strings<std::string>(c.inputs[0], stripped)};
 }
 
@@ -30,7 +30,7 @@ const OpDef op_string_strip{
     .name = "StringStrip",
     .doc = "Each string without white space at its ends.",
     .infer = infer_string_map<DType::string>,
-    .host = run,
+    .host = run_string_strip,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_string_to_hash_bucket_fast(const InferContext& c) {
   if (c.attr<int64_t>("num_buckets") < 1) {
     throw invalid_argument("num_buckets, got {}, expected at least 1",
                            c.attr<int64_t>("num_buckets"));
@@ -14,7 +14,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return infer_string_map<DType::s64>(c);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_to_hash_bucket_fast(HostContext& c) {
   const auto buckets = static_cast<uint64_t>(c.node.attr<int64_t>("num_buckets"));
   return {map_strings<int64_t>(c.inputs[0], [&](const std::string& text) {
     return static_cast<int64_t>(fingerprint64(text) % buckets);
@@ -35,8 +35,8 @@ extern const OpDef op_string_to_hash_bucket_fast;
 const OpDef op_string_to_hash_bucket_fast{
     .name = "StringToHashBucketFast",
     .doc = "The bucket that the hash of each string falls into.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_string_to_hash_bucket_fast,
+    .host = run_string_to_hash_bucket_fast,
 };
 }  // namespace ops
 }  // namespace systole

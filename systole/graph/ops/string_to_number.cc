@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_string_to_number(const InferContext& c) {
   check_strings("string_tensor", c.input(0));
   const DType dtype = c.attr<DType>("out_type");
   if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::s32 && dtype != DType::s64) {
@@ -24,7 +24,7 @@ Tensor numbers_of(const Tensor& texts) {
   });
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_to_number(HostContext& c) {
   const Tensor& texts = c.inputs[0];
   switch (c.node.attr<DType>("out_type")) {
     case DType::s32:
@@ -52,8 +52,8 @@ extern const OpDef op_string_to_number;
 const OpDef op_string_to_number{
     .name = "StringToNumber",
     .doc = "The number that each string spells.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_string_to_number,
+    .host = run_string_to_number,
 };
 }  // namespace ops
 }  // namespace systole

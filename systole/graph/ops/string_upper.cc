@@ -12,7 +12,7 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_string_upper(HostContext& c) {
   return {map_strings<std::string>(c.inputs[0], upper_case)};
 }
 
@@ -30,7 +30,7 @@ const OpDef op_string_upper{
     .name = "StringUpper",
     .doc = "ASCII letters in upper case.",
     .infer = infer_string_map<DType::string>,
-    .host = run,
+    .host = run_string_upper,
 };
 }  // namespace ops
 }  // namespace systole

@@ -7,18 +7,18 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kPos, kLen };
+enum : int { kSubstrInput, kSubstrPos, kSubstrLen };
 
-std::vector<TensorType> infer(const InferContext& c) {
-  check_strings("input", c.input(kInput));
+std::vector<TensorType> infer_substr(const InferContext& c) {
+  check_strings("input", c.input(kSubstrInput));
   check_text_unit(c.attr<std::string>("unit"));
-  const Shape& shape = c.input(kInput).shape;
-  for (const int i : {kPos, kLen}) {
+  const Shape& shape = c.input(kSubstrInput).shape;
+  for (const int i : {kSubstrPos, kSubstrLen}) {
     const TensorType& type = c.input(i);
     const bool fits = type.shape.rank() == 0 || type.shape.compatible_with(shape);
     if ((type.dtype == DType::s32 || type.dtype == DType::s64) && fits) continue;
     throw invalid_argument("{}, got {}, expected s32 or s64 of shape [] or {}",
-                           i == kPos ? "pos" : "len", type, shape);
+                           i == kSubstrPos ? "pos" : "len", type, shape);
   }
   return {{DType::string, shape}};
 }
@@ -44,19 +44,19 @@ std::string part(const std::string& text, int64_t pos, int64_t len, bool utf8) {
   return text.substr(first, last - first);
 }
 
-std::vector<Tensor> run(HostContext& c) {
+std::vector<Tensor> run_substr(HostContext& c) {
   const bool utf8 = c.node.attr<std::string>("unit") == "UTF8_CHAR";
-  for (const int i : {kPos, kLen}) {
+  for (const int i : {kSubstrPos, kSubstrLen}) {
     const Tensor& values = c.inputs[static_cast<size_t>(i)];
     if (values.rank() != 0 && values.shape() != c.inputs[0].shape()) {
-      throw invalid_argument("{}, got {}, expected shape [] or {}", i == kPos ? "pos" : "len",
+      throw invalid_argument("{}, got {}, expected shape [] or {}", i == kSubstrPos ? "pos" : "len",
                              values.type(), c.inputs[0].shape());
     }
   }
   int64_t i = 0;
   return {map_strings<std::string>(c.inputs[0], [&](const std::string& text) {
-    const int64_t pos = integer_at(c.inputs[kPos], i);
-    const int64_t len = integer_at(c.inputs[kLen], i++);
+    const int64_t pos = integer_at(c.inputs[kSubstrPos], i);
+    const int64_t len = integer_at(c.inputs[kSubstrLen], i++);
     return part(text, pos, len, utf8);
   })};
 }
@@ -78,8 +78,8 @@ extern const OpDef op_substr;
 const OpDef op_substr{
     .name = "Substr",
     .doc = "A part of each string.",
-    .infer = infer,
-    .host = run,
+    .infer = infer_substr,
+    .host = run_substr,
 };
 }  // namespace ops
 }  // namespace systole

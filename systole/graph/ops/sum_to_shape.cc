@@ -30,7 +30,7 @@ void check(const Shape& x, const Shape& shape) {
   throw invalid_argument("shape, got {}, expected one that broadcasts to {}", shape, x);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_sum_to_shape(const InferContext& c) {
   check_dtype("dtype", c.input(0).dtype, DTypeClass::number);
   const std::optional<Shape> shape = c.input_as_shape(1);
   if (!shape) {
@@ -40,7 +40,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(0).dtype, *shape}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_sum_to_shape(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const std::vector<int64_t> sizes = c.constant_ints(1);
   const Shape shape{std::span<const int64_t>(sizes)};
@@ -50,7 +50,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
       c.b.reshape(lower_reduce(c.b, x, hlo::Opcode::add, summed_axes(x.shape(), shape)), shape)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> sum_to_shape_gradient(GradientContext& c) {
   return {broadcast_to(c.grad(), shape(c.input(0))), Output()};
 }
 
@@ -69,9 +69,9 @@ extern const OpDef op_sum_to_shape;
 const OpDef op_sum_to_shape{
     .name = "SumToShape",
     .doc = "x summed down to a shape that broadcasts to its own.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_sum_to_shape,
+    .lower = lower_sum_to_shape,
+    .gradient = sum_to_shape_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,9 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (1 + square(c.output()))}; }
+std::vector<Output> tan_gradient(GradientContext& c) {
+  return {c.grad() * (1 + square(c.output()))};
+}
 
 }  // namespace
 
@@ -17,7 +19,7 @@ const OpDef op_tan{
     .doc = "The tangent of x radians.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::tan>,
-    .gradient = gradient,
+    .gradient = tan_gradient,
 };
 }  // namespace ops
 }  // namespace systole

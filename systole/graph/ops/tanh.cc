@@ -4,7 +4,9 @@
 namespace systole {
 namespace {
 
-std::vector<Output> gradient(GradientContext& c) { return {c.grad() * (1 - square(c.output()))}; }
+std::vector<Output> tanh_gradient(GradientContext& c) {
+  return {c.grad() * (1 - square(c.output()))};
+}
 
 }  // namespace
 
@@ -19,7 +21,7 @@ const OpDef op_tanh{
     .doc = "The hyperbolic tangent of x.",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::tanh>,
-    .gradient = gradient,
+    .gradient = tanh_gradient,
 };
 }  // namespace ops
 }  // namespace systole

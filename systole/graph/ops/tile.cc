@@ -10,7 +10,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_tile(const InferContext& c) {
   const Shape& x = c.input(0).shape;
   const std::vector<int64_t> multiples = known_ints(c, 1, "multiples");
   if (static_cast<int>(multiples.size()) != x.rank() ||
@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const InferContext& c) {
 }
 
 // [a, b] -> [1, a, 1, b] -> [m, a, n, b] -> [m * a, n * b]
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_tile(LowerContext& c) {
   const Shape& x = c.input(0).shape();
   const std::vector<int64_t> multiples = c.constant_ints(1);
   Dims repeated;
@@ -42,7 +42,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.reshape(c.b.broadcast_in_dim(c.input(0), Shape(repeated), axes), Shape(flat))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> tile_gradient(GradientContext& c) {
   const std::vector<int64_t> multiples = known_ints(c.input(1));
   const Output sizes = shape(c.input(0));
   std::vector<Output> split_sizes;
@@ -72,9 +72,9 @@ extern const OpDef op_tile;
 const OpDef op_tile{
     .name = "Tile",
     .doc = "The tensor several times along each axis.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_tile,
+    .lower = lower_tile,
+    .gradient = tile_gradient,
 };
 }  // namespace ops
 }  // namespace systole

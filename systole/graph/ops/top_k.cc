@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-enum : int { kInput, kK };
+enum : int { kTopKInput, kTopKK };
 
 void check_k(const TensorType& x, int64_t k) {
   check_dtype("input", x.dtype, DTypeClass::number);
@@ -18,9 +18,9 @@ void check_k(const TensorType& x, int64_t k) {
   }
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
-  const TensorType& x = c.input(kInput);
-  const int64_t k = known_ints(c, kK, "k").at(0);
+std::vector<TensorType> infer_top_k(const InferContext& c) {
+  const TensorType& x = c.input(kTopKInput);
+  const int64_t k = known_ints(c, kTopKK, "k").at(0);
   check_k(x, k);
   Shape result = x.shape;
   result.set_dim(x.shape.rank() - 1, k);
@@ -39,11 +39,11 @@ hlo::Value is_before(hlo::Builder& b, hlo::Value left, hlo::Value right) {
 }
 
 // A stable sort, largest first, of values and their positions; the first k of each row.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_top_k(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const hlo::Value x = c.input(kInput);
+  const hlo::Value x = c.input(kTopKInput);
   const int last = x.shape().rank() - 1;
-  const int64_t k = c.constant_ints(kK).at(0);
+  const int64_t k = c.constant_ints(kTopKK).at(0);
   check_k(x.type(), k);
   const hlo::Value positions = b.iota({DType::s32, x.shape()}, last);
   const auto fill = [&](hlo::Instruction& sort) {
@@ -65,8 +65,8 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 // Each value's gradient goes back to its place: a gather's gradient over the rows laid end to end.
-std::vector<Output> gradient(GradientContext& c) {
-  const Output x = c.input(kInput);
+std::vector<Output> top_k_gradient(GradientContext& c) {
+  const Output x = c.input(kTopKInput);
   const int last = x.shape().rank() - 1;
   const int64_t k = c.output(1).shape()[last];
   if (k == 0) return {zeros_like(x), {}};
@@ -96,9 +96,9 @@ extern const OpDef op_top_k;
 const OpDef op_top_k{
     .name = "TopKV2",
     .doc = "The largest elements along the last axis, and where they are.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_top_k,
+    .lower = lower_top_k,
+    .gradient = top_k_gradient,
 };
 }  // namespace ops
 }  // namespace systole

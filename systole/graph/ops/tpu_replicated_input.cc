@@ -5,7 +5,7 @@
 namespace systole::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_tpu_replicated_input(const InferContext& c) {
   TensorType type = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) {
     for (int axis = 0; axis < type.shape.rank(); ++axis) {
@@ -16,7 +16,7 @@ std::vector<TensorType> infer(const InferContext& c) {
 }
 
 // Row replica_id of all inputs in one array.
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_tpu_replicated_input(LowerContext& c) {
   const hlo::Value first = c.input(0);
   if (std::ranges::all_of(c.inputs, [&](hlo::Value x) { return x == first; })) return {first};
   Dims dims = first.shape().dims();
@@ -31,7 +31,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
 }
 
 // Each replica's gradient belongs to its own input.
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> tpu_replicated_input_gradient(GradientContext& c) {
   Node* const node = Graph::current().add_node(
       "TPUReplicatedOutput", {c.grad()},
       {{"num_replicas", static_cast<int64_t>(c.node.num_inputs())}, {"T", c.grad().dtype()}});
@@ -44,9 +44,9 @@ extern const OpDef op_tpu_replicated_input;
 const OpDef op_tpu_replicated_input{
     .name = "TPUReplicatedInput",
     .doc = "The input of the replica that runs it.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_tpu_replicated_input,
+    .lower = lower_tpu_replicated_input,
+    .gradient = tpu_replicated_input_gradient,
 };
 
 }  // namespace systole::ops

@@ -3,11 +3,11 @@
 namespace systole::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_tpu_replicated_output(const InferContext& c) {
   return std::vector<TensorType>(static_cast<size_t>(c.attr<int64_t>("num_replicas")), c.input(0));
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_tpu_replicated_output(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const int64_t count = c.attr<int64_t>("num_replicas");
   Dims dims = x.shape().dims();
@@ -30,8 +30,8 @@ extern const OpDef op_tpu_replicated_output;
 const OpDef op_tpu_replicated_output{
     .name = "TPUReplicatedOutput",
     .doc = "What each replica has computed.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_tpu_replicated_output,
+    .lower = lower_tpu_replicated_output,
 };
 
 }  // namespace systole::ops

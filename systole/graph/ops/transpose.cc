@@ -23,7 +23,7 @@ std::vector<int64_t> checked_permutation(std::vector<int64_t> perm, const Shape&
   return perm;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_transpose(const InferContext& c) {
   const Shape& x = c.input(0).shape;
   Dims dims;
   for (const int64_t axis : checked_permutation(known_ints(c, 1, "perm"), x)) {
@@ -32,12 +32,12 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{c.input(0).dtype, Shape(std::move(dims))}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_transpose(LowerContext& c) {
   const std::vector<int64_t> perm = c.constant_ints(1);
   return {c.b.transpose(c.input(0), Dims(perm.begin(), perm.end()))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> transpose_gradient(GradientContext& c) {
   const std::vector<int64_t> perm = known_ints(c.input(1));
   std::vector<int64_t> back(perm.size());
   for (size_t i = 0; i < perm.size(); ++i)
@@ -79,9 +79,9 @@ extern const OpDef op_transpose;
 const OpDef op_transpose{
     .name = "Transpose",
     .doc = "The axes in another order.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_transpose,
+    .lower = lower_transpose,
+    .gradient = transpose_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -9,7 +9,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_truncated_normal(LowerContext& c) {
   constexpr double kBound = 2;
   hlo::Builder& b = c.b;
   const Shape shape = random_shape(c);
@@ -40,7 +40,7 @@ const OpDef op_truncated_normal{
     .name = "TruncatedNormal",
     .doc = "Normally distributed numbers of mean 0 within two standard deviations.",
     .infer = infer_random,
-    .lower = lower,
+    .lower = lower_truncated_normal,
     .blocks_gradient = true,
     .stateful = true,
 };

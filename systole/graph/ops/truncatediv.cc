@@ -5,13 +5,13 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_truncatediv(const InferContext& c) {
   const std::vector<TensorType> types = infer_binary(c, DTypeClass::number);
   if (is_integer(types[0].dtype)) return types;
   throw invalid_argument("dtype, got {}, expected an integer one", types[0].dtype);
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_truncatediv(LowerContext& c) {
   check_divisor(c, c.input(1));
   return lower_binary(c, hlo::Opcode::divide);
 }
@@ -27,8 +27,8 @@ extern const OpDef op_truncatediv;
 const OpDef op_truncatediv{
     .name = "TruncateDiv",
     .doc = "x / y of integers rounded towards zero.",
-    .infer = infer,
-    .lower = lower,
+    .infer = infer_truncatediv,
+    .lower = lower_truncatediv,
     .blocks_gradient = true,
 };
 }  // namespace ops

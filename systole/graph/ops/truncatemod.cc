@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_truncatemod(LowerContext& c) {
   check_divisor(c, c.input(1));
   return lower_binary(c, hlo::Opcode::remainder);
 }
@@ -22,7 +22,7 @@ const OpDef op_truncatemod{
     .name = "TruncateMod",
     .doc = "What x / y rounded towards zero leaves, with x's sign.",
     .infer = infer_binary<DTypeClass::number>,
-    .lower = lower,
+    .lower = lower_truncatemod,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -18,7 +18,7 @@ int checked(const Shape& x, int64_t axis, int64_t num) {
   return at;
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_unstack(const InferContext& c) {
   const Shape& x = c.input(0).shape;
   const int64_t num = c.attr<int64_t>("num");
   const int axis = checked(x, c.attr<int64_t>("axis"), num);
@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const InferContext& c) {
                                  {c.input(0).dtype, without_axis(x, axis)});
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_unstack(LowerContext& c) {
   const Shape& x = c.input(0).shape();
   const int64_t num = c.attr<int64_t>("num");
   const int axis = checked(x, c.attr<int64_t>("axis"), num);
@@ -36,7 +36,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return slices;
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> unstack_gradient(GradientContext& c) {
   std::vector<Output> slices;
   for (int i = 0; i < c.node.num_outputs(); ++i) slices.push_back(c.grad(i));
   return {stack(slices, {.axis = c.attr<int64_t>("axis")})};
@@ -60,9 +60,9 @@ extern const OpDef op_unstack;
 const OpDef op_unstack{
     .name = "Unpack",
     .doc = "The slices along an axis, without it.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_unstack,
+    .lower = lower_unstack,
+    .gradient = unstack_gradient,
 };
 }  // namespace ops
 }  // namespace systole

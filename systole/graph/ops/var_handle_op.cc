@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_var_handle_op(const InferContext& c) {
   const TensorType type{c.attr<DType>("dtype"), c.attr<Shape>("shape")};
   if (!is_numeric(type.dtype) || !type.is_static()) {
     throw invalid_argument("type, got {}, expected a numeric dtype and known sizes", type);
@@ -18,7 +18,7 @@ extern const OpDef op_var_handle_op;
 const OpDef op_var_handle_op{
     .name = "VarHandleOp",
     .doc = "The storage of a variable.",
-    .infer = infer,
+    .infer = infer_var_handle_op,
     .lower = [](LowerContext&) { return std::vector<hlo::Value>(1); },  // a handle has no value
     .blocks_gradient = true,
     .stateful = true,

@@ -20,7 +20,7 @@ void check_condition(const Shape& condition, const Shape& x) {
                          x.rank() == 0 ? 1 : x[0]);
 }
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_where(const InferContext& c) {
   const TensorType& x = c.input(1);
   const TensorType& y = c.input(2);
   check_dtype("dtype of condition", c.input(0).dtype, DTypeClass::boolean);
@@ -32,7 +32,7 @@ std::vector<TensorType> infer(const InferContext& c) {
   return {{x.dtype, broadcast_shapes(x.shape, y.shape)}};
 }
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_where(LowerContext& c) {
   const hlo::Value x = c.input(1);
   hlo::Value condition = c.input(0);
   check_condition(condition.shape(), x.shape());
@@ -42,7 +42,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.select(condition, x, c.input(2))};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> where_gradient(GradientContext& c) {
   const auto select = [&](const Output& x, const Output& y) {
     return Graph::current().add_node("Select", {c.input(0), x, y}, {{"T", x.dtype()}})->output();
   };
@@ -78,9 +78,9 @@ extern const OpDef op_where;
 const OpDef op_where{
     .name = "Select",
     .doc = "x where the condition holds, else y, of one shape; a vector condition chooses rows.",
-    .infer = infer,
-    .lower = lower,
-    .gradient = gradient,
+    .infer = infer_where,
+    .lower = lower_where,
+    .gradient = where_gradient,
 };
 }  // namespace ops
 }  // namespace systole

@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_while_loop(const InferContext& c) {
   const Graph& body = *c.attr<FunctionRef>("body");
   std::vector<TensorType> types;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -60,7 +60,7 @@ extern const OpDef op_while_loop;
 const OpDef op_while_loop{
     .name = "While",
     .doc = "Applies a function to its loop variables as long as another is true of them.",
-    .infer = infer,
+    .infer = infer_while_loop,
     .lower = [](LowerContext& c) { return LoopLowering(c).run(); },
     .gradient = loop_gradient,
 };

@@ -3,7 +3,7 @@
 namespace systole {
 namespace {
 
-std::vector<hlo::Value> lower(LowerContext& c) {
+std::vector<hlo::Value> lower_write_history(LowerContext& c) {
   Dims sizes = c.input(0).shape().dims();
   sizes[0] = 1;
   std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(2).dtype(), 0));
@@ -12,7 +12,7 @@ std::vector<hlo::Value> lower(LowerContext& c) {
   return {c.b.dynamic_update_slice(zeros, c.b.reshape(c.input(1), Shape(sizes)), starts)};
 }
 
-std::vector<Output> gradient(GradientContext& c) {
+std::vector<Output> write_history_gradient(GradientContext& c) {
   return {Output(), read_history(c.grad(), c.input(2)), Output()};
 }
 
@@ -28,8 +28,8 @@ const OpDef op_write_history{
     .name = "_WriteHistory",
     .doc = "Zeros, but for one entry of a stack of values.",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
-    .lower = lower,
-    .gradient = gradient,
+    .lower = lower_write_history,
+    .gradient = write_history_gradient,
 };
 }  // namespace ops
 }  // namespace systole

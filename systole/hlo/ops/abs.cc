@@ -14,20 +14,20 @@ constexpr UnaryKernel kAbs{
     },
 };
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_abs(const InferContext& context) {
   std::vector<TensorType> result = infer_elementwise(context, kAbs);  // C1
   result[0].dtype = real_dtype(result[0].dtype);                      // C2
   return result;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_abs(const Instruction& instruction, std::span<const Tensor> operands,
+                                 const Evaluator&) {
   return {map_elements(kAbs, operands).cast(instruction.dtype())};
 }
 
 }  // namespace
 
 extern const OpSemantics abs_semantics;
-const OpSemantics abs_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics abs_semantics{.infer = infer_abs, .evaluate = evaluate_abs};
 
 }  // namespace systole::hlo::ops

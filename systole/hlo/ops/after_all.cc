@@ -3,18 +3,19 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_after_all(const InferContext& context) {
   for (int i = 0; i < context.num_operands(); ++i) check_token(context, i);  // I1
   return {token_type()};
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor>, const Evaluator&) {
+std::vector<Tensor> evaluate_after_all(const Instruction&, std::span<const Tensor>,
+                                       const Evaluator&) {
   return {token_value()};
 }
 
 }  // namespace
 
 extern const OpSemantics after_all_semantics;
-const OpSemantics after_all_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics after_all_semantics{.infer = infer_after_all, .evaluate = evaluate_after_all};
 
 }  // namespace systole::hlo::ops

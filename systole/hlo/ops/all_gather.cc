@@ -14,7 +14,7 @@ int64_t num_gathered(const InferContext& context, const AllGatherAttrs& attrs, i
   return length == 0 || axis >= declared.shape.rank() ? 1 : declared.shape[axis] / length;
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_all_gather(const InferContext& context) {
   const auto& attrs = context.get<AllGatherAttrs>();
   check_groups(context.opcode, attrs.groups, Groups::every_equal);  // C2 - C5
   std::vector<TensorType> results;
@@ -30,8 +30,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_all_gather(const Instruction& instruction,
+                                        std::span<const Tensor> operands,
+                                        const Evaluator& evaluator) {
   const auto& attrs = instruction.attrs<AllGatherAttrs>();
   const auto given = exchange_in_group(instruction, operands, evaluator, attrs.groups,
                                        grouping_of(attrs.groups), Groups::every_equal);
@@ -45,6 +46,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics all_gather_semantics;
-const OpSemantics all_gather_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics all_gather_semantics{.infer = infer_all_gather, .evaluate = evaluate_all_gather};
 
 }  // namespace systole::hlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_all_reduce(const InferContext& context) {
   check_groups(context.opcode, context.get<CollectiveAttrs>(), Groups::every);  // C1 - C4
   std::vector<TensorType> results;
   for (int i = 0; i < context.num_operands(); ++i) {
@@ -14,8 +14,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_all_reduce(const Instruction& instruction,
+                                        std::span<const Tensor> operands,
+                                        const Evaluator& evaluator) {
   const auto& attrs = instruction.attrs<CollectiveAttrs>();
   const auto given =
       exchange_in_group(instruction, operands, evaluator, attrs, grouping_of(attrs), Groups::every);
@@ -30,6 +31,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics all_reduce_semantics;
-const OpSemantics all_reduce_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics all_reduce_semantics{.infer = infer_all_reduce, .evaluate = evaluate_all_reduce};
 
 }  // namespace systole::hlo::ops

@@ -16,7 +16,7 @@ void check_split_count(const InferContext& context, const AllToAllAttrs& attrs) 
   }
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_all_to_all(const InferContext& context) {
   const auto& attrs = context.get<AllToAllAttrs>();
   check_groups(context.opcode, attrs.groups, Groups::every_equal);  // C5 - C7
   check_split_count(context, attrs);
@@ -42,8 +42,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_all_to_all(const Instruction& instruction,
+                                        std::span<const Tensor> operands,
+                                        const Evaluator& evaluator) {
   const auto& attrs = instruction.attrs<AllToAllAttrs>();
   const int split = static_cast<int>(attrs.split_dimension);
   const Grouping grouping = grouping_of(attrs.groups.channel_handle);
@@ -68,6 +69,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics all_to_all_semantics;
-const OpSemantics all_to_all_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics all_to_all_semantics{.infer = infer_all_to_all, .evaluate = evaluate_all_to_all};
 
 }  // namespace systole::hlo::ops

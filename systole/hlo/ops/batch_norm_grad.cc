@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_batch_norm_grad(const InferContext& context) {
   const TensorType features =
       check_batch_norm(context, {"scale", "mean", "variance"});  // C1, C2, C4, C5
   if (context.operand(4) != context.operand(0)) {                // C2, C3
@@ -17,8 +17,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // The names are the specification's.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_batch_norm_grad(const Instruction& instruction,
+                                             std::span<const Tensor> operands, const Evaluator&) {
   const auto& attrs = instruction.attrs<BatchNormAttrs>();
   const FeatureWalk features(operands[0], attrs.feature_index);
   const FeatureWalk grads(operands[4], attrs.feature_index);
@@ -47,6 +47,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics batch_norm_grad_semantics;
-const OpSemantics batch_norm_grad_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics batch_norm_grad_semantics{.infer = infer_batch_norm_grad,
+                                            .evaluate = evaluate_batch_norm_grad};
 
 }  // namespace systole::hlo::ops

@@ -4,13 +4,14 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_batch_norm_inference(const InferContext& context) {
   check_batch_norm(context, {"scale", "offset", "mean", "variance"});  // C1 - C6
   return {context.operand(0)};                                         // C7
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_batch_norm_inference(const Instruction& instruction,
+                                                  std::span<const Tensor> operands,
+                                                  const Evaluator&) {
   const auto& attrs = instruction.attrs<BatchNormAttrs>();
   const FeatureWalk features(operands[0], attrs.feature_index);
   return {normalized(features, operands[1], operands[2], operands[3].cast(DType::f64),
@@ -20,6 +21,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics batch_norm_inference_semantics;
-const OpSemantics batch_norm_inference_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics batch_norm_inference_semantics{.infer = infer_batch_norm_inference,
+                                                 .evaluate = evaluate_batch_norm_inference};
 
 }  // namespace systole::hlo::ops

@@ -4,13 +4,14 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_batch_norm_training(const InferContext& context) {
   const TensorType features = check_batch_norm(context, {"scale", "offset"});  // C1 - C4
   return {context.operand(0), features, features};                             // C5 - C7
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_batch_norm_training(const Instruction& instruction,
+                                                 std::span<const Tensor> operands,
+                                                 const Evaluator&) {
   const auto& attrs = instruction.attrs<BatchNormAttrs>();
   const FeatureWalk features(operands[0], attrs.feature_index);
   const Tensor mean = features.mean([](double x, size_t, size_t) { return x; });
@@ -26,6 +27,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics batch_norm_training_semantics;
-const OpSemantics batch_norm_training_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics batch_norm_training_semantics{.infer = infer_batch_norm_training,
+                                                .evaluate = evaluate_batch_norm_training};
 
 }  // namespace systole::hlo::ops

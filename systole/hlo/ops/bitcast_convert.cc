@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_bitcast_convert(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& result = context.declared_type();
   if (is_complex(operand.dtype) != is_complex(result.dtype)) {  // C2
@@ -55,8 +55,8 @@ void repack(const Tensor& from, Tensor& to) {
   }
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
+                                             std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
   // Elements of less than a byte take a whole one in memory.
@@ -73,6 +73,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics bitcast_convert_semantics;
-const OpSemantics bitcast_convert_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics bitcast_convert_semantics{.infer = infer_bitcast_convert,
+                                            .evaluate = evaluate_bitcast_convert};
 
 }  // namespace systole::hlo::ops

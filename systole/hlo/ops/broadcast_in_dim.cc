@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_broadcast_in_dim(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& result = context.declared_type();
   const Dims& dimensions = context.get<BroadcastInDimAttrs>().broadcast_dimensions;
@@ -26,8 +26,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {result};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_broadcast_in_dim(const Instruction& instruction,
+                                              std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& operand = operands[0];
   const Dims& dimensions = instruction.attrs<BroadcastInDimAttrs>().broadcast_dimensions;
   const Dims strides = operand.shape().strides();
@@ -44,6 +44,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics broadcast_in_dim_semantics;
-const OpSemantics broadcast_in_dim_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics broadcast_in_dim_semantics{.infer = infer_broadcast_in_dim,
+                                             .evaluate = evaluate_broadcast_in_dim};
 
 }  // namespace systole::hlo::ops

@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_case(const InferContext& context) {
   const TensorType& index = context.operand(0);
   if (index != TensorType{DType::s32, {}}) {  // I1
     throw invalid_argument("case: index, got {}, expected s32[]", index);
@@ -22,8 +22,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return types;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_case(const Instruction& instruction, std::span<const Tensor> operands,
+                                  const Evaluator& evaluator) {
   const int32_t index = operands[0].item<int32_t>();
   const int last = instruction.num_regions() - 1;
   const int chosen = index >= 0 && index < last ? index : last;
@@ -33,6 +33,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics case_semantics;
-const OpSemantics case_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics case_semantics{.infer = infer_case, .evaluate = evaluate_case};
 
 }  // namespace systole::hlo::ops

@@ -4,11 +4,12 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/checks.h"
+#include "systole/hlo/conjugate.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_cholesky(const InferContext& context) {
   const TensorType& a = context.operand(0);
   const int rank = a.shape.rank();
   if (!is_floating(a.dtype) && !is_complex(a.dtype)) {  // I1
@@ -20,9 +21,6 @@ std::vector<TensorType> infer(const InferContext& context) {
   }
   return {a};  // C1
 }
-
-double conjugate(double x) { return x; }
-std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
 
 // l l^H = a, row by row, from the lower triangle of `a` of n x n elements. What is not positive
 // definite gives NaN.
@@ -59,8 +57,8 @@ void conjugate_transpose(std::span<T> a, size_t n) {
 }
 
 // In f64 or c128, rounded once. The triangle that is not asked for is zero.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_cholesky(const Instruction& instruction,
+                                      std::span<const Tensor> operands, const Evaluator&) {
   const DType dtype = instruction.dtype();
   const bool lower = instruction.attrs<CholeskyAttrs>().lower;
   Tensor result = operands[0].cast(is_complex(dtype) ? DType::c128 : DType::f64).clone();
@@ -86,6 +84,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics cholesky_semantics;
-const OpSemantics cholesky_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics cholesky_semantics{.infer = infer_cholesky, .evaluate = evaluate_cholesky};
 
 }  // namespace systole::hlo::ops

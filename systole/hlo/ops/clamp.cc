@@ -15,7 +15,7 @@ void check_bound(std::string_view name, const TensorType& bound, const TensorTyp
   }
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_clamp(const InferContext& context) {
   const TensorType& operand = context.operand(1);
   check_bound("min", context.operand(0), operand);  // C1
   check_bound("max", context.operand(2), operand);  // C2
@@ -26,8 +26,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // minimum(maximum(operand, min), max), as the specification writes it.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_clamp(const Instruction& instruction, std::span<const Tensor> operands,
+                                   const Evaluator& evaluator) {
   const Shape& shape = instruction.shape();
   const std::vector<Tensor> above{operands[1], splat_to(operands[0], shape)};
   Tensor raised = semantics_of(Opcode::maximum).evaluate(instruction, above, evaluator)[0];
@@ -38,6 +38,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics clamp_semantics;
-const OpSemantics clamp_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics clamp_semantics{.infer = infer_clamp, .evaluate = evaluate_clamp};
 
 }  // namespace systole::hlo::ops

@@ -3,10 +3,13 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) { return check_rooted(context); }
+std::vector<TensorType> infer_collective_broadcast(const InferContext& context) {
+  return check_rooted(context);
+}
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_collective_broadcast(const Instruction& instruction,
+                                                  std::span<const Tensor> operands,
+                                                  const Evaluator& evaluator) {
   const CollectiveAttrs& groups = instruction.attrs<RootedCollectiveAttrs>().groups;
   const std::vector<int64_t> group = group_around(instruction, evaluator.process(), groups,
                                                   grouping_of(groups.channel_handle), Groups::some);
@@ -23,6 +26,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics collective_broadcast_semantics;
-const OpSemantics collective_broadcast_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics collective_broadcast_semantics{.infer = infer_collective_broadcast,
+                                                 .evaluate = evaluate_collective_broadcast};
 
 }  // namespace systole::hlo::ops

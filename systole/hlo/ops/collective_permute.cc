@@ -6,15 +6,16 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_collective_permute(const InferContext& context) {
   check_pairs(context.opcode,
               context.get<CollectivePermuteAttrs>().source_target_pairs);  // C1 - C4
   return {context.operand(0)};                                             // C5
 }
 
 // A process may be the source of one pair and the target of another, and so all meet at once.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
+                                                std::span<const Tensor> operands,
+                                                const Evaluator& evaluator) {
   const auto& attrs = instruction.attrs<CollectivePermuteAttrs>();
   const CollectiveAttrs all{.replica_groups = Tensor(DType::s64, {0, 0}),
                             .channel_handle = attrs.channel_handle};
@@ -39,6 +40,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics collective_permute_semantics;
-const OpSemantics collective_permute_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics collective_permute_semantics{.infer = infer_collective_permute,
+                                               .evaluate = evaluate_collective_permute};
 
 }  // namespace systole::hlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_collective_reduce(const InferContext& context) {
   std::vector<TensorType> results = check_rooted(context);  // C1, C2, C3
   for (TensorType& result : results) {
     result.dtype = check_reducer(context, 0, {&result.dtype, 1})[0];  // C4
@@ -12,8 +12,9 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // The root of each operand gets its reduction, all others get zeros.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_collective_reduce(const Instruction& instruction,
+                                               std::span<const Tensor> operands,
+                                               const Evaluator& evaluator) {
   Process& process = evaluator.process();
   const CollectiveAttrs& groups = instruction.attrs<RootedCollectiveAttrs>().groups;
   const std::vector<int64_t> group =
@@ -32,6 +33,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics collective_reduce_semantics;
-const OpSemantics collective_reduce_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics collective_reduce_semantics{.infer = infer_collective_reduce,
+                                              .evaluate = evaluate_collective_reduce};
 
 }  // namespace systole::hlo::ops

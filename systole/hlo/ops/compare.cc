@@ -22,7 +22,7 @@ std::vector<ComparisonType> allowed_types(DType dtype) {
   return {info.is_signed ? ComparisonType::signed_ : ComparisonType::unsigned_};
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_compare(const InferContext& context) {
   const TensorType& lhs = context.operand(0);
   const TensorType& rhs = context.operand(1);
   if (lhs.dtype != rhs.dtype || !is_numeric(lhs.dtype)) {  // C1
@@ -63,8 +63,8 @@ int64_t total_order_key(uint64_t bits, int width) {
   return value < 0 ? value ^ static_cast<int64_t>(~uint64_t{0} >> 1) : value;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_compare(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator&) {
   const auto& attrs = instruction.attrs<CompareAttrs>();
   const Tensor& lhs = operands[0];
   const Tensor& rhs = operands[1];
@@ -86,6 +86,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics compare_semantics;
-const OpSemantics compare_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics compare_semantics{.infer = infer_compare, .evaluate = evaluate_compare};
 
 }  // namespace systole::hlo::ops

@@ -7,7 +7,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_complex(const InferContext& context) {
   const TensorType& lhs = context.operand(0);
   const TensorType& rhs = context.operand(1);
   if (lhs != rhs) {  // C1
@@ -28,8 +28,8 @@ Tensor join(const Tensor& lhs, const Tensor& rhs) {
   return result;
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_complex(const Instruction&, std::span<const Tensor> operands,
+                                     const Evaluator&) {
   const bool narrow = operands[0].dtype() == DType::f32;
   return {(narrow ? join<float> : join<double>)(operands[0], operands[1])};
 }
@@ -37,6 +37,6 @@ std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operand
 }  // namespace
 
 extern const OpSemantics complex_semantics;
-const OpSemantics complex_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics complex_semantics{.infer = infer_complex, .evaluate = evaluate_complex};
 
 }  // namespace systole::hlo::ops

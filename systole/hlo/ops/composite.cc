@@ -11,7 +11,7 @@ bool is_namespaced(std::string_view name) {
   return name.find('.') != std::string_view::npos && !name.starts_with('.') && !name.ends_with('.');
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_composite(const InferContext& context) {
   const auto& attrs = context.get<CompositeAttrs>();
   if (!is_namespaced(attrs.name)) {  // C1
     throw invalid_argument("composite: name, got '{}', expected one such as 'namespace.op'",
@@ -20,8 +20,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return infer_call(context, attrs.decomposition);  // C2, C3, C4
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_composite(const Instruction& instruction,
+                                       std::span<const Tensor> operands,
+                                       const Evaluator& evaluator) {
   return evaluate_call(instruction, instruction.attrs<CompositeAttrs>().decomposition, operands,
                        evaluator);
 }
@@ -29,6 +30,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics composite_semantics;
-const OpSemantics composite_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics composite_semantics{.infer = infer_composite, .evaluate = evaluate_composite};
 
 }  // namespace systole::hlo::ops

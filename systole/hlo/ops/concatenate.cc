@@ -5,7 +5,7 @@ namespace systole::hlo::ops {
 namespace {
 
 // C3 (at least one input) is a column of the opcode table.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_concatenate(const InferContext& context) {
   const int64_t dimension = context.get<ConcatenateAttrs>().dimension;
   TensorType result = context.operand(0);
   check_axes(context.opcode, "dimension", {&dimension, 1}, result.shape.rank());  // C4
@@ -24,8 +24,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {result};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_concatenate(const Instruction& instruction,
+                                         std::span<const Tensor> operands, const Evaluator&) {
   return {
       concatenated(operands, static_cast<int>(instruction.attrs<ConcatenateAttrs>().dimension))};
 }
@@ -33,6 +33,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics concatenate_semantics;
-const OpSemantics concatenate_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics concatenate_semantics{.infer = infer_concatenate,
+                                        .evaluate = evaluate_concatenate};
 
 }  // namespace systole::hlo::ops

@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_constant(const InferContext& context) {
   const Tensor& value = context.get<ConstantAttrs>().value;
   if (!is_numeric(value.dtype())) {
     throw invalid_argument("constant: element type, got {}, expected a numeric one", value.dtype());
@@ -12,14 +12,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {value.type()};  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_constant(const Instruction& instruction, std::span<const Tensor>,
+                                      const Evaluator&) {
   return {instruction.attrs<ConstantAttrs>().value};
 }
 
 }  // namespace
 
 extern const OpSemantics constant_semantics;
-const OpSemantics constant_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics constant_semantics{.infer = infer_constant, .evaluate = evaluate_constant};
 
 }  // namespace systole::hlo::ops

@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_convert(const InferContext& context) {
   const TensorType& from = context.operand(0);
   const TensorType& to = context.declared_type();
   if (to.shape != from.shape) {  // C1
@@ -19,8 +19,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // From complex to anything else, pred too: the real part is.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_convert(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator&) {
   const DType to = instruction.dtype();
   const Tensor& x = operands[0];
   const bool drops_part = is_complex(x.dtype()) && !is_complex(to);
@@ -30,6 +30,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics convert_semantics;
-const OpSemantics convert_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics convert_semantics{.infer = infer_convert, .evaluate = evaluate_convert};
 
 }  // namespace systole::hlo::ops

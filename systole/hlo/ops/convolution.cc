@@ -78,7 +78,7 @@ std::vector<WindowAxis> spatial_axes(const ConvolutionAttrs& attrs, const Shape&
 }
 
 // The element type of the result may be declared, as for dot_general; C27 otherwise.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_convolution(const InferContext& context) {
   const ConvolutionAttrs& attrs = context.get<ConvolutionAttrs>();
   const TensorType& lhs = context.operand(0);
   const TensorType& rhs = context.operand(1);
@@ -180,8 +180,8 @@ Tensor columns(const Tensor& matrix, int64_t first, int64_t count) {
 }
 
 // Image by image and group by group: a product of the image's patches and the kernel's columns.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
+                                         std::span<const Tensor> operands, const Evaluator&) {
   if (instruction.shape().num_elements() == 0) return {Tensor(instruction.type())};
   const ConvolutionAttrs& attrs = instruction.attrs<ConvolutionAttrs>();
   const Canonical c = canonicalize(attrs, operands, instruction.type());
@@ -214,6 +214,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics convolution_semantics;
-const OpSemantics convolution_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics convolution_semantics{.infer = infer_convolution,
+                                        .evaluate = evaluate_convolution};
 
 }  // namespace systole::hlo::ops

@@ -9,12 +9,12 @@ namespace systole::hlo::ops {
 namespace {
 
 // Anything: the target alone knows what fits.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_custom_call(const InferContext& context) {
   return {context.declared.begin(), context.declared.end()};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_custom_call(const Instruction& instruction,
+                                         std::span<const Tensor> operands, const Evaluator&) {
   const std::string& target = instruction.attrs<CustomCallAttrs>().call_target_name;
   // On one partition these are what they say of how a value is split: nothing.
   constexpr std::array<std::string_view, 3> kAnnotations = {"Sharding", "SPMDFullToShardShape",
@@ -28,6 +28,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics custom_call_semantics;
-const OpSemantics custom_call_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics custom_call_semantics{.infer = infer_custom_call,
+                                        .evaluate = evaluate_custom_call};
 
 }  // namespace systole::hlo::ops

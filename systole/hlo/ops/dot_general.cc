@@ -40,7 +40,7 @@ Dims free_axes(const Shape& shape, const Dims& batching, const Dims& contracting
 
 // The element type of the result may be declared (what XLA calls the preferred one): products of
 // bf16 are then kept as f32, of s8 as s32. Without a declaration it is the operands'.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_dot_general(const InferContext& context) {
   const DotAttrs& attrs = context.get<DotAttrs>();
   const TensorType& lhs = context.operand(0);
   const TensorType& rhs = context.operand(1);
@@ -77,8 +77,8 @@ Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& 
           {product(sizes_of(shape, a)), product(sizes_of(shape, b)), product(sizes_of(shape, c))});
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_dot_general(const Instruction& instruction,
+                                         std::span<const Tensor> operands, const Evaluator&) {
   Tensor result(instruction.type());
   if (result.num_elements() == 0) return {result};  // of any number of batches
   const DotAttrs& attrs = instruction.attrs<DotAttrs>();
@@ -107,6 +107,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics dot_general_semantics;
-const OpSemantics dot_general_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics dot_general_semantics{.infer = infer_dot_general,
+                                        .evaluate = evaluate_dot_general};
 
 }  // namespace systole::hlo::ops

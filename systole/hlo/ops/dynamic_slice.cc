@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_dynamic_slice(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const Dims& sizes = context.get<DynamicSliceAttrs>().slice_sizes;
   check_count(context.opcode, "slice_sizes", sizes.size(), operand.shape.rank());  // C2
@@ -12,8 +12,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{operand.dtype, Shape(sizes)}};                                          // C1, C5
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_dynamic_slice(const Instruction& instruction,
+                                           std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
   const StridedView from =
@@ -25,6 +25,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics dynamic_slice_semantics;
-const OpSemantics dynamic_slice_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics dynamic_slice_semantics{.infer = infer_dynamic_slice,
+                                          .evaluate = evaluate_dynamic_slice};
 
 }  // namespace systole::hlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_dynamic_update_slice(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& update = context.operand(1);
   check_dtype(context.opcode, "update", update.dtype, operand.dtype);  // C2
@@ -14,8 +14,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {operand};                                                                          // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_dynamic_update_slice(const Instruction&,
+                                                  std::span<const Tensor> operands,
+                                                  const Evaluator&) {
   const Tensor& update = operands[1];
   Tensor result = operands[0].clone();
   const StridedView to = view_at_start(result.shape(), operands.subspan(2), update.shape().dims());
@@ -26,6 +27,7 @@ std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operand
 }  // namespace
 
 extern const OpSemantics dynamic_update_slice_semantics;
-const OpSemantics dynamic_update_slice_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics dynamic_update_slice_semantics{.infer = infer_dynamic_update_slice,
+                                                 .evaluate = evaluate_dynamic_update_slice};
 
 }  // namespace systole::hlo::ops

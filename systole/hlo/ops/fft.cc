@@ -20,7 +20,7 @@ void check_element_type(FftType type, DType dtype) {  // C2
                          wants_real ? "f32 or f64" : "c64 or c128");
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_fft(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const auto& attrs = context.get<FftAttrs>();
   const auto num_axes = static_cast<int>(attrs.fft_length.size());
@@ -133,8 +133,8 @@ Tensor resize_last_axis(const Tensor& x, int64_t size) {
 }
 
 // In c128, rounded once.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_fft(const Instruction& instruction, std::span<const Tensor> operands,
+                                 const Evaluator&) {
   const auto& attrs = instruction.attrs<FftAttrs>();
   const bool inverse = attrs.fft_type == FftType::ifft || attrs.fft_type == FftType::irfft;
   if (instruction.shape().num_elements() == 0) return {Tensor(instruction.type())};
@@ -155,6 +155,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics fft_semantics;
-const OpSemantics fft_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics fft_semantics{.infer = infer_fft, .evaluate = evaluate_fft};
 
 }  // namespace systole::hlo::ops

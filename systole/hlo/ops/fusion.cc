@@ -7,21 +7,21 @@ namespace {
 
 // A fusion's region gets its operands as parameters; it is a rewrite of the compiler's own, without
 // labels.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_fusion(const InferContext& context) {
   const Computation& region = *context.regions[0];
   check_types("fusion", "parameter types of the region", parameter_types(region),
               types_of(context.operands));
   return result_types(region);
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_fusion(const Instruction& instruction,
+                                    std::span<const Tensor> operands, const Evaluator& evaluator) {
   return evaluator.run_region(instruction.region(), operands);
 }
 
 }  // namespace
 
 extern const OpSemantics fusion_semantics;
-const OpSemantics fusion_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics fusion_semantics{.infer = infer_fusion, .evaluate = evaluate_fusion};
 
 }  // namespace systole::hlo::ops

@@ -69,7 +69,7 @@ Dims window_axes(const GatherAttrs& attrs) {
                     concat(attrs.collapsed_slice_dims, attrs.operand_batching_dims));
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_gather(const InferContext& context) {
   const GatherAttrs& attrs = context.get<GatherAttrs>();
   check_integer(context.opcode, "start_indices", context.operand(1));  // I2
   check_operand_axes(context, attrs);
@@ -93,8 +93,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // indices_are_sorted promises something that nothing here depends on.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_gather(const Instruction& instruction,
+                                    std::span<const Tensor> operands, const Evaluator&) {
   const GatherAttrs& attrs = instruction.attrs<GatherAttrs>();
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
@@ -135,6 +135,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics gather_semantics;
-const OpSemantics gather_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics gather_semantics{.infer = infer_gather, .evaluate = evaluate_gather};
 
 }  // namespace systole::hlo::ops

@@ -3,14 +3,15 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_get_dimension_size(const InferContext& context) {
   const int64_t dimension = context.get<GetDimensionSizeAttrs>().dimension;
   check_axes(context.opcode, "dimension", {&dimension, 1}, context.operand(0).shape.rank());  // C1
   return {{DType::s32, {}}};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_get_dimension_size(const Instruction& instruction,
+                                                std::span<const Tensor> operands,
+                                                const Evaluator&) {
   const auto axis = static_cast<int>(instruction.attrs<GetDimensionSizeAttrs>().dimension);
   return {Tensor(operands[0].dim(axis)).cast(DType::s32)};
 }
@@ -18,6 +19,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics get_dimension_size_semantics;
-const OpSemantics get_dimension_size_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics get_dimension_size_semantics{.infer = infer_get_dimension_size,
+                                               .evaluate = evaluate_get_dimension_size};
 
 }  // namespace systole::hlo::ops

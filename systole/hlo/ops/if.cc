@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_if(const InferContext& context) {
   const TensorType& pred = context.operand(0);
   if (pred != TensorType{DType::pred, {}}) {  // I1
     throw invalid_argument("if: pred, got {}, expected pred[]", pred);
@@ -19,14 +19,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return types;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_if(const Instruction& instruction, std::span<const Tensor> operands,
+                                const Evaluator& evaluator) {
   return evaluator.run_region(instruction.region(operands[0].item<bool>() ? 0 : 1), {});
 }
 
 }  // namespace
 
 extern const OpSemantics if_semantics;
-const OpSemantics if_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics if_semantics{.infer = infer_if, .evaluate = evaluate_if};
 
 }  // namespace systole::hlo::ops

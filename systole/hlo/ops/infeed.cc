@@ -5,13 +5,13 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_infeed(const InferContext& context) {
   check_token(context, 0);             // I1
   return declared_and_token(context);  // C1, C2, C3
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_infeed(const Instruction& instruction, std::span<const Tensor>,
+                                    const Evaluator&) {
   throw unimplemented("infeed: got a device without an infeed, expected none, {}",
                       instruction.describe());
 }
@@ -19,6 +19,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics infeed_semantics;
-const OpSemantics infeed_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics infeed_semantics{.infer = infer_infeed, .evaluate = evaluate_infeed};
 
 }  // namespace systole::hlo::ops

@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_iota(const InferContext& context) {
   const TensorType& type = context.declared_type();
   const int64_t dimension = context.get<IotaAttrs>().iota_dimension;
   if (dimension < 0 || dimension >= type.shape.rank()) {  // C1
@@ -19,8 +19,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {type};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_iota(const Instruction& instruction, std::span<const Tensor>,
+                                  const Evaluator&) {
   const auto axis = static_cast<int>(instruction.attrs<IotaAttrs>().iota_dimension);
   const Shape& shape = instruction.shape();
   const int64_t stride = shape.strides()[static_cast<size_t>(axis)];
@@ -36,6 +36,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics iota_semantics;
-const OpSemantics iota_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics iota_semantics{.infer = infer_iota, .evaluate = evaluate_iota};
 
 }  // namespace systole::hlo::ops

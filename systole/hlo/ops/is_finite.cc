@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_is_finite(const InferContext& context) {
   const TensorType& x = context.operand(0);
   if (!is_floating(x.dtype)) {  // I1
     throw invalid_argument("is_finite: element type, got {}, expected floating-point", x.dtype);
@@ -14,8 +14,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{DType::pred, x.shape}};  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_is_finite(const Instruction&, std::span<const Tensor> operands,
+                                       const Evaluator&) {
   const Tensor& x = operands[0];
   Tensor y(DType::pred, x.shape());
   for (int64_t i = 0; i < y.num_elements(); ++i) {
@@ -27,6 +27,6 @@ std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operand
 }  // namespace
 
 extern const OpSemantics is_finite_semantics;
-const OpSemantics is_finite_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics is_finite_semantics{.infer = infer_is_finite, .evaluate = evaluate_is_finite};
 
 }  // namespace systole::hlo::ops

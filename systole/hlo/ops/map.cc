@@ -7,7 +7,7 @@ namespace systole::hlo::ops {
 namespace {
 
 // C2 (at least one input) is a column of the opcode table.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_map(const InferContext& context) {
   const Shape& shape = context.operand(0).shape;
   std::vector<TensorType> scalars;
   for (int i = 0; i < context.num_operands(); ++i) {
@@ -29,14 +29,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{results[0].dtype, shape}};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_map(const Instruction& instruction, std::span<const Tensor> operands,
+                                 const Evaluator& evaluator) {
   return LiftedRegion(instruction.region(), evaluator).apply(operands);
 }
 
 }  // namespace
 
 extern const OpSemantics map_semantics;
-const OpSemantics map_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics map_semantics{.infer = infer_map, .evaluate = evaluate_map};
 
 }  // namespace systole::hlo::ops

@@ -18,7 +18,7 @@ std::complex<double> minimum(std::complex<double> x, std::complex<double> y) {
   return first ? x : y;
 }
 
-constexpr BinaryKernel kMinimum{
+constexpr BinaryKernel kMinimumMinimum{
     .floating = [](double x, double y) { return minimum(x, y); },
     .complex = [](std::complex<double> x, std::complex<double> y) { return minimum(x, y); },
     .signed_integer = [](int64_t x, int64_t y) { return x < y ? x : y; },
@@ -29,6 +29,6 @@ constexpr BinaryKernel kMinimum{
 }  // namespace
 
 extern const OpSemantics minimum_semantics;
-const OpSemantics minimum_semantics = elementwise<kMinimum>();
+const OpSemantics minimum_semantics = elementwise<kMinimumMinimum>();
 
 }  // namespace systole::hlo::ops

@@ -4,18 +4,20 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_optimization_barrier(const InferContext& context) {
   return types_of(context.operands);  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_optimization_barrier(const Instruction&,
+                                                  std::span<const Tensor> operands,
+                                                  const Evaluator&) {
   return {operands.begin(), operands.end()};
 }
 
 }  // namespace
 
 extern const OpSemantics optimization_barrier_semantics;
-const OpSemantics optimization_barrier_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics optimization_barrier_semantics{.infer = infer_optimization_barrier,
+                                                 .evaluate = evaluate_optimization_barrier};
 
 }  // namespace systole::hlo::ops

@@ -4,13 +4,13 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_outfeed(const InferContext& context) {
   check_token(context, context.num_operands() - 1);  // I2
   return {token_type()};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_outfeed(const Instruction& instruction, std::span<const Tensor>,
+                                     const Evaluator&) {
   throw unimplemented("outfeed: got a device without an outfeed, expected none, {}",
                       instruction.describe());
 }
@@ -18,6 +18,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics outfeed_semantics;
-const OpSemantics outfeed_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics outfeed_semantics{.infer = infer_outfeed, .evaluate = evaluate_outfeed};
 
 }  // namespace systole::hlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_pad(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& value = context.operand(1);
   const auto& [low, high, interior] = context.get<PadAttrs>();
@@ -24,8 +24,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{operand.dtype, Shape(std::move(dims))}};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_pad(const Instruction& instruction, std::span<const Tensor> operands,
+                                 const Evaluator&) {
   const PadAttrs& attrs = instruction.attrs<PadAttrs>();
   return {hlo::pad(operands[0], operands[1], attrs.edge_padding_low, attrs.interior_padding,
                    instruction.shape())};
@@ -34,6 +34,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics pad_semantics;
-const OpSemantics pad_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics pad_semantics{.infer = infer_pad, .evaluate = evaluate_pad};
 
 }  // namespace systole::hlo::ops

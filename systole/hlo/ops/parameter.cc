@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_parameter(const InferContext& context) {
   const TensorType& type = context.declared_type();
   if (!type.is_static()) {
     throw invalid_argument("parameter: type, got {}, expected a static shape", type);
@@ -15,6 +15,6 @@ std::vector<TensorType> infer(const InferContext& context) {
 }  // namespace
 
 extern const OpSemantics parameter_semantics;
-const OpSemantics parameter_semantics{.infer = infer};
+const OpSemantics parameter_semantics{.infer = infer_parameter};
 
 }  // namespace systole::hlo::ops

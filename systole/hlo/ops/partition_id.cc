@@ -4,16 +4,17 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext&) { return {{DType::u32, {}}}; }
+std::vector<TensorType> infer_partition_id(const InferContext&) { return {{DType::u32, {}}}; }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor>,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_partition_id(const Instruction&, std::span<const Tensor>,
+                                          const Evaluator& evaluator) {
   return {Tensor::scalar(static_cast<uint32_t>(evaluator.process().partition_id()))};
 }
 
 }  // namespace
 
 extern const OpSemantics partition_id_semantics;
-const OpSemantics partition_id_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics partition_id_semantics{.infer = infer_partition_id,
+                                         .evaluate = evaluate_partition_id};
 
 }  // namespace systole::hlo::ops

@@ -7,7 +7,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_real(const InferContext& context) {
   const TensorType& x = context.operand(0);
   if (!is_floating(x.dtype) && !is_complex(x.dtype)) {  // I1
     throw invalid_argument("real: element type, got {}, expected floating-point or complex",
@@ -17,7 +17,7 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 template <class Complex>
-Tensor part_of(const Tensor& x) {
+Tensor real_part(const Tensor& x) {
   using Part = typename Complex::value_type;
   Tensor result(dtype_of<Part>(), x.shape());
   std::ranges::transform(x.data<Complex>(), result.data<Part>().begin(),
@@ -25,17 +25,17 @@ Tensor part_of(const Tensor& x) {
   return result;
 }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_real(const Instruction&, std::span<const Tensor> operands,
+                                  const Evaluator&) {
   const Tensor& x = operands[0];
-  if (x.dtype() == DType::c64) return {part_of<std::complex<float>>(x)};
-  if (x.dtype() == DType::c128) return {part_of<std::complex<double>>(x)};
+  if (x.dtype() == DType::c64) return {real_part<std::complex<float>>(x)};
+  if (x.dtype() == DType::c128) return {real_part<std::complex<double>>(x)};
   return {x};
 }
 
 }  // namespace
 
 extern const OpSemantics real_semantics;
-const OpSemantics real_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics real_semantics{.infer = infer_real, .evaluate = evaluate_real};
 
 }  // namespace systole::hlo::ops

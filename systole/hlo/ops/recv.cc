@@ -5,14 +5,14 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_recv(const InferContext& context) {
   check_token(context, 0);                                                        // I1
   check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
   return declared_and_token(context);
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_recv(const Instruction& instruction, std::span<const Tensor>,
+                                  const Evaluator&) {
   throw unimplemented("recv: got a device without a channel to receive from, expected none, {}",
                       instruction.describe());
 }
@@ -20,6 +20,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics recv_semantics;
-const OpSemantics recv_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics recv_semantics{.infer = infer_recv, .evaluate = evaluate_recv};
 
 }  // namespace systole::hlo::ops

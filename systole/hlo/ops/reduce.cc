@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reduce(const InferContext& context) {
   const std::vector<DType> dtypes = check_inputs_and_initial_values(context);  // C1, C2, C3
   const Dims& dimensions = context.get<DimensionsAttrs>().dimensions;
   const Shape& shape = context.operand(0).shape;
@@ -21,8 +21,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return results;
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_reduce(const Instruction& instruction,
+                                    std::span<const Tensor> operands, const Evaluator& evaluator) {
   const size_t num_inputs = operands.size() / 2;
   const Shape& shape = operands[0].shape();
   const Dims result_strides = instruction.shape().strides();
@@ -40,6 +40,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics reduce_semantics;
-const OpSemantics reduce_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reduce_semantics{.infer = infer_reduce, .evaluate = evaluate_reduce};
 
 }  // namespace systole::hlo::ops

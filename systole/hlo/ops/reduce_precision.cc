@@ -54,7 +54,7 @@ uint64_t reduce(uint64_t bits, Format from, const ReducePrecisionAttrs& to) {
   return clamp_exponent(round_mantissa(bits, from, to.mantissa_bits), from, to.exponent_bits);
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reduce_precision(const InferContext& context) {
   const TensorType& x = context.operand(0);
   const auto& attrs = context.get<ReducePrecisionAttrs>();
   if (!is_floating(x.dtype)) {  // I1
@@ -72,8 +72,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {x};  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_reduce_precision(const Instruction& instruction,
+                                              std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& x = operands[0];
   Tensor result(x.type());
   for (int64_t i = 0; i < x.num_elements(); ++i) {
@@ -87,6 +87,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics reduce_precision_semantics;
-const OpSemantics reduce_precision_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reduce_precision_semantics{.infer = infer_reduce_precision,
+                                             .evaluate = evaluate_reduce_precision};
 
 }  // namespace systole::hlo::ops

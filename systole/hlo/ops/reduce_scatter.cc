@@ -15,7 +15,7 @@ int64_t num_parts(const InferContext& context, const ReduceScatterAttrs& attrs) 
   return std::max<int64_t>(context.operand(0).shape[axis] / declared[axis], 1);
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reduce_scatter(const InferContext& context) {
   const auto& attrs = context.get<ReduceScatterAttrs>();
   const TensorType& operand = context.operand(0);
   check_axes(context.opcode, "scatter_dimension", {&attrs.scatter_dimension, 1},
@@ -35,8 +35,9 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {result};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_reduce_scatter(const Instruction& instruction,
+                                            std::span<const Tensor> operands,
+                                            const Evaluator& evaluator) {
   const auto& attrs = instruction.attrs<ReduceScatterAttrs>();
   const std::vector<int64_t> group = group_around(instruction, evaluator.process(), attrs.groups,
                                                   grouping_of(attrs.groups), Groups::every_equal);
@@ -51,6 +52,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics reduce_scatter_semantics;
-const OpSemantics reduce_scatter_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reduce_scatter_semantics{.infer = infer_reduce_scatter,
+                                           .evaluate = evaluate_reduce_scatter};
 
 }  // namespace systole::hlo::ops

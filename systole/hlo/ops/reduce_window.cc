@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reduce_window(const InferContext& context) {
   const std::vector<DType> dtypes = check_inputs_and_initial_values(context);  // C1, C2, C3
   const Shape& shape = context.operand(0).shape;
   const WindowAttrs& attrs = context.get<WindowAttrs>();
@@ -27,8 +27,9 @@ std::vector<TensorType> infer(const InferContext& context) {
 }
 
 // A window over padding and holes takes the initial value in there, as often as it covers them.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
+                                           std::span<const Tensor> operands,
+                                           const Evaluator& evaluator) {
   if (instruction.shape().num_elements() == 0) {
     std::vector<Tensor> empty;
     for (const TensorType& type : instruction.results()) empty.emplace_back(type);
@@ -50,6 +51,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics reduce_window_semantics;
-const OpSemantics reduce_window_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reduce_window_semantics{.infer = infer_reduce_window,
+                                          .evaluate = evaluate_reduce_window};
 
 }  // namespace systole::hlo::ops

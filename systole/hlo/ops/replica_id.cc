@@ -4,16 +4,16 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext&) { return {{DType::u32, {}}}; }
+std::vector<TensorType> infer_replica_id(const InferContext&) { return {{DType::u32, {}}}; }
 
-std::vector<Tensor> evaluate(const Instruction&, std::span<const Tensor>,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_replica_id(const Instruction&, std::span<const Tensor>,
+                                        const Evaluator& evaluator) {
   return {Tensor::scalar(static_cast<uint32_t>(evaluator.process().replica_id()))};
 }
 
 }  // namespace
 
 extern const OpSemantics replica_id_semantics;
-const OpSemantics replica_id_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics replica_id_semantics{.infer = infer_replica_id, .evaluate = evaluate_replica_id};
 
 }  // namespace systole::hlo::ops

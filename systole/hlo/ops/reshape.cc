@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reshape(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& result = context.declared_type();
   check_dtype(context.opcode, "result", result.dtype, operand.dtype);  // C1
@@ -14,14 +14,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {result};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_reshape(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator&) {
   return {operands[0].reshape(instruction.shape())};
 }
 
 }  // namespace
 
 extern const OpSemantics reshape_semantics;
-const OpSemantics reshape_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reshape_semantics{.infer = infer_reshape, .evaluate = evaluate_reshape};
 
 }  // namespace systole::hlo::ops

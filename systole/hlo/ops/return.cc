@@ -3,11 +3,11 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext&) { return {}; }
+std::vector<TensorType> infer_return(const InferContext&) { return {}; }
 
 }  // namespace
 
 extern const OpSemantics return_semantics;
-const OpSemantics return_semantics{.infer = infer};
+const OpSemantics return_semantics{.infer = infer_return};
 
 }  // namespace systole::hlo::ops

@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_reverse(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const Dims& dimensions = context.get<DimensionsAttrs>().dimensions;
   check_unique(context.opcode, "dimensions", dimensions);                      // C2
@@ -12,14 +12,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {operand};                                                            // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_reverse(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator&) {
   return {reversed(operands[0], instruction.attrs<DimensionsAttrs>().dimensions)};
 }
 
 }  // namespace
 
 extern const OpSemantics reverse_semantics;
-const OpSemantics reverse_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics reverse_semantics{.infer = infer_reverse, .evaluate = evaluate_reverse};
 
 }  // namespace systole::hlo::ops

@@ -8,7 +8,7 @@ namespace systole::hlo::ops {
 namespace {
 
 // C3: the value of `shape` is known when the program runs, the result's type before.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_rng(const InferContext& context) {
   const TensorType& a = context.operand(0);
   const TensorType& b = context.operand(1);
   const TensorType& shape = context.operand(2);
@@ -64,8 +64,8 @@ T draw(RandomStream& random, RngDistribution distribution, T a, T b) {
 }
 
 // Each run, on each process, has its own stream.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const Tensor> operands,
+                                 const Evaluator& evaluator) {
   Process& process = evaluator.process();
   RandomStream random(static_cast<uint64_t>(process.number()), process.next_random_run());
   const RngDistribution distribution = instruction.attrs<RngAttrs>().rng_distribution;
@@ -81,6 +81,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics rng_semantics;
-const OpSemantics rng_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics rng_semantics{.infer = infer_rng, .evaluate = evaluate_rng};
 
 }  // namespace systole::hlo::ops

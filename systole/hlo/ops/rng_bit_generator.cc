@@ -8,7 +8,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_rng_bit_generator(const InferContext& context) {
   const TensorType& state = context.operand(0);
   const RngAlgorithm algorithm = context.get<RngBitGeneratorAttrs>().rng_algorithm;
   check_dtype(context.opcode, "initial_state", state.dtype, DType::u64);  // I2
@@ -128,8 +128,8 @@ void philox(std::span<uint64_t> state, Tensor& output) {
 }
 
 // Bit for bit what XLA's expansion of this op gives. DEFAULT is Philox.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_rng_bit_generator(const Instruction& instruction,
+                                               std::span<const Tensor> operands, const Evaluator&) {
   Tensor state = operands[0].clone();
   Tensor output(instruction.results()[1]);
   const bool is_threefry =
@@ -141,6 +141,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics rng_bit_generator_semantics;
-const OpSemantics rng_bit_generator_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics rng_bit_generator_semantics{.infer = infer_rng_bit_generator,
+                                              .evaluate = evaluate_rng_bit_generator};
 
 }  // namespace systole::hlo::ops

@@ -81,7 +81,7 @@ void check_update_shape(const InferContext& context, const ScatterAttrs& attrs,
   }
 }
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_scatter(const InferContext& context) {
   if (context.num_operands() % 2 == 0) {  // C5
     throw invalid_argument(
         "scatter: number of operands, got {}, expected inputs, indices, as many updates",
@@ -225,8 +225,8 @@ bool clip(const Placement& p, const Dims& start, const Shape& input, StridedView
 }
 
 // indices_are_sorted and unique_indices promise something that nothing here depends on.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator& evaluator) {
   const ScatterAttrs& attrs = instruction.attrs<ScatterAttrs>();
   const size_t num_inputs = operands.size() / 2;
   std::vector<Tensor> results;
@@ -265,6 +265,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics scatter_semantics;
-const OpSemantics scatter_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics scatter_semantics{.infer = infer_scatter, .evaluate = evaluate_scatter};
 
 }  // namespace systole::hlo::ops

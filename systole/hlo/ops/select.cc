@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_select(const InferContext& context) {
   const TensorType& pred = context.operand(0);
   const TensorType& on_true = context.operand(1);
   const TensorType& on_false = context.operand(2);
@@ -24,8 +24,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {on_true};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_select(const Instruction& instruction,
+                                    std::span<const Tensor> operands, const Evaluator&) {
   const Tensor pred = splat_to(operands[0], instruction.shape());
   const auto size = static_cast<size_t>(size_of(instruction.dtype()));
   Tensor result(instruction.type());
@@ -40,6 +40,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics select_semantics;
-const OpSemantics select_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics select_semantics{.infer = infer_select, .evaluate = evaluate_select};
 
 }  // namespace systole::hlo::ops

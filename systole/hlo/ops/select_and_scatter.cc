@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_select_and_scatter(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const TensorType& source = context.operand(1);
   const TensorType& init = context.operand(2);
@@ -110,8 +110,9 @@ bool scatter_typed(const Computation& region, Tensor& result, std::span<const in
 }
 
 // What a window without elements selects is not specified: nothing is scattered for it.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_select_and_scatter(const Instruction& instruction,
+                                                std::span<const Tensor> operands,
+                                                const Evaluator& evaluator) {
   const Tensor& operand = operands[0];
   const std::vector<WindowAxis> axes = window_axes(instruction.attrs<WindowAttrs>());
   Windows windows;
@@ -145,6 +146,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics select_and_scatter_semantics;
-const OpSemantics select_and_scatter_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics select_and_scatter_semantics{.infer = infer_select_and_scatter,
+                                               .evaluate = evaluate_select_and_scatter};
 
 }  // namespace systole::hlo::ops

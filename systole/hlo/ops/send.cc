@@ -5,14 +5,14 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_send(const InferContext& context) {
   check_token(context, context.num_operands() - 1);                               // I2
   check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
   return {token_type()};
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor>,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_send(const Instruction& instruction, std::span<const Tensor>,
+                                  const Evaluator&) {
   throw unimplemented("send: got a device without a channel to send to, expected none, {}",
                       instruction.describe());
 }
@@ -20,6 +20,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics send_semantics;
-const OpSemantics send_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics send_semantics{.infer = infer_send, .evaluate = evaluate_send};
 
 }  // namespace systole::hlo::ops

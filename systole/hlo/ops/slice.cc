@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_slice(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const auto& [start, limit, strides] = context.get<SliceAttrs>();
   const int rank = operand.shape.rank();
@@ -25,8 +25,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{operand.dtype, Shape(std::move(dims))}};  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_slice(const Instruction& instruction, std::span<const Tensor> operands,
+                                   const Evaluator&) {
   const auto& [start, limit, strides] = instruction.attrs<SliceAttrs>();
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
@@ -43,6 +43,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics slice_semantics;
-const OpSemantics slice_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics slice_semantics{.infer = infer_slice, .evaluate = evaluate_slice};
 
 }  // namespace systole::hlo::ops

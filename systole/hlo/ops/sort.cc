@@ -10,7 +10,7 @@ namespace systole::hlo::ops {
 namespace {
 
 // C1 (at least one input) is a column of the opcode table.
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_sort(const InferContext& context) {
   const Shape& shape = context.operand(0).shape;
   std::vector<TensorType> results;
   std::vector<DType> dtypes;
@@ -162,8 +162,8 @@ class RegionSort {
   size_t size_ = 0;
 };
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_sort(const Instruction& instruction, std::span<const Tensor> operands,
+                                  const Evaluator& evaluator) {
   const Computation& region = instruction.region();
   const int axis =
       normalize_axis("sort", instruction.attrs<SortAttrs>().dimension, instruction.shape().rank());
@@ -197,6 +197,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics sort_semantics;
-const OpSemantics sort_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics sort_semantics{.infer = infer_sort, .evaluate = evaluate_sort};
 
 }  // namespace systole::hlo::ops

@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_transpose(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   const Dims& permutation = context.get<TransposeAttrs>().permutation;
   // C2: a permutation of the operand's axes.
@@ -18,14 +18,14 @@ std::vector<TensorType> infer(const InferContext& context) {
   return {{operand.dtype, Shape(std::move(dims))}};  // C1
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_transpose(const Instruction& instruction,
+                                       std::span<const Tensor> operands, const Evaluator&) {
   return {permuted(operands[0], instruction.attrs<TransposeAttrs>().permutation)};
 }
 
 }  // namespace
 
 extern const OpSemantics transpose_semantics;
-const OpSemantics transpose_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics transpose_semantics{.infer = infer_transpose, .evaluate = evaluate_transpose};
 
 }  // namespace systole::hlo::ops

@@ -2,11 +2,12 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/checks.h"
+#include "systole/hlo/conjugate.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_triangular_solve(const InferContext& context) {
   const TensorType& a = context.operand(0);
   const TensorType& b = context.operand(1);
   const auto& attrs = context.get<TriangularSolveAttrs>();
@@ -31,9 +32,6 @@ std::vector<TensorType> infer(const InferContext& context) {
   }
   return {b};  // C4
 }
-
-double conjugate(double x) { return x; }
-std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
 
 // Solves c x = b for one column x, over b; element (i, j) of the n x n triangle c is c(i, j).
 template <class T, class Matrix>
@@ -68,8 +66,8 @@ void solve(const TriangularSolveAttrs& attrs, std::span<const T> a, size_t n, st
 }
 
 // In f64 or c128, rounded once.
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator&) {
+std::vector<Tensor> evaluate_triangular_solve(const Instruction& instruction,
+                                              std::span<const Tensor> operands, const Evaluator&) {
   const DType dtype = instruction.dtype();
   const DType wide = is_complex(dtype) ? DType::c128 : DType::f64;
   const Tensor a = operands[0].cast(wide);
@@ -96,6 +94,7 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics triangular_solve_semantics;
-const OpSemantics triangular_solve_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics triangular_solve_semantics{.infer = infer_triangular_solve,
+                                             .evaluate = evaluate_triangular_solve};
 
 }  // namespace systole::hlo::ops

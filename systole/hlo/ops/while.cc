@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-std::vector<TensorType> infer(const InferContext& context) {
+std::vector<TensorType> infer_while(const InferContext& context) {
   const Computation& cond = *context.regions[0];
   const Computation& body = *context.regions[1];
   std::vector<TensorType> types = types_of(context.operands);
@@ -17,8 +17,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   return types;                                                                   // C3
 }
 
-std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Tensor> operands,
-                             const Evaluator& evaluator) {
+std::vector<Tensor> evaluate_while(const Instruction& instruction, std::span<const Tensor> operands,
+                                   const Evaluator& evaluator) {
   std::vector<Tensor> state(operands.begin(), operands.end());
   while (evaluator.run_region(instruction.region(0), state)[0].item<bool>()) {
     state = evaluator.run_region(instruction.region(1), state);
@@ -29,6 +29,6 @@ std::vector<Tensor> evaluate(const Instruction& instruction, std::span<const Ten
 }  // namespace
 
 extern const OpSemantics while_semantics;
-const OpSemantics while_semantics{.infer = infer, .evaluate = evaluate};
+const OpSemantics while_semantics{.infer = infer_while, .evaluate = evaluate_while};
 
 }  // namespace systole::hlo::ops

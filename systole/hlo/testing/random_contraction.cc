@@ -186,13 +186,13 @@ void make_convolution(RandomScope& scope) {
   add_products(scope, x, kernel, kProducts, result);
 }
 
-constexpr Maker kMakers[] = {
+constexpr Maker kRandomContractionMakers[] = {
     {8, make_reduce},  {1, make_argmax}, {1, make_sort},        {1, make_reduce_window},
     {1, make_scatter}, {6, make_dot},    {1, make_convolution},
 };
 
 }  // namespace
 
-std::span<const Maker> contraction_makers() { return kMakers; }
+std::span<const Maker> contraction_makers() { return kRandomContractionMakers; }
 
 }  // namespace systole::hlo::testing

@@ -152,12 +152,12 @@ void make_barrier(RandomScope& scope) {
   scope.add(barrier->result(1), y.bound, y.error);
 }
 
-constexpr Maker kMakers[] = {
+constexpr Maker kRandomControlFlowMakers[] = {
     {2, make_while}, {2, make_branches}, {2, make_call}, {1, make_random_bits}, {1, make_barrier},
 };
 
 }  // namespace
 
-std::span<const Maker> control_flow_makers() { return kMakers; }
+std::span<const Maker> control_flow_makers() { return kRandomControlFlowMakers; }
 
 }  // namespace systole::hlo::testing

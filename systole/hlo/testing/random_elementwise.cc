@@ -217,7 +217,7 @@ void make_reduce_precision(RandomScope& scope) {
       x.bound * 1.1, 0);
 }
 
-constexpr Maker kMakers[] = {
+constexpr Maker kRandomElementwiseMakers[] = {
     {6, make_exact_unary},
     {8, make_transcendental},
     {14, make_binary_floating},
@@ -237,6 +237,6 @@ constexpr Maker kMakers[] = {
 
 }  // namespace
 
-std::span<const Maker> elementwise_makers() { return kMakers; }
+std::span<const Maker> elementwise_makers() { return kRandomElementwiseMakers; }
 
 }  // namespace systole::hlo::testing

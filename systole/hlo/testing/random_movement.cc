@@ -179,7 +179,7 @@ void make_gather(RandomScope& scope) {
   add_moved(scope, x, scope.builder.op(Opcode::gather, {x.value, indices.value}, attrs)->result());
 }
 
-constexpr Maker kMakers[] = {
+constexpr Maker kRandomMovementMakers[] = {
     {5, make_reshape},       {5, make_transpose},
     {6, make_broadcast},     {4, make_slice},
     {3, make_pad},           {3, make_concatenate},
@@ -190,6 +190,6 @@ constexpr Maker kMakers[] = {
 
 }  // namespace
 
-std::span<const Maker> movement_makers() { return kMakers; }
+std::span<const Maker> movement_makers() { return kRandomMovementMakers; }
 
 }  // namespace systole::hlo::testing

@@ -58,7 +58,7 @@ Expr kernel(Expr z) {
   return complex(w.real, w.imaginary);
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAsinAcosKernelFormula{
     .name = "_asin_acos_kernel",
     .complex = kernel,
 };
@@ -66,7 +66,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand _asin_acos_kernel_expansion;
-const Expand _asin_acos_kernel_expansion = elementwise<kFormula>;
+const Expand _asin_acos_kernel_expansion = elementwise<kAsinAcosKernelFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

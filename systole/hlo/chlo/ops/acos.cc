@@ -17,7 +17,7 @@ Expr acos_complex(Expr z) {
   return complex(atan2(w.real, real(z)), -copy_sign(w.imaginary, imag(z)));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAcosFormula{
     .name = "acos",
     .floating = acos,
     .complex = acos_complex,
@@ -26,6 +26,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand acos_expansion;
-const Expand acos_expansion = elementwise<kFormula>;
+const Expand acos_expansion = elementwise<kAcosFormula>;
 
 }  // namespace systole::hlo::chlo::ops

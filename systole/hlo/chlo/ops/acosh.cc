@@ -18,7 +18,7 @@ Expr acosh_complex(Expr z) {
   return complex(w.imaginary, copy_sign(atan2(w.real, real(z)), imag(z)));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAcoshFormula{
     .name = "acosh",
     .floating = acosh,
     .complex = acosh_complex,
@@ -27,6 +27,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand acosh_expansion;
-const Expand acosh_expansion = elementwise<kFormula>;
+const Expand acosh_expansion = elementwise<kAcoshFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -44,7 +44,7 @@ Expr asin_complex(Expr z) {
   return complex(atan2(real(z), w.real), copy_sign(w.imaginary, imag(z)));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAsinFormula{
     .name = "asin",
     .floating = asin,
     .complex = asin_complex,
@@ -52,7 +52,7 @@ constexpr UnaryFormula kFormula{
 
 }  // namespace
 extern const Expand asin_expansion;
-const Expand asin_expansion = elementwise<kFormula>;
+const Expand asin_expansion = elementwise<kAsinFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -11,7 +11,7 @@ Expr atan_complex(Expr z) {
   return complex(w.imaginary, -w.real);
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAtanFormula{
     .name = "atan",
     .floating = atan,
     .complex = atan_complex,
@@ -20,6 +20,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand atan_expansion;
-const Expand atan_expansion = elementwise<kFormula>;
+const Expand atan_expansion = elementwise<kAtanFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -28,9 +28,9 @@ namespace ops {
 namespace {
 
 // (atanh(sqrt(z)) / sqrt(z) - 1) / z on [0, 1/4]: Chebyshev fits computed with 50 digits.
-constexpr double kSmall32[] = {0.15813754748, 0.064550038224, 0.11478225088,
-                               0.14263242354, 0.20000496015,  0.33333331574};
-constexpr double kSmall64[] = {
+constexpr double kAtanhSmall32[] = {0.15813754748, 0.064550038224, 0.11478225088,
+                                    0.14263242354, 0.20000496015,  0.33333331574};
+constexpr double kAtanhSmall64[] = {
     0.21193960857288380058,  -0.14605863182836997278, 0.13669262594570178894,
     0.011827866119414638837, 0.054544118963807484818, 0.051585020863208204363,
     0.058933820225372959169, 0.066658623138564783043, 0.076923473106618037079,
@@ -40,7 +40,7 @@ constexpr double kSmall64[] = {
 Expr atanh(Expr x) {
   const Expr size = abs(x);
   const Expr square = x * x;
-  const Expr small = x + x * (square * polynomial(square, kSmall32, kSmall64));
+  const Expr small = x + x * (square * polynomial(square, kAtanhSmall32, kAtanhSmall64));
   const Expr large = 0.5 * log1p(2.0 * size / (1.0 - size));
   return where(size <= 0.5, small, copy_sign(large, x));
 }
@@ -50,7 +50,7 @@ Expr atanh_complex(Expr z) {
   return complex(w.real, w.imaginary);
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kAtanhFormula{
     .name = "atanh",
     .floating = atanh,
     .complex = atanh_complex,
@@ -59,7 +59,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand atanh_expansion;
-const Expand atanh_expansion = elementwise<kFormula>;
+const Expand atanh_expansion = elementwise<kAtanhFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

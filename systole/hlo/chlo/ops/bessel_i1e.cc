@@ -5,22 +5,22 @@ namespace {
 
 // I1(x) * exp(-x), Chebyshev fits computed with 50 digits: over x, in x - 1.75 on [0, 2]; times
 // sqrt(x), in x - 4.5 on [2, 8] and in 1 / x - 1 / 16 above.
-constexpr double kSmall32[] = {-2.3075907955e-7, -4.3589325768e-7, -4.1099201994e-6,
-                               9.8808352903e-6,  -6.3088920877e-5, 0.00027734764585,
-                               -0.0011277912235, 0.0040566518508,  -0.012741771325,
-                               0.034246725177,   -0.075982445704,  0.12467411695};
-constexpr double kSmall64[] = {
+constexpr double kBesselI1eSmall32[] = {-2.3075907955e-7, -4.3589325768e-7, -4.1099201994e-6,
+                                        9.8808352903e-6,  -6.3088920877e-5, 0.00027734764585,
+                                        -0.0011277912235, 0.0040566518508,  -0.012741771325,
+                                        0.034246725177,   -0.075982445704,  0.12467411695};
+constexpr double kBesselI1eSmall64[] = {
     -8.5010572783610104186e-13, -2.9076850163126212720e-12,  -3.6306971856046125409e-11,
     9.6383611419333996596e-11,  -1.2154994186287125644e-9,   8.3454382773051031038e-9,
     -5.8478072552237990224e-8,  3.7624875804889341636e-7,    -2.2418086511079474579e-6,
     0.000012278539685880179020, -0.000061389087025357992710, 0.00027788324019903188460,
     -0.0011278342754705817285,  0.0040565844865086271930,    -0.012741778983175482188,
     0.034246727122015997314,    -0.075982445501376344207,    0.12467411694396364453};
-constexpr double kMiddle32[] = {
+constexpr double kBesselI1eMiddle32[] = {
     -3.0946060594e-11, 3.2078201185e-10, -6.8970752592e-10, -4.6037879248e-9, 4.0726680490e-8,
     -2.3823372929e-7,  1.3999269537e-6,  -7.4263643306e-6,  3.4526024075e-5,  -0.00014627204968,
     0.00058526369409,  -0.0022870336879, 0.0090029650603,   0.36265842584};
-constexpr double kMiddle64[] = {
+constexpr double kBesselI1eMiddle64[] = {
     -2.9471564372730985244e-24, 6.0404707256369688862e-23,  -4.3183259004065376194e-22,
     7.2799946603035531659e-22,  5.2305875599527414782e-21,  -1.3599021869417272770e-20,
     -1.2863337180733367507e-19, 7.8142242270215500260e-19,  -1.7005041946832359990e-18,
@@ -47,14 +47,14 @@ constexpr double kLarge64[] = {
 
 Expr bessel_i1e(Expr x) {
   const Expr size = abs(x);
-  const Expr small = x * polynomial(size - 1.75, kSmall32, kSmall64);
-  const Expr middle = polynomial(size - 4.5, kMiddle32, kMiddle64);
+  const Expr small = x * polynomial(size - 1.75, kBesselI1eSmall32, kBesselI1eSmall64);
+  const Expr middle = polynomial(size - 4.5, kBesselI1eMiddle32, kBesselI1eMiddle64);
   const Expr large = polynomial(1.0 / size - 0.0625, kLarge32, kLarge64);
   const Expr outer = where(size < 8.0, middle, large) / sqrt(size);
   return where(size < 2.0, small, copy_sign(outer, x));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kBesselI1eFormula{
     .name = "bessel_i1e",
     .floating = bessel_i1e,
 };
@@ -62,6 +62,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand bessel_i1e_expansion;
-const Expand bessel_i1e_expansion = elementwise<kFormula>;
+const Expand bessel_i1e_expansion = elementwise<kBesselI1eFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -8,7 +8,7 @@ Expr conj(Expr z) { return complex(real(z), -imag(z)); }
 // A number that is not complex is its own conjugate.
 Expr same(Expr x) { return x; }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kConjFormula{
     .name = "conj",
     .floating = same,
     .complex = conj,
@@ -18,6 +18,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand conj_expansion;
-const Expand conj_expansion = elementwise<kFormula>;
+const Expand conj_expansion = elementwise<kConjFormula>;
 
 }  // namespace systole::hlo::chlo::ops

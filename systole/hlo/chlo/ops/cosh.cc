@@ -33,7 +33,7 @@ Expr cosh_complex(Expr z) {
                  where(sine == 0.0, where(is_negative(x), -sine, sine), imaginary));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kCoshFormula{
     .name = "cosh",
     .floating = cosh,
     .complex = cosh_complex,
@@ -42,7 +42,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand cosh_expansion;
-const Expand cosh_expansion = elementwise<kFormula>;
+const Expand cosh_expansion = elementwise<kCoshFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

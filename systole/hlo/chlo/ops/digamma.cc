@@ -6,11 +6,11 @@ namespace systole::hlo::chlo {
 namespace {
 
 // digamma(y) / (y - kDigammaRoot) in y - 2 on [1, 3]: Chebyshev fits computed with 50 digits.
-constexpr double kCore32[] = {
+constexpr double kDigammaCore32[] = {
     6.3689152086e-5,   -0.00011889357091, -9.1294405700e-7, -2.8264963160e-5, 0.00041550671596,
     -0.00079243407465, 0.0013187803543,   -0.0026888273796, 0.0055626911273,  -0.011349512986,
     0.023445965683,    -0.049549977466,   0.10899998248,    -0.26073898357,   0.78530753808};
-constexpr double kCore64[] = {
+constexpr double kDigammaCore64[] = {
     -5.4953159426450676031e-9,  1.0254404239698909782e-8,    2.0706046941204381080e-8,
     -3.6074402214654532419e-8,  -6.6951401511394141654e-8,   1.1655551107493253794e-7,
     4.5947441204602487194e-8,   -5.8532945167724123288e-8,   -2.5322818057993419885e-7,
@@ -38,7 +38,7 @@ Expr digamma_right(Expr x) {
   for (int k = begin - 3; k >= 1; --k) sum = sum + where(steps >= k, 1.0 / (x - k), 0.0);
   const Expr d = where(x < 1.0, distance(x, kRootMinusOne), distance(x - steps, kDigammaRoot));
   const Expr center = where(x < 1.0, x - 1.0, x - steps - 2.0);
-  const Expr inner = d * polynomial(center, kCore32, kCore64) + sum;
+  const Expr inner = d * polynomial(center, kDigammaCore32, kDigammaCore64) + sum;
 
   const Expr inverse = 1.0 / x;
   const Expr square = inverse * inverse;
@@ -62,7 +62,7 @@ Expr digamma(Expr x) {
 namespace ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kDigammaFormula{
     .name = "digamma",
     .floating = chlo::digamma,
 };
@@ -70,7 +70,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand digamma_expansion;
-const Expand digamma_expansion = elementwise<kFormula>;
+const Expand digamma_expansion = elementwise<kDigammaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -5,9 +5,10 @@ namespace {
 
 // Chebyshev fits computed with 50 digits: erf(x) / x - 1 in x^2 on [0, 1], and, for f32 only,
 // log(erfc(x)) / x on [1, 4].
-constexpr double kCore32[] = {7.8824971101e-5, -0.00080188549928, 0.0051893119427, -0.026854328796,
-                              0.11283597463,   -0.37612626904,    0.12837916588};
-constexpr double kCore64[] = {
+constexpr double kErfCore32[] = {7.8824971101e-5, -0.00080188549928, 0.0051893119427,
+                                 -0.026854328796, 0.11283597463,     -0.37612626904,
+                                 0.12837916588};
+constexpr double kErfCore64[] = {
     -4.2320376764874592264e-12,  8.7097552328517897160e-11, -1.2164764337224505578e-9,
     1.4792435426962471013e-8,    -1.6364645854816387701e-7, 1.6462045711013025157e-6,
     -0.000014925647581008592978, 0.00012055332903350668265, -0.00085483270219454273153,
@@ -25,7 +26,7 @@ Expr tail(Expr x) {
 
 }  // namespace
 
-Expr erf_core(Expr x) { return x + x * polynomial(x * x, kCore32, kCore64); }
+Expr erf_core(Expr x) { return x + x * polynomial(x * x, kErfCore32, kErfCore64); }
 
 Expr erf(Expr x) {
   const Expr size = abs(x);
@@ -35,7 +36,7 @@ Expr erf(Expr x) {
 namespace ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kErfFormula{
     .name = "erf",
     .floating = chlo::erf,
 };
@@ -43,7 +44,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand erf_expansion;
-const Expand erf_expansion = elementwise<kFormula>;
+const Expand erf_expansion = elementwise<kErfFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -32,7 +32,7 @@ constexpr double kOuter64[] = {
     0.00091850307195404315702,  0.00095676109977596420415,  -0.0056232467020815708181,
     0.011501660640111132054,    -0.016017298396637638247,   0.017953959851183157467,
     0.99508569024147778558,     2.5832938084582985892};
-constexpr double kFar64[] = {
+constexpr double kErfInvFar64[] = {
     -8.8465683797952944325e-13,  1.4741452129689138860e-11, -1.1400883536731691115e-10,
     5.3660356235397327924e-10,   -1.6577569053688039464e-9, 3.1233262082723429970e-9,
     -9.9318382279914797923e-10,  -1.7533999106337743017e-8, 7.9246257123160572246e-8,
@@ -47,7 +47,7 @@ Expr ratio(Expr w) {
     return where(w < 5.0, polynomial(w - 0.5, kCenter32), polynomial(root - 2.5, kOuter32));
   }
   const Expr outer =
-      where(w < 16.0, polynomial(root - 2.75, kOuter64), polynomial(root - 4.5, kFar64));
+      where(w < 16.0, polynomial(root - 2.75, kOuter64), polynomial(root - 4.5, kErfInvFar64));
   return where(w < 6.25, polynomial(w - 1.0, kCenter64), outer);
 }
 
@@ -57,7 +57,7 @@ Expr erf_inv(Expr x) {
   return x * where(abs(x) == 1.0, kInfinity, ratio(w));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kErfInvFormula{
     .name = "erf_inv",
     .floating = erf_inv,
 };
@@ -65,6 +65,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand erf_inv_expansion;
-const Expand erf_inv_expansion = elementwise<kFormula>;
+const Expand erf_inv_expansion = elementwise<kErfInvFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -9,10 +9,10 @@ namespace {
 constexpr double kNear32[] = {
     -0.00012075082909, 0.00022414109423, -0.00063503207045, 0.0018900208821, -0.0051513492255,
     0.013376505697,    -0.032930482598,  0.076151085772,    -0.16362292718,  0.32158541611};
-constexpr double kMiddle32[] = {-2.4960288229e-8, -1.5781320879e-7, -5.8680383337e-7,
-                                -5.4278563988e-7, -2.1841888477e-6, 8.5063094007e-6,
-                                -4.3240267140e-5, 0.00022135256818, -0.0011046176653,
-                                0.0054131116426,  -0.026015926951,  0.12248480453};
+constexpr double kErfcMiddle32[] = {-2.4960288229e-8, -1.5781320879e-7, -5.8680383337e-7,
+                                    -5.4278563988e-7, -2.1841888477e-6, 8.5063094007e-6,
+                                    -4.3240267140e-5, 0.00022135256818, -0.0011046176653,
+                                    0.0054131116426,  -0.026015926951,  0.12248480453};
 constexpr double kFar32[] = {8.2293832932e-13, 1.2736991520e-11, 1.0011412611e-10, 3.2285058118e-10,
                              1.1437502158e-9,  -4.4919108163e-9, 4.8155556467e-8,  -5.1130895344e-7,
                              5.2466365821e-6,  -5.3736734077e-5, 0.00054787062178, -0.0055593124073,
@@ -25,7 +25,7 @@ constexpr double kNear64[] = {
     0.0018861348768807028359,    -0.0051459575479452165999, 0.013377340953072180144,
     -0.032930905299563445654,    0.076151039855477329547,   -0.16362291773256006191,
     0.32158541645431750251};
-constexpr double kMiddle64[] = {
+constexpr double kErfcMiddle64[] = {
     -6.7777827094608073590e-17,  -1.1813717758498271813e-15, -1.0043259866137897138e-14,
     -5.1422714814358696732e-14,  -1.7952632736519963973e-13, -4.1806991903680956184e-13,
     -7.4649973044678816981e-13,  -4.5474274647351013648e-13, -2.0392787875945173493e-12,
@@ -34,7 +34,7 @@ constexpr double kMiddle64[] = {
     3.0112636504115657400e-7,    -1.6054970136161321906e-6,  8.4292419969611729862e-6,
     -0.000043550828564431314989, 0.00022126645452903607371,  -0.0011045761167897715630,
     0.0054131254346122472276,    -0.026015928630939816401,   0.12248480427384141754};
-constexpr double kFar64[] = {
+constexpr double kErfcFar64[] = {
     3.8761453110663399749e-27,  1.6278258977519399321e-25,  3.0831310945014245807e-24,
     3.3326375733501311090e-23,  2.1647552092533044134e-22,  7.4367745571683012860e-22,
     1.9611481867905457510e-22,  -1.0541761010437848137e-20, -3.3663471546679241269e-20,
@@ -67,13 +67,13 @@ TwoPart where(Expr condition, const TwoPart& x, const TwoPart& y) {
 // erfc(x) * exp(x^2) for x >= 3/4.
 TwoPart scaled(Expr x) {
   if (!x.is_f64()) {
-    const TwoPart middle = two_part_polynomial(x - 4.5, kMiddle32);
+    const TwoPart middle = two_part_polynomial(x - 4.5, kErfcMiddle32);
     const TwoPart outer = where(x < 5.0, middle, two_part_polynomial(x - 10.0, kFar32));
     return where(x < 2.0, two_part_polynomial(x - 1.5, kNear32), outer);
   }
-  const TwoPart far = two_part_polynomial(x - 11.0, kFar64);
+  const TwoPart far = two_part_polynomial(x - 11.0, kErfcFar64);
   const TwoPart last = where(x < 13.0, far, two_part_polynomial(x - 26.0, kLast64));
-  const TwoPart outer = where(x < 5.0, two_part_polynomial(x - 4.5, kMiddle64), last);
+  const TwoPart outer = where(x < 5.0, two_part_polynomial(x - 4.5, kErfcMiddle64), last);
   return where(x < 2.0, two_part_polynomial(x - 1.5, kNear64), outer);
 }
 
@@ -99,7 +99,7 @@ Expr erfc(Expr x) {
 namespace ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kErfcFormula{
     .name = "erfc",
     .floating = chlo::erfc,
 };
@@ -107,7 +107,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand erfc_expansion;
-const Expand erfc_expansion = elementwise<kFormula>;
+const Expand erfc_expansion = elementwise<kErfcFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

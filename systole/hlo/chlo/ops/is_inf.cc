@@ -3,7 +3,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kIsInfFormula{
     .name = "is_inf",
     .floating = [](Expr x) { return abs(x) == kInfinity; },
 };
@@ -11,6 +11,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand is_inf_expansion;
-const Expand is_inf_expansion = elementwise<kFormula>;
+const Expand is_inf_expansion = elementwise<kIsInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kIsNegInfFormula{
     .name = "is_neg_inf",
     .floating = [](Expr x) { return x == -kInfinity; },
 };
@@ -11,6 +11,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand is_neg_inf_expansion;
-const Expand is_neg_inf_expansion = elementwise<kFormula>;
+const Expand is_neg_inf_expansion = elementwise<kIsNegInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -3,7 +3,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kIsPosInfFormula{
     .name = "is_pos_inf",
     .floating = [](Expr x) { return x == kInfinity; },
 };
@@ -11,6 +11,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand is_pos_inf_expansion;
-const Expand is_pos_inf_expansion = elementwise<kFormula>;
+const Expand is_pos_inf_expansion = elementwise<kIsPosInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -49,7 +49,7 @@ constexpr double kMinimum64[] = {
 // log(2), the first part short enough for exact products with exponents.
 constexpr SplitConstant kLn2For32{0.693359375, -2.1219444005469058e-4};
 constexpr SplitConstant kLn2For64{6.93147180369123816490e-01, 1.90821492927058770002e-10};
-constexpr double kMinimum = -1.2148629053584961e-1;
+constexpr double kLgammaMinimum = -1.2148629053584961e-1;
 // Stirling's series in 1 / x^2: B(2k) / (2k (2k - 1)).
 constexpr double kStirling32[] = {7.9365079365079365e-4, -2.7777777777777778e-3,
                                   8.3333333333333333e-2};
@@ -90,7 +90,7 @@ Expr lgamma_right(Expr x) {
   const Expr y = size - steps - 2.0;
   const Expr near_two = y * polynomial(y, kNearTwo32, kNearTwo64);
   const Expr d = distance(size, kDigammaRoot);
-  const Expr middle = d * d * polynomial(d, kMinimum32, kMinimum64) + kMinimum;
+  const Expr middle = d * d * polynomial(d, kMinimum32, kMinimum64) + kLgammaMinimum;
   const Expr core = where(size < 1.25, near_one, where(size < 1.75, middle, near_two));
   const Expr inner = core + where(tiny, -logarithm, logarithm);
   return where(size >= 8.0, stirling(size), inner);
@@ -114,7 +114,7 @@ Expr lgamma(Expr x) {
 namespace ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kLgammaFormula{
     .name = "lgamma",
     .floating = chlo::lgamma,
 };
@@ -122,7 +122,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand lgamma_expansion;
-const Expand lgamma_expansion = elementwise<kFormula>;
+const Expand lgamma_expansion = elementwise<kLgammaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -34,7 +34,7 @@ Expr mulhi(Expr x, Expr y) {
   return x.dtype() == DType::s64 ? wide_signed(x, y) : narrow(x, y);
 }
 
-constexpr BinaryFormula kFormula{
+constexpr BinaryFormula kMulhiFormula{
     .name = "mulhi",
     .integer = mulhi,
 };
@@ -42,6 +42,6 @@ constexpr BinaryFormula kFormula{
 }  // namespace
 
 extern const Expand mulhi_expansion;
-const Expand mulhi_expansion = elementwise<kFormula>;
+const Expand mulhi_expansion = elementwise<kMulhiFormula>;
 
 }  // namespace systole::hlo::chlo::ops

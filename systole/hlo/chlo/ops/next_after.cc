@@ -16,7 +16,7 @@ Expr next_after(Expr x, Expr y) {
   return where(is_nan, kNan, where(x == y, y, moved));
 }
 
-constexpr BinaryFormula kFormula{
+constexpr BinaryFormula kNextAfterFormula{
     .name = "next_after",
     .floating = next_after,
     .widen = false,
@@ -25,6 +25,6 @@ constexpr BinaryFormula kFormula{
 }  // namespace
 
 extern const Expand next_after_expansion;
-const Expand next_after_expansion = elementwise<kFormula>;
+const Expand next_after_expansion = elementwise<kNextAfterFormula>;
 
 }  // namespace systole::hlo::chlo::ops

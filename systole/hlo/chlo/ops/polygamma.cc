@@ -22,7 +22,7 @@ Expr polygamma(Expr n, Expr x) {
   return where(defined, where(n == 0.0, digamma(x), derivative), kNan);
 }
 
-constexpr BinaryFormula kFormula{
+constexpr BinaryFormula kPolygammaFormula{
     .name = "polygamma",
     .floating = polygamma,
 };
@@ -30,6 +30,6 @@ constexpr BinaryFormula kFormula{
 }  // namespace
 
 extern const Expand polygamma_expansion;
-const Expand polygamma_expansion = elementwise<kFormula>;
+const Expand polygamma_expansion = elementwise<kPolygammaFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -4,16 +4,17 @@ namespace systole::hlo::chlo {
 namespace {
 
 // (sinh(sqrt(z)) / sqrt(z) - 1) / z on [0, 1]: Chebyshev fits computed with 50 digits.
-constexpr double kSmall32[] = {2.8062904395e-6, 0.00019838100442, 0.0083333396816, 0.16666666647};
-constexpr double kSmall64[] = {2.8445276524447323963e-15, 7.6466253184172504391e-13,
-                               1.6059048396945078711e-10, 2.5052108364053987429e-8,
-                               2.7557319224040352784e-6,  0.00019841269841269773174,
-                               0.0083333333333333333658,  0.16666666666666666667};
+constexpr double kSinhSmall32[] = {2.8062904395e-6, 0.00019838100442, 0.0083333396816,
+                                   0.16666666647};
+constexpr double kSinhSmall64[] = {2.8445276524447323963e-15, 7.6466253184172504391e-13,
+                                   1.6059048396945078711e-10, 2.5052108364053987429e-8,
+                                   2.7557319224040352784e-6,  0.00019841269841269773174,
+                                   0.0083333333333333333658,  0.16666666666666666667};
 
 // `large` but for |x| <= 1, where it would cancel.
 Expr sinh_or(Expr x, Expr large) {
   const Expr square = x * x;
-  const Expr small = x + x * (square * polynomial(square, kSmall32, kSmall64));
+  const Expr small = x + x * (square * polynomial(square, kSinhSmall32, kSinhSmall64));
   return where(abs(x) <= 1.0, small, large);
 }
 
@@ -41,7 +42,7 @@ Expr sinh_complex(Expr z) {
   return complex(scaled_sinh(x, e) * cos(imag(z)) * e.scale, where(sine == 0.0, sine, imaginary));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kSinhFormula{
     .name = "sinh",
     .floating = sinh,
     .complex = sinh_complex,
@@ -50,7 +51,7 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand sinh_expansion;
-const Expand sinh_expansion = elementwise<kFormula>;
+const Expand sinh_expansion = elementwise<kSinhFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -14,7 +14,7 @@ Expr square_complex(Expr z) {
   return complex(where(diagonal, 0.0, (x - y) * (x + y)), 2.0 * (x * y));
 }
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kSquareFormula{
     .name = "square",
     .floating = square,
     .complex = square_complex,
@@ -24,6 +24,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand square_expansion;
-const Expand square_expansion = elementwise<kFormula>;
+const Expand square_expansion = elementwise<kSquareFormula>;
 
 }  // namespace systole::hlo::chlo::ops

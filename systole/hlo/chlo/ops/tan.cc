@@ -3,7 +3,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-constexpr UnaryFormula kFormula{
+constexpr UnaryFormula kTanFormula{
     .name = "tan",
     .floating = tan,
     .complex = tan,
@@ -12,6 +12,6 @@ constexpr UnaryFormula kFormula{
 }  // namespace
 
 extern const Expand tan_expansion;
-const Expand tan_expansion = elementwise<kFormula>;
+const Expand tan_expansion = elementwise<kTanFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -50,7 +50,7 @@ Expr zeta(Expr x, Expr q) {
 namespace ops {
 namespace {
 
-constexpr BinaryFormula kFormula{
+constexpr BinaryFormula kZetaFormula{
     .name = "zeta",
     .floating = chlo::zeta,
 };
@@ -58,7 +58,7 @@ constexpr BinaryFormula kFormula{
 }  // namespace
 
 extern const Expand zeta_expansion;
-const Expand zeta_expansion = elementwise<kFormula>;
+const Expand zeta_expansion = elementwise<kZetaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -117,7 +117,7 @@ Replacement power_of_zero(Instruction& op, Builder& builder) {
   return {builder.splat(op.type(), 1)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kArithmeticRulesRules[] = {
     {"multiply_by_minus_one", Opcode::multiply, multiply_by_minus_one},
     {"divide_by_minus_one", Opcode::divide, divide_by_minus_one},
     {"add_negated", Opcode::add, add_negated},
@@ -135,6 +135,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> arithmetic_rules() { return kRules; }
+std::span<const Rule> arithmetic_rules() { return kArithmeticRulesRules; }
 
 }  // namespace systole::hlo

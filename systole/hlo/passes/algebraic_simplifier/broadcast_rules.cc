@@ -115,7 +115,7 @@ Replacement elementwise_of_broadcasts(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(result, op.shape(), dimensions_of(*common))};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kBroadcastRulesRules[] = {
     {"broadcast_to_same", Opcode::broadcast_in_dim, broadcast_to_same},
     {"broadcast_as_reshape", Opcode::broadcast_in_dim, broadcast_as_reshape},
     {"broadcast_of_broadcast", Opcode::broadcast_in_dim, broadcast_of_broadcast},
@@ -126,6 +126,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> broadcast_rules() { return kRules; }
+std::span<const Rule> broadcast_rules() { return kBroadcastRulesRules; }
 
 }  // namespace systole::hlo

@@ -62,7 +62,7 @@ Replacement subtract_constant(Instruction& op, Builder& builder) {
   return {builder.add(op.operand(0), builder.negate(op.operand(1)))};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kCanonicalRulesRules[] = {
     {"constant_to_the_right", Subject::having(kCommutative), constant_to_the_right},
     {"compared_constant_to_the_right", Opcode::compare, compared_constant_to_the_right},
     {"uniform_constant", Opcode::constant, uniform_constant},
@@ -73,6 +73,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> canonical_rules() { return kRules; }
+std::span<const Rule> canonical_rules() { return kCanonicalRulesRules; }
 
 }  // namespace systole::hlo

@@ -107,7 +107,7 @@ Replacement pad_of_splat(Instruction& op, Builder& builder) {
   return {builder.broadcast(op.operand(1), op.shape())};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConcatenateRulesRules[] = {
     {"concatenate_of_one", Opcode::concatenate, concatenate_of_one},
     {"concatenate_of_empty", Opcode::concatenate, concatenate_of_empty},
     {"concatenate_of_concatenate", Opcode::concatenate, concatenate_of_concatenate},
@@ -119,6 +119,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> concatenate_rules() { return kRules; }
+std::span<const Rule> concatenate_rules() { return kConcatenateRulesRules; }
 
 }  // namespace systole::hlo

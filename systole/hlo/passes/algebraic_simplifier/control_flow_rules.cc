@@ -68,7 +68,7 @@ Replacement while_once(Instruction& op, Builder&) {
   return inlined(op, op.region(1), op.operands());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kControlFlowRulesRules[] = {
     {"if_constant", Opcode::if_, if_constant},
     {"case_constant", Opcode::case_, case_constant},
     {"while_never", Opcode::while_, while_never},
@@ -77,6 +77,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> control_flow_rules() { return kRules; }
+std::span<const Rule> control_flow_rules() { return kControlFlowRulesRules; }
 
 }  // namespace systole::hlo

@@ -66,7 +66,7 @@ Replacement convert_of_iota(Instruction& op, Builder& builder) {
   return {builder.iota(op.type(), dimension)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConvertRulesRules[] = {
     {"convert_to_same", Opcode::convert, convert_to_same},
     {"convert_of_convert", Opcode::convert, convert_of_convert},
     {"convert_of_iota", Opcode::convert, convert_of_iota},
@@ -74,6 +74,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> convert_rules() { return kRules; }
+std::span<const Rule> convert_rules() { return kConvertRulesRules; }
 
 }  // namespace systole::hlo

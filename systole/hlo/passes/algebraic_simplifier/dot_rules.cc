@@ -112,7 +112,7 @@ Replacement dot_of_converted(Instruction& op, Builder& builder) {
   return {builder.dot_general(x->operand(0), y->operand(0), op.attrs<DotAttrs>(), op.dtype())};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kDotRulesRules[] = {
     {"dot_of_transpose", Opcode::dot_general, dot_of_transpose},
     {"dot_without_unit_axes", Opcode::dot_general, dot_without_unit_axes},
     {"dot_of_converted", Opcode::dot_general, dot_of_converted},
@@ -120,6 +120,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> dot_rules() { return kRules; }
+std::span<const Rule> dot_rules() { return kDotRulesRules; }
 
 }  // namespace systole::hlo

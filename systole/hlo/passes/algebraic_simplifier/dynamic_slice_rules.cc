@@ -66,7 +66,7 @@ Replacement gather_at_constant(Instruction& op, Builder& builder) {
   return {builder.reshape(slice_at(builder, x, start, attrs.slice_sizes), op.shape())};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kDynamicSliceRulesRules[] = {
     {"dynamic_slice_at_constants", Opcode::dynamic_slice, dynamic_slice_at_constants},
     {"update_of_everything", Opcode::dynamic_update_slice, update_of_everything},
     {"update_by_own_slice", Opcode::dynamic_update_slice, update_by_own_slice},
@@ -75,6 +75,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> dynamic_slice_rules() { return kRules; }
+std::span<const Rule> dynamic_slice_rules() { return kDynamicSliceRulesRules; }
 
 }  // namespace systole::hlo

@@ -87,7 +87,7 @@ Replacement clamp_by_nothing(Instruction& op, Builder&) {
   return {op.operand(1)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kIdentityRulesRules[] = {
     {"right_neutral_element", Subject::having(kElementwise), right_neutral_element},
     {"right_absorbing_element", Subject::having(kElementwise), right_absorbing_element},
     {"add_positive_zero", Opcode::add, add_positive_zero},
@@ -103,6 +103,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> identity_rules() { return kRules; }
+std::span<const Rule> identity_rules() { return kIdentityRulesRules; }
 
 }  // namespace systole::hlo

@@ -111,7 +111,7 @@ Replacement select_by_broadcast_scalar(Instruction& op, Builder& builder) {
   return {builder.select(broadcast->operand(0), op.operand(1), op.operand(2))};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kLogicRulesRules[] = {
     {"compare_itself", Opcode::compare, compare_itself},
     {"not_compare", Opcode::not_, not_compare},
     {"compare_converted_predicate", Opcode::compare, compare_converted_predicate},
@@ -126,6 +126,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> logic_rules() { return kRules; }
+std::span<const Rule> logic_rules() { return kLogicRulesRules; }
 
 }  // namespace systole::hlo

@@ -245,7 +245,7 @@ Replacement sort_of_single_elements(Instruction& op, Builder&) {
   return {op.operands().begin(), op.operands().end()};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReduceRulesRules[] = {
     {"reduce_of_single_elements", Opcode::reduce, reduce_of_single_elements},
     {"reduce_of_reduce", Opcode::reduce, reduce_of_reduce},
     {"reduce_of_broadcast", Opcode::reduce, reduce_of_broadcast},
@@ -257,6 +257,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduce_rules() { return kRules; }
+std::span<const Rule> reduce_rules() { return kReduceRulesRules; }
 
 }  // namespace systole::hlo

@@ -23,7 +23,7 @@ Replacement reshape_of_splat(Instruction& op, Builder& builder) {
   return {builder.broadcast(broadcast->operand(0), op.shape())};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReshapeRulesRules[] = {
     {"reshape_to_same", Opcode::reshape, reshape_to_same},
     {"reshape_of_reshape", Opcode::reshape, reshape_of_reshape},
     {"reshape_of_splat", Opcode::reshape, reshape_of_splat},
@@ -31,6 +31,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reshape_rules() { return kRules; }
+std::span<const Rule> reshape_rules() { return kReshapeRulesRules; }
 
 }  // namespace systole::hlo

@@ -75,7 +75,7 @@ Replacement slice_of_concatenate(Instruction& op, Builder& builder) {
   return {};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kSliceRulesRules[] = {
     {"slice_of_everything", Opcode::slice, slice_of_everything},
     {"slice_of_slice", Opcode::slice, slice_of_slice},
     {"slice_of_broadcast", Opcode::slice, slice_of_broadcast},
@@ -84,6 +84,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> slice_rules() { return kRules; }
+std::span<const Rule> slice_rules() { return kSliceRulesRules; }
 
 }  // namespace systole::hlo

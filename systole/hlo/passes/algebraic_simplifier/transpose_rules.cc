@@ -112,7 +112,7 @@ Replacement reverse_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.reverse(op.operand(0), left)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kTransposeRulesRules[] = {
     {"transpose_to_same", Opcode::transpose, transpose_to_same},
     {"transpose_of_transpose", Opcode::transpose, transpose_of_transpose},
     {"transpose_as_reshape", Opcode::transpose, transpose_as_reshape},
@@ -125,6 +125,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> transpose_rules() { return kRules; }
+std::span<const Rule> transpose_rules() { return kTransposeRulesRules; }
 
 }  // namespace systole::hlo

@@ -258,7 +258,7 @@ std::vector<Value> partition_id(Vectorizer& v, Instruction&) {
   return {v.b().scalar(DType::u32, 0)};
 }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kCollectivesRules[] = {
     {Opcode::all_gather, all_gather},
     {Opcode::all_reduce, all_reduce},
     {Opcode::all_to_all, all_to_all},
@@ -272,6 +272,6 @@ constexpr OpcodeRule kRules[] = {
 
 }  // namespace
 
-std::span<const OpcodeRule> collective_rules() { return kRules; }
+std::span<const OpcodeRule> collective_rules() { return kCollectivesRules; }
 
 }  // namespace systole::hlo::replicas

@@ -62,7 +62,7 @@ std::vector<Value> barrier(Vectorizer& v, Instruction& x) {
   return results_of(*v.b().op(x.opcode(), operands_like(v, x, varying_results(v, x))));
 }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kControlFlowRules[] = {
     {Opcode::case_, branches},
     {Opcode::if_, branches},
     {Opcode::optimization_barrier, barrier},
@@ -71,6 +71,6 @@ constexpr OpcodeRule kRules[] = {
 
 }  // namespace
 
-std::span<const OpcodeRule> control_flow_rules() { return kRules; }
+std::span<const OpcodeRule> control_flow_rules() { return kControlFlowRules; }
 
 }  // namespace systole::hlo::replicas

@@ -50,13 +50,13 @@ std::vector<Value> scatter(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kIndexedRules[] = {
     {Opcode::gather, gather},
     {Opcode::scatter, scatter},
 };
 
 }  // namespace
 
-std::span<const OpcodeRule> indexed_rules() { return kRules; }
+std::span<const OpcodeRule> indexed_rules() { return kIndexedRules; }
 
 }  // namespace systole::hlo::replicas

@@ -90,7 +90,7 @@ std::vector<Value> dynamic_update_slice(Vectorizer& v, Instruction& x) {
   return {v.b().dynamic_update_slice(v.stacked(x.operand(0)), v.stacked(x.operand(1)), *starts)};
 }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kMovementRules[] = {
     {Opcode::bitcast_convert, same_attrs},
     {Opcode::broadcast_in_dim, broadcast},
     {Opcode::concatenate, concatenate},
@@ -109,6 +109,6 @@ constexpr OpcodeRule kRules[] = {
 
 }  // namespace
 
-std::span<const OpcodeRule> movement_rules() { return kRules; }
+std::span<const OpcodeRule> movement_rules() { return kMovementRules; }
 
 }  // namespace systole::hlo::replicas

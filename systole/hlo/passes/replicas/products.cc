@@ -50,13 +50,13 @@ std::vector<Value> convolution(Vectorizer& v, Instruction& x) {
   return {v.split_lanes(product, result_axis)};
 }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kProductsRules[] = {
     {Opcode::convolution, convolution},
     {Opcode::dot_general, dot},
 };
 
 }  // namespace
 
-std::span<const OpcodeRule> product_rules() { return kRules; }
+std::span<const OpcodeRule> product_rules() { return kProductsRules; }
 
 }  // namespace systole::hlo::replicas

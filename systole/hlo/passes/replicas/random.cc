@@ -55,10 +55,10 @@ std::vector<Value> random_bits(Vectorizer& v, Instruction& x) {
   return {};
 }
 
-constexpr OpcodeRule kRules[] = {{Opcode::rng_bit_generator, random_bits}};
+constexpr OpcodeRule kRandomRules[] = {{Opcode::rng_bit_generator, random_bits}};
 
 }  // namespace
 
-std::span<const OpcodeRule> random_rules() { return kRules; }
+std::span<const OpcodeRule> random_rules() { return kRandomRules; }
 
 }  // namespace systole::hlo::replicas

@@ -109,7 +109,7 @@ struct Row {
   Opcode opcode;
   SumRule rule;
 };
-constexpr Row kRules[] = {
+constexpr Row kSumsRules[] = {
     {Opcode::add, of_terms},
     {Opcode::convert, of_convert},
     {Opcode::convolution, of_convolution},
@@ -129,8 +129,8 @@ constexpr Row kRules[] = {
 }  // namespace
 
 SumRule find_sum_rule(Opcode opcode) {
-  const auto* row = std::ranges::find(kRules, opcode, &Row::opcode);
-  return row == std::end(kRules) ? nullptr : row->rule;
+  const auto* row = std::ranges::find(kSumsRules, opcode, &Row::opcode);
+  return row == std::end(kSumsRules) ? nullptr : row->rule;
 }
 
 std::optional<Value> Vectorizer::linear_sum(Value old) {

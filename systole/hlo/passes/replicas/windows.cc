@@ -114,7 +114,7 @@ std::vector<Value> reduce_window(Vectorizer& v, Instruction& x) {
 
 std::vector<Value> select_and_scatter(Vectorizer& v, Instruction& x) { return windowed(v, x, 2); }
 
-constexpr OpcodeRule kRules[] = {
+constexpr OpcodeRule kWindowsRules[] = {
     {Opcode::map, map},
     {Opcode::reduce, reduce},
     {Opcode::reduce_window, reduce_window},
@@ -124,6 +124,6 @@ constexpr OpcodeRule kRules[] = {
 
 }  // namespace
 
-std::span<const OpcodeRule> window_rules() { return kRules; }
+std::span<const OpcodeRule> window_rules() { return kWindowsRules; }
 
 }  // namespace systole::hlo::replicas
