@@ -17,6 +17,10 @@ inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
 
+template <class T>
+inline constexpr bool is_real_float_type =
+    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
 // The smallest and largest value of an integer element type.
 template <class T>
 struct IntegerRange {

@@ -29,7 +29,7 @@ int64_t int_attr(const Node& node, std::string_view name, int64_t fallback = 0) 
 }
 
 // The value of an input that must be wholly known for the rule to apply.
-std::optional<std::vector<int64_t>> known_ints(Output output) {
+std::optional<std::vector<int64_t>> ints_if_known(Output output) {
   const Partial partial = partial_value(output);
   if (!partial || !partial->known()) return std::nullopt;
   std::vector<int64_t> result;
@@ -103,8 +103,8 @@ Partial concat_rule(Node& node) {
 
 Partial slice_rule(Node& node) {
   const Partial value = partial_value(node.input(0));
-  const auto begin = known_ints(node.input(1));
-  const auto size = known_ints(node.input(2));
+  const auto begin = ints_if_known(node.input(1));
+  const auto size = ints_if_known(node.input(2));
   if (!value || !begin || !size || value->shape.rank() != 1) return std::nullopt;
   const auto n = static_cast<int64_t>(value->elements.size());
   const int64_t count = (*size)[0] == -1 ? n - (*begin)[0] : (*size)[0];
@@ -115,9 +115,9 @@ Partial slice_rule(Node& node) {
 
 Partial strided_slice_rule(Node& node) {
   const Partial value = partial_value(node.input(0));
-  const auto begin = known_ints(node.input(1));
-  const auto end = known_ints(node.input(2));
-  const auto strides = known_ints(node.input(3));
+  const auto begin = ints_if_known(node.input(1));
+  const auto end = ints_if_known(node.input(2));
+  const auto strides = ints_if_known(node.input(3));
   if (!value || value->shape.rank() != 1 || !begin || !end || !strides) return std::nullopt;
   if (begin->size() != 1 || end->size() != 1 || strides->size() != 1) return std::nullopt;
   if (int_attr(node, "ellipsis_mask") != 0 || int_attr(node, "new_axis_mask") != 0) {
@@ -159,7 +159,7 @@ Partial gather_rule(Node& node) {
 }
 
 Partial fill_rule(Node& node) {
-  const auto dims = known_ints(node.input(0));
+  const auto dims = ints_if_known(node.input(0));
   const Partial value = partial_value(node.input(1));
   if (!dims || dims->size() > 1 || !value || value->shape.rank() != 0) return std::nullopt;
   const int64_t n = dims->empty() ? 1 : (*dims)[0];
@@ -169,9 +169,9 @@ Partial fill_rule(Node& node) {
 }
 
 Partial range_rule(Node& node) {
-  const auto start = known_ints(node.input(0));
-  const auto limit = known_ints(node.input(1));
-  const auto delta = known_ints(node.input(2));
+  const auto start = ints_if_known(node.input(0));
+  const auto limit = ints_if_known(node.input(1));
+  const auto delta = ints_if_known(node.input(2));
   if (!start || !limit || !delta || (*delta)[0] == 0) return std::nullopt;
   std::vector<Element> elements;
   const int64_t step = (*delta)[0];

@@ -9,13 +9,13 @@ namespace systole {
 namespace {
 
 // An operand's sizes: leading axes, then the free and the contracted one.
-struct Operand {
+struct MatrixOperand {
   Shape batch;
   int64_t free;
   int64_t contracted;
 };
 
-Operand operand(const Shape& shape, bool free_first) {
+MatrixOperand operand(const Shape& shape, bool free_first) {
   const int rank = shape.rank();
   Dims batch(shape.begin(), shape.end() - 2);
   return {Shape(std::move(batch)), shape[free_first ? rank - 2 : rank - 1],
@@ -57,8 +57,8 @@ std::vector<TensorType> infer_matrix_product(const InferContext& c, bool transpo
     throw invalid_argument("dtypes, got {} and {}, expected equal ones", x, y);
   check_dtype("dtype", x.dtype, DTypeClass::number);
   check_operands(x.shape, y.shape, transpose_x, transpose_y);
-  const Operand left = operand(x.shape, !transpose_x);
-  const Operand right = operand(y.shape, transpose_y);
+  const MatrixOperand left = operand(x.shape, !transpose_x);
+  const MatrixOperand right = operand(y.shape, transpose_y);
   Dims dims = broadcast_shapes(left.batch, right.batch).dims();
   dims.push_back(left.free);
   dims.push_back(right.free);

@@ -10,10 +10,6 @@
 namespace systole::hlo {
 namespace {
 
-template <class T>
-inline constexpr bool kIsFloat =
-    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
 // What `reducer` leaves as it is, in the words of an element type.
 enum class Identity : uint8_t { zero, one, lowest, highest, all_ones };
 
@@ -33,7 +29,7 @@ template <class T>
 T range_end(bool highest) {
   if constexpr (std::is_same_v<T, bool>) {
     return highest;
-  } else if constexpr (kIsFloat<T>) {
+  } else if constexpr (convert_detail::is_real_float_type<T>) {
     const float infinity = std::numeric_limits<float>::infinity();
     return T(highest ? infinity : -infinity);
   } else if constexpr (convert_detail::is_complex_type<T>) {

@@ -14,9 +14,6 @@ namespace {
 template <class T>
 inline constexpr bool kIsSigned = std::is_signed_v<T> || std::is_same_v<T, int4>;
 template <class T>
-inline constexpr bool kIsFloat =
-    std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-template <class T>
 inline constexpr int kWidth = std::is_same_v<T, int4> || std::is_same_v<T, uint4>
                                   ? 4
                                   : 8 * static_cast<int>(sizeof(T));
@@ -46,7 +43,7 @@ void map_bits(Tensor& result, Function function, Spans... operands) {
 
 template <class T, class Kernel, class... Spans>
 void map_typed(const Kernel& kernel, Tensor& result, Spans... operands) {
-  if constexpr (kIsFloat<T>) {
+  if constexpr (convert_detail::is_real_float_type<T>) {
     map_as<T, double>(result, kernel.floating, operands...);
   } else if constexpr (convert_detail::is_complex_type<T>) {
     map_as<T, std::complex<double>>(result, kernel.complex, operands...);

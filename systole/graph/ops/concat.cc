@@ -7,12 +7,13 @@
 namespace systole {
 namespace {
 
-int last(const InferContext& c) { return c.num_inputs() - 1; }
+int concat_axis_input(const InferContext& c) { return c.num_inputs() - 1; }
 
 std::vector<TensorType> infer_concat(const InferContext& c) {
   TensorType joined = c.input(0);
-  const int axis = checked_axis(known_ints(c, last(c), "axis").at(0), joined.shape.rank());
-  for (int i = 1; i < last(c); ++i) {
+  const int axis =
+      checked_axis(known_ints(c, concat_axis_input(c), "axis").at(0), joined.shape.rank());
+  for (int i = 1; i < concat_axis_input(c); ++i) {
     const TensorType& next = c.input(i);
     Shape rest = next.shape;
     if (rest.rank() == joined.shape.rank()) rest.set_dim(axis, joined.shape[axis]);

@@ -8,7 +8,7 @@
 namespace systole::hlo {
 namespace {
 
-class Eliminator {
+class CommonSubexpressions {
  public:
   bool run(Module& module) {
     for (const auto& function : module.functions()) visit(*function);
@@ -61,6 +61,8 @@ class Eliminator {
 
 }  // namespace
 
-bool CommonSubexpressionElimination::run(Module& module) { return Eliminator().run(module); }
+bool CommonSubexpressionElimination::run(Module& module) {
+  return CommonSubexpressions().run(module);
+}
 
 }  // namespace systole::hlo

@@ -96,9 +96,9 @@ Mask live_carried(const Instruction& loop) {
   return live;
 }
 
-class Eliminator {
+class DeadCodeEliminator {
  public:
-  explicit Eliminator(Module& module) : module_(module) {}
+  explicit DeadCodeEliminator(Module& module) : module_(module) {}
 
   bool run() {
     if (module_.find_function("main") != nullptr) erase_unreached_functions();
@@ -200,6 +200,6 @@ class Eliminator {
 
 }  // namespace
 
-bool DeadCodeElimination::run(Module& module) { return Eliminator(module).run(); }
+bool DeadCodeElimination::run(Module& module) { return DeadCodeEliminator(module).run(); }
 
 }  // namespace systole::hlo

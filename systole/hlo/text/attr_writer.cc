@@ -9,14 +9,13 @@
 #include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
+std::string join(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 namespace {
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-template <class Range>
-std::string join(const Range& range) {
-  return fmt::format("{}", fmt::join(range.begin(), range.end(), ", "));
-}
 
 std::string list_text(const std::vector<std::string>& elements) {
   return fmt::format("[{}]", join(elements));

@@ -23,6 +23,9 @@ struct WrittenAttr {
 std::vector<WrittenAttr> write_attrs(const Attrs& attrs, const Syntax* syntax,
                                      int64_t max_literal_elements);
 
+// "a, b, c".
+std::string join(const std::vector<std::string>& texts);
+
 // "a = 1 : i64, b": those that no syntax names.
 std::string dictionary_text(const std::vector<WrittenAttr>& attrs);
 

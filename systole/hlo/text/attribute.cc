@@ -11,15 +11,15 @@ namespace systole::hlo::text {
 namespace {
 
 // Lists in lists are read by recursion.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxAttributeDepth = 32;
 
 class Reader {
  public:
   explicit Reader(Lexer& lexer, bool is_short = false) : lexer_(lexer), is_short_(is_short) {}
 
   Attribute read() {
-    if (++depth_ > kMaxDepth) {
-      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxDepth));
+    if (++depth_ > kMaxAttributeDepth) {
+      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxAttributeDepth));
     }
     Attribute attribute;
     const Token token = lexer_.peek();
@@ -219,7 +219,8 @@ class Reader {
     }
     if (lexer_.peek().is(TokenKind::arrow)) {
       lexer_.take();
-      if (++depth_ > kMaxDepth) throw lexer_.unexpected("attribute", "a shorter function type");
+      if (++depth_ > kMaxAttributeDepth)
+        throw lexer_.unexpected("attribute", "a shorter function type");
       skip_type_value();
       --depth_;
     }
@@ -236,8 +237,8 @@ class TextWriter {
   explicit TextWriter(Lexer& lexer) : lexer_(lexer) {}
 
   void write(size_t begin, size_t end) {
-    if (++depth_ > kMaxDepth) {
-      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxDepth));
+    if (++depth_ > kMaxAttributeDepth) {
+      throw lexer_.unexpected("attribute", fmt::format("at most {} levels", kMaxAttributeDepth));
     }
     size_t last_end = begin;
     for (lexer_.seek(begin); lexer_.position() < end;) {

@@ -14,11 +14,6 @@ namespace systole::hlo {
 namespace text {
 namespace {
 
-template <class Range>
-std::string join(const Range& range) {
-  return fmt::format("{}", fmt::join(range.begin(), range.end(), ", "));
-}
-
 // "a = 1 : i32, b"
 std::string entries_text(const AttributeTexts& attributes) {
   std::vector<std::string> entries;
@@ -239,7 +234,7 @@ class Printer {
     const auto applied = applied_opcode(instruction);
     if (applied) append(" applies stablehlo.{}", *applied);
     const auto& dimensions = instruction.attrs<DimensionsAttrs>().dimensions;
-    append(" across dimensions = [{}]", join(dimensions));
+    append(" across dimensions = [{}]", fmt::join(dimensions, ", "));
     out_ += function_type_text(instruction);
     if (!applied) {
       out_ += '\n';

@@ -8,14 +8,14 @@
 namespace systole::hlo::text {
 namespace {
 
-struct Row {
+struct SyntaxRow {
   std::string_view name;
   std::string_view line;
   TypeForm types;
 };
 
 // Elementwise ops without a row are `$* : same`; other ops without one have the generic form alone.
-constexpr Row kRows[] = {
+constexpr SyntaxRow kSyntaxRows[] = {
     {"return", "$*", TypeForm::list},
     {"call", "<@callee>($*)", TypeForm::functional},
     {"composite", "<name> $*", TypeForm::functional},
@@ -168,7 +168,8 @@ std::map<std::string_view, Syntax> compile_all() {
   for (const OpcodeTraits& row : kOpcodeTraits) {
     if (row.has(kElementwise)) table.emplace(row.name, compile("$*", TypeForm::same));
   }
-  for (const Row& row : kRows) table.insert_or_assign(row.name, compile(row.line, row.types));
+  for (const SyntaxRow& row : kSyntaxRows)
+    table.insert_or_assign(row.name, compile(row.line, row.types));
   return table;
 }
 

@@ -5,7 +5,7 @@
 namespace systole::hlo::text {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+bool is_word_letter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
 class SyntaxReader {
  public:
@@ -53,9 +53,9 @@ class SyntaxReader {
     while (!text.empty()) {
       if (text[0] == ' ') {
         text.remove_prefix(1);
-      } else if (is_letter(text[0])) {
+      } else if (is_word_letter(text[0])) {
         size_t size = 0;
-        while (size < text.size() && is_letter(text[size])) ++size;
+        while (size < text.size() && is_word_letter(text[size])) ++size;
         const std::string_view word = text.substr(0, size);
         text.remove_prefix(size);
         if (glued && text.empty()) {
@@ -83,8 +83,8 @@ class SyntaxReader {
     bool same = true;
     while (same && !text.empty()) {
       size_t size = 1;
-      if (is_letter(text[0])) {
-        while (size < text.size() && is_letter(text[size])) ++size;
+      if (is_word_letter(text[0])) {
+        while (size < text.size() && is_word_letter(text[size])) ++size;
         same = lexer_.accept_word(text.substr(0, size));
       } else if (text[0] != ' ') {
         same = lexer_.accept(text[0]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "systole/hlo/signature.h"
+#include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/type.h"
 
@@ -112,7 +113,7 @@ class SyntaxWriter {
 std::string list_text(std::span<const TensorType> types) {
   std::vector<std::string> texts;
   for (const TensorType& type : types) texts.push_back(type_text(type));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return join(texts);
 }
 
 // Whether the shorthand says of `instruction` what its types are.

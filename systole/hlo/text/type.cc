@@ -9,7 +9,7 @@ namespace {
 // Lists of elements are read by recursion.
 constexpr size_t kMaxRank = 64;
 // Tuples too, and names of types.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxTypeDepth = 32;
 
 int64_t read_dim(Lexer& lexer) {
   const Token token = lexer.peek();
@@ -74,8 +74,8 @@ void read_dims(Lexer& lexer, Dims& dims) {
 }
 
 TypeTree read_tree(Lexer& lexer, int depth) {
-  if (depth > kMaxDepth) {
-    throw lexer.unexpected("type", fmt::format("at most {} levels", kMaxDepth));
+  if (depth > kMaxTypeDepth) {
+    throw lexer.unexpected("type", fmt::format("at most {} levels", kMaxTypeDepth));
   }
   const Token token = lexer.peek();
   TypeTree tree;

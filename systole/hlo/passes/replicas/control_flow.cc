@@ -20,12 +20,6 @@ std::vector<Value> operands_like(Vectorizer& v, Instruction& x, const std::vecto
   return operands;
 }
 
-std::vector<Value> results_of(Instruction& instruction) {
-  std::vector<Value> results;
-  for (int i = 0; i < instruction.num_results(); ++i) results.push_back(instruction.result(i));
-  return results;
-}
-
 std::vector<Value> loop(Vectorizer& v, Instruction& x) {
   if (v.varying(x.region(0).results()[0])) return {};
   const std::vector<bool> carried = varying_results(v, x);

@@ -232,4 +232,10 @@ void Vectorizer::write_main(const Computation& from, Computation& to,
   to.set_results(write_region(from, to, results));
 }
 
+std::vector<Value> results_of(Instruction& instruction) {
+  std::vector<Value> results;
+  for (int i = 0; i < instruction.num_results(); ++i) results.push_back(instruction.result(i));
+  return results;
+}
+
 }  // namespace systole::hlo::replicas

@@ -81,4 +81,6 @@ SumRule find_sum_rule(Opcode opcode);
 Dims shifted(const Dims& axes, int64_t by = 1);
 Dims with_front(const Dims& dims, int64_t front);
 
+std::vector<Value> results_of(Instruction& instruction);
+
 }  // namespace systole::hlo::replicas

@@ -11,12 +11,6 @@ bool any_varying(const Vectorizer& v, std::span<const Value> values) {
   return std::ranges::any_of(values, [&](Value value) { return v.varying(value); });
 }
 
-std::vector<Value> results_of(Instruction& instruction) {
-  std::vector<Value> results;
-  for (int i = 0; i < instruction.num_results(); ++i) results.push_back(instruction.result(i));
-  return results;
-}
-
 std::vector<Value> with_regions(Vectorizer& v, Instruction& x, std::vector<Value> operands,
                                 Attrs attrs) {
   std::vector<TensorType> types;
