@@ -9,16 +9,6 @@ namespace {
 
 using data::Spec;
 
-void check_positive(std::string_view what, int64_t value) {
-  if (value <= 0) throw invalid_argument("{}, got {}, expected at least 1", what, value);
-}
-
-void check_calls(std::string_view op, int64_t value) {
-  if (value >= AUTOTUNE && value <= 1024) return;
-  throw invalid_argument("{}: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE", op,
-                         value);
-}
-
 Spec spec_of(const Element& element) {
   return element.map([](const Tensor& tensor) { return tensor.type(); });
 }
@@ -44,24 +34,6 @@ Spec join(std::string_view op, const Spec& a, const Spec& b) {
   const std::vector<TensorType> others = b.flatten();
   for (size_t i = 0; i < types.size(); ++i) types[i] = join(op, types[i], others[i]);
   return pack_like(a, std::move(types));
-}
-
-// What the data sets of `fn` give: as told, or found by calling it.
-template <class Call>
-Spec inner_spec(std::string_view op, const std::optional<Spec>& told, const Call& call) {
-  if (told) return *told;
-  try {
-    return call().element_spec();
-  } catch (...) {
-    throw data::current_error().with_context(fmt::format(
-        "{}: called for its element_spec with an element of zeros; a function that cannot take one "
-        "needs .element_spec",
-        op));
-  }
-}
-
-data::RowToDataset row_function(const Spec& spec, Dataset::DatasetFunction fn) {
-  return [spec, fn = std::move(fn)](const Row& row) { return fn(data::to_element(spec, row)); };
 }
 
 }  // namespace
@@ -157,7 +129,7 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
 
 Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
                          const MapOptions& options) const {
-  check_calls("map_cpp", options.num_parallel_calls);
+  data::check_calls("map_cpp", options.num_parallel_calls);
   data::RowFunction rows = [fn = std::move(fn), from = element_spec(), spec,
                             types = spec.flatten()](Row&& row, int64_t index) {
     Element result;
@@ -187,23 +159,6 @@ Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const
       }));
 }
 
-Dataset Dataset::flat_map_datasets(DatasetFunction fn, const FlatMapOptions& options) const {
-  Spec spec = inner_spec("flat_map", options.element_spec,
-                         [&] { return fn(data::probe_element(element_spec())); });
-  return Dataset(
-      data::flat_map_node(node(), std::move(spec), row_function(element_spec(), std::move(fn))));
-}
-
-Dataset Dataset::interleave(DatasetFunction fn, const InterleaveOptions& options) const {
-  check_positive("interleave: cycle_length", options.cycle_length);
-  check_positive("interleave: block_length", options.block_length);
-  check_calls("interleave", options.num_parallel_calls);
-  Spec spec = inner_spec("interleave", options.element_spec,
-                         [&] { return fn(data::probe_element(element_spec())); });
-  return Dataset(data::interleave_node(node(), std::move(spec),
-                                       row_function(element_spec(), std::move(fn)), options));
-}
-
 Dataset Dataset::concatenate(const Dataset& other) const {
   Spec spec = join("concatenate", element_spec(), other.element_spec());
   return Dataset(data::concatenate_node(node(), other.node(), std::move(spec)));
@@ -218,7 +173,7 @@ Dataset Dataset::take(int64_t count) const { return Dataset(data::take_node(node
 Dataset Dataset::skip(int64_t count) const { return Dataset(data::skip_node(node(), count)); }
 
 Dataset Dataset::shard(int64_t num_shards, int64_t index) const {
-  check_positive("shard: num_shards", num_shards);
+  data::check_positive("shard: num_shards", num_shards);
   if (index < 0 || index >= num_shards) {
     throw invalid_argument("shard: index, got {}, expected 0 to {}", index, num_shards - 1);
   }
@@ -228,7 +183,7 @@ Dataset Dataset::shard(int64_t num_shards, int64_t index) const {
 Dataset Dataset::repeat(int64_t count) const { return Dataset(data::repeat_node(node(), count)); }
 
 Dataset Dataset::shuffle(int64_t buffer_size, const ShuffleOptions& options) const {
-  check_positive("shuffle: buffer_size", buffer_size);
+  data::check_positive("shuffle: buffer_size", buffer_size);
   return Dataset(data::shuffle_node(node(), buffer_size, data::resolve_seed(options.seed),
                                     options.reshuffle_each_iteration));
 }
@@ -246,30 +201,6 @@ Dataset Dataset::unbatch() const {
   return Dataset(data::unbatch_node(node()));
 }
 
-WindowedDataset Dataset::window(int64_t size, const WindowOptions& options) const {
-  const int64_t shift = options.shift.value_or(size);
-  check_positive("window: size", size);
-  check_positive("window: shift", shift);
-  check_positive("window: stride", options.stride);
-  return {data::window_node(node(), size, shift, options.stride, options.drop_remainder),
-          element_spec()};
-}
-
-Dataset WindowedDataset::flat_map(WindowFunction fn) const {
-  // Each component of a window, sliced again, is a data set.
-  const auto open = [fn = std::move(fn), spec = spec_](const Row& row) {
-    std::vector<Dataset> parts;
-    for (const Tensor& component : row) {
-      parts.push_back(Dataset::from_tensor_slices(Element(component)));
-    }
-    return fn(pack_like(spec, std::move(parts)));
-  };
-  Spec spec = inner_spec("window.flat_map", std::nullopt, [&] {
-    return open(data::probe_element(data::batched(spec_, 1)).flatten());
-  });
-  return Dataset(data::flat_map_node(rows_, std::move(spec), open));
-}
-
 Dataset Dataset::cache() const { return Dataset(data::memory_cache_node(node())); }
 
 Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
@@ -278,7 +209,7 @@ Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
 }
 
 Dataset Dataset::prefetch(int64_t buffer_size) const {
-  if (buffer_size != AUTOTUNE) check_positive("prefetch: buffer_size", buffer_size);
+  if (buffer_size != AUTOTUNE) data::check_positive("prefetch: buffer_size", buffer_size);
   return Dataset(data::prefetch_node(node(), buffer_size));
 }
 
@@ -286,8 +217,9 @@ Dataset Dataset::ignore_errors() const { return Dataset(data::ignore_errors_node
 
 Dataset Dataset::options(const DatasetOptions& options) const {
   if (options.autotune_threads)
-    check_positive("options: autotune_threads", *options.autotune_threads);
-  if (options.autotune_bytes) check_positive("options: autotune_bytes", *options.autotune_bytes);
+    data::check_positive("options: autotune_threads", *options.autotune_threads);
+  if (options.autotune_bytes)
+    data::check_positive("options: autotune_bytes", *options.autotune_bytes);
   return Dataset(data::options_node(node(), options));
 }
 

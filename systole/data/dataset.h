@@ -84,20 +84,35 @@ class Dataset {
     return filter_graph(graph_function(std::move(predicate)));
   }
   Dataset filter_cpp(std::function<bool(const Element&)> predicate) const;
-  // The elements of the data sets that `fn` makes, one data set after another. `fn` is called once
-  // here, with zeros and empty texts, for the spec, unless options give it. A function written with
-  // ops gives tensors, whose rows are the elements: what from_tensor_slices makes of them.
+  // The elements of the data sets that `fn` makes, one data set after another. `fn` is one of:
+  //   [](const Dataset& element)   traced once: it is given a data set of one element, and what it
+  //                                makes of that is run for each. [](const Dataset& file) {
+  //                                return TFRecordDataset(file).map(parser); }
+  //   [](const Element& element)   C++, called for each; and once here, with zeros and empty texts,
+  //                                for the spec, unless options give it
+  //   [](Output x)                 written with ops: gives tensors, whose rows are the elements
   using DatasetFunction = std::function<Dataset(const Element&)>;
+  using TracedFunction = std::function<Dataset(const Dataset&)>;
   template <class F>
   Dataset flat_map(F fn, const FlatMapOptions& options = {}) const {
     if constexpr (std::is_invocable_r_v<Dataset, F, const Element&>) {
-      return flat_map_datasets(std::move(fn), options);
+      return flat_map_called(std::move(fn), options);
+    } else if constexpr (std::is_invocable_r_v<Dataset, F, const Dataset&>) {
+      return flat_map_traced(std::move(fn), options);
     } else {
       return map(std::move(fn)).unbatch();
     }
   }
-  // `block_length` elements from each of `cycle_length` data sets in turn.
-  Dataset interleave(DatasetFunction fn, const InterleaveOptions& options = {}) const;
+  // `block_length` elements from each of `cycle_length` data sets in turn, which `fn` makes: the
+  // first or the second of what flat_map takes.
+  template <class F>
+  Dataset interleave(F fn, const InterleaveOptions& options = {}) const {
+    if constexpr (std::is_invocable_r_v<Dataset, F, const Element&>) {
+      return interleave_called(std::move(fn), options);
+    } else {
+      return interleave_traced(std::move(fn), options);
+    }
+  }
   Dataset concatenate(const Dataset& other) const;
   // (s64 index, element)
   Dataset enumerate(int64_t start = 0) const;
@@ -181,7 +196,10 @@ class Dataset {
  private:
   Dataset map_graph(const GraphFunction& fn, const MapOptions& options) const;
   Dataset filter_graph(const GraphFunction& predicate) const;
-  Dataset flat_map_datasets(DatasetFunction fn, const FlatMapOptions& options) const;
+  Dataset flat_map_called(DatasetFunction fn, const FlatMapOptions& options) const;
+  Dataset flat_map_traced(const TracedFunction& fn, const FlatMapOptions& options) const;
+  Dataset interleave_called(DatasetFunction fn, const InterleaveOptions& options) const;
+  Dataset interleave_traced(const TracedFunction& fn, const InterleaveOptions& options) const;
   Dataset bucket_cpp(std::function<int64_t(const Element&)> element_length,
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
@@ -196,9 +214,9 @@ class WindowedDataset {
  public:
   using WindowFunction = std::function<Dataset(const Nest<Dataset>&)>;
 
-  // The elements of the data sets that `fn` makes of the windows. `fn` is called once here, with
-  // windows of one element, for the spec.
-  Dataset flat_map(WindowFunction fn) const;
+  // The elements of the data sets that `fn` makes of the windows. `fn` is traced once: it is given
+  // data sets that stand for the components of any window.
+  Dataset flat_map(const WindowFunction& fn) const;
 
  private:
   friend class Dataset;

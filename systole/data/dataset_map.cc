@@ -6,11 +6,10 @@
 namespace systole {
 
 Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) const {
-  if (options.num_parallel_calls < AUTOTUNE || options.num_parallel_calls > 1024) {
-    throw invalid_argument("map: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE",
-                           options.num_parallel_calls);
-  }
-  HostFunction function = HostFunction::trace(element_spec(), fn);
+  data::check_calls("map", options.num_parallel_calls);
+  // Maps of one pipeline that draw without seeds do not all draw the same.
+  HostFunction function =
+      HostFunction::trace(element_spec(), fn, {.entropy = static_cast<uint64_t>(node()->size())});
   ElementSpec spec = function.result_spec();
   auto graph = std::make_shared<const data::GraphFunction>("map", std::move(function));
   return Dataset(data::map_node("map", node(), std::move(spec),
@@ -52,9 +51,7 @@ Dataset Dataset::bucket_graph(const GraphFunction& element_length,
 }
 
 Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {
-  if (batch_size <= 0) {
-    throw invalid_argument("batch: batch_size, got {}, expected at least 1", batch_size);
-  }
+  data::check_positive("batch: batch_size", batch_size);
   return Dataset(data::batches_of(node(), batch_size, drop_remainder));
 }
 

@@ -70,6 +70,29 @@ TEST(GraphMapTest, BatchesAreMappedAtOnce) {
   EXPECT_EQ(joined(dataset), joined(one_by_one));
 }
 
+TEST(GraphMapTest, FunctionsOfDataSetsAreTracedOnce) {
+  int calls = 0;
+  const auto fn = [&](const Dataset& x) {
+    ++calls;
+    return x.repeat(2).map([](Output y) { return y * int64_t{3}; });
+  };
+  const Dataset dataset = Dataset::range(3).interleave(fn, {.cycle_length = 2});
+  EXPECT_EQ(joined(dataset), "0 3 0 3 6 6");
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(dataset.to_string(),
+            "range(0, 3, 1).interleave(argument().repeat(2).map(), cycle_length=2, "
+            "block_length=1)");
+  Dataset kept;
+  (void)Dataset::range(1).flat_map([&](const Dataset& x) { return kept = x; });
+  EXPECT_EQ(error_of([&] { kept.make_iterator().next(); }),
+            "FAILED_PRECONDITION: Dataset: argument of a function, got an iterator outside of that "
+            "function, expected its use inside");
+  const std::string message = error_of(
+      [] { (void)Dataset::range(1).flat_map([](const Dataset& x) { return x.batch(0); }); });
+  EXPECT_NE(message.find("batch: batch_size, got 0"), std::string::npos) << message;
+  EXPECT_NE(message.find("flat_map: function of data sets"), std::string::npos) << message;
+}
+
 TEST(GraphMapTest, TheParserOfTheGuide) {
   MemoryFileSystem fs;
   const Dataset records = examples(fs, 5);

@@ -7,22 +7,28 @@ namespace systole::data {
 
 class InnerDataset {
  public:
-  // `source` is what `fn` makes it of, the `index`-th. Errors: those of `fn`, with the index;
-  // INVALID_ARGUMENT when the data set does not give what `types` say.
-  InnerDataset(std::string_view what, const RowToDataset& fn, Row source, uint64_t index,
+  // `source` is what `maker` makes it of, the `index`-th. Errors: those of a call, with the index;
+  // INVALID_ARGUMENT when the data set does not give what `types` say. REQUIRES: `maker` and
+  // `types` outlive it.
+  InnerDataset(std::string_view what, const DatasetMaker& maker, Row source, uint64_t index,
                const StageContext& context, const std::vector<TensorType>& types)
-      : what_(what), source_(std::move(source)), index_(index), types_(types) {
-    try {
-      dataset_ = fn(source_);
-    } catch (...) {
-      throw current_error().with_context(fmt::format("{}: element {}", what_, index_));
-    }
-    if (dataset_.node()->types().size() != types_.size()) {
+      : what_(what),
+        source_(std::move(source)),
+        index_(index),
+        types_(types),
+        argument_{maker.argument.get(), &source_, context.argument},
+        node_(maker.body) {
+    if (maker.fn) node_ = called(maker);
+    if (node_->types().size() != types_.size()) {
       throw invalid_argument("{}: data set of element {}, got {}, expected {} components", what_,
-                             index_, dataset_.element_spec().to_string(), types_.size());
+                             index_, node_->spec().to_string(), types_.size());
     }
-    stage_ = make_stage(dataset_.node(), context.in_function(index));
+    StageContext inside = context.in_function(index);
+    if (!maker.fn) inside.argument = &argument_;
+    stage_ = make_stage(node_, inside);
   }
+  InnerDataset(const InnerDataset&) = delete;
+  InnerDataset& operator=(const InnerDataset&) = delete;
 
   bool next(Row& row) {
     if (!stage_->next(row)) return false;
@@ -41,22 +47,32 @@ class InnerDataset {
     stage_->save(writer);
   }
   static std::unique_ptr<InnerDataset> restored(StateReader& reader, std::string_view what,
-                                                const RowToDataset& fn, const StageContext& context,
+                                                const DatasetMaker& maker,
+                                                const StageContext& context,
                                                 const std::vector<TensorType>& types) {
     Row source = reader.row();
     const uint64_t index = reader.number();
     auto result =
-        std::make_unique<InnerDataset>(what, fn, std::move(source), index, context, types);
+        std::make_unique<InnerDataset>(what, maker, std::move(source), index, context, types);
     result->stage_->restore(reader);
     return result;
   }
 
  private:
+  NodePtr called(const DatasetMaker& maker) const {
+    try {
+      return maker.fn(source_).node();
+    } catch (...) {
+      throw current_error().with_context(fmt::format("{}: element {}", what_, index_));
+    }
+  }
+
   std::string_view what_;
   Row source_;
   uint64_t index_;
   const std::vector<TensorType>& types_;
-  Dataset dataset_;  // keeps the nodes that stage_ runs
+  const BoundArgument argument_;
+  NodePtr node_;  // keeps the nodes that stage_ runs
   std::unique_ptr<Stage> stage_;
 };
 

@@ -4,6 +4,16 @@
 
 namespace systole::data {
 
+void check_positive(std::string_view what, int64_t value) {
+  if (value <= 0) throw invalid_argument("{}, got {}, expected at least 1", what, value);
+}
+
+void check_calls(std::string_view op, int64_t value) {
+  if (value >= AUTOTUNE && value <= 1024) return;
+  throw invalid_argument("{}: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE", op,
+                         value);
+}
+
 Spec batched(const Spec& spec, int64_t size) {
   return spec.map([&](const TensorType& type) {
     Dims dims{size};

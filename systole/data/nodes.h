@@ -35,10 +35,22 @@ NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArgumen
 using RowPredicate = std::function<bool(const Row&)>;
 NodePtr filter_node(NodePtr input, RowPredicate predicate);
 
-using RowToDataset = std::function<Dataset(const Row&)>;
-NodePtr flat_map_node(NodePtr input, Spec spec, RowToDataset fn);
-NodePtr interleave_node(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options);
-NodePtr parallel_interleave_node(NodePtr input, Spec spec, RowToDataset fn,
+// A data set of one element: the one that a function of data sets is given. It runs inside of that
+// function alone.
+NodePtr argument_node(Spec spec);
+// How an element becomes a data set: by a call, or as `body`, which has `argument` in it, and is
+// the same for all elements.
+struct DatasetMaker {
+  std::function<Dataset(const Row&)> fn;  // or, where it is null:
+  NodePtr argument;
+  NodePtr body;
+
+  // What to_string() says of it.
+  std::string to_string() const { return body == nullptr ? "" : body->to_string(); }
+};
+NodePtr flat_map_node(NodePtr input, Spec spec, DatasetMaker maker);
+NodePtr interleave_node(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options);
+NodePtr parallel_interleave_node(NodePtr input, Spec spec, DatasetMaker maker,
                                  InterleaveOptions options);
 
 NodePtr zip_node(std::vector<NodePtr> inputs, Spec spec);
@@ -78,6 +90,10 @@ NodePtr options_node(NodePtr input, DatasetOptions options);
 NodePtr set_shape_node(NodePtr input, Spec spec);
 // Components taken by position: leaf i of `spec` is component `components[i]`.
 NodePtr select_node(NodePtr input, Spec spec, std::vector<size_t> components);
+
+// Errors: INVALID_ARGUMENT for a value below 1; for a number of threads that cannot be.
+void check_positive(std::string_view what, int64_t value);
+void check_calls(std::string_view op, int64_t num_parallel_calls);
 
 // Rows of equal shapes as one with a new first dimension; strings are moved. `what` begins errors.
 Row stack_rows(std::string_view what, std::span<Row> rows);

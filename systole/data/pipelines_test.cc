@@ -122,6 +122,55 @@ std::vector<Pipeline> element_cases() {
   };
 }
 
+// x, x + 10.
+Dataset traced_two(const Dataset& x) {
+  return x.concatenate(x.map([](Output y) { return y + int64_t{10}; }));
+}
+
+// Functions of data sets that are traced once.
+std::vector<Pipeline> traced_cases() {
+  return {
+      {"flat_map", [] { return range(3).flat_map(traced_two); }, "0 10 1 11 2 12", "s64[]"},
+      {"flat_map_of_rows",
+       [] { return sequences(4).flat_map([](const Dataset& x) { return x.unbatch(); }); },
+       "1 2 2 3 3 3", "s64[]"},
+      {"flat_map_nested",
+       [] {
+         return range(2).flat_map([](const Dataset& outer) {
+           return Dataset::range(2).flat_map([outer](const Dataset& inner) {
+             return Dataset::zip(Nest<Dataset>::tuple({outer, inner}));
+           });
+         });
+       },
+       "(0, 0) (0, 1) (1, 0) (1, 1)", "(s64[], s64[])"},
+      {"flat_map_cached",
+       [] {
+         return range(2).flat_map([](const Dataset& x) {
+           return x.repeat(3).shuffle(2, {.seed = 1}).cache().repeat(2);
+         });
+       },
+       "0 0 0 0 0 0 1 1 1 1 1 1", "s64[]"},
+      {"interleave", [] { return range(3).interleave(traced_two, {.cycle_length = 2}); },
+       "0 1 10 11 2 12", "s64[]"},
+      {"interleave_parallel",
+       [] { return range(3).interleave(traced_two, {.cycle_length = 2, .num_parallel_calls = 2}); },
+       "0 1 10 11 2 12", "s64[]"},
+      {"interleave_any_order",
+       [] {
+         return range(3).interleave(
+             [](const Dataset& x) { return x.repeat(2).prefetch(1); },
+             {.cycle_length = 2, .num_parallel_calls = 2, .deterministic = false});
+       },
+       "0 0 1 1 2 2", "s64[]", false},
+      {"window_twice",
+       [] {
+         return range(4).window(2).flat_map(
+             [](const Nest<Dataset>& w) { return w.leaf().concatenate(w.leaf()); });
+       },
+       "0 1 0 1 2 3 2 3", "s64[]"},
+  };
+}
+
 std::vector<Pipeline> choice_cases() {
   return {
       {"zip",
@@ -448,6 +497,7 @@ std::string case_name(const testing::TestParamInfo<Pipeline>& info) { return inf
 
 INSTANTIATE_TEST_SUITE_P(Sources, PipelineTest, testing::ValuesIn(source_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, testing::ValuesIn(element_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Traced, PipelineTest, testing::ValuesIn(traced_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);

@@ -71,6 +71,14 @@ class IteratorRoot {
   std::vector<const StageCounters*> order_;
 };
 
+class DatasetNode;
+// What a function's argument is, inside of the data set that it makes: of the innermost function.
+struct BoundArgument {
+  const DatasetNode* node = nullptr;
+  const Row* row = nullptr;
+  const BoundArgument* outer = nullptr;
+};
+
 // Where in a pipeline a stage is made. A small value.
 struct StageContext {
   IteratorRoot* root = nullptr;
@@ -79,6 +87,7 @@ struct StageContext {
   int depth = 0;
   bool nested = false;  // inside a data set that a function made
   StageCounters* consumer = nullptr;
+  const BoundArgument* argument = nullptr;  // of the functions around; outlives the stages
   // From options(): 0 and false where it says nothing.
   int autotune_threads = 0;
   int64_t autotune_bytes = 0;

@@ -43,7 +43,7 @@ Dataset tfrecord_dataset(const FileNames& files, const TFRecordDatasetOptions& o
   };
   if (options.num_parallel_reads == 0) return records(files.dataset());
   return files.dataset().interleave(
-      [records](const Element& name) { return records(Dataset::from_tensors(name)); },
+      records,
       {.cycle_length = options.num_parallel_reads == AUTOTUNE ? 4 : options.num_parallel_reads,
        .num_parallel_calls = options.num_parallel_reads});
 }

@@ -5,11 +5,12 @@ namespace {
 
 class FlatMapNode final : public DatasetNode {
  public:
-  FlatMapNode(NodePtr input, Spec spec, RowToDataset fn)
-      : DatasetNode("flat_map", std::move(spec), {std::move(input)}), fn_(std::move(fn)) {}
+  FlatMapNode(NodePtr input, Spec spec, DatasetMaker maker)
+      : DatasetNode("flat_map", std::move(spec), {std::move(input)}), maker_(std::move(maker)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override { return maker_.to_string(); }
 
-  const RowToDataset fn_;
+  const DatasetMaker maker_;
 };
 
 class FlatMapStage final : public InputStage {
@@ -23,8 +24,8 @@ class FlatMapStage final : public InputStage {
       if (inner_ == nullptr) {
         Row source;
         if (!input_->next(source)) return false;
-        inner_ = std::make_unique<InnerDataset>("flat_map", node_.fn_, std::move(source), index_++,
-                                                context_, node_.types());
+        inner_ = std::make_unique<InnerDataset>("flat_map", node_.maker_, std::move(source),
+                                                index_++, context_, node_.types());
       }
       if (inner_->next(row)) return true;
       inner_.reset();
@@ -40,7 +41,7 @@ class FlatMapStage final : public InputStage {
   void do_restore(StateReader& reader) override {
     index_ = reader.number();
     if (reader.flag()) {
-      inner_ = InnerDataset::restored(reader, "flat_map", node_.fn_, context_, node_.types());
+      inner_ = InnerDataset::restored(reader, "flat_map", node_.maker_, context_, node_.types());
     }
     input_->restore(reader);
   }
@@ -58,8 +59,8 @@ std::unique_ptr<Stage> FlatMapNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr flat_map_node(NodePtr input, Spec spec, RowToDataset fn) {
-  return std::make_shared<FlatMapNode>(std::move(input), std::move(spec), std::move(fn));
+NodePtr flat_map_node(NodePtr input, Spec spec, DatasetMaker maker) {
+  return std::make_shared<FlatMapNode>(std::move(input), std::move(spec), std::move(maker));
 }
 
 }  // namespace systole::data

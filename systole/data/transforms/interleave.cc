@@ -6,17 +6,18 @@ namespace {
 
 class InterleaveNode final : public DatasetNode {
  public:
-  InterleaveNode(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options)
+  InterleaveNode(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options)
       : DatasetNode("interleave", std::move(spec), {std::move(input)}),
-        fn_(std::move(fn)),
+        maker_(std::move(maker)),
         options_(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return fmt::format("cycle_length={}, block_length={}", options_.cycle_length,
+    return fmt::format("{}{}cycle_length={}, block_length={}", maker_.to_string(),
+                       maker_.body == nullptr ? "" : ", ", options_.cycle_length,
                        options_.block_length);
   }
 
-  const RowToDataset fn_;
+  const DatasetMaker maker_;
   const InterleaveOptions options_;
 };
 
@@ -56,8 +57,8 @@ bool InterleaveStage::do_next(Row& row) {
     if (inner == nullptr && !ended_) {
       Row source;
       if (input_->next(source)) {
-        inner = std::make_unique<InnerDataset>("interleave", node_.fn_, std::move(source), index_++,
-                                               context_, node_.types());
+        inner = std::make_unique<InnerDataset>("interleave", node_.maker_, std::move(source),
+                                               index_++, context_, node_.types());
       } else {
         ended_ = true;
       }
@@ -98,7 +99,7 @@ void InterleaveStage::do_restore(StateReader& reader) {
   ended_ = reader.flag();
   for (auto& inner : cycle_) {
     if (!reader.flag()) continue;
-    inner = InnerDataset::restored(reader, "interleave", node_.fn_, context_, node_.types());
+    inner = InnerDataset::restored(reader, "interleave", node_.maker_, context_, node_.types());
   }
   input_->restore(reader);
 }
@@ -109,12 +110,12 @@ std::unique_ptr<Stage> InterleaveNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr interleave_node(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options) {
+NodePtr interleave_node(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options) {
   if (options.num_parallel_calls != 0) {
-    return parallel_interleave_node(std::move(input), std::move(spec), std::move(fn),
+    return parallel_interleave_node(std::move(input), std::move(spec), std::move(maker),
                                     std::move(options));
   }
-  return std::make_shared<InterleaveNode>(std::move(input), std::move(spec), std::move(fn),
+  return std::make_shared<InterleaveNode>(std::move(input), std::move(spec), std::move(maker),
                                           std::move(options));
 }
 

@@ -15,17 +15,18 @@ constexpr size_t kLeastBlock = 16;
 
 class ParallelInterleaveNode final : public DatasetNode {
  public:
-  ParallelInterleaveNode(NodePtr input, Spec spec, RowToDataset fn, InterleaveOptions options)
+  ParallelInterleaveNode(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options)
       : DatasetNode("interleave", std::move(spec), {std::move(input)}),
-        fn_(std::move(fn)),
+        maker_(std::move(maker)),
         options_(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return fmt::format("cycle_length={}, block_length={}, num_parallel_calls={}",
+    return fmt::format("{}{}cycle_length={}, block_length={}, num_parallel_calls={}",
+                       maker_.to_string(), maker_.body == nullptr ? "" : ", ",
                        options_.cycle_length, options_.block_length, options_.num_parallel_calls);
   }
 
-  const RowToDataset fn_;
+  const DatasetMaker maker_;
   const InterleaveOptions options_;
 };
 
@@ -90,7 +91,7 @@ void ParallelInterleaveStage::open(Slot& slot, Workers::Lock& lock) {
   Row source;
   std::unique_ptr<InnerDataset> inner;
   if (input_->next(source)) {
-    inner = std::make_unique<InnerDataset>("interleave", node_.fn_, std::move(source), index_++,
+    inner = std::make_unique<InnerDataset>("interleave", node_.maker_, std::move(source), index_++,
                                            context_, node_.types());
   }
   lock.lock();
@@ -216,7 +217,8 @@ void ParallelInterleaveStage::do_restore(StateReader& reader) {
     slot.ready.resize(reader.count());
     for (Outcome& outcome : slot.ready) outcome = Outcome::restored(reader);
     if (slot.open && !slot.ended) {
-      slot.inner = InnerDataset::restored(reader, "interleave", node_.fn_, context_, node_.types());
+      slot.inner =
+          InnerDataset::restored(reader, "interleave", node_.maker_, context_, node_.types());
     }
   }
   input_->restore(reader);
@@ -228,10 +230,10 @@ std::unique_ptr<Stage> ParallelInterleaveNode::make(const StageContext& context)
 
 }  // namespace
 
-NodePtr parallel_interleave_node(NodePtr input, Spec spec, RowToDataset fn,
+NodePtr parallel_interleave_node(NodePtr input, Spec spec, DatasetMaker maker,
                                  InterleaveOptions options) {
-  return std::make_shared<ParallelInterleaveNode>(std::move(input), std::move(spec), std::move(fn),
-                                                  std::move(options));
+  return std::make_shared<ParallelInterleaveNode>(std::move(input), std::move(spec),
+                                                  std::move(maker), std::move(options));
 }
 
 }  // namespace systole::data
