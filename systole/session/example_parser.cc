@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "systole/io/example.h"
+#include "systole/io/example_splitter.h"
 
 namespace systole {
 namespace {
@@ -56,9 +58,11 @@ class Parser {
 
   std::vector<Tensor> run() {
     make_dense();
+    make_splitter();
     for (size_t r = 0; r < records_.size(); ++r) {
       if (r + kAhead < records_.size()) touch(records_[r + kAhead]);
       try {
+        if (read_plain(r)) continue;
         view_.parse(records_[r]);
         read_record(r);
       } catch (const Error& error) {
@@ -112,6 +116,53 @@ class Parser {
       dense_.emplace_back(feature.dtype, batched_ ? joined({count}, feature.shape) : feature.shape);
     }
     ragged_.resize(num_ragged);
+  }
+
+  // Features of one length alone, of many records: most are read in one pass.
+  void make_splitter() {
+    if (!batched_ || !ragged_.empty()) return;
+    std::vector<std::string> keys;
+    for (const ExampleSchema::Dense& feature : schema_.dense) keys.push_back(feature.key);
+    found_.resize(keys.size());
+    splitter_.emplace(std::move(keys));
+  }
+
+  // False, with whatever in the record's row, where read_record() has to look closer.
+  bool read_plain(size_t record) {
+    if (!splitter_ || !splitter_->split(records_[record], found_)) return false;
+    for (size_t i = 0; i < found_.size(); ++i) {
+      const ExampleSchema::Dense& feature = schema_.dense[i];
+      const bool raw = feature.raw != DType::invalid;
+      if (raw ? !place_raw(i, record) : !place(feature.dtype, i, record)) return false;
+    }
+    return true;
+  }
+
+  bool place(DType dtype, size_t index, size_t record) {
+    const PlainFeature& found = found_[index];
+    switch (found.kind) {
+      case FeatureKind::int64s:
+        return dtype == DType::s64 && unpack(found.values, row<int64_t>(index, record));
+      case FeatureKind::floats:
+        return dtype == DType::f32 && unpack(found.values, row<float>(index, record));
+      case FeatureKind::bytes:
+        if (dtype != DType::string || schema_.dense[index].shape.num_elements() != 1) return false;
+        row<std::string>(index, record)[0] = found.values;
+        return true;
+      case FeatureKind::none:
+        break;
+    }
+    return false;
+  }
+
+  bool place_raw(size_t index, size_t record) {
+    const PlainFeature& found = found_[index];
+    Tensor& numbers = dense_[index];
+    if (found.kind != FeatureKind::bytes || !numbers.valid()) return false;
+    const auto row = static_cast<size_t>(numbers.dim(1) * size_of(numbers.dtype()));
+    if (found.values.size() != row) return false;
+    std::memcpy(static_cast<char*>(numbers.raw()) + record * row, found.values.data(), row);
+    return true;
   }
 
   void read_record(size_t record) {
@@ -249,6 +300,8 @@ class Parser {
   std::span<const std::string> records_;
   bool batched_;
   std::span<const Tensor> defaults_;
+  std::optional<ExampleSplitter> splitter_;
+  std::vector<PlainFeature> found_;
   ExampleView view_;
   std::vector<std::string_view> views_;
   std::vector<Tensor> dense_;

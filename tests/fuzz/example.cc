@@ -1,4 +1,4 @@
-// An Example that is read holds the same values when it is built again.
+// An Example that is read holds the same values when it is built again, and when it is split.
 #include "systole/io/example.h"
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/io/example_splitter.h"
 
 namespace {
 
@@ -55,6 +56,23 @@ void walk(std::string_view bytes) {
   }
 }
 
+// Whether what is found in one pass is what the view finds.
+bool same_in_one_pass(std::string_view bytes) {
+  const ExampleView view(bytes);
+  for (const auto& entry : view.entries()) {
+    systole::ExampleSplitter splitter({std::string(entry.key)});
+    systole::PlainFeature found;
+    if (!splitter.split(bytes, {&found, 1})) continue;
+    const FeatureView& feature = *view.find(entry.key);
+    if (feature.kind() != found.kind) return false;
+    if (found.kind == FeatureKind::bytes && view.bytes(entry.key) != found.values) return false;
+    if (found.kind != FeatureKind::int64s) continue;
+    int64_t value = 0;
+    if (systole::unpack(found.values, {&value, 1}) && view.int64(entry.key) != value) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -66,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string once;
   try {
     once = rebuilt(bytes);
+    if (!same_in_one_pass(bytes)) std::abort();
   } catch (const systole::Error&) {
     return 0;
   }
