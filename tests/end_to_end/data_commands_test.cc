@@ -48,7 +48,7 @@ TEST_F(DataCommands, ConvertAndInspect) {
   EXPECT_EQ(first.status, 0) << first.output;
   EXPECT_THAT(first.output, HasSubstr("train: 20 examples in 4 shards\n"));
   std::filesystem::remove(at("out/train-00002-of-00004"));
-  EXPECT_THAT(run_program(convert).output, HasSubstr("in 4 shards (3 of them were there)"));
+  EXPECT_THAT(run_program(convert).output, HasSubstr("in 4 shards (3 were there before)"));
 
   const ProgramResult inspect = run_program("systole data inspect " + at("out/train-*") +
                                             " --records 1 --sheet " + at("sheet.png"));

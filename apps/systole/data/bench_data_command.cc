@@ -141,11 +141,19 @@ nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measure
   return json;
 }
 
-void run(const BenchOptions& options) {
+// A file's name, or the pipeline itself.
+Pipeline pipeline_of(const std::string& given) {
   FileSystem& fs = local_file_system();
-  const bool file = options.pipeline.find_first_of("[\n") == std::string::npos;
-  const Pipeline pipeline = file ? parse_pipeline(read_file(fs, options.pipeline), options.pipeline)
-                                 : parse_pipeline(options.pipeline);
+  if (given.find_first_of("[\n") != std::string::npos) return parse_pipeline(given);
+  if (!fs.exists(given)) {
+    throw not_found("{}: file, got none, expected one, or a list such as '[{}]'", given,
+                    given.find(": ") == std::string::npos ? "range: 100" : given);
+  }
+  return parse_pipeline(read_file(fs, given), given);
+}
+
+void run(const BenchOptions& options) {
+  const Pipeline pipeline = pipeline_of(options.pipeline);
   const double limit = limit_of(pipeline);
   const Measured measured = measure(pipeline, options.seconds);
   if (options.json) {

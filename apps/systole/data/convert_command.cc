@@ -48,8 +48,9 @@ void run(const Format& format, ConvertOptions& options) {
                                     .terminal = ::isatty(STDERR_FILENO) != 0};
   for (const Split& split : splits) {
     const ShardReport report = write_shards(fs, split, options.shards, real_clock(), progress);
-    const std::string kept =
-        report.kept == 0 ? "" : fmt::format(" ({} of them were there)", report.kept);
+    const std::string kept = report.kept == 0 ? ""
+                                              : fmt::format(" ({} {} there before)", report.kept,
+                                                            report.kept == 1 ? "was" : "were");
     fmt::print("{}: {} examples in {} shard{}{}\n", split.name, report.examples, report.shards,
                report.shards == 1 ? "" : "s", kept);
   }

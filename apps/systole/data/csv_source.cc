@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "apps/systole/data/example_source.h"
+#include "systole/base/log.h"
 #include "systole/io/csv.h"
 
 namespace systole::app {
@@ -42,6 +43,7 @@ class CsvSource final : public ExampleSource {
       : fs_(fs), path_(std::move(path)), csv_(csv) {
     rewind();
     names_ = reader_->header();
+    tell_of_numbers_as_names();
     while (reader_->next(record_)) {
       kinds_.resize(record_.size(), ColumnKind::empty);
       for (size_t i = 0; i < record_.size(); ++i) {
@@ -73,6 +75,17 @@ class CsvSource final : public ExampleSource {
   }
 
  private:
+  void tell_of_numbers_as_names() const {
+    const auto is_number = [](const std::string& name) {
+      const ColumnKind kind = kind_of(name);
+      return kind == ColumnKind::int64 || kind == ColumnKind::number;
+    };
+    if (names_.empty() || !std::ranges::all_of(names_, is_number)) return;
+    log_warning(
+        "{}: names of columns in the first line, got numbers ('{}'), expected words; "
+        "--no-header takes the line as data",
+        path_, names_[0]);
+  }
   void rewind() {
     reader_ = std::make_unique<CsvReader>(fs_.open(path_), csv_);
     next_ = 0;

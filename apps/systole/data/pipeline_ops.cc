@@ -7,6 +7,7 @@
 #include "systole/graph/lookup_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/parsing_ops.h"
+#include "systole/graph/string_ops.h"
 
 namespace systole::app {
 
@@ -66,74 +67,248 @@ using Change = std::function<Output(const Output&)>;
 
 // -- What an op does to one feature.
 
-Change decode_raw_op(const ConfigNode& argument, const std::string& op) {
+Change decode_raw_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   const DType dtype = config_dtype(argument, op);
   return [dtype](const Output& x) { return decode_raw(x, dtype); };
 }
 
-Change cast_op(const ConfigNode& argument, const std::string& op) {
+Change cast_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   const DType dtype = config_dtype(argument, op);
   return [dtype](const Output& x) { return cast(x, dtype); };
 }
 
-Change reshape_op(const ConfigNode& argument, const std::string& op) {
+Change reshape_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   const Shape shape = shape_of(argument, op);
   return [shape](const Output& x) { return reshape(x, shape); };
 }
 
-Change scale_op(const ConfigNode& argument, const std::string& op) {
-  const std::string wanted = "[factor, offset]";
-  if (!argument.is_list()) throw argument.error(op, argument.shown(), wanted);
-  const auto items = argument.items(op, wanted);
-  if (items.size() != 2) {
-    throw argument.error(op, fmt::format("{} numbers", items.size()), wanted);
-  }
-  const auto factor = static_cast<float>(items[0].as<double>(op, "a number"));
-  const auto offset = static_cast<float>(items[1].as<double>(op, "a number"));
-  return [factor, offset](const Output& x) { return x * factor + offset; };
+std::pair<double, double> two_numbers(const ConfigNode& node, const std::string& op,
+                                      const std::string& wanted) {
+  if (!node.is_list()) throw node.error(op, node.shown(), wanted);
+  const auto items = node.items(op, wanted);
+  if (items.size() != 2) throw node.error(op, fmt::format("{} numbers", items.size()), wanted);
+  return {items[0].as<double>(op, "a number"), items[1].as<double>(op, "a number")};
 }
 
-Change one_hot_op(const ConfigNode& argument, const std::string& op) {
+Change scale_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
+  const auto [factor, offset] = two_numbers(argument, op, "[factor, offset]");
+  return [factor = static_cast<float>(factor),
+          offset = static_cast<float>(offset)](const Output& x) { return x * factor + offset; };
+}
+
+Change one_hot_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   const auto depth = argument.as<int64_t>(op, "the number of classes");
   return [depth](const Output& x) { return one_hot(x, depth); };
 }
 
-Change vocabulary_op(const ConfigNode& argument, const std::string& op) {
-  std::vector<std::string> words;
-  for (const ConfigNode& item : argument.items(op, "a list of words")) {
-    words.push_back(item.as<std::string>(op, "a word"));
-  }
-  const Tensor list = Tensor::of<std::string>({static_cast<int64_t>(words.size())}, words);
-  return
-      [list](const Output& x) { return cast(index_table_from_tensor(list).lookup(x), DType::s32); };
-}
+constexpr ConfigKey kVocabularyKeys[] = {
+    {"file", "text", "required", "A word a line."},
+    {"num_oov_buckets", "integer", "0", "Numbers for words outside."},
+    {"default_value", "integer", "-1", "The number of all words outside, without buckets."}};
 
-Change resize_bilinear_op(const ConfigNode& argument, const std::string& op) {
-  const std::string wanted = "[height, width]";
-  const std::vector<int64_t> sizes = integers_of(argument, op, wanted);
-  if (sizes.size() != 2) throw argument.error(op, fmt::format("{} sizes", sizes.size()), wanted);
-  return [size = image::Size{.height = sizes[0], .width = sizes[1]}](const Output& x) {
-    return image::resize_bilinear(x, size, {.half_pixel_centers = true});
+Change vocabulary_op(const ConfigNode& argument, const std::string& op,
+                     const PipelineScope& scope) {
+  std::function<LookupTable()> table;
+  if (argument.is_list()) {
+    std::vector<std::string> words;
+    for (const ConfigNode& item : argument.items(op, "a list of words")) {
+      words.push_back(item.as<std::string>(op, "a word"));
+    }
+    const Tensor list = Tensor::of<std::string>({static_cast<int64_t>(words.size())}, words);
+    table = [list] { return index_table_from_tensor(list); };
+  } else {
+    const ConfigSection section(op, argument, kVocabularyKeys);
+    section.require("file", "a file of words, or a list of them");
+    table = [file = scope.path_of(section.text("file")),
+             options = IndexTableOptions{.num_oov_buckets = section.integer("num_oov_buckets", 0),
+                                         .default_value = section.integer("default_value", -1)}] {
+      return index_table_from_file(file, options);
+    };
+  }
+  return [table](const Output& x) {
+    const Output number = table().lookup(x);
+    // A conversion would be compiled anew for each number of words.
+    return number.shape().is_static() ? cast(number, DType::s32) : number;
   };
 }
 
-using ParseChange = Change (*)(const ConfigNode& argument, const std::string& op);
+image::Size size_of_image(const ConfigNode& argument, const std::string& op) {
+  const std::string wanted = "[height, width]";
+  const std::vector<int64_t> sizes = integers_of(argument, op, wanted);
+  if (sizes.size() != 2) throw argument.error(op, fmt::format("{} sizes", sizes.size()), wanted);
+  return {.height = sizes[0], .width = sizes[1]};
+}
+
+using Resize = Output (*)(Input, image::Size, const image::ResizeOptions&);
+template <Resize Function>
+Change resize_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
+  return [size = size_of_image(argument, op)](const Output& x) {
+    return Function(x, size, {.half_pixel_centers = true});
+  };
+}
+
+// Decoders: the number of channels may be absent.
+template <class Options, Output (*Function)(Input, const Options&)>
+Change decode_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
+  Options options;
+  if (argument.present() && !argument.is_null()) {
+    options.channels = argument.as<int64_t>(op, "the number of channels");
+  }
+  return [options](const Output& x) { return Function(x, options); };
+}
+
+Change crop_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
+  const std::string wanted = "[top, left, height, width]";
+  const std::vector<int64_t> at = integers_of(argument, op, wanted);
+  if (at.size() != 4) throw argument.error(op, fmt::format("{} numbers", at.size()), wanted);
+  return
+      [at](const Output& x) { return image::crop_to_bounding_box(x, at[0], at[1], at[2], at[3]); };
+}
+
+Change random_contrast_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
+  const auto [lower, upper] = two_numbers(argument, op, "[lower, upper]");
+  return [=](const Output& x) { return image::random_contrast(x, lower, upper); };
+}
+
+// Ops with one number.
+template <class Function>
+Change number_op(const ConfigNode& argument, const std::string& op, const Function& function) {
+  const auto number = argument.as<double>(op, "a number");
+  return [=](const Output& x) { return function(x, number); };
+}
+
+using ParseChange = Change (*)(const ConfigNode& argument, const std::string& op,
+                               const PipelineScope& scope);
+using Node = const ConfigNode&;
+using Name = const std::string&;
+using Scope = const PipelineScope&;
 
 // In the order of kOps, after the parsers.
-constexpr ParseChange kChanges[] = {&decode_raw_op,      &cast_op,       &reshape_op, &scale_op,
-                                    &resize_bilinear_op, &vocabulary_op, &one_hot_op};
+constexpr ParseChange kChanges[] = {
+    &decode_raw_op,
+    &decode_op<image::DecodeJpegOptions, &image::decode_jpeg>,
+    &decode_op<image::DecodePngOptions, &image::decode_png>,
+    &decode_op<image::DecodeImageOptions, &image::decode_image>,
+    &cast_op,
+    &reshape_op,
+    &scale_op,
+    &resize_op<&image::resize_bilinear>,
+    &resize_op<&image::resize_nearest_neighbor>,
+    [](Node argument, Name op, Scope) -> Change {
+      const image::Size size = size_of_image(argument, op);
+      return [=](const Output& x) {
+        return image::resize_with_crop_or_pad(x, size.height, size.width);
+      };
+    },
+    &crop_op,
+    [](Node argument, Name op, Scope) -> Change {
+      return number_op(argument, op,
+                       [](const Output& x, double part) { return image::central_crop(x, part); });
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return [shape = shape_of(argument, op)](const Output& x) {
+        return image::random_crop(x, shape);
+      };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::flip_left_right(x); };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::flip_up_down(x); };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::random_flip_left_right(x); };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::random_flip_up_down(x); };
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return number_op(argument, op, [](const Output& x, double delta) {
+        return image::adjust_brightness(x, static_cast<float>(delta));
+      });
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return number_op(argument, op, [](const Output& x, double factor) {
+        return image::adjust_contrast(x, static_cast<float>(factor));
+      });
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return number_op(argument, op, [](const Output& x, double delta) {
+        return image::random_brightness(x, delta);
+      });
+    },
+    &random_contrast_op,
+    [](Node argument, Name op, Scope) -> Change {
+      return [dtype = config_dtype(argument, op)](const Output& x) {
+        return image::convert_image_dtype(x, dtype);
+      };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::per_image_standardization(x); };
+    },
+    [](Node, Name, Scope) -> Change {
+      return [](const Output& x) { return image::rgb_to_grayscale(x); };
+    },
+    [](Node, Name, Scope) -> Change { return [](const Output& x) { return string_lower(x); }; },
+    [](Node argument, Name op, Scope) -> Change {
+      return [delimiter = argument.as<std::string>(op, "characters")](const Output& x) {
+        return string_split_scalar(x, {.delimiter = delimiter});
+      };
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return [dtype = config_dtype(argument, op)](const Output& x) {
+        return string_to_number(x, {.out_type = dtype});
+      };
+    },
+    [](Node argument, Name op, Scope) -> Change {
+      return [buckets = argument.as<int64_t>(op, "the number of buckets")](const Output& x) {
+        return string_to_hash_bucket_fast(x, buckets);
+      };
+    },
+    &vocabulary_op,
+    &one_hot_op};
 constexpr size_t kParsers = 2;
 constexpr PipelineOp kOps[] = {
     {"parse_single_example", "{feature: dtype, or {dtype, shape}, or {var_len: dtype}}",
      "A serialized tf.Example becomes features."},
     {"parse_example", "the same", "The same for a batch of them."},
     {"decode_raw", "dtype", "Bytes as numbers."},
+    {"decode_jpeg", "channels: 1 or 3; 0: as in the file",
+     "A JPEG file's bytes as an image [height, width, channels] of uint8."},
+    {"decode_png", "channels: 1 to 4; 0: as in the file", "The same for PNG files."},
+    {"decode_image", "channels: 1 or 3; 0: as in the file", "The same for either."},
     {"cast", "dtype", "Another dtype."},
     {"reshape", "sizes", "Another shape."},
     {"scale", "[factor, offset]", "x * factor + offset."},
     {"resize_bilinear", "[height, width]",
      "Images [height, width, channels] in another size, as float32."},
-    {"vocabulary", "list of words", "The number of a word in the list, -1 for others; int32."},
+    {"resize_nearest_neighbor", "[height, width]", "The nearest pixels, in their own dtype."},
+    {"resize_with_crop_or_pad", "[height, width]",
+     "The middle of what is too large, zeros around what is too small."},
+    {"crop", "[top, left, height, width]", "A part."},
+    {"central_crop", "fraction", "The middle part, this much of either side."},
+    {"random_crop", "sizes", "A part of this shape, drawn for each element."},
+    {"flip_left_right", "", "The mirror image."},
+    {"flip_up_down", "", "Upside down."},
+    {"random_flip_left_right", "", "The mirror image of half of the elements."},
+    {"random_flip_up_down", "", "Half of the elements upside down."},
+    {"adjust_brightness", "delta",
+     "So much brighter; integers are fractions of their largest value."},
+    {"adjust_contrast", "factor", "So much farther from the mean of each channel."},
+    {"random_brightness", "largest delta", "Up to so much brighter or darker."},
+    {"random_contrast", "[lower, upper]", "With a factor between these."},
+    {"convert_image_dtype", "dtype",
+     "Another dtype: integers become fractions of their largest value."},
+    {"per_image_standardization", "", "Zero mean and unit norm."},
+    {"rgb_to_grayscale", "", "One channel of three."},
+    {"string_lower", "", "ASCII letters in lower case."},
+    {"string_split", "characters", "The parts of a text between any of them."},
+    {"string_to_number", "dtype", "The number that a text spells."},
+    {"string_to_hash_bucket_fast", "number of buckets", "A number for any text; int64."},
+    {"vocabulary", "list of words, file, or {file, num_oov_buckets, default_value}",
+     "The number of a word in the list, or of its line; -1 for others. int32; int64 where the "
+     "number "
+     "of words is not known."},
     {"one_hot", "number of classes", "1 at the place of the number, 0 elsewhere."}};
 static_assert(std::size(kOps) == kParsers + std::size(kChanges));
 
@@ -150,14 +325,34 @@ Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Ch
   return Nest<Output>::dict(std::move(entries));
 }
 
-GraphOp feature_op(const std::string& name, ParseChange parse, const ConfigNode& argument) {
-  if (!argument.is_map()) {
-    const Change change = parse(argument, name);
-    return [change](const Nest<Output>& element) -> Nest<Output> { return change(element.leaf()); };
+// The features that an op without argument names: one, a list, or none.
+std::vector<std::string> features_named(const std::string& name, const ConfigNode& argument) {
+  if (!argument.present() || argument.is_null()) return {};
+  const std::string wanted = "the names of features, or nothing for an element without names";
+  if (argument.is_scalar()) return {argument.as<std::string>(name, wanted)};
+  std::vector<std::string> names;
+  for (const ConfigNode& item : argument.items(name, wanted)) {
+    names.push_back(item.as<std::string>(name, wanted));
   }
+  return names;
+}
+
+GraphOp feature_op(const PipelineOp& op, ParseChange parse, const ConfigNode& argument,
+                   const PipelineScope& scope) {
+  const std::string name = op.name;
   std::map<std::string, Change> changes;
-  for (const auto& [feature, value] : argument.entries(name)) {
-    changes[feature] = parse(value, name);
+  if (*op.argument == '\0') {
+    for (const std::string& feature : features_named(name, argument)) {
+      changes[feature] = parse(argument, name, scope);
+    }
+  } else if (argument.is_map()) {
+    for (const auto& [feature, value] : argument.entries(name)) {
+      changes[feature] = parse(value, name, scope);
+    }
+  }
+  if (changes.empty()) {
+    const Change change = parse(argument, name, scope);
+    return [change](const Nest<Output>& element) -> Nest<Output> { return change(element.leaf()); };
   }
   return [changes](const Nest<Output>& element) { return changed(element, changes); };
 }
@@ -172,11 +367,12 @@ bool is_pipeline_op(const std::string& name) {
   return std::ranges::any_of(kOps, [&](const PipelineOp& op) { return name == op.name; });
 }
 
-GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument) {
+GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument,
+                          const PipelineScope& scope) {
   for (size_t i = 0; i < std::size(kOps); ++i) {
     if (name != kOps[i].name) continue;
     return i < kParsers ? parse_op(name, argument)
-                        : feature_op(name, kChanges[i - kParsers], argument);
+                        : feature_op(kOps[i], kChanges[i - kParsers], argument, scope);
   }
   throw argument.error("op", "'" + name + "'", expected_names(name, pipeline_op_names()));
 }

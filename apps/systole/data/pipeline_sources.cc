@@ -11,14 +11,22 @@ namespace systole::app {
 namespace {
 
 constexpr ConfigKey kRecordKeys[] = {
-    {"files", "text or list", "required", "Names of files, with * and ? where several are meant."},
+    {"files", "text or list", "required",
+     "Names of files, with * and ? where several are meant; inside of interleave and flat_map: the "
+     "element, when absent."},
     {"compression_type", "text", "", "GZIP or ZLIB."},
     {"num_parallel_reads", "integer", "0", "Files that are read at once."},
     {"buffer_size", "integer", "262144", "Bytes read at a time."}};
-constexpr ConfigKey kTextKeys[] = {{"files", "text or list", "required", "Names of files."},
-                                   {"compression_type", "text", "", "GZIP or ZLIB."}};
-constexpr ConfigKey kFixedKeys[] = {{"files", "text or list", "required", "Names of files."},
-                                    {"record_bytes", "integer", "required", "Of one record."}};
+constexpr ConfigKey kTextKeys[] = {
+    {"files", "text or list", "required", "Names of files, as those of tfrecord."},
+    {"compression_type", "text", "", "GZIP or ZLIB."}};
+constexpr ConfigKey kListKeys[] = {
+    {"files", "text or list", "required", "Names of files, with * and ? where several are meant."},
+    {"shuffle", "boolean", "true", "Another order in each epoch; else that of their names."},
+    {"seed", "integer", "0", "Equal seeds, equal orders."}};
+constexpr ConfigKey kFixedKeys[] = {
+    {"files", "text or list", "required", "Names of files, as those of tfrecord."},
+    {"record_bytes", "integer", "required", "Of one record."}};
 constexpr ConfigKey kFileKeys[] = {{"file", "text", "required", "The name of the file."}};
 constexpr ConfigKey kRangeKeys[] = {{"stop", "integer", "required", "The number after the last."}};
 constexpr ConfigKey kCsvKeys[] = {
@@ -34,14 +42,15 @@ constexpr ConfigKey kFeatureKeys[] = {
     {"dtype", "text", "required", "TensorFlow's name of it."},
     {"columns", "name, number or list", "", "Where its values stand."}};
 
-std::string at_folder(const std::string& folder, const std::string& file) {
-  return folder.empty() || file.starts_with('/') ? file : join_path(folder, file);
-}
-
-std::vector<std::string> files_of(const ConfigSection& argument, const std::string& folder) {
+std::vector<std::string> patterns_of(const ConfigSection& argument, const PipelineScope& scope) {
   argument.require("files", "names of files");
   std::vector<std::string> patterns = argument.texts("files");
-  for (std::string& pattern : patterns) pattern = at_folder(folder, pattern);
+  for (std::string& pattern : patterns) pattern = scope.path_of(pattern);
+  return patterns;
+}
+
+std::vector<std::string> files_of(const ConfigSection& argument, const PipelineScope& scope) {
+  const std::vector<std::string> patterns = patterns_of(argument, scope);
   std::vector<std::string> files;
   for (const Element& name : Dataset::list_files(patterns, {.shuffle = false})) {
     files.push_back(name.leaf().data<std::string>()[0]);
@@ -49,19 +58,29 @@ std::vector<std::string> files_of(const ConfigSection& argument, const std::stri
   return files;
 }
 
-std::string file_of(const ConfigSection& argument, const std::string& folder) {
-  argument.require("file", "the name of a file");
-  return at_folder(folder, argument.text("file"));
+// Inside of an interleave the element may be the name.
+bool is_file_of_element(const ConfigSection& argument, const PipelineScope& scope) {
+  return scope.element && !argument.has("files");
+}
+FileNames names_of_files(const ConfigSection& argument, const PipelineScope& scope) {
+  if (is_file_of_element(argument, scope)) return *scope.element;
+  return files_of(argument, scope);
 }
 
-Pipeline tfrecord(const ConfigSection& argument, const std::string& folder) {
+std::string file_of(const ConfigSection& argument, const PipelineScope& scope) {
+  argument.require("file", "the name of a file");
+  return scope.path_of(argument.text("file"));
+}
+
+Pipeline tfrecord(const ConfigSection& argument, const PipelineScope& scope) {
   Pipeline pipeline;
-  pipeline.record_files = files_of(argument, folder);
+  if (!is_file_of_element(argument, scope)) pipeline.record_files = files_of(argument, scope);
   pipeline.compression = argument.text("compression_type");
   pipeline.dataset = TFRecordDataset(
-      pipeline.record_files, {.compression_type = pipeline.compression,
-                              .buffer_size = argument.integer("buffer_size", 256 << 10),
-                              .num_parallel_reads = argument.integer("num_parallel_reads", 0)});
+      pipeline.record_files.empty() ? FileNames(*scope.element) : FileNames(pipeline.record_files),
+      {.compression_type = pipeline.compression,
+       .buffer_size = argument.integer("buffer_size", 256 << 10),
+       .num_parallel_reads = argument.integer("num_parallel_reads", 0)});
   return pipeline;
 }
 
@@ -115,8 +134,8 @@ CsvFeature csv_feature(const std::string& name, const ConfigNode& node, const Cs
   return feature;
 }
 
-Pipeline csv(const ConfigSection& argument, const std::string& folder) {
-  const std::vector<std::string> files = files_of(argument, folder);
+Pipeline csv(const ConfigSection& argument, const PipelineScope& scope) {
+  const std::vector<std::string> files = files_of(argument, scope);
   const bool header = argument.flag("header", true);
   const std::string delimiter = argument.text("field_delim", ",");
   if (delimiter.size() != 1) {
@@ -160,10 +179,10 @@ Pipeline csv(const ConfigSection& argument, const std::string& folder) {
   })};
 }
 
-Pipeline zip(const ConfigSection& argument, const std::string& folder) {
+Pipeline zip(const ConfigSection& argument, const PipelineScope& scope) {
   std::vector<Nest<Dataset>::Entry> parts;
   for (const auto& [name, stages] : argument.node().entries("zip")) {
-    parts.emplace_back(name, parse_pipeline(stages, folder).dataset);
+    parts.emplace_back(name, parse_pipeline(stages, scope).dataset);
   }
   return {.dataset = Dataset::zip(Nest<Dataset>::dict(std::move(parts)))};
 }
@@ -172,31 +191,51 @@ constexpr PipelineSource kSources[] = {
     {"tfrecord", "Records of TFRecord files.", kRecordKeys, &tfrecord},
     {"csv", "Lines of CSV files, as features.", kCsvKeys, &csv},
     {"text_line", "Lines of text files.", kTextKeys,
-     [](const ConfigSection& argument, const std::string& folder) {
+     [](const ConfigSection& argument, const PipelineScope& scope) {
        return Pipeline{
-           .dataset = TextLineDataset(files_of(argument, folder),
+           .dataset = TextLineDataset(names_of_files(argument, scope),
                                       {.compression_type = argument.text("compression_type")})};
      }},
     {"fixed_length", "Records of equal length.", kFixedKeys,
-     [](const ConfigSection& argument, const std::string& folder) {
-       return Pipeline{.dataset = FixedLengthRecordDataset(files_of(argument, folder),
+     [](const ConfigSection& argument, const PipelineScope& scope) {
+       return Pipeline{.dataset = FixedLengthRecordDataset(names_of_files(argument, scope),
                                                            argument.integer("record_bytes"))};
      }},
     {"idx", "Rows of an IDX file, compressed or not.", kFileKeys,
-     [](const ConfigSection& argument, const std::string& folder) {
-       return Pipeline{.dataset = IdxDataset(file_of(argument, folder))};
+     [](const ConfigSection& argument, const PipelineScope& scope) {
+       return Pipeline{.dataset = IdxDataset(file_of(argument, scope))};
      }},
     {"npy", "Rows of a NumPy array.", kFileKeys,
-     [](const ConfigSection& argument, const std::string& folder) {
-       return Pipeline{.dataset = NpyDataset(file_of(argument, folder))};
+     [](const ConfigSection& argument, const PipelineScope& scope) {
+       return Pipeline{.dataset = NpyDataset(file_of(argument, scope))};
      }},
     {"range", "Numbers from 0.", kRangeKeys,
-     [](const ConfigSection& argument, const std::string&) {
+     [](const ConfigSection& argument, const PipelineScope&) {
        return Pipeline{.dataset = Dataset::range(argument.integer("stop"))};
+     }},
+    {"list_files", "Names of files, for interleave.", kListKeys,
+     [](const ConfigSection& argument, const PipelineScope& scope) {
+       return Pipeline{.dataset = Dataset::list_files(patterns_of(argument, scope),
+                                                      {.shuffle = argument.flag("shuffle", true),
+                                                       .seed = argument.integer("seed", 0)})};
+     }},
+    {"element",
+     "The element of the interleave or flat_map around the pipeline, alone.",
+     {},
+     [](const ConfigSection& argument, const PipelineScope& scope) {
+       if (!scope.element) {
+         throw argument.node().error("element", "it outside of a pipeline of interleave",
+                                     "it inside of one");
+       }
+       return Pipeline{.dataset = *scope.element};
      }},
     {"zip", "Pipelines side by side: `{image: [...], label: [...]}`.", kZipKeys, &zip}};
 
 }  // namespace
+
+std::string PipelineScope::path_of(const std::string& file) const {
+  return folder.empty() || file.starts_with('/') ? file : join_path(folder, file);
+}
 
 std::span<const PipelineSource> pipeline_sources() { return kSources; }
 

@@ -17,7 +17,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/systole/config/config_section.h"
@@ -32,33 +34,52 @@ struct Pipeline {
   std::string compression;
 };
 
-// Relative names of files begin at `folder`; at the working directory when it is empty. Errors:
-// INVALID_ARGUMENT `<file>:<line>: <what>, got <value>, expected <value>`; those of the stages.
-Pipeline parse_pipeline(const ConfigNode& stages, const std::string& folder = "");
+// What is around a pipeline.
+struct PipelineScope {
+  PipelineScope(
+      std::string in_folder = "")  // NOLINT(google-explicit-constructor): most have no more
+      : folder(std::move(in_folder)) {}
+
+  // Where relative names of files begin: empty for the working directory.
+  std::string folder;
+  // The element of the interleave or flat_map that it stands in, as a data set.
+  std::optional<Dataset> element;
+
+  std::string path_of(const std::string& file) const;
+};
+
+// Errors: INVALID_ARGUMENT `<file>:<line>: <what>, got <value>, expected <value>`; those of the
+// stages.
+Pipeline parse_pipeline(const ConfigNode& stages, const PipelineScope& scope = {});
 Pipeline parse_pipeline(const std::string& yaml, const std::string& file = "pipeline");
 
 using GraphOp = std::function<Nest<Output>(const Nest<Output>&)>;
 // Whether `name` is one of the ops.
 bool is_pipeline_op(const std::string& name);
 std::vector<std::string> pipeline_op_names();
-GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument);
+GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument,
+                          const PipelineScope& scope = {});
 
 // What a pipeline may have, for its documentation.
 struct PipelineSource {
   const char* name;
   const char* meaning;
   std::span<const ConfigKey> keys;
-  Pipeline (*make)(const ConfigSection& argument, const std::string& folder);
+  Pipeline (*make)(const ConfigSection& argument, const PipelineScope& scope);
 };
+// What a stage makes of single examples and of batches.
+enum class Gives : uint8_t { what_it_gets, batches, examples };
 struct PipelineStage {
   const char* name;
   const char* meaning;
   std::span<const ConfigKey> keys;
-  Dataset (*apply)(const Dataset& dataset, const ConfigSection& argument);
+  Dataset (*apply)(const Dataset& dataset, const ConfigSection& argument,
+                   const PipelineScope& scope);
+  Gives gives = Gives::what_it_gets;
 };
 struct PipelineOp {
   const char* name;
-  const char* argument;  // for each feature, or for an element without names
+  const char* argument;  // for each feature, or for an element without names; "" for none
   const char* meaning;
 };
 std::span<const PipelineSource> pipeline_sources();

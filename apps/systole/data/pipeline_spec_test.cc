@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "systole/io/example.h"
+#include "systole/io/image.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tfrecord.h"
 
@@ -104,6 +105,135 @@ TEST(PipelineSpecTest, PipelinesSideBySide) {
   EXPECT_THAT(elements[1]["y"].leaf().data<int64_t>(), ElementsAre(2));
 }
 
+// A text file with these contents; removed at the end.
+class TextFile {
+ public:
+  TextFile(const std::string& name, const std::string& contents)
+      : path_(std::filesystem::path(::testing::TempDir()) / name) {
+    write_file_atomically(local_file_system(), path_, contents);
+  }
+  ~TextFile() { local_file_system().remove(path_); }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(PipelineSpecTest, ImagesOfFiles) {
+  Tensor pixels(DType::u8, {4, 6, 3});
+  for (size_t i = 0; i < pixels.data<uint8_t>().size(); ++i) {
+    pixels.data<uint8_t>()[i] = static_cast<uint8_t>(i);
+  }
+  const std::string path = std::filesystem::path(::testing::TempDir()) / "pipeline_images.tfrecord";
+  RecordWriter writer(local_file_system(), path);
+  writer.write(ExampleBuilder()
+                   .bytes("jpeg", encode_jpeg(pixels, 95))
+                   .bytes("png", encode_png(pixels))
+                   .serialize());
+  writer.close();
+  const std::string source =
+      "- tfrecord: " + path + "\n- parse_single_example: {jpeg: string, png: string}\n";
+  const struct {
+    std::string ops;
+    std::string feature;
+    std::string type;
+  } rows[] = {
+      {"decode_png: {png: 3}", "png", "u8[4,6,3]"},
+      {"decode_png: {png: 1}", "png", "u8[4,6,1]"},
+      {"decode_jpeg: {jpeg: 3}, resize_bilinear: {jpeg: [2, 5]}", "jpeg", "f32[2,5,3]"},
+      {"decode_image: {png: 3}, resize_nearest_neighbor: {png: [8, 8]}", "png", "u8[8,8,3]"},
+      {"decode_png: {png: 3}, crop: {png: [1, 2, 3, 4]}", "png", "u8[3,4,3]"},
+      {"decode_png: {png: 3}, resize_with_crop_or_pad: {png: [5, 5]}", "png", "u8[5,5,3]"},
+      {"decode_png: {png: 3}, random_crop: {png: [2, 2, 3]}", "png", "u8[2,2,3]"},
+      {"decode_png: {png: 3}, central_crop: {png: 0.5}", "png", "u8[2,4,3]"},
+      {"decode_png: {png: 3}, rgb_to_grayscale: png, per_image_standardization: [png]", "png",
+       "f32[4,6,1]"},
+      {"decode_png: {png: 3}, convert_image_dtype: {png: float32}, random_brightness: {png: 0.1}",
+       "png", "f32[4,6,3]"},
+      {"decode_png: {png: 3}, random_contrast: {png: [0.5, 1.5]}, adjust_contrast: {png: 2}, "
+       "adjust_brightness: {png: 1}",
+       "png", "u8[4,6,3]"},
+  };
+  for (const auto& [ops, feature, type] : rows) {
+    const auto elements = elements_of(source + "- map: {ops: [" + ops + "]}\n");
+    EXPECT_EQ(fmt::format("{}", elements.at(0)[feature].leaf().type()), type) << ops;
+  }
+  const auto flipped = elements_of(source +
+                                   "- decode_png: {png: 3}\n- flip_left_right: png\n"
+                                   "- flip_up_down: [png]\n");
+  const Tensor turned = flipped.at(0)["png"].leaf();
+  EXPECT_EQ(turned.data<uint8_t>().back(), 2);
+  EXPECT_EQ(elements_of(source + "- decode_png: {png: 3}\n- random_flip_left_right: png\n"
+                                 "- random_flip_up_down: png\n")
+                .size(),
+            1U);
+  local_file_system().remove(path);
+}
+
+TEST(PipelineSpecTest, WordsIntoBatches) {
+  const TextFile words("pipeline_words.txt", "a\nbb\nc\n");
+  const TextFile lines("pipeline_lines.txt", "a bb\nC\nc d bb\n\n");
+  const std::string numbers = "[text_line: " + lines.path() +
+                              ", string_lower, string_split: ' ', vocabulary: " + words.path() +
+                              ", ";
+  const auto padded = elements_of(numbers + "padded_batch: {batch_size: 3, padding_values: 9}]");
+  ASSERT_EQ(padded.size(), 2U);
+  EXPECT_THAT(padded[0].leaf().data<int64_t>(), ElementsAre(0, 1, 9, 2, 9, 9, 2, -1, 1));
+  const auto sized = elements_of(
+      numbers + "padded_batch: {batch_size: 3, padded_shapes: [4], drop_remainder: true}]");
+  ASSERT_EQ(sized.size(), 1U);
+  EXPECT_EQ(sized[0].leaf().shape(), (Shape{3, 4}));
+  const auto kept = elements_of(numbers + "filter: {length: true, greater: 0, less: 3}]");
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_THAT(kept[0].leaf().data<int64_t>(), ElementsAre(0, 1));
+  const auto buckets = elements_of(
+      numbers + "bucket_by_sequence_length: {bucket_boundaries: [2], bucket_batch_sizes: [2, 2]}]");
+  ASSERT_EQ(buckets.size(), 2U);
+  EXPECT_THAT(buckets[0].leaf().data<int64_t>(), ElementsAre(0, 1, 0, 2, -1, 1));
+  EXPECT_THAT(buckets[1].leaf().data<int64_t>(), ElementsAre(2, 0));
+  const auto hashed =
+      elements_of("[zip: {w: [text_line: " + words.path() +
+                  "]}, vocabulary: {w: {file: " + lines.path() + ", num_oov_buckets: 1}}]");
+  EXPECT_THAT(hashed.at(0)["w"].leaf().data<int32_t>(), ElementsAre(4));
+}
+
+TEST(PipelineSpecTest, SomeOfTheElements) {
+  const auto numbers = [](const std::string& stages) {
+    std::vector<int64_t> result;
+    for (const Element& element : elements_of("[range: 9, " + stages + "]")) {
+      result.push_back(element.leaf().data<int64_t>()[0]);
+    }
+    return result;
+  };
+  EXPECT_THAT(numbers("filter: {greater_equal: 2.5, less: 5}"), ElementsAre(3, 4));
+  EXPECT_THAT(numbers("filter: {less_equal: 2, not_equal: 1}"), ElementsAre(0, 2));
+  EXPECT_THAT(numbers("window: {size: 3, shift: 2, drop_remainder: true}"),
+              ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(numbers("take: 2, flat_map: [element, repeat: 2]"), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(numbers("take: 3, interleave: {cycle_length: 2, pipeline: [element, repeat: 2]}"),
+              ElementsAre(0, 1, 0, 1, 2, 2));
+  const auto windows = elements_of("[zip: {a: [range: 4], b: [range: 4]}, window: 2]");
+  ASSERT_EQ(windows.size(), 2U);
+  EXPECT_THAT(windows[1]["b"].leaf().data<int64_t>(), ElementsAre(2, 3));
+  const auto named =
+      elements_of("[zip: {a: [range: 4], b: [range: 4]}, filter: {feature: a, equal: 2}]");
+  ASSERT_EQ(named.size(), 1U);
+}
+
+TEST(PipelineSpecTest, FilesInTurn) {
+  const TextFile a("pipeline_turn_a.txt", "1\n2\n");
+  const TextFile b("pipeline_turn_b.txt", "3\n");
+  const std::string files = std::filesystem::path(::testing::TempDir()) / "pipeline_turn_?.txt";
+  const auto elements = elements_of("[list_files: {files: '" + files +
+                                    "', shuffle: false}, interleave: {cycle_length: 2, "
+                                    "num_parallel_calls: 2, pipeline: [text_line, "
+                                    "string_to_number: int64]}, batch: 3]");
+  ASSERT_EQ(elements.size(), 1U);
+  EXPECT_THAT(elements[0].leaf().data<int64_t>(), ElementsAre(1, 3, 2));
+}
+
 TEST(PipelineSpecTest, Errors) {
   const struct {
     std::string yaml;
@@ -124,6 +254,19 @@ TEST(PipelineSpecTest, Errors) {
       {"[range: 3, unbatch: 2]", "unbatch, got '2', expected no arguments"},
       {"[tfrecord: /nowhere/x-*]", "/nowhere"},
       {"&a [zip: {x: *a}]", "value, got one deep within others, expected few levels"},
+      {"[element]", "element, got it outside of a pipeline of interleave"},
+      {"[range: 3, interleave]", "interleave, got no pipeline, expected a pipeline"},
+      {"[range: 3, flat_map: [element, batch: 2]]", "got a batch stage, expected single elements"},
+      {"[range: 3, flat_map: [tfrecord]]", "file names, got a data set of s64[]"},
+      {"[range: 3, crop: [1, 2]]", "crop, got 2 numbers, expected [top, left, height, width]"},
+      {"[range: 3, flip_left_right: {a: 1}]", "flip_left_right, got a map, expected the names of"},
+      {"[range: 3, vocabulary]", "vocabulary, got no file, expected a file of words, or a list"},
+      {"[range: 3, filter: {length: true, less: 3}]",
+       "filter feature, got s64[], expected one with"},
+      {"[range: 3, filter: {less: x}]", "filter less, got 'x', expected a number"},
+      {"[range: 3, padded_batch: {batch_size: 2, padded_shapes: 4}]", "padded_shapes, got '4'"},
+      {"[zip: {a: [range: 3]}, padded_batch: {batch_size: 2, padding_values: {b: 4}}]",
+       "padded_batch padding_values, got 'b', expected a"},
       {"[idx]", "idx, got no file, expected the name of a file"},
       {"[zip: {a: [range: 3], b: 2}]", "pipeline:1: pipeline, got '2', expected a list of stages"},
   };

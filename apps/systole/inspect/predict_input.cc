@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "systole/base/suggest.h"
 #include "systole/io/csv.h"
 #include "systole/io/example.h"
 #include "systole/io/npy.h"
@@ -140,7 +141,10 @@ void read_one(FileSystem& file_system, const std::string& name, const std::strin
               const SignatureInfo& signature, NamedTensors& inputs) {
   const auto it = signature.inputs.find(name);
   if (it == signature.inputs.end()) {
-    throw invalid_argument("--input: name, got '{}', expected an input of the signature", name);
+    std::vector<std::string> names;
+    for (const auto& [input, info] : signature.inputs) names.push_back(input);
+    throw invalid_argument("--input: name, got '{}', expected an input of the signature: {}{}",
+                           name, fmt::join(names, ", "), did_you_mean(name, names));
   }
   if (path.ends_with(".npy")) {
     inputs[name] = converted(read_npy(file_system, path), it->second);

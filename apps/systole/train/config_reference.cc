@@ -44,7 +44,8 @@ std::string things_table(const Table& table) {
 std::string ops_table() {
   std::string text = "| name | argument | |\n|---|---|---|\n";
   for (const PipelineOp& op : pipeline_ops()) {
-    text += fmt::format("| `{}` | {} | {} |\n", op.name, op.argument, op.meaning);
+    const char* const argument = *op.argument == '\0' ? "none" : op.argument;
+    text += fmt::format("| `{}` | {} | {} |\n", op.name, argument, op.meaning);
   }
   return text + "\n";
 }

@@ -48,7 +48,8 @@ class IgnoreErrorsStage final : public InputStage {
  private:
   void report() {
     if (dropped_ == 0) return;
-    log_warning("ignore_errors: dropped {} elements, the first for {}", dropped_, first_);
+    log_warning("ignore_errors: dropped {} element{}, the first for {}", dropped_,
+                dropped_ == 1 ? "" : "s", first_);
     dropped_ = 0;
   }
 

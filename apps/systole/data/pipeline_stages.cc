@@ -1,0 +1,339 @@
+// The stages of a pipeline's YAML.
+#include <algorithm>
+
+#include "apps/systole/data/pipeline_spec.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole::app {
+namespace {
+
+constexpr ConfigKey kMapKeys[] = {
+    {"ops", "list of ops", "required", "What is done to each element, one after another."},
+    {"num_parallel_calls", "integer", "0", "Threads that do it."}};
+constexpr ConfigKey kShuffleKeys[] = {
+    {"buffer_size", "integer", "required", "Elements among which the next one is drawn."},
+    {"seed", "integer", "0", "Equal seeds, equal orders."},
+    {"reshuffle_each_iteration", "boolean", "true", "Another order in each epoch."}};
+constexpr ConfigKey kRepeatKeys[] = {{"count", "integer", "-1", "Epochs; -1: without end."}};
+constexpr ConfigKey kBatchKeys[] = {
+    {"batch_size", "integer", "required", "Elements in a batch."},
+    {"drop_remainder", "boolean", "false", "Leave out a last batch that is not full."}};
+constexpr ConfigKey kPrefetchKeys[] = {
+    {"buffer_size", "integer", "AUTOTUNE", "Elements made ahead."}};
+constexpr ConfigKey kTakeKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
+constexpr ConfigKey kSkipKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
+constexpr ConfigKey kShardKeys[] = {
+    {"num_shards", "integer", "required", "Every how many-th element is kept."},
+    {"index", "integer", "required", "The first of them."}};
+constexpr ConfigKey kCacheKeys[] = {
+    {"file", "text", "", "Where the first epoch is kept; in memory when absent."}};
+constexpr ConfigKey kEnumerateKeys[] = {{"start", "integer", "0", "The first number."}};
+constexpr ConfigKey kPaddedKeys[] = {
+    {"batch_size", "integer", "required", "Elements in a batch."},
+    {"drop_remainder", "boolean", "false", "Leave out a last batch that is not full."},
+    {"padded_shapes", "map of sizes", "",
+     "Of each feature; -1, and those of features that are absent: the largest of the batch."},
+    {"padding_values", "map", "", "What stands behind the end; 0 and empty texts when absent."}};
+constexpr ConfigKey kBucketKeys[] = {
+    {"bucket_boundaries", "list of integers", "required",
+     "Lengths at which the next bucket begins."},
+    {"bucket_batch_sizes", "list of integers", "required", "One more."},
+    {"feature", "text", "", "Whose first dimension is the length."},
+    {"pad_to_bucket_boundary", "boolean", "false",
+     "Fill up to one less than the boundary, so that a bucket has one shape."},
+    {"drop_remainder", "boolean", "false", "Leave out batches that are not full."},
+    {"padded_shapes", "map of sizes", "", "As those of padded_batch."},
+    {"padding_values", "map", "", "As those of padded_batch."}};
+constexpr ConfigKey kWindowKeys[] = {
+    {"size", "integer", "required", "Elements in a window."},
+    {"shift", "integer", "", "From the begin of one to that of the next; the size when absent."},
+    {"stride", "integer", "1", "Between the elements of a window."},
+    {"drop_remainder", "boolean", "false", "Leave out windows that are not full."}};
+constexpr ConfigKey kFilterKeys[] = {
+    {"feature", "text", "", "Which one is looked at. Alone it is kept when it is true."},
+    {"length", "boolean", "false", "Look at the number of its rows, not at its value."},
+    {"equal", "number or text", "", "What it is."},
+    {"not_equal", "number or text", "", "What it is not."},
+    {"less", "number", "", "What it is below."},
+    {"less_equal", "number", "", "What it is at most."},
+    {"greater", "number", "", "What it is above."},
+    {"greater_equal", "number", "", "What it is at least."}};
+constexpr ConfigKey kInterleaveKeys[] = {
+    {"pipeline", "pipeline", "required",
+     "Of each element, which `tfrecord`, `text_line` and `fixed_length` without files take for the "
+     "name of one, and `element` gives as it is."},
+    {"cycle_length", "integer", "10", "Pipelines that take turns."},
+    {"block_length", "integer", "1", "Elements of each turn."},
+    {"num_parallel_calls", "integer", "0", "Threads that read ahead."},
+    {"deterministic", "boolean", "true", "false: elements come as they are ready."}};
+constexpr ConfigKey kFlatMapKeys[] = {
+    {"pipeline", "pipeline", "required", "As that of interleave."}};
+
+Dataset map_stage(const Dataset& dataset, const ConfigSection& argument,
+                  const PipelineScope& scope) {
+  const ConfigNode list = argument.require("ops", "ops: a list of ops");
+  std::vector<GraphOp> ops;
+  for (const ConfigNode& entry : list.items("map", "ops: a list of ops")) {
+    const auto [name, op_argument] = named(entry, "op");
+    ops.push_back(parse_pipeline_op(name, op_argument, scope));
+  }
+  return dataset.map(
+      [ops](const Nest<Output>& element) {
+        Nest<Output> result = element;
+        for (const GraphOp& op : ops) result = op(result);
+        return result;
+      },
+      {.num_parallel_calls = argument.integer("num_parallel_calls", 0)});
+}
+
+Dataset shuffle_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+  return dataset.shuffle(
+      argument.integer("buffer_size"),
+      {.seed = argument.integer("seed", 0),
+       .reshuffle_each_iteration = argument.flag("reshuffle_each_iteration", true)});
+}
+
+// What a section says of each feature, or of an element without names; `otherwise` where it does
+// not.
+template <class T, class Otherwise, class Read>
+Nest<T> of_features(const ElementSpec& spec, const ConfigSection& section, const std::string& key,
+                    const Otherwise& otherwise, const Read& read) {
+  const ConfigNode node = section.find(key);
+  if (!spec.is_dict()) {
+    if (node.present() && spec.is_leaf()) return read(node, spec.leaf());
+    if (node.present()) throw node.error(section.what(key), node.shown(), "features with names");
+    return spec.map(otherwise);
+  }
+  if (node.present()) {
+    for (const auto& [name, value] : node.entries(section.what(key))) {
+      if (spec.find(name) != nullptr) continue;
+      throw value.error(section.what(key), "'" + name + "'", expected_names(name, spec.names()));
+    }
+  }
+  std::vector<typename Nest<T>::Entry> entries;
+  for (const std::string& name : spec.names()) {
+    const ConfigNode value = node[name];
+    entries.emplace_back(name, value.present() ? Nest<T>(read(value, spec[name].leaf()))
+                                               : spec[name].map(otherwise));
+  }
+  return Nest<T>::dict(std::move(entries));
+}
+
+Nest<Shape> padded_shapes(const ElementSpec& spec, const ConfigSection& section) {
+  return of_features<Shape>(
+      spec, section, "padded_shapes", [](const TensorType& type) { return type.shape; },
+      [&](const ConfigNode& node, const TensorType&) {
+        Dims dims;
+        for (const ConfigNode& size : node.items(section.what("padded_shapes"), "sizes")) {
+          dims.push_back(size.as<int64_t>(section.what("padded_shapes"), "a size"));
+        }
+        return Shape(std::move(dims));
+      });
+}
+
+Nest<Tensor> padding_values(const ElementSpec& spec, const ConfigSection& section) {
+  return of_features<Tensor>(
+      spec, section, "padding_values",
+      [](const TensorType& type) { return Tensor::zeros(type.dtype, {}); },
+      [&](const ConfigNode& node, const TensorType& type) {
+        const std::string what = section.what("padding_values");
+        if (type.dtype == DType::string) return Tensor(node.as<std::string>(what, "a text"));
+        return Tensor(node.as<double>(what, "a number")).cast(type.dtype);
+      });
+}
+
+Dataset padded_batch_stage(const Dataset& dataset, const ConfigSection& argument,
+                           const PipelineScope&) {
+  const ElementSpec& spec = dataset.element_spec();
+  return dataset.padded_batch(argument.integer("batch_size"),
+                              {.padded_shapes = padded_shapes(spec, argument),
+                               .padding_values = padding_values(spec, argument),
+                               .drop_remainder = argument.flag("drop_remainder")});
+}
+
+// Gives the number of rows of the feature that a section names.
+std::function<int64_t(const Element&)> length_of(const Dataset& dataset,
+                                                 const ConfigSection& argument) {
+  const std::string feature = argument.text("feature");
+  const ElementSpec& spec = dataset.element_spec();
+  const TensorType& type = feature.empty() ? spec.leaf() : spec[feature].leaf();
+  if (type.shape.rank() == 0) {
+    throw argument.node().error(argument.what("feature"), fmt::format("{}", type),
+                                "one with a length");
+  }
+  return [feature](const Element& element) {
+    return (feature.empty() ? element : element[feature]).leaf().dim(0);
+  };
+}
+
+Dataset bucket_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+  const ElementSpec& spec = dataset.element_spec();
+  return dataset.bucket_by_sequence_length(
+      length_of(dataset, argument),
+      {.bucket_boundaries = argument.integers("bucket_boundaries"),
+       .bucket_batch_sizes = argument.integers("bucket_batch_sizes"),
+       .padded_shapes = padded_shapes(spec, argument),
+       .padding_values = padding_values(spec, argument),
+       .pad_to_bucket_boundary = argument.flag("pad_to_bucket_boundary"),
+       .drop_remainder = argument.flag("drop_remainder")});
+}
+
+Dataset window_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+  const int64_t size = argument.integer("size");
+  const bool drop_remainder = argument.flag("drop_remainder");
+  return dataset
+      .window(size, {.shift = argument.optional_integer("shift"),
+                     .stride = argument.integer("stride", 1),
+                     .drop_remainder = drop_remainder})
+      .flat_map([&](const Nest<Dataset>& window) {
+        return Dataset::zip(window.map(
+            [&](const Dataset& component) { return component.batch(size, drop_remainder); }));
+      });
+}
+
+struct Comparison {
+  const char* key;
+  Output (*of_values)(const Input& x, const Input& y, const NameOptions& options);
+  bool (*of_lengths)(double x, double y);
+};
+constexpr Comparison kComparisons[] = {
+    {"equal", &equal, [](double x, double y) { return x == y; }},
+    {"not_equal", &not_equal, [](double x, double y) { return x != y; }},
+    {"less", &less, [](double x, double y) { return x < y; }},
+    {"less_equal", &less_equal, [](double x, double y) { return x <= y; }},
+    {"greater", &greater, [](double x, double y) { return x > y; }},
+    {"greater_equal", &greater_equal, [](double x, double y) { return x >= y; }}};
+
+Output compared(const Output& value, const ConfigSection& argument) {
+  std::optional<Output> result;
+  for (const Comparison& comparison : kComparisons) {
+    if (!argument.has(comparison.key)) continue;
+    // Integers are compared as what they are with numbers that need not be integers.
+    const Output holds =
+        value.dtype() == DType::string
+            ? comparison.of_values(value, Tensor(argument.text(comparison.key)), {})
+            : comparison.of_values(cast(value, DType::f64), Tensor(argument.number(comparison.key)),
+                                   {});
+    result = result ? logical_and(*result, holds) : holds;
+  }
+  return result.value_or(value);
+}
+
+Dataset filter_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+  if (!argument.flag("length")) {
+    const std::string feature = argument.text("feature");
+    return dataset.filter([&](const Nest<Output>& element) -> Nest<Output> {
+      return compared((feature.empty() ? element : element[feature]).leaf(), argument);
+    });
+  }
+  std::vector<std::pair<const Comparison*, double>> tests;
+  for (const Comparison& comparison : kComparisons) {
+    if (argument.has(comparison.key)) {
+      tests.emplace_back(&comparison, argument.number(comparison.key));
+    }
+  }
+  return dataset.filter_cpp([length = length_of(dataset, argument), tests](const Element& element) {
+    const auto rows = static_cast<double>(length(element));
+    return std::ranges::all_of(
+        tests, [&](const auto& test) { return test.first->of_lengths(rows, test.second); });
+  });
+}
+
+// The pipeline of each element.
+std::function<Dataset(const Dataset&)> inner_pipeline(const ConfigSection& argument,
+                                                      const PipelineScope& scope) {
+  return [&argument, &scope](const Dataset& element) {
+    PipelineScope inside = scope;
+    inside.element = element;
+    const ConfigNode stages = argument.require("pipeline", "a pipeline");
+    const Pipeline pipeline = parse_pipeline(stages, inside);
+    if (pipeline.batched) {
+      throw stages.error(argument.what("pipeline"), "a batch stage",
+                         "single elements, and the batch stage behind");
+    }
+    return pipeline.dataset;
+  };
+}
+
+Dataset interleave_stage(const Dataset& dataset, const ConfigSection& argument,
+                         const PipelineScope& scope) {
+  return dataset.interleave(inner_pipeline(argument, scope),
+                            {.cycle_length = argument.integer("cycle_length", 10),
+                             .block_length = argument.integer("block_length", 1),
+                             .num_parallel_calls = argument.integer("num_parallel_calls", 0),
+                             .deterministic = argument.flag("deterministic", true)});
+}
+
+Dataset flat_map_stage(const Dataset& dataset, const ConfigSection& argument,
+                       const PipelineScope& scope) {
+  return dataset.flat_map(inner_pipeline(argument, scope));
+}
+
+constexpr PipelineStage kStages[] = {
+    {"map", "Ops on each element.", kMapKeys, &map_stage},
+    {"shuffle", "Elements in another order.", kShuffleKeys, &shuffle_stage},
+    {"repeat", "Epoch after epoch.", kRepeatKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.repeat(argument.integer("count", -1));
+     }},
+    {"batch", "Elements together.", kBatchKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.batch(argument.integer("batch_size"), argument.flag("drop_remainder"));
+     },
+     Gives::batches},
+    {"padded_batch", "Elements of different shapes together, filled up.", kPaddedKeys,
+     &padded_batch_stage, Gives::batches},
+    {"bucket_by_sequence_length", "Elements of like lengths together, filled up.", kBucketKeys,
+     &bucket_stage, Gives::batches},
+    {"prefetch", "Elements made ahead, on a thread of its own.", kPrefetchKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.prefetch(argument.integer("buffer_size", AUTOTUNE));
+     }},
+    {"take", "The first elements.", kTakeKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.take(argument.integer("count"));
+     }},
+    {"skip", "All but the first elements.", kSkipKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.skip(argument.integer("count"));
+     }},
+    {"shard", "Every n-th element.", kShardKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.shard(argument.integer("num_shards"), argument.integer("index"));
+     }},
+    {"cache", "The first epoch is kept.", kCacheKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       const std::string file = argument.text("file");
+       return file.empty() ? dataset.cache() : dataset.cache(file);
+     }},
+    {"enumerate", "A number before each element.", kEnumerateKeys,
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+       return dataset.enumerate(argument.integer("start", 0));
+     }},
+    {"window", "Elements that follow each other as one, with a new first dimension.", kWindowKeys,
+     &window_stage},
+    {"filter", "The elements for which all of it is true.", kFilterKeys, &filter_stage},
+    {"interleave", "Elements of several pipelines in turn, one pipeline for each element.",
+     kInterleaveKeys, &interleave_stage},
+    {"flat_map", "Elements of pipelines one after another, one pipeline for each element.",
+     kFlatMapKeys, &flat_map_stage},
+    {"ignore_errors",
+     "Leaves out what fails, and says in the log how much that was.",
+     {},
+     [](const Dataset& dataset, const ConfigSection&, const PipelineScope&) {
+       return dataset.ignore_errors();
+     }},
+    {"unbatch",
+     "The elements of batches.",
+     {},
+     [](const Dataset& dataset, const ConfigSection&, const PipelineScope&) {
+       return dataset.unbatch();
+     },
+     Gives::examples}};
+
+}  // namespace
+
+std::span<const PipelineStage> pipeline_stages() { return kStages; }
+
+}  // namespace systole::app
