@@ -7,7 +7,10 @@
 // clang-format on
 #include <jpeglib.h>
 
+#include <chrono>
 #include <cmath>
+#include <functional>
+#include <thread>
 #include <vector>
 
 #include "bench/figures.h"
@@ -125,6 +128,61 @@ void by_library(benchmark::State& state, Which which) {
   jpeg_destroy_decompress(&info);
 }
 
+constexpr int64_t kScalingImages = 48;
+
+st::Iterator decoding(int64_t workers) {
+  const st::Tensor file = st::Tensor::of<std::string>({1}, one_size());
+  return st::Dataset::from_tensor_slices(st::Element(file))
+      .repeat()
+      .map(
+          [](st::Output bytes) {
+            return st::image::resize_bilinear(st::image::decode_jpeg(bytes, {.channels = 3}),
+                                              {kTarget, kTarget});
+          },
+          {.num_parallel_calls = workers})
+      .make_iterator();
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The time of two workers as a share of that of one, in turns.
+void scaled(benchmark::State& state) {
+  st::Iterator one = decoding(1);
+  st::Iterator two = decoding(2);
+  const auto take = [](st::Iterator& iterator) {
+    st::Row row;
+    for (int64_t i = 0; i < kScalingImages; ++i) iterator.next_row(row);
+  };
+  take(one);
+  take(two);
+  for (auto _ : state) {
+    const double alone = seconds_of([&] { take(one); });
+    state.SetIterationTime(seconds_of([&] { take(two); }) / alone);
+  }
+}
+
+// The same of threads that do nothing but to decode.
+void scaled_by_hand(benchmark::State& state) {
+  const auto decode = [](int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      benchmark::DoNotOptimize(st::decode_jpeg(one_size().front()).raw());
+    }
+  };
+  for (auto _ : state) {
+    const double alone = seconds_of([&] { decode(kScalingImages); });
+    state.SetIterationTime(seconds_of([&] {
+                             std::thread other([&] { decode(kScalingImages / 2); });
+                             decode(kScalingImages / 2);
+                             other.join();
+                           }) /
+                           alone);
+  }
+}
+
 }  // namespace
 
 void add_jpeg_figures() {
@@ -140,6 +198,12 @@ void add_jpeg_figures() {
       [](benchmark::State& state) { resized(state, one_size); });
   row("jpeg.decode_resize_224.sizes", many_sizes,
       [](benchmark::State& state) { resized(state, many_sizes); });
+  add({.name = "jpeg.workers.2_over_1",
+       .unit = "x",
+       .work = 1,
+       .ours = scaled,
+       .manual_time = true,
+       .limit = scaled_by_hand});
 }
 
 }  // namespace bench

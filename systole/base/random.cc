@@ -65,11 +65,11 @@ uint64_t RandomStream::next_below(uint64_t bound) {
   // Lemire, "Fast random integer generation in an interval", 2019: the high half of a product, with
   // the few low halves rejected that would favour some results.
   __extension__ using Product = unsigned __int128;
-  const uint64_t rejected_below = -bound % bound;
   while (true) {
     const Product product = static_cast<Product>(next_u64()) * bound;
-    if (static_cast<uint64_t>(product) >= rejected_below)
-      return static_cast<uint64_t>(product >> 64);
+    const auto low = static_cast<uint64_t>(product);
+    // Few are rejected, and all of those are below the bound: the others need no division.
+    if (low >= bound || low >= -bound % bound) return static_cast<uint64_t>(product >> 64);
   }
 }
 

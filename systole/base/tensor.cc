@@ -5,20 +5,17 @@
 #include <limits>
 #include <new>
 
+#include "systole/base/block_cache.h"
+
 namespace systole {
 
 class TensorBuffer {
  public:
-  static constexpr std::align_val_t kAlignment{64};
-
-  TensorBuffer(DType dtype, int64_t count) {
-    const auto bytes = static_cast<size_t>(count * size_of(dtype));
-    if (bytes > sizeof(inline_)) {
-      data_ = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
-    }
+  TensorBuffer(DType dtype, int64_t count) : bytes_(static_cast<size_t>(count * size_of(dtype))) {
+    if (bytes_ > sizeof(inline_)) data_ = static_cast<std::byte*>(allocate_block(bytes_));
     if (data_ == nullptr) {
       throw make_error(Code::resource_exhausted, "Tensor: no memory, got a request for {} bytes",
-                       bytes);
+                       bytes_);
     }
     if (dtype == DType::string) {
       strings_ = static_cast<size_t>(count);
@@ -27,7 +24,7 @@ class TensorBuffer {
   }
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
-    if (data_ != inline_) ::operator delete(data_, kAlignment);
+    if (data_ != inline_) free_block(data_, bytes_);
   }
   TensorBuffer(const TensorBuffer&) = delete;
   TensorBuffer& operator=(const TensorBuffer&) = delete;
@@ -40,6 +37,7 @@ class TensorBuffer {
   // A scalar lies beside its counters: data sets make millions of them.
   alignas(64) std::byte inline_[64];
   std::byte* data_ = inline_;
+  size_t bytes_;
   size_t strings_ = 0;
 };
 

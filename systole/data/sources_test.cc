@@ -66,7 +66,7 @@ std::string past_the_damage(const std::string& bad) {
   EXPECT_EQ(log.messages().size(), 1U);
   for (const std::string& message : log.messages()) {
     EXPECT_TRUE(
-        message.starts_with("warning: ignore_errors: dropped 1 elements, the first for DATA_LOSS: "
+        message.starts_with("warning: ignore_errors: dropped 1 element, the first for DATA_LOSS: "
                             "bad: "))
         << message;
   }

@@ -48,6 +48,7 @@ class RecordReader {
   const std::string& path() const { return source_->path(); }
 
  private:
+  std::optional<std::string_view> next_of_any_length();
   bool fill(size_t wanted);
   void check_length(uint64_t length);
   [[noreturn]] void fail_cut(uint64_t expected);

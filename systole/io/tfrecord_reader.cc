@@ -37,6 +37,25 @@ RecordReader::RecordReader(std::unique_ptr<RandomAccessFile> file, RecordReaderO
 }
 
 std::optional<std::string_view> RecordReader::next() {
+  // Records are often all of one length. Where the next one begins then need not wait for the
+  // length that stands in this one.
+  const size_t there = end_ - begin_;
+  if (known_length_ <= there && there - known_length_ >= kRecordHeaderBytes + kRecordFooterBytes) {
+    const char* const header = buffer_.get() + begin_;
+    const char* const data = header + kRecordHeaderBytes;
+    const bool known = load<uint64_t>(header) == known_length_ &&
+                       load<uint32_t>(header + kRecordLengthBytes) == known_length_crc_;
+    if (known && load<uint32_t>(data + known_length_) == masked_crc(data, known_length_)) {
+      const size_t total = kRecordHeaderBytes + known_length_ + kRecordFooterBytes;
+      begin_ += total;
+      offset_ += total;
+      return std::string_view(data, known_length_);
+    }
+  }
+  return next_of_any_length();
+}
+
+std::optional<std::string_view> RecordReader::next_of_any_length() {
   if (end_ - begin_ < kRecordHeaderBytes && !fill(kRecordHeaderBytes)) {
     if (begin_ == end_) return std::nullopt;
     fail_cut(kRecordHeaderBytes);
@@ -44,7 +63,7 @@ std::optional<std::string_view> RecordReader::next() {
   const char* header = buffer_.get() + begin_;
   const auto length = load<uint64_t>(header);
   const auto length_crc = load<uint32_t>(header + kRecordLengthBytes);
-  // Records are often all of one length: the same 12 bytes need no second look.
+  // The same 12 bytes need no second look.
   if (length != known_length_ || length_crc != known_length_crc_) {
     const uint32_t expected = masked_crc(header, kRecordLengthBytes);
     if (length_crc != expected) fail_length_checksum(length_crc, expected);

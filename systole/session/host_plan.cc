@@ -76,7 +76,12 @@ class HostPlanner {
   };
 
   bool on_host(const Node& node) const {
-    return runs_on_host(node) || (is_function_ && takes_any_size(node));
+    return runs_on_host(node) || (is_function_ && (takes_any_size(node) || keeps_elements(node)));
+  }
+  // Another shape for what the host has made: a device would copy it.
+  bool keeps_elements(const Node& node) const {
+    return node.op_name() == "Squeeze" && !fed_.contains(node.input(0)) &&
+           on_host(*node.input(0).node());
   }
 
   void collect() {

@@ -57,6 +57,10 @@ class RowStore {
         row = taken(rows_, i);
     }
   }
+  // Element `i` is wanted soon.
+  void touch(size_t i) const {
+    if (form_ == Form::texts) __builtin_prefetch(&texts_[i], 1);
+  }
   // Element `i` for that in `row`.
   void exchange(size_t i, Row& row) {
     switch (form_) {

@@ -49,18 +49,19 @@ class ShuffleStage final : public InputStage {
     ended_ = ended_ || !input_->next(row);
     const size_t size = buffer_.size() + (ended_ ? 0 : 1);
     if (size == 0) return false;
-    const size_t i = random_.next_below(size);
+    const size_t i = draw(size);
     if (ended_) {
       buffer_.take(i, row);
-    } else if (i < buffer_.size()) {
-      buffer_.exchange(i, row);
+    } else {
+      if (i < buffer_.size()) buffer_.exchange(i, row);
+      draw_ahead(size);
     }
     return true;
   }
   void do_save(StateWriter& writer) override {
     writer.number(key_);
     writer.number(stream_);
-    writer.number(random_.position());
+    writer.number(ahead_size_ > 0 ? position_ : random_.position());
     writer.flag(ended_);
     buffer_.save(writer);
     input_->save(writer);
@@ -70,12 +71,27 @@ class ShuffleStage final : public InputStage {
     stream_ = reader.number();
     random_ = RandomStream(key_, stream_);
     random_.seek(reader.number());
+    ahead_size_ = 0;
     ended_ = reader.flag();
     buffer_.restore(reader, node_.types());
     input_->restore(reader);
   }
 
  private:
+  size_t draw(size_t size) {
+    const size_t ahead_size = std::exchange(ahead_size_, 0);
+    if (ahead_size == size) return ahead_;
+    if (ahead_size > 0) random_.seek(position_);
+    return random_.next_below(size);
+  }
+  // The element of the next call is on its way to the caches while others work on this one.
+  void draw_ahead(size_t size) {
+    position_ = random_.position();
+    ahead_ = random_.next_below(size);
+    ahead_size_ = size;
+    if (ahead_ < buffer_.size()) buffer_.touch(ahead_);
+  }
+
   const ShuffleNode& node_;
   const size_t buffer_size_;
   const Cancellation& cancellation_;
@@ -83,6 +99,9 @@ class ShuffleStage final : public InputStage {
   uint64_t stream_;
   RandomStream random_;
   RowStore buffer_;
+  size_t ahead_ = 0;       // drawn for the next call
+  size_t ahead_size_ = 0;  // among so many; 0: nothing is drawn
+  uint64_t position_ = 0;  // of random_ before that
   bool ended_ = false;
 };
 

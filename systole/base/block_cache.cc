@@ -1,0 +1,109 @@
+#include "systole/base/block_cache.h"
+
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace systole {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kKilobyte = 1024;
+
+void* fresh(size_t bytes) { return ::operator new(bytes, kAlignment, std::nothrow); }
+void give_back(void* block) { ::operator delete(block, kAlignment); }
+
+#if defined(__SANITIZE_ADDRESS__)
+
+constexpr bool kKeeps = false;  // what is used after it was freed is to be found
+
+#else
+
+constexpr bool kKeeps = true;
+
+#endif
+
+bool is_kept(size_t bytes) {
+  return kKeeps && bytes >= 64 * kKilobyte && bytes <= 32 * kKilobyte * kKilobyte;
+}
+
+// So that a batch that is a little smaller than the last finds its block.
+size_t rounded(size_t bytes) {
+  constexpr size_t kStep = 16 * kKilobyte;
+  return (bytes + kStep - 1) / kStep * kStep;
+}
+
+class BlockCache {
+ public:
+  void* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    // The one that was given back last is the one that caches still know.
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      if (block->bytes != bytes) continue;
+      void* const memory = block->memory;
+      blocks_.erase(std::next(block).base());
+      kept_ -= bytes;
+      return memory;
+    }
+    return nullptr;
+  }
+  void put(void* memory, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    blocks_.push_back({memory, bytes});
+    kept_ += bytes;
+    while (kept_ > kMostKept) drop_oldest();
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    while (!blocks_.empty()) drop_oldest();
+  }
+
+ private:
+  static constexpr size_t kMostKept = 64 * kKilobyte * kKilobyte;
+  struct Block {
+    void* memory;
+    size_t bytes;
+  };
+
+  void drop_oldest() {
+    give_back(blocks_.front().memory);
+    kept_ -= blocks_.front().bytes;
+    blocks_.pop_front();
+  }
+
+  std::mutex mutex_;
+  std::deque<Block> blocks_;  // in the order in which they were given back
+  size_t kept_ = 0;
+};
+
+// Never destroyed: tensors of static objects end after everything else.
+BlockCache& cache() {
+  static auto* const instance = new BlockCache;
+  return *instance;
+}
+
+}  // namespace
+
+void* allocate_block(size_t bytes) {
+  if (!is_kept(bytes)) {
+    void* const block = fresh(bytes);
+    if (block != nullptr || !kKeeps) return block;
+    cache().clear();
+    return fresh(bytes);
+  }
+  const size_t size = rounded(bytes);
+  if (void* const block = cache().take(size)) return block;
+  if (void* const block = fresh(size)) return block;
+  cache().clear();
+  return fresh(size);
+}
+
+void free_block(void* block, size_t bytes) {
+  if (is_kept(bytes)) {
+    cache().put(block, rounded(bytes));
+  } else {
+    give_back(block);
+  }
+}
+
+}  // namespace systole
