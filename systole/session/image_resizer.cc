@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+
+#include "systole/session/bilinear_pairs.h"
 
 namespace systole {
 namespace {
@@ -120,12 +123,19 @@ class Bilinear {
 template <class T>
 void bilinear(const Tensor& images, const ResizeAxes& axes, Tensor& out) {
   const int64_t channels = images.dim(3);
-  Bilinear<T> one(axes, images.dim(2), channels);
   const int64_t source = images.dim(1) * images.dim(2) * channels;
   const int64_t target = out.dim(1) * out.dim(2) * channels;
-  for (int64_t i = 0; i < images.dim(0); ++i) {
-    one.run(images.data<T>().data() + i * source, out.data<float>().data() + i * target);
+  const auto run = [&](auto one) {
+    for (int64_t i = 0; i < images.dim(0); ++i) {
+      one.run(images.data<T>().data() + i * source, out.data<float>().data() + i * target);
+    }
+  };
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    if (BilinearPairs::takes(axes, images.dim(1), channels)) {
+      return run(BilinearPairs(axes, images.dim(1), images.dim(2), channels));
+    }
   }
+  run(Bilinear<T>(axes, images.dim(2), channels));
 }
 
 void nearest(const Tensor& images, const ResizeAxes& axes, Tensor& out) {

@@ -51,6 +51,11 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       {DType::s32, {6, 5, 2}, {6, 5}},
       {DType::u8, {9, 7, 3}, {4, 5}, {.align_corners = true}},
       {DType::u8, {9, 7, 3}, {20, 5}, {.half_pixel_centers = true}},
+      {DType::u8, {9, 7, 3}, {4, 5}, {.half_pixel_centers = true}},
+      {DType::u8, {12, 10, 1}, {5, 10}},
+      {DType::u8, {3, 9, 2}, {3, 1}},
+      {DType::u8, {8, 9, 2}, {5, 7}},
+      {DType::u8, {4, 4, 1}, {4, 4}},
   };
   for (const Resize resize :
        {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
