@@ -127,6 +127,8 @@ function(systole_layer name)
     endif()
     if(arg_UNITY AND SYSTOLE_UNITY)
       set_target_properties(systole_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+      # A class with a member of an unnamed namespace's type is no header's here: a source that is included has them.
+      target_compile_options(systole_${name} PRIVATE -Wno-subobject-linkage)
     endif()
   else()
     add_library(systole_${name} INTERFACE)

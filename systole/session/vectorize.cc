@@ -237,7 +237,7 @@ struct Rule {
   std::string_view op;
   Results (*apply)(const Site&);
 };
-constexpr Rule kRules[] = {
+constexpr Rule kVectorizeRules[] = {
     {"All", axes_input},
     {"Any", axes_input},
     {"ArgMax", axes_input},
@@ -278,8 +278,8 @@ using Infer = std::vector<TensorType> (*)(const InferContext&);
 
 // What an op's inference says: that its elements do not see each other.
 Results (*rule_of(const Node& node))(const Site&) {
-  const auto rule = std::ranges::find(kRules, node.op_name(), &Rule::op);
-  if (rule != std::end(kRules)) return rule->apply;
+  const auto rule = std::ranges::find(kVectorizeRules, node.op_name(), &Rule::op);
+  if (rule != std::end(kVectorizeRules)) return rule->apply;
   static constexpr Infer kElementwise[] = {
       infer_unary<DTypeClass::any>,      infer_unary<DTypeClass::boolean>,
       infer_unary<DTypeClass::floating>, infer_unary<DTypeClass::signed_number>,

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 // What a thread takes at once: as many elements as keep it busy for this long.
 constexpr auto kChunkTime = std::chrono::microseconds(100);
-constexpr size_t kLargestChunk = 64;
+constexpr size_t kLargestThreadChunk = 64;
 
 class ParallelMapNode final : public DatasetNode {
  public:
@@ -131,7 +131,7 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   lock.lock();
   chunk->done = true;
   if (took * 2 < kChunkTime && chunk->outcomes.size() == chunk_size_) {
-    chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);
+    chunk_size_ = std::min(chunk_size_ * 2, kLargestThreadChunk);
   } else if (took > kChunkTime * 2) {
     chunk_size_ = std::max<size_t>(chunk_size_ / 2, 1);
   }

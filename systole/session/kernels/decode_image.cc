@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_decode_image(KernelContext& c) {
   return {decode_image(c.input(0).data<std::string>()[0],
                        static_cast<int>(c.attr<int64_t>("channels")))};
 }
@@ -12,6 +12,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef decode_image_kernel;
-const HostKernelDef decode_image_kernel{.op = "DecodeImage", .run = run};
+const HostKernelDef decode_image_kernel{.op = "DecodeImage", .run = run_decode_image};
 
 }  // namespace systole::kernels

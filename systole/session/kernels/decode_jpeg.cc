@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_decode_jpeg(KernelContext& c) {
   const JpegOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),
                             .ratio = static_cast<int>(c.attr<int64_t>("ratio")),
                             .fancy_upscaling = c.attr<bool>("fancy_upscaling"),
@@ -16,6 +16,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef decode_jpeg_kernel;
-const HostKernelDef decode_jpeg_kernel{.op = "DecodeJpeg", .run = run};
+const HostKernelDef decode_jpeg_kernel{.op = "DecodeJpeg", .run = run_decode_jpeg};
 
 }  // namespace systole::kernels

@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_decode_png(KernelContext& c) {
   const PngOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),
                            .dtype = c.attr<DType>("dtype")};
   return {decode_png(c.input(0).data<std::string>()[0], options)};
@@ -13,6 +13,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef decode_png_kernel;
-const HostKernelDef decode_png_kernel{.op = "DecodePng", .run = run};
+const HostKernelDef decode_png_kernel{.op = "DecodePng", .run = run_decode_png};
 
 }  // namespace systole::kernels

@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_encode_jpeg(KernelContext& c) {
   const std::string bytes = encode_jpeg(c.input(0), static_cast<int>(c.attr<int64_t>("quality")));
   return {Tensor::scalar<std::string>(bytes)};
 }
@@ -12,6 +12,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef encode_jpeg_kernel;
-const HostKernelDef encode_jpeg_kernel{.op = "EncodeJpeg", .run = run};
+const HostKernelDef encode_jpeg_kernel{.op = "EncodeJpeg", .run = run_encode_jpeg};
 
 }  // namespace systole::kernels

@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_encode_png(KernelContext& c) {
   const std::string bytes =
       encode_png(c.input(0), static_cast<int>(c.attr<int64_t>("compression")));
   return {Tensor::scalar<std::string>(bytes)};
@@ -13,6 +13,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef encode_png_kernel;
-const HostKernelDef encode_png_kernel{.op = "EncodePng", .run = run};
+const HostKernelDef encode_png_kernel{.op = "EncodePng", .run = run_encode_png};
 
 }  // namespace systole::kernels

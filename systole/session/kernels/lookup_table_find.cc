@@ -32,7 +32,7 @@ Tensor words_of(KernelContext& c, const Vocabulary& vocabulary) {
   return result;
 }
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_lookup_table_find(KernelContext& c) {
   const auto vocabulary = vocabulary_of(c);
   return {c.attr<DType>("value_dtype") == DType::s64 ? numbers_of(c, *vocabulary)
                                                      : words_of(c, *vocabulary)};
@@ -41,6 +41,7 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef lookup_table_find_kernel;
-const HostKernelDef lookup_table_find_kernel{.op = "LookupTableFindV2", .run = run};
+const HostKernelDef lookup_table_find_kernel{.op = "LookupTableFindV2",
+                                             .run = run_lookup_table_find};
 
 }  // namespace systole::kernels

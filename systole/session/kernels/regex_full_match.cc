@@ -3,7 +3,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_regex_full_match(KernelContext& c) {
   const auto regex = regex_of(c, c.attr<std::string>("pattern"));
   Tensor result(DType::pred, c.input(0).shape());
   std::ranges::transform(
@@ -15,6 +15,7 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef regex_full_match_kernel;
-const HostKernelDef regex_full_match_kernel{.op = "StaticRegexFullMatch", .run = run};
+const HostKernelDef regex_full_match_kernel{.op = "StaticRegexFullMatch",
+                                            .run = run_regex_full_match};
 
 }  // namespace systole::kernels

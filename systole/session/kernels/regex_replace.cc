@@ -3,7 +3,7 @@
 namespace systole::kernels {
 namespace {
 
-std::vector<Tensor> run(KernelContext& c) {
+std::vector<Tensor> run_regex_replace(KernelContext& c) {
   const auto regex = regex_of(c, c.attr<std::string>("pattern"));
   const auto& rewrite = c.attr<std::string>("rewrite");
   std::string error;
@@ -26,6 +26,6 @@ std::vector<Tensor> run(KernelContext& c) {
 }  // namespace
 
 extern const HostKernelDef regex_replace_kernel;
-const HostKernelDef regex_replace_kernel{.op = "StaticRegexReplace", .run = run};
+const HostKernelDef regex_replace_kernel{.op = "StaticRegexReplace", .run = run_regex_replace};
 
 }  // namespace systole::kernels
