@@ -5,12 +5,12 @@
 //   iris_session --tpu local     on a virtual TPU: the post's second form
 //   iris_session --report        and shows what the model learned (make quickstart)
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 
 #include "examples/support/classification.h"
 #include "examples/support/iris_data.h"
+#include "systole/base/command_line.h"
 #include "systole/systole.h"
 
 namespace {
@@ -111,24 +111,16 @@ void train(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a multilayer perceptron on the iris data set, one example a step.");
+  st::CommandLine line("iris_session",
+                       "Trains a multilayer perceptron on the iris data set, one example a step.");
   Flags flags;
-  app.add_option("--data", flags.data, "CSV of 4 measurements and a species a row")
-      ->capture_default_str();
-  app.add_option("--tpu", flags.tpu,
-                 "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port");
-  app.add_option("--epochs", flags.epochs, "Passes over the training rows")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")
-      ->capture_default_str();
-  app.add_flag("--report", flags.report, "Show a confusion matrix and some predictions at the end");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    train(flags);
-  } catch (const st::Error& error) {
-    std::fprintf(stderr, "iris_session: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  line.option("--data", flags.data, "CSV of 4 measurements and a species a row").show_default();
+  line.option("--tpu", flags.tpu,
+              "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port");
+  line.option("--epochs", flags.epochs, "Passes over the training rows").show_default().positive();
+  line.option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")
+      .show_default();
+  line.flag("--report", flags.report, "Show a confusion matrix and some predictions at the end");
+  line.on_run([&] { train(flags); });
+  return line.run(argc, argv);
 }

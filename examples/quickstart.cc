@@ -7,13 +7,13 @@
 //
 // Names 98 % of MNIST's test digits rightly.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "examples/support/classification.h"
 #include "examples/support/digits_data.h"
 #include "examples/support/guess_sheet.h"
 #include "examples/support/stopwatch.h"
+#include "systole/base/command_line.h"
 #include "systole/base/log.h"
 #include "systole/estimator/progress_hook.h"
 #include "systole/io/image.h"
@@ -169,22 +169,19 @@ void run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a network to read digits, evaluates, predicts, exports and serves it.");
+  st::CommandLine line(
+      "quickstart", "Trains a network to read digits, evaluates, predicts, exports and serves it.");
   Flags flags;
-  app.add_option("--data_dir", flags.data_dir, "Holds mnist/*.gz");
-  app.add_flag("--small", flags.small, "The digits of examples/data, also where MNIST is");
-  app.add_option("--out", flags.out, "Where a folder for this run is made")->capture_default_str();
-  app.add_option("--batch_size", flags.batch_size)->capture_default_str();
-  app.add_option("--train_steps", flags.train_steps)->capture_default_str();
-  app.add_option("--shown", flags.shown, "Test digits on the sheet")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
+  line.option("--data_dir", flags.data_dir, "Holds mnist/*.gz");
+  line.flag("--small", flags.small, "The digits of examples/data, also where MNIST is");
+  line.option("--out", flags.out, "Where a folder for this run is made").show_default();
+  line.option("--batch_size", flags.batch_size).show_default();
+  line.option("--train_steps", flags.train_steps).show_default();
+  line.option("--shown", flags.shown, "Test digits on the sheet").show_default();
+  line.on_run([&] {
     // The progress says what the log would.
     if (std::getenv("SYSTOLE_LOG") == nullptr) st::set_log_level(st::LogLevel::warning);
     run(flags);
-  } catch (const st::Error& error) {
-    std::fprintf(stderr, "quickstart: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  });
+  return line.run(argc, argv);
 }

@@ -1,17 +1,22 @@
 // A command of the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <span>
+
+#include "systole/base/command_line.h"
 
 namespace systole::app {
 
-// One file a command: `add` declares its options and what it does when it is chosen (a CLI11
-// callback).
+// One file a command: `add` declares its options and what it does when it is chosen.
 struct Command {
   const char* name;
   const char* summary;
-  void (*add)(CLI::App& app);
+  void (*add)(CommandLine& line);
+  bool hidden = false;  // not in the help of the command above
 };
+
+// The table of commands below a line, one of which must be given.
+void add_commands(CommandLine& line, std::span<const Command> commands);
 
 extern const Command kCheckCommand;
 extern const Command kDataCommand;

@@ -5,12 +5,7 @@
 namespace systole::app {
 namespace {
 
-struct Row {
-  const char* name;
-  const char* summary;
-  void (*add)(CLI::App& app);
-};
-constexpr Row kRows[] = {
+constexpr Command kCommands[] = {
     {"convert", "Makes TFRecord files of other data", add_convert_command},
     {"inspect", "Shows what TFRecord files hold", add_inspect_data_command},
     {"bench", "Times an input pipeline and each of its stages", add_bench_data_command},
@@ -21,11 +16,7 @@ constexpr Row kRows[] = {
 const Command kDataCommand{
     .name = "data",
     .summary = "Converts, inspects and times the data that training reads",
-    .add =
-        [](CLI::App& app) {
-          app.require_subcommand(1);
-          for (const Row& row : kRows) row.add(*app.add_subcommand(row.name, row.summary));
-        },
+    .add = [](CommandLine& line) { add_commands(line, kCommands); },
 };
 
 }  // namespace systole::app

@@ -70,8 +70,8 @@ const Command kDevicesCommand{
     .name = "devices",
     .summary = "Shows what programs can run on: this machine, backends, plugins",
     .add =
-        [](CLI::App& app) {
-          app.callback([] {
+        [](CommandLine& line) {
+          line.on_run([] {
             print_machine();
             print_backends();
             print_plugins();

@@ -73,20 +73,20 @@ const Command kFlopsCommand{
     .name = "flops",
     .summary = "Measures matrix products beside this machine's peak",
     .add =
-        [](CLI::App& app) {
+        [](CommandLine& line) {
           auto options = std::make_shared<FlopsOptions>();
-          app.add_option("-n,--size", options->n, "N: the matrices are N x N")
-              ->capture_default_str()
-              ->check(CLI::Range(1, 1 << 16));
-          app.add_option("-c,--count", options->count, "COUNT: products in a program")
-              ->capture_default_str()
-              ->check(CLI::PositiveNumber);
-          app.add_option("--dtype", options->dtype, "float32, bfloat16, float16 or float64")
-              ->capture_default_str();
-          app.add_option("--cores", options->cores, "CPU cores to use; 0: all")
-              ->capture_default_str()
-              ->check(CLI::NonNegativeNumber);
-          app.callback([options] { run(*options); });
+          line.option("-n,--size", options->n, "N: the matrices are N x N")
+              .show_default()
+              .between(1, 1 << 16);
+          line.option("-c,--count", options->count, "COUNT: products in a program")
+              .show_default()
+              .positive();
+          line.option("--dtype", options->dtype, "float32, bfloat16, float16 or float64")
+              .show_default();
+          line.option("--cores", options->cores, "CPU cores to use; 0: all")
+              .show_default()
+              .not_negative();
+          line.on_run([options] { run(*options); });
         },
 };
 

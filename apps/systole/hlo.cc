@@ -5,13 +5,7 @@
 namespace systole::app {
 namespace {
 
-struct Row {
-  const char* name;
-  const char* summary;
-  void (*add)(CLI::App& app);
-  bool hidden = false;
-};
-constexpr Row kRows[] = {
+constexpr Command kCommands[] = {
     {"run", "Runs a program and prints or writes its results", add_run_command},
     {"test", "Runs programs that check themselves (check.expect_*)", add_test_command},
     {"opt", "Prints a program after our passes", add_opt_command},
@@ -24,15 +18,7 @@ constexpr Row kRows[] = {
 const Command kHloCommand{
     .name = "hlo",
     .summary = "Runs, tests, optimises and times StableHLO programs",
-    .add =
-        [](CLI::App& app) {
-          app.require_subcommand(1);
-          for (const Row& row : kRows) {
-            CLI::App* command = app.add_subcommand(row.name, row.summary);
-            if (row.hidden) command->group("");
-            row.add(*command);
-          }
-        },
+    .add = [](CommandLine& line) { add_commands(line, kCommands); },
 };
 
 }  // namespace systole::app

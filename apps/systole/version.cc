@@ -7,7 +7,7 @@ namespace systole::app {
 const Command kVersionCommand{
     .name = "version",
     .summary = "Prints the version",
-    .add = [](CLI::App& app) { app.callback([] { std::puts("systole " SYSTOLE_VERSION); }); },
+    .add = [](CommandLine& line) { line.on_run([] { std::puts("systole " SYSTOLE_VERSION); }); },
 };
 
 }  // namespace systole::app

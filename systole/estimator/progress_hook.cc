@@ -19,8 +19,10 @@ std::vector<Output> ProgressHook::fetches() {
 void ProgressHook::before_run(RunContext& context) {
   if (progress_) return;
   const bool terminal = options_.terminal.value_or(::isatty(::fileno(options_.out)) != 0);
+  const int64_t begun = context.global_step();
   progress_.emplace(options_.clock == nullptr ? real_clock() : *options_.clock, options_.out,
-                    terminal, options_.name, options_.last_step, context.global_step());
+                    terminal, options_.name,
+                    options_.steps ? begun + *options_.steps : options_.last_step, begun);
 }
 
 void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values) {

@@ -17,7 +17,9 @@ class ProgressHook : public SessionRunHook {
  public:
   struct Options {
     std::string name = "train";
-    int64_t last_step = 0;  // the global step that training goes to
+    // The global step that training goes to, or how many steps it takes.
+    int64_t last_step = 0;
+    std::optional<int64_t> steps = std::nullopt;
     std::FILE* out = stderr;
     // Absent: whether `out` is one.
     std::optional<bool> terminal = std::nullopt;

@@ -12,7 +12,8 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The signal's name, nullptr when there was none.
+  // The name of the signal that came since the outermost was made, also when it is gone; nullptr
+  // when there was none.
   static const char* received();
 
  private:

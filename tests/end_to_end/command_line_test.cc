@@ -67,6 +67,9 @@ TEST(CommandLine, BadInput) {
   const ProgramResult unknown = run_program("systole fly");
   EXPECT_NE(unknown.status, 0);
   EXPECT_THAT(unknown.output, HasSubstr("fly"));
+  EXPECT_THAT(run_program("systole trian").output, HasSubstr("'trian', did you mean 'train'?"));
+  EXPECT_EQ(run_program("systole flops --size many").status, 2);
+  EXPECT_EQ(run_program("iris_session --epochs 0").status, 2);
   const ProgramResult dtype = run_program("systole flops --dtype float99");
   EXPECT_EQ(dtype.status, 1);
   EXPECT_THAT(dtype.output, HasSubstr("INVALID_ARGUMENT: dtype: unknown name, got 'float99'"));

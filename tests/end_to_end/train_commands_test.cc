@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kIris = "examples/configs/iris.yaml";
 
@@ -49,6 +50,27 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   EXPECT_EQ(exported.status, 0) << exported.output;
   const std::string saved_model = exported.output.substr(0, exported.output.find('\n'));
   EXPECT_THAT(run_program("systole inspect " + saved_model).output, HasSubstr("serving_default"));
+  EXPECT_THAT(run_program("systole predict " + model_dir_.string() + "/export").output,
+              HasSubstr("--input, got none"));
+  EXPECT_THAT(run_program("systole predict " + model_dir_.string()).output,
+              HasSubstr("got a checkpoint, expected a SavedModel"));
+}
+
+// SIGTERM, since a shell gives programs in its background no SIGINT.
+TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
+  const ProgramResult stopped =
+      run("train",
+          "--steps 200000000 --set run_config.log_step_count_steps=1 > " + model_dir_.string() +
+              ".log 2>&1 & p=$!; n=0; "
+              "until grep -q 'step = ' " +
+              model_dir_.string() +
+              ".log || [ $n = 600 ]; do "
+              "sleep 0.1; n=$((n + 1)); done; kill -TERM $p; wait $p; echo status $?; cat " +
+              model_dir_.string() + ".log; rm " + model_dir_.string() + ".log");
+  EXPECT_THAT(stopped.output,
+              AllOf(HasSubstr("status 0"), HasSubstr("SIGTERM: training stops after step "),
+                    HasSubstr("stopped by SIGTERM; the same command goes on from there"),
+                    Not(HasSubstr("accuracy = "))));
 }
 
 TEST_F(TrainCommands, BadInput) {

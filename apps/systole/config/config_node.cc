@@ -1,5 +1,7 @@
 #include "apps/systole/config/config_node.h"
 
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -9,6 +11,7 @@ namespace systole::app {
 namespace {
 
 constexpr size_t kMostPathBytes = 2000;
+constexpr size_t kMostShownBytes = 80;
 
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts(1);
@@ -29,53 +32,73 @@ std::optional<size_t> index_of(const std::string& text) {
   return status == std::errc() && at == end ? std::optional(index) : std::nullopt;
 }
 
+YAML::Node nothing() { return YAML::Node(YAML::NodeType::Undefined); }
+
 YAML::Node load(const std::string& yaml, const std::string& file) {
   try {
     return YAML::Load(yaml);
   } catch (const YAML::Exception& error) {
-    throw invalid_argument("{}:{}: YAML, got '{}', expected YAML", file, error.mark.line + 1,
-                           error.msg);
+    throw invalid_argument(
+        "{}:{}: text, got what is no YAML ({} in column {}), expected names with a colon and "
+        "values behind them, or a list",
+        file, error.mark.line + 1, error.msg, error.mark.column + 1);
   }
 }
 
 }  // namespace
 
+struct ConfigNode::Value {
+  YAML::Node node;
+};
+
+ConfigNode::ConfigNode() : value_(std::make_shared<Value>(Value{nothing()})) {}
+ConfigNode::ConfigNode(std::shared_ptr<Document> document, std::string path, Value value)
+    : document_(std::move(document)),
+      path_(std::move(path)),
+      value_(std::make_shared<Value>(std::move(value))) {}
+
+bool ConfigNode::present() const { return document_ != nullptr && value_->node.IsDefined(); }
+bool ConfigNode::is_map() const { return present() && value_->node.IsMap(); }
+bool ConfigNode::is_list() const { return present() && value_->node.IsSequence(); }
+bool ConfigNode::is_scalar() const { return present() && value_->node.IsScalar(); }
+bool ConfigNode::is_null() const { return present() && value_->node.IsNull(); }
+
 ConfigNode ConfigNode::parse(const std::string& yaml, const std::string& file) {
   auto document = std::make_shared<Document>();
   document->file = file;
-  ConfigNode root(std::move(document), "", load(yaml, file));
-  root.line_ = root.node_.Mark().line + 1;
-  if (root.node_.IsNull()) root.node_ = YAML::Node(YAML::NodeType::Undefined);
+  const YAML::Node node = load(yaml, file);
+  ConfigNode root(std::move(document), "", {node.IsNull() ? nothing() : node});
+  root.line_ = node.Mark().line + 1;
   return root;
 }
 
-ConfigNode ConfigNode::child(const std::string& name, const YAML::Node& node) const {
+ConfigNode ConfigNode::child(const std::string& name, Value value) const {
   // An alias of what it stands in has no end.
   if (path_.size() > kMostPathBytes) throw error("value", "one deep within others", "few levels");
-  ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, node);
-  const int line = node.IsDefined() ? node.Mark().line : -1;
+  const int line = value.node.IsDefined() ? value.node.Mark().line : -1;
+  ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, std::move(value));
   result.line_ = line < 0 ? line_ : line + 1;
   return result;
 }
 
 ConfigNode ConfigNode::operator[](const std::string& name) const {
-  if (!is_map()) return child(name, YAML::Node(YAML::NodeType::Undefined));
-  const YAML::Node& node = node_;  // the other operator[] would add the name
+  if (!is_map()) return child(name, {nothing()});
+  const YAML::Node& node = value_->node;  // the other operator[] would add the name
   const YAML::Node value = node[name];
-  return child(name, value.IsDefined() ? value : YAML::Node(YAML::NodeType::Undefined));
+  return child(name, {value.IsDefined() ? value : nothing()});
 }
 
 std::vector<std::pair<std::string, ConfigNode>> ConfigNode::entries(const std::string& what) const {
   if (!is_map()) throw error(what, shown(), "names and values");
   std::vector<std::pair<std::string, ConfigNode>> result;
   std::set<std::string> seen;
-  for (const auto& entry : node_) {
-    const ConfigNode key = child("", entry.first);
+  for (const auto& entry : value_->node) {
+    const ConfigNode key = child("", {entry.first});
     const auto name = key.as<std::string>(what, "a name");
     if (!seen.insert(name).second) {
       throw key.error(what, "'" + name + "' twice", "each name once");
     }
-    ConfigNode value = child(name, entry.second);
+    ConfigNode value = child(name, {entry.second});
     value.line_ = key.line_;
     result.emplace_back(name, std::move(value));
   }
@@ -86,8 +109,8 @@ std::vector<ConfigNode> ConfigNode::items(const std::string& what,
                                           const std::string& wanted) const {
   if (!is_list()) throw error(what, shown(), wanted);
   std::vector<ConfigNode> result;
-  for (const YAML::Node& item : node_) {
-    result.push_back(child(std::to_string(result.size()), item));
+  for (const YAML::Node& item : value_->node) {
+    result.push_back(child(std::to_string(result.size()), {item}));
   }
   return result;
 }
@@ -96,7 +119,7 @@ template <class T>
 T ConfigNode::as(const std::string& what, const std::string& wanted) const {
   if (!is_scalar()) throw error(what, shown(), wanted);
   try {
-    return node_.as<T>();
+    return value_->node.as<T>();
   } catch (const YAML::Exception&) {
     throw error(what, shown(), wanted);
   }
@@ -107,7 +130,11 @@ template double ConfigNode::as(const std::string&, const std::string&) const;
 template bool ConfigNode::as(const std::string&, const std::string&) const;
 
 std::string ConfigNode::shown() const {
-  if (is_scalar()) return "'" + node_.Scalar() + "'";
+  if (is_scalar()) {
+    const std::string& text = value_->node.Scalar();
+    return fmt::format("'{}{}'", text.substr(0, kMostShownBytes),
+                       text.size() > kMostShownBytes ? "..." : "");
+  }
   if (is_list()) return "a list";
   return is_map() ? "a map" : "nothing";
 }
@@ -125,6 +152,10 @@ Error ConfigNode::error(const std::string& what, const std::string& got,
   return invalid_argument("{}: {}, got {}, expected {}", place(), what, got, wanted);
 }
 
+Error ConfigNode::placed(const Error& error) const {
+  return make_error(error.code(), "{}: {}", place(), error.message());
+}
+
 const std::string& ConfigNode::file() const { return document_->file; }
 
 SourceLocation ConfigNode::where() const {
@@ -136,8 +167,8 @@ SourceLocation ConfigNode::where() const {
 
 void ConfigNode::set(const std::string& path, const std::string& yaml) {
   const std::string what = "--set " + path;
-  if (!present()) node_ = YAML::Node(YAML::NodeType::Map);
-  YAML::Node at = node_;
+  if (!present()) value_->node = YAML::Node(YAML::NodeType::Map);
+  YAML::Node at = value_->node;
   for (const std::string& part : split_path(path)) {
     if (part.empty()) {
       throw invalid_argument("{}: path, got an empty name, expected names with dots between", what);

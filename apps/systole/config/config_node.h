@@ -1,8 +1,6 @@
 // YAML files that people write: every mistake is told with the place where it stands.
 #pragma once
 
-#include <yaml-cpp/yaml.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,23 +12,24 @@
 
 namespace systole::app {
 
-// A value of a YAML file: a text, a list, a map, or nothing. A handle that is cheap to copy; not
-// thread-safe. Errors of all methods: INVALID_ARGUMENT
+// A value of a YAML file (yaml-cpp's, which only config_node.cc includes): a text, a list, a map,
+// or nothing. A handle that is cheap to copy; not thread-safe. Errors of all methods:
+// INVALID_ARGUMENT
 // `<file>:<line>: <what>, got <value>, expected <value>`; what `--set` has put there is told as
 // `--set <path>: ...`.
 class ConfigNode {
  public:
-  ConfigNode() = default;  // absent
+  ConfigNode();  // absent
 
   // `file` names the text in messages. A text without a value is absent.
   static ConfigNode parse(const std::string& yaml, const std::string& file);
 
   // Something stands there, be it nothing more than a name with a colon.
-  bool present() const { return node_.IsDefined() && document_ != nullptr; }
-  bool is_map() const { return present() && node_.IsMap(); }
-  bool is_list() const { return present() && node_.IsSequence(); }
-  bool is_scalar() const { return present() && node_.IsScalar(); }
-  bool is_null() const { return present() && node_.IsNull(); }
+  bool present() const;
+  bool is_map() const;
+  bool is_list() const;
+  bool is_scalar() const;
+  bool is_null() const;
 
   // The value of a name of a map; absent when there is none. Its mistakes are told here.
   ConfigNode operator[](const std::string& name) const;
@@ -46,6 +45,8 @@ class ConfigNode {
   // What a message says of this value: "'text'", "a list", "a map", "nothing".
   std::string shown() const;
   Error error(const std::string& what, const std::string& got, const std::string& wanted) const;
+  // The error of something that was made of this value, with its place before it.
+  Error placed(const Error& error) const;
 
   // Of the text that parse() was given.
   const std::string& file() const;
@@ -62,14 +63,14 @@ class ConfigNode {
     std::string file;
     std::vector<std::string> set_paths;
   };
-  ConfigNode(std::shared_ptr<Document> document, std::string path, const YAML::Node& node)
-      : document_(std::move(document)), path_(std::move(path)), node_(node) {}
-  ConfigNode child(const std::string& name, const YAML::Node& node) const;
+  struct Value;  // yaml-cpp's node
+  ConfigNode(std::shared_ptr<Document> document, std::string path, Value value);
+  ConfigNode child(const std::string& name, Value value) const;
   std::string place() const;
 
   std::shared_ptr<Document> document_;
   std::string path_;
-  YAML::Node node_{YAML::NodeType::Undefined};
+  std::shared_ptr<Value> value_;
   int line_ = 0;  // that messages name: of the name, the value, or what is around it
 };
 

@@ -52,11 +52,19 @@ ConfigNode ConfigSection::require(const std::string& key, const std::string& wan
 int64_t ConfigSection::integer(const std::string& key) const {
   return require(key, "an integer").as<int64_t>(what(key), "an integer");
 }
-int64_t ConfigSection::integer(const std::string& key, int64_t otherwise) const {
-  return has(key) ? integer(key) : otherwise;
+int64_t ConfigSection::integer(const std::string& key, int64_t otherwise, int64_t least) const {
+  return optional_integer(key, least).value_or(otherwise);
 }
-std::optional<int64_t> ConfigSection::optional_integer(const std::string& key) const {
-  return has(key) ? std::optional(integer(key)) : std::nullopt;
+int64_t ConfigSection::integer_from(const std::string& key, int64_t least) const {
+  const int64_t value = integer(key);
+  if (value < least) {
+    throw error(key, std::to_string(value), fmt::format("an integer of at least {}", least));
+  }
+  return value;
+}
+std::optional<int64_t> ConfigSection::optional_integer(const std::string& key,
+                                                       int64_t least) const {
+  return has(key) ? std::optional(integer_from(key, least)) : std::nullopt;
 }
 
 double ConfigSection::number(const std::string& key) const {

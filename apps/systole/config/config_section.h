@@ -36,10 +36,11 @@ class ConfigSection {
   // The same, which must be there. `wanted`: "a number".
   ConfigNode require(const std::string& key, const std::string& wanted) const;
 
-  // Without `otherwise` the value must be there.
+  // Without `otherwise` the value must be there. Errors: an integer below `least`.
   int64_t integer(const std::string& key) const;
-  int64_t integer(const std::string& key, int64_t otherwise) const;
-  std::optional<int64_t> optional_integer(const std::string& key) const;
+  int64_t integer(const std::string& key, int64_t otherwise, int64_t least = INT64_MIN) const;
+  int64_t integer_from(const std::string& key, int64_t least) const;
+  std::optional<int64_t> optional_integer(const std::string& key, int64_t least = INT64_MIN) const;
   double number(const std::string& key) const;
   double number(const std::string& key, double otherwise) const;
   bool flag(const std::string& key, bool otherwise = false) const;

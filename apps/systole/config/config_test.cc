@@ -56,8 +56,9 @@ TEST(ConfigSectionTest, Errors) {
       {"units: [1]", "dense units, got a list, expected an integer"},
       {"units:", "dense units, got nothing, expected an integer"},
       {"units: 1\nunits: 2", "net.yaml:2: dense, got 'units' twice, expected each name once"},
-      {"[a", "net.yaml:1: YAML, got"},
+      {"[a", "net.yaml:1: text, got what is no YAML (end of sequence flow not found in column "},
       {"? [a]\n: 1", "dense, got a list, expected a name"},
+      {std::string(200, 'x'), "got '" + std::string(80, 'x') + "...', expected an integer"},
       {"units: 99999999999999999999", "dense units, got '99999999999999999999'"},
   };
   for (const auto& [yaml, error] : rows) {
@@ -65,6 +66,21 @@ TEST(ConfigSectionTest, Errors) {
   }
   EXPECT_THAT(error_of([] { dense("mode: bet").choice<int>("mode", kModes, 0); }),
               HasSubstr("dense mode, got 'bet', expected alpha, beta, did you mean 'beta'?"));
+}
+
+TEST(ConfigSectionTest, IntegersFromALeastOne) {
+  EXPECT_EQ(dense("3").integer_from("units", 3), 3);
+  EXPECT_EQ(dense("3").optional_integer("units", 1), 3);
+  EXPECT_EQ(dense("rate: 1").integer("units", 0, 5), 0);  // what is not given is not checked
+  EXPECT_THAT(error_of([] { dense("rate: 1\nunits: 2").integer("units", 9, 3); }),
+              HasSubstr("net.yaml:2: dense units, got 2, expected an integer of at least 3"));
+}
+
+TEST(ConfigNodeTest, ErrorsOfOthersGetThePlace) {
+  const ConfigNode root = ConfigNode::parse("a: 1\nb: 2\n", "f");
+  const Error error = root["b"].placed(not_found("b: thing, got 2"));
+  EXPECT_EQ(error.code(), Code::not_found);
+  EXPECT_EQ(error.message(), "f:2: b: thing, got 2");
 }
 
 TEST(ConfigNodeTest, SetReplacesAndAdds) {

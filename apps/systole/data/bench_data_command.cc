@@ -179,16 +179,16 @@ void run(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_data_command(CLI::App& app) {
+void add_bench_data_command(CommandLine& line) {
   auto options = std::make_shared<BenchOptions>();
-  app.add_option("pipeline", options->pipeline,
-                 "YAML: a file, or a list such as '[tfrecord: out/train-*, batch: 1024]'")
-      ->required();
-  app.add_option("--seconds", options->seconds, "How long, if the data lasts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--json", options->json, "Prints JSON");
-  app.callback([options] { run(*options); });
+  line.option("pipeline", options->pipeline,
+              "YAML: a file, or a list such as '[tfrecord: out/train-*, batch: 1024]'")
+      .required();
+  line.option("--seconds", options->seconds, "How long, if the data lasts")
+      .positive()
+      .show_default();
+  line.flag("--json", options->json, "Prints JSON");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

@@ -56,54 +56,52 @@ void run(const Format& format, ConvertOptions& options) {
   }
 }
 
-void add_format(CLI::App& app, const Format& format) {
+void add_format(CommandLine& line, const Format& format) {
   auto options = std::make_shared<ConvertOptions>();
   SourceOptions& source = options->source;
-  CLI::App* command = app.add_subcommand(format.name, format.summary);
-  command->add_option("input", source.inputs, "Files or a folder")->required();
-  command->add_option("-o,--output", options->shards.folder, "The folder for the shards")
-      ->required();
-  command->add_option("--name", options->name,
-                      "The shards' name, when there is one split: NAME-00000-of-00010");
+  CommandLine& command = line.command(format.name, format.summary);
+  command.option("input", source.inputs, "Files or a folder").required();
+  command.option("-o,--output", options->shards.folder, "The folder for the shards").required();
+  command.option("--name", options->name,
+                 "The shards' name, when there is one split: NAME-00000-of-00010");
   command
-      ->add_option("--shard_size", options->shards.shard_bytes,
-                   "Bytes of a shard, about, before compression: 100MB")
-      ->transform(CLI::AsSizeValue(true))
-      ->capture_default_str();
-  command->add_option("--compression", options->compression, "GZIP or ZLIB; none by default");
-  command->add_flag("--force", options->shards.force, "Replace what another conversion left");
-  command->add_flag("--quiet", options->quiet, "No progress");
+      .option("--shard_size", options->shards.shard_bytes,
+              "Bytes of a shard, about, before compression: 100MB")
+      .as_bytes()
+      .show_default();
+  command.option("--compression", options->compression, "GZIP or ZLIB; none by default");
+  command.flag("--force", options->shards.force, "Replace what another conversion left");
+  command.flag("--quiet", options->quiet, "No progress");
   const std::string name = format.name;
   if (name == "images" || name == "imdb") {
     command
-        ->add_option("--shuffle_seed", source.shuffle_seed,
-                     "Shuffles the examples, which come sorted by class; -1: does not")
-        ->capture_default_str();
+        .option("--shuffle_seed", source.shuffle_seed,
+                "Shuffles the examples, which come sorted by class; -1: does not")
+        .show_default();
   }
   if (name == "images") {
-    command->add_flag("--raw", source.raw_images,
-                      "Decoded pixels as image_raw, label, height, width and depth");
+    command.flag("--raw", source.raw_images,
+                 "Decoded pixels as image_raw, label, height, width and depth");
   }
   if (name == "csv") {
-    command->add_flag("--header,!--no-header", source.csv_header,
-                      "Whether the first record names the columns (it does)");
-    command->add_option("--delimiter", source.csv_delimiter, "Between fields")
-        ->capture_default_str();
+    command.flag("--header,!--no-header", source.csv_header,
+                 "Whether the first record names the columns (it does)");
+    command.option("--delimiter", source.csv_delimiter, "Between fields").show_default();
   }
   if (name == "text") {
     command
-        ->add_option("--sequence_length", source.sequence_length,
-                     "Characters of a sequence; each record has one more")
-        ->capture_default_str();
+        .option("--sequence_length", source.sequence_length,
+                "Characters of a sequence; each record has one more")
+        .show_default();
   }
-  command->callback([&format, options] { run(format, *options); });
+  command.on_run([&format, options] { run(format, *options); });
 }
 
 }  // namespace
 
-void add_convert_command(CLI::App& app) {
-  app.require_subcommand(1);
-  for (const Format& format : kFormats) add_format(app, format);
+void add_convert_command(CommandLine& line) {
+  line.require_command();
+  for (const Format& format : kFormats) add_format(line, format);
 }
 
 }  // namespace systole::app

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/record_summary.h"
@@ -106,15 +107,14 @@ void run(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect_data_command(CLI::App& app) {
+void add_inspect_data_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
-  app.add_option("file", options->files, "TFRecord files, compressed or not")->required();
-  app.add_option("--limit", options->limit, "Records to read; all by default")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--records", options->shown, "Records to print")->check(CLI::NonNegativeNumber);
-  app.add_option("--sheet", options->sheet, "Writes the first images as one PNG file");
-  app.add_flag("--json", options->json, "Prints JSON");
-  app.callback([options] { run(*options); });
+  line.option("file", options->files, "TFRecord files, compressed or not").required();
+  line.option("--limit", options->limit, "Records to read; all by default").positive();
+  line.option("--records", options->shown, "Records to print").not_negative();
+  line.option("--sheet", options->sheet, "Writes the first images as one PNG file");
+  line.flag("--json", options->json, "Prints JSON");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "systole/io/local_file_system.h"
 #include "systole/io/testing/golden.h"

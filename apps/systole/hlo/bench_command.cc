@@ -213,20 +213,19 @@ void run(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app) {
+void add_bench_command(CommandLine& line) {
   auto options = std::make_shared<BenchOptions>();
-  app.add_option("file", options->file, "A program; - is standard input")->required();
-  app.add_option("--backend", options->backend, "What runs it: cpu or reference")
-      ->capture_default_str();
-  app.add_option("--runs", options->runs, "Runs to take the time of; 0: about a second's worth")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", options->threads, "Threads of a run; 0: the backend's choice")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options->seed, "The seed of the random inputs")->capture_default_str();
-  app.add_flag("--json", options->json, "Print the figures as JSON");
-  app.callback([options] { run(*options); });
+  line.option("file", options->file, "A program; - is standard input").required();
+  line.option("--backend", options->backend, "What runs it: cpu or reference").show_default();
+  line.option("--runs", options->runs, "Runs to take the time of; 0: about a second's worth")
+      .show_default()
+      .not_negative();
+  line.option("--threads", options->threads, "Threads of a run; 0: the backend's choice")
+      .show_default()
+      .not_negative();
+  line.option("--seed", options->seed, "The seed of the random inputs").show_default();
+  line.flag("--json", options->json, "Print the figures as JSON");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

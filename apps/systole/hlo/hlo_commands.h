@@ -1,14 +1,14 @@
 // The commands below `systole hlo`, one file each.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "systole/base/command_line.h"
 
 namespace systole::app {
 
-void add_run_command(CLI::App& app);
-void add_test_command(CLI::App& app);
-void add_opt_command(CLI::App& app);
-void add_bench_command(CLI::App& app);
-void add_support_command(CLI::App& app);
+void add_run_command(CommandLine& line);
+void add_test_command(CommandLine& line);
+void add_opt_command(CommandLine& line);
+void add_bench_command(CommandLine& line);
+void add_support_command(CommandLine& line);
 
 }  // namespace systole::app

@@ -62,16 +62,15 @@ void run(const OptOptions& options) {
 
 }  // namespace
 
-void add_opt_command(CLI::App& app) {
+void add_opt_command(CommandLine& line) {
   auto options = std::make_shared<OptOptions>();
-  app.add_option("file", options->file, "A program; - is standard input")->required();
-  app.add_option("--passes", options->passes,
-                 "Only these, in this order: names with commas between")
-      ->delimiter(',');
-  app.add_flag("--dump", options->dump,
-               "Print the program after each pass that changed it, with the time that it took");
-  app.add_flag("--pretty", options->pretty, "Print the short form of the text");
-  app.callback([options] { run(*options); });
+  line.option("file", options->file, "A program; - is standard input").required();
+  line.option("--passes", options->passes, "Only these, in this order: names with commas between")
+      .separated_by(',');
+  line.flag("--dump", options->dump,
+            "Print the program after each pass that changed it, with the time that it took");
+  line.flag("--pretty", options->pretty, "Print the short form of the text");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

@@ -44,17 +44,16 @@ void run(const RunOptions& options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app) {
+void add_run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("file", options->file, "A program; - is standard input")->required();
-  app.add_option("--backend", options->backend, "What runs it: cpu or reference")
-      ->capture_default_str();
-  app.add_option("--input", options->inputs, "NUMBER=FILE.npy: the value of a parameter of main");
-  app.add_option("--random", options->seed,
-                 "The seed of random values for the parameters without --input");
-  app.add_option("--output", options->output,
-                 "A folder for the results, 0.npy and so on, which are printed otherwise");
-  app.callback([options] { run(*options); });
+  line.option("file", options->file, "A program; - is standard input").required();
+  line.option("--backend", options->backend, "What runs it: cpu or reference").show_default();
+  line.option("--input", options->inputs, "NUMBER=FILE.npy: the value of a parameter of main");
+  line.option("--random", options->seed,
+              "The seed of random values for the parameters without --input");
+  line.option("--output", options->output,
+              "A folder for the results, 0.npy and so on, which are printed otherwise");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

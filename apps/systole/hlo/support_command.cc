@@ -35,11 +35,11 @@ void run(const SupportOptions& options) {
 
 }  // namespace
 
-void add_support_command(CLI::App& app) {
+void add_support_command(CommandLine& line) {
   auto options = std::make_shared<SupportOptions>();
-  app.add_option("--write", options->write, "Replace the tables of this document");
-  app.add_option("--check", options->check, "Fail when the tables of this document are not these");
-  app.callback([options] { run(*options); });
+  line.option("--write", options->write, "Replace the tables of this document");
+  line.option("--check", options->check, "Fail when the tables of this document are not these");
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

@@ -176,23 +176,22 @@ void run(TestOptions options) {
           report.add(files[i], {static_cast<Outcome>(result.text[0]), result.text.substr(1)});
         }
       });
-  if (!report.finish()) throw CLI::RuntimeError(1);
+  if (!report.finish()) throw ExitStatus{1};
 }
 
 }  // namespace
 
-void add_test_command(CLI::App& app) {
+void add_test_command(CommandLine& line) {
   auto options = std::make_shared<TestOptions>();
-  app.add_option("path", options->paths, "Files, or folders with *.mlir in them")->required();
-  app.add_option("--backend", options->backend, "What runs them: cpu or reference")
-      ->capture_default_str();
-  app.add_option("--jobs", options->jobs, "Files at a time; 0: one for each core")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--timeout", options->timeout, "Seconds that a file may take")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.callback([options] { run(*options); });
+  line.option("path", options->paths, "Files, or folders with *.mlir in them").required();
+  line.option("--backend", options->backend, "What runs them: cpu or reference").show_default();
+  line.option("--jobs", options->jobs, "Files at a time; 0: one for each core")
+      .show_default()
+      .not_negative();
+  line.option("--timeout", options->timeout, "Seconds that a file may take")
+      .show_default()
+      .positive();
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "systole/hlo/text.h"
 #include "systole/io/event_reader.h"
@@ -12,6 +13,7 @@
 #include "systole/io/saved_model.h"
 #include "systole/io/tensor_bundle.h"
 #include "systole/io/tfrecord.h"
+#include "systole/train/saver.h"
 
 namespace systole::app {
 namespace {
@@ -39,10 +41,14 @@ Json describe_checkpoint(FileSystem& file_system, const std::string& prefix) {
     elements += entry.type.shape.num_elements();
     tensors.push_back(std::move(tensor));
   }
-  return {{"shards", reader.num_shards()},
-          {"elements", elements},
-          {"bytes", bytes},
-          {"tensors", std::move(tensors)}};
+  Json description{{"shards", reader.num_shards()},
+                   {"elements", elements},
+                   {"bytes", bytes},
+                   {"tensors", std::move(tensors)}};
+  for (const auto& [name, state] : read_checkpoint_extras(file_system, prefix)) {
+    description["extras"].push_back({{"name", name}, {"bytes", state.size()}});
+  }
+  return description;
 }
 
 Json tensor_info_json(const std::map<std::string, TensorInfo>& infos) {

@@ -1,7 +1,7 @@
 // What files hold, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "apps/systole/inspect/kind.h"

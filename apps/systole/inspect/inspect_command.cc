@@ -1,6 +1,8 @@
 // systole inspect: what a file holds.
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/print.h"
@@ -33,16 +35,15 @@ void inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app) {
+void add_inspect_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
-  app.add_option(
-         "path", options->path,
-         "A checkpoint (a file of it, its prefix, or its directory), a SavedModel, an event "
-         "file, a TFRecord file, a GraphDef, an .mlir or .npy file")
-      ->required();
-  app.add_option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel");
-  app.add_flag("--json", options->json, "Prints JSON");
-  app.callback([options] { inspect(*options); });
+  line.option("path", options->path,
+              "A checkpoint (a file of it, its prefix, or its directory), a SavedModel, an event "
+              "file, a TFRecord file, a GraphDef, an .mlir or .npy file")
+      .required();
+  line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel");
+  line.flag("--json", options->json, "Prints JSON");
+  line.on_run([options] { inspect(*options); });
 }
 
 }  // namespace systole::app

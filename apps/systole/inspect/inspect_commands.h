@@ -1,11 +1,11 @@
 // The commands of this folder. Each declares its options and what it does when it is chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "systole/base/command_line.h"
 
 namespace systole::app {
 
-void add_inspect_command(CLI::App& app);
-void add_predict_command(CLI::App& app);
+void add_inspect_command(CommandLine& line);
+void add_predict_command(CommandLine& line);
 
 }  // namespace systole::app

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/predict_input.h"
 #include "apps/systole/inspect/print.h"
@@ -55,6 +57,30 @@ TEST_F(InspectTest, Checkpoints) {
             R"({"dtype":"f32","shape":[2,2],"values":[[1,2],[3,4]]})");
   EXPECT_THAT(error_of([&] { read_tensor(fs_, file, "dense/kernal"); }),
               ::testing::HasSubstr("did you mean 'dense/kernel'?"));
+}
+
+TEST_F(InspectTest, WhatStandsBesideACheckpoint) {
+  write_checkpoint_extras(fs_, "d/model.ckpt-7",
+                          {{"input", std::string(2048, 'x')}, {"random", "abc"}});
+  for (const char* path : {"d", "d/model.ckpt-7.systole"}) {
+    EXPECT_THAT(inspect(path), ::testing::EndsWith("beside it, for training to go on (.systole)\n"
+                                                   "  input   2 KiB\n"
+                                                   "  random  3 B\n"));
+  }
+}
+
+TEST_F(InspectTest, AFolderOfExportsIsItsNewest) {
+  for (const std::string name : {"99", "100", "temp-101", "102"}) {
+    fs_.make_directories("exports/" + name);
+    if (name != "102") write_file_atomically(fs_, "exports/" + name + "/saved_model.pb", "");
+  }
+  const FoundFile found = find_file(fs_, "exports");
+  EXPECT_EQ(found.kind, FileKind::saved_model);
+  EXPECT_EQ(found.path, "exports/100");
+  fs_.make_directories("empty");
+  EXPECT_THAT(error_of([&] { find_file(fs_, "empty"); }),
+              ::testing::HasSubstr("empty: directory, got one without saved_model.pb, checkpoint "
+                                   "or exports named by numbers, expected one of them"));
 }
 
 TEST_F(InspectTest, Events) {

@@ -1,6 +1,8 @@
 #include "apps/systole/inspect/kind.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/tensor_bundle.h"
@@ -9,20 +11,44 @@
 namespace systole::app {
 namespace {
 
-// "model.ckpt-7" of "model.ckpt-7.index" and "model.ckpt-7.data-00000-of-00001"; else as it is.
+// "model.ckpt-7" of "model.ckpt-7.index", "model.ckpt-7.systole" and
+// "model.ckpt-7.data-00000-of-00001"; else as it is.
 std::string without_bundle_suffix(const std::string& path) {
-  if (path.ends_with(".index")) return path.substr(0, path.size() - 6);
+  for (const std::string_view ending : {".index", ".systole"}) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
   const size_t data = path.rfind(".data-");
   return data == std::string::npos ? path : path.substr(0, data);
 }
 
+bool is_saved_model(FileSystem& file_system, const std::string& path) {
+  return file_system.exists(join_path(path, "saved_model.pb"));
+}
+
+// The SavedModel in `path` whose name is the greatest number; "" when there is none.
+std::string newest_export(FileSystem& file_system, const std::string& path) {
+  std::string newest;
+  for (const std::string& name : file_system.list(path)) {
+    const bool number = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+      return std::isdigit(c) != 0;
+    });
+    if (!number || !is_saved_model(file_system, join_path(path, name))) continue;
+    if (std::pair(name.size(), name) > std::pair(newest.size(), newest)) newest = name;
+  }
+  return newest.empty() ? "" : join_path(path, newest);
+}
+
 FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
-  if (file_system.exists(join_path(path, "saved_model.pb"))) return {FileKind::saved_model, path};
+  if (is_saved_model(file_system, path)) return {FileKind::saved_model, path};
   if (const std::string latest = latest_checkpoint(file_system, path); !latest.empty()) {
     return {FileKind::checkpoint, latest};
   }
+  if (const std::string newest = newest_export(file_system, path); !newest.empty()) {
+    return {FileKind::saved_model, newest};
+  }
   throw not_found(
-      "{}: directory, got one without saved_model.pb and without a checkpoint, expected either",
+      "{}: directory, got one without saved_model.pb, checkpoint or exports named by numbers, "
+      "expected one of them",
       path);
 }
 

@@ -2,10 +2,13 @@
 // data.
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/predict_input.h"
 #include "apps/systole/train/train_commands.h"
+#include "systole/base/log.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/npy.h"
 
@@ -43,11 +46,19 @@ void print_lines(const NamedTensors& outputs) {
 
 void predict_saved_model(const PredictOptions& options) {
   FileSystem& files = local_file_system();
+  const FoundFile found = find_file(files, options.config.path);
+  if (found.kind != FileKind::saved_model) {
+    throw invalid_argument(
+        "{}: model, got a {}, expected a SavedModel (systole export writes one) or a "
+        "configuration file (.yaml)",
+        options.config.path, to_string(found.kind));
+  }
   if (options.inputs.empty()) {
     throw invalid_argument("predict: --input, got none, expected the files for '{}'",
                            options.config.path);
   }
-  SavedModel model(options.config.path);
+  if (found.path != options.config.path) log_info("predict: {}", found.path);
+  SavedModel model(found.path);
   const SignatureInfo& signature = model.signature(options.signature);
   const NamedTensors outputs =
       model.predict(read_predict_inputs(files, signature, options.inputs), options.signature);
@@ -69,7 +80,7 @@ void predict_config(const PredictOptions& options) {
         "SavedModel: examples are those of the file's data",
         path);
   }
-  const TrainingConfig config = read_training_config(path, options.config.overrides);
+  const TrainingConfig config = options.config.read();
   TPUEstimator estimator(config.estimator);
   int64_t left = options.count;
   if (left == 0) return;
@@ -93,21 +104,22 @@ void predict(const PredictOptions& options) {
 
 }  // namespace
 
-void add_predict_command(CLI::App& app) {
+void add_predict_command(CommandLine& line) {
   auto options = std::make_shared<PredictOptions>();
-  app.add_option("model", options->config.path,
-                 "The directory of a SavedModel, or a configuration file of systole train (.yaml)")
-      ->required();
-  app.add_option("--input", options->inputs,
-                 "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel");
-  add_config_options(app, options->config);
-  app.add_option("--count", options->count, "Examples of a configuration file's data; -1: all")
-      ->capture_default_str();
-  app.add_option("--signature", options->signature,
-                 "The signature; serving_default, or the only one, when absent");
-  app.add_option("--output", options->output,
-                 "A folder for the outputs, NAME.npy; else they are printed, a line of JSON each");
-  app.callback([options] { predict(*options); });
+  line.option("model", options->config.path,
+              "The directory of a SavedModel or of exports, whose newest it is, or a configuration "
+              "file of systole train (.yaml)")
+      .required();
+  line.option("--input", options->inputs,
+              "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel");
+  add_config_overrides(line, options->config.overrides);
+  line.option("--count", options->count, "Examples of a configuration file's data; -1: all")
+      .show_default();
+  line.option("--signature", options->signature,
+              "The signature; serving_default, or the only one, when absent");
+  line.option("--output", options->output,
+              "A folder for the outputs, NAME.npy; else they are printed, a line of JSON each");
+  line.on_run([options] { predict(*options); });
 }
 
 }  // namespace systole::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace systole::app {
@@ -70,11 +71,17 @@ std::string checkpoint_text(const Json& checkpoint) {
     rows.push_back(
         {text(tensor["name"]), text(tensor["dtype"]), shape_text(tensor["shape"]), size});
   }
-  return fmt::format("{} tensors, {} elements, {} in {} {}\n", checkpoint["tensors"].size(),
-                     checkpoint["elements"].get<int64_t>(),
-                     bytes_text(checkpoint["bytes"].get<double>()), checkpoint["shards"].get<int>(),
-                     checkpoint["shards"] == 1 ? "shard" : "shards") +
-         table(rows);
+  std::string result = fmt::format(
+      "{} tensors, {} elements, {} in {} {}\n", checkpoint["tensors"].size(),
+      checkpoint["elements"].get<int64_t>(), bytes_text(checkpoint["bytes"].get<double>()),
+      checkpoint["shards"].get<int>(), checkpoint["shards"] == 1 ? "shard" : "shards");
+  result += table(rows);
+  if (!checkpoint.contains("extras")) return result;
+  Rows extras;
+  for (const Json& extra : checkpoint["extras"]) {
+    extras.push_back({text(extra["name"]), bytes_text(extra["bytes"].get<double>())});
+  }
+  return result + "beside it, for training to go on (.systole)\n" + table(extras);
 }
 
 std::string graph_text(const Json& graph) {

@@ -7,7 +7,7 @@ namespace systole::app {
 namespace {
 
 void run(const ConfigOptions& options) {
-  const TrainingConfig config = read_training_config(options.path, options.overrides);
+  const TrainingConfig config = options.read();
   TPUEstimator estimator(config.estimator);
   const CheckReport report =
       estimator.check(needed_input(config.train_input, options.path, "train"));
@@ -20,11 +20,10 @@ void run(const ConfigOptions& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app) {
+void add_check_command(CommandLine& line) {
   auto options = std::make_shared<ConfigOptions>();
-  app.add_option("config", options->path, "YAML, as of systole train")->required();
-  add_config_options(app, *options);
-  app.callback([options] { run(*options); });
+  add_config_options(line, *options).required();
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

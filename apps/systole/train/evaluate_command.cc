@@ -21,7 +21,7 @@ std::string metric_text(const std::string& name, const Tensor& value) {
 }
 
 void run(const ConfigOptions& options) {
-  const TrainingConfig config = read_training_config(options.path, options.overrides);
+  const TrainingConfig config = options.read();
   TPUEstimator estimator(config.estimator);
   print_evaluation(
       estimator.evaluate(needed_input(config.eval_input, options.path, "eval"), config.evaluate));
@@ -36,11 +36,10 @@ void print_evaluation(const Evaluation& evaluation) {
   fmt::print("examples = {}\n", evaluation.examples());
 }
 
-void add_evaluate_command(CLI::App& app) {
+void add_evaluate_command(CommandLine& line) {
   auto options = std::make_shared<ConfigOptions>();
-  app.add_option("config", options->path, "YAML, as of systole train")->required();
-  add_config_options(app, *options);
-  app.callback([options] { run(*options); });
+  add_config_options(line, *options).required();
+  line.on_run([options] { run(*options); });
 }
 
 }  // namespace systole::app

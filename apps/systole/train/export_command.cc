@@ -13,7 +13,7 @@ struct ExportCommand {
 };
 
 void run(const ExportCommand& command) {
-  const TrainingConfig config = read_training_config(command.config.path, command.config.overrides);
+  const TrainingConfig config = command.config.read();
   TPUEstimator estimator(config.estimator);
   const Nest<TensorType> batches = config.features.map([](const TensorType& type) {
     Dims dims = {kUnknown};
@@ -29,14 +29,13 @@ void run(const ExportCommand& command) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app) {
+void add_export_command(CommandLine& line) {
   auto command = std::make_shared<ExportCommand>();
-  app.add_option("config", command->config.path, "YAML, as of systole train")->required();
-  add_config_options(app, command->config);
-  app.add_option("--output", command->output,
-                 "Where a folder named by the time is made; MODEL_DIR/export when absent");
-  app.add_option("--checkpoint_path", command->checkpoint, "The latest when absent");
-  app.callback([command] { run(*command); });
+  add_config_options(line, command->config).required();
+  line.option("--output", command->output,
+              "Where a folder named by the time is made; MODEL_DIR/export when absent");
+  line.option("--checkpoint_path", command->checkpoint, "The latest when absent");
+  line.on_run([command] { run(*command); });
 }
 
 }  // namespace systole::app

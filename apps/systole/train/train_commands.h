@@ -1,24 +1,26 @@
 // The commands for configuration files, one file each.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "apps/systole/train/training_config.h"
+#include "systole/base/command_line.h"
 
 namespace systole::app {
 
-void add_train_command(CLI::App& app);
-void add_evaluate_command(CLI::App& app);
-void add_export_command(CLI::App& app);
-void add_check_command(CLI::App& app);
+void add_train_command(CommandLine& line);
+void add_evaluate_command(CommandLine& line);
+void add_export_command(CommandLine& line);
+void add_check_command(CommandLine& line);
 
 // What all of them take.
 struct ConfigOptions {
   std::string path;
   TrainingOverrides overrides;
+  TrainingConfig read() const { return read_training_config(path, overrides); }
 };
-// The options --set and --model_dir; the file itself unless the command has it in another form.
-void add_config_options(CLI::App& app, ConfigOptions& options);
+// The file, and the options --set and --model_dir.
+CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options);
+// The options alone.
+void add_config_overrides(CommandLine& line, TrainingOverrides& overrides);
 
 // A line for each metric, and how many examples they are of.
 void print_evaluation(const Evaluation& evaluation);

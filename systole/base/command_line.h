@@ -1,0 +1,109 @@
+// The options and commands of a program, as people write them behind its name.
+//
+//   Flags flags;
+//   st::CommandLine line("iris_session", "Trains a network on the iris data set.");
+//   line.option("--epochs", flags.epochs, "Passes over the training
+//   rows").show_default().positive(); line.flag("--report", flags.report, "Show what was learned");
+//   line.on_run([&] { train(flags); });
+//   return line.run(argc, argv);
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace systole {
+
+// An option as it was declared: a handle, valid as long as its command line. Each method says more
+// of it and returns it again.
+class CommandLineOption {
+ public:
+  CommandLineOption required() const;
+  // The help shows the value that the variable has now.
+  CommandLineOption show_default() const;
+  // Numbers that are taken.
+  CommandLineOption positive() const;
+  CommandLineOption not_negative() const;
+  CommandLineOption between(int least, int most) const;
+  // A number of bytes: "100MB", "64KiB".
+  CommandLineOption as_bytes() const;
+  // One argument is several values: "a,b".
+  CommandLineOption separated_by(char separator) const;
+  // A value each time that the option is named, not all that follow.
+  CommandLineOption one_each() const;
+  // Not both.
+  CommandLineOption excludes(const CommandLineOption& other) const;
+
+ private:
+  friend class CommandLine;
+  explicit CommandLineOption(CLI::Option& option) : option_(&option) {}
+  CLI::Option* option_;
+};
+
+// What an action throws that has itself said what is wrong: run() returns its code.
+struct ExitStatus {
+  int code;
+};
+
+// What an action throws when the arguments are wrong in a way that it alone can see.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A program's command line, or that of one of its commands. Variables of options are set while
+// run() reads the arguments and must outlive that. Not thread-safe.
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, const std::string& summary);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // `names`: "-n,--size", or without dashes for an argument known by its place. The variable keeps
+  // its value where the option is not given. T is std::string, bool, char, int, int64_t, uint64_t,
+  // double, std::optional of int64_t or uint64_t, or std::vector<std::string>.
+  template <class T>
+  CommandLineOption option(const std::string& names, T& value, const std::string& meaning = "");
+  // An option without a value: "--json", or with its opposite "--header,!--no-header".
+  CommandLineOption flag(const std::string& names, bool& value, const std::string& meaning = "");
+  // --version, which prints the text.
+  void version(const std::string& text, const std::string& meaning);
+
+  // A command below this one, which owns it.
+  CommandLine& command(const std::string& name, const std::string& summary);
+  void require_command();
+  // Leaves this command out of the help of the one above.
+  void hide();
+  // Null when there is no such command.
+  const CommandLine* find_command(const std::string& name) const;
+
+  // What it is for: called when all arguments are read.
+  void on_run(const std::function<void()>& action);
+
+  std::string name() const;
+  std::string help() const;
+
+  // Reads the arguments, calls the actions of the commands that they name, and returns the
+  // program's exit code: 0; 1 when an action throws, with its message on standard error; 2 when the
+  // arguments are wrong, with what is wrong about them.
+  int run(int argc, const char* const* argv);
+
+ private:
+  explicit CommandLine(CLI::App& app);
+  int usage_error(const std::string& what) const;
+
+  std::unique_ptr<CLI::App> root_;  // null for a command
+  CLI::App& app_;
+  std::vector<std::unique_ptr<CommandLine>> commands_;
+};
+
+}  // namespace systole
