@@ -1,5 +1,6 @@
 // The sections run_config and run_config.tpu_config.
 #include "apps/systole/train/training_config.h"
+#include "systole/session/target.h"
 
 namespace systole::app {
 namespace {
@@ -55,8 +56,8 @@ IterationsPerLoop iterations_of(const ConfigSection& s) {
 TPUConfig parse_tpu_config(const ConfigSection& s) {
   TPUConfig config;
   if (s.has("iterations_per_loop")) config.iterations_per_loop = iterations_of(s);
-  config.num_shards = s.optional_integer("num_shards");
-  config.num_cores_per_replica = s.optional_integer("num_cores_per_replica");
+  config.num_shards = s.optional_integer("num_shards", 1);
+  config.num_cores_per_replica = s.optional_integer("num_cores_per_replica", 1);
   config.per_host_input_for_training = s.choice<InputPipelineConfig>(
       "per_host_input_for_training", kInputs, InputPipelineConfig::PER_HOST_V1);
   config.eval_training_input_configuration = s.choice<InputPipelineConfig>(
@@ -64,6 +65,17 @@ TPUConfig parse_tpu_config(const ConfigSection& s) {
   if (s.has("check")) config.check = s.choice<Check>("check", kChecks, Check::error);
   config.precision = s.choice<Precision>("precision", kPrecisions, Precision::full);
   return config;
+}
+
+// What a TPU is called, for which there must be one.
+std::string target_of(const ConfigSection& s, const std::string& key) {
+  const std::string target = s.text(key);
+  try {
+    if (!target.empty()) resolve_target(target, "");
+  } catch (const Error& error) {
+    throw s.find(key).placed(error);
+  }
+  return target;
 }
 
 }  // namespace
@@ -75,20 +87,25 @@ RunConfig parse_run_config(const ConfigNode& node) {
   const ConfigSection s("run_config", node, kRunConfigKeys);
   const RunConfig defaults;
   RunConfig config{
-      .master = s.text("master"),
+      .master = target_of(s, "master"),
       .model_dir = s.text("model_dir"),
-      .evaluation_master = s.text("evaluation_master"),
+      .evaluation_master = target_of(s, "evaluation_master"),
       .tf_random_seed = s.optional_integer("tf_random_seed"),
-      .save_summary_steps = s.integer("save_summary_steps", defaults.save_summary_steps),
-      .save_checkpoints_steps = s.optional_integer("save_checkpoints_steps"),
-      .save_checkpoints_secs = s.optional_integer("save_checkpoints_secs"),
-      .keep_checkpoint_max = s.integer("keep_checkpoint_max", defaults.keep_checkpoint_max),
+      .save_summary_steps = s.integer("save_summary_steps", defaults.save_summary_steps, 0),
+      .save_checkpoints_steps = s.optional_integer("save_checkpoints_steps", 0),
+      .save_checkpoints_secs = s.optional_integer("save_checkpoints_secs", 0),
+      .keep_checkpoint_max = s.integer("keep_checkpoint_max", defaults.keep_checkpoint_max, 0),
       .keep_checkpoint_every_n_hours =
           s.number("keep_checkpoint_every_n_hours", defaults.keep_checkpoint_every_n_hours),
-      .log_step_count_steps = s.integer("log_step_count_steps", defaults.log_step_count_steps),
+      .log_step_count_steps = s.integer("log_step_count_steps", defaults.log_step_count_steps, 0),
       .tpu_config = parse_tpu_config(
           ConfigSection("run_config.tpu_config", s.find("tpu_config"), kTpuConfigKeys))};
   config.session_config.cache_folder = s.text("cache_folder");
+  try {
+    config.validate();
+  } catch (const Error& error) {
+    throw node.placed(error);
+  }
   return config;
 }
 

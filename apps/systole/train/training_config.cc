@@ -119,22 +119,25 @@ void add_estimator(const ConfigNode& root, TrainingConfig& config) {
   TPUEstimatorOptions& options = config.estimator;
   options.use_tpu = s.flag("use_tpu", true);
   options.eval_on_tpu = s.flag("eval_on_tpu", true);
-  options.train_batch_size = s.integer("train_batch_size");
-  options.eval_batch_size = s.integer("eval_batch_size", *options.train_batch_size);
-  options.predict_batch_size = s.integer("predict_batch_size", *options.train_batch_size);
+  options.train_batch_size = s.integer_from("train_batch_size", 1);
+  options.eval_batch_size = s.integer("eval_batch_size", *options.train_batch_size, 1);
+  options.predict_batch_size = s.integer("predict_batch_size", *options.train_batch_size, 1);
   options.warm_start_from = WarmStartSettings(s.text("warm_start_from"));
 }
 
 void add_steps(const ConfigNode& root, const TrainingOverrides& overrides, TrainingConfig& config) {
   const ConfigSection train("train", root["train"], kTrainKeys);
-  config.train.steps = train.optional_integer("steps");
-  config.train.max_steps = train.optional_integer("max_steps");
+  config.train.steps = train.optional_integer("steps", 1);
+  config.train.max_steps = train.optional_integer("max_steps", 1);
+  if (config.train.steps && config.train.max_steps) {
+    throw train.error("max_steps", "steps beside it", "one of the two");
+  }
   if (overrides.steps) {
     config.train.steps = overrides.steps;
     config.train.max_steps.reset();
   }
   const ConfigSection evaluate("evaluate", root["evaluate"], kEvaluateKeys);
-  config.evaluate.steps = evaluate.optional_integer("steps");
+  config.evaluate.steps = evaluate.optional_integer("steps", 1);
   config.evaluate.name = evaluate.text("name");
   config.evaluate.checkpoint_path = evaluate.text("checkpoint_path");
 }

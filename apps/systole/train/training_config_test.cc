@@ -137,6 +137,19 @@ TEST_F(TrainingConfigTest, BadFiles) {
       {"run_config.tpu_config.iterations_per_loop=0",
        "run_config.tpu_config iterations_per_loop, got '0', expected a positive integer, or 30s"},
       {"run_config.tpu_config.check=maybe", "check, got 'maybe', expected error, warn, off"},
+      {"run_config.tpu_config.num_shards=0",
+       "--set run_config.tpu_config.num_shards: run_config.tpu_config num_shards, got 0, expected "
+       "an integer of at least 1"},
+      {"run_config.save_checkpoints_steps=-1",
+       "--set run_config.save_checkpoints_steps: run_config save_checkpoints_steps, got -1, "},
+      {"run_config.master=foo", "--set run_config.master: Session: target, got 'foo', expected ''"},
+      {"run_config={model_dir: m, keep_checkpoint_every_n_hours: 0}",
+       "--set run_config: RunConfig: keep_checkpoint_every_n_hours, got 0, expected > 0"},
+      {"estimator.train_batch_size=0",
+       "--set estimator.train_batch_size: estimator train_batch_size, got 0, expected an integer "
+       "of at least 1"},
+      {"train.max_steps=0", "train max_steps, got 0, expected an integer of at least 1"},
+      {"train.steps=3", "train max_steps, got steps beside it, expected one of the two"},
       {"run_config.model_dir=''", "tiny.yaml:1: run_config, got no model_dir, expected a folder"},
       {"nothing", "--set: assignment, got 'nothing', expected a path, = and a value"},
   };
