@@ -4,11 +4,11 @@
 //   flops_session                      8 virtual cores
 //   flops_session --tpu local:4 --n 1024
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
+#include "systole/base/command_line.h"
 #include "systole/systole.h"
 
 namespace {
@@ -56,16 +56,10 @@ double run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Measures the floating-point operations a second of a TPU");
-  app.add_option("--tpu", flags.tpu, "the TPU: local, local:v3-8, local:4");
-  app.add_option("--n", flags.n, "size of the matrices");
-  app.add_option("--count", flags.count, "products a core");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run(flags);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "flops_session: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  st::CommandLine line("flops_session", "Measures the floating-point operations a second of a TPU");
+  line.option("--tpu", flags.tpu, "the TPU: local, local:v3-8, local:4");
+  line.option("--n", flags.n, "size of the matrices");
+  line.option("--count", flags.count, "products a core");
+  line.on_run([&] { run(flags); });
+  return line.run(argc, argv);
 }

@@ -7,11 +7,11 @@
 //
 // Prints the shape, the range and the first labels of a few batches.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "systole/base/command_line.h"
 #include "systole/io/example.h"
 #include "systole/io/idx.h"
 #include "systole/io/local_file_system.h"
@@ -21,7 +21,7 @@
 namespace {
 
 struct Flags {
-  std::string data_dir;
+  std::string data_dir = "../shared/data/mnist";
   std::string train_file;
   int64_t batch_size = 1024;
   int64_t buffer_size = 256 << 10;
@@ -88,21 +88,14 @@ void run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Reads MNIST from TFRecord files through a Dataset");
-  auto* const data_dir = app.add_option("--data_dir", flags.data_dir, "IDX files of MNIST")
-                             ->default_str("../shared/data/mnist");
-  flags.data_dir = "../shared/data/mnist";
-  app.add_option("--train_file", flags.train_file, "TFRecord files, a pattern")->excludes(data_dir);
-  app.add_option("--batch_size", flags.batch_size, "Images of a batch")->capture_default_str();
-  app.add_option("--dataset_reader_buffer_size", flags.buffer_size, "Bytes read at a time")
-      ->capture_default_str();
-  app.add_option("--steps", flags.steps, "Batches to print")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run(flags);
-  } catch (const st::Error& error) {
-    std::fprintf(stderr, "input_pipeline: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  st::CommandLine line("input_pipeline", "Reads MNIST from TFRecord files through a Dataset");
+  const auto data_dir =
+      line.option("--data_dir", flags.data_dir, "IDX files of MNIST").show_default();
+  line.option("--train_file", flags.train_file, "TFRecord files, a pattern").excludes(data_dir);
+  line.option("--batch_size", flags.batch_size, "Images of a batch").show_default();
+  line.option("--dataset_reader_buffer_size", flags.buffer_size, "Bytes read at a time")
+      .show_default();
+  line.option("--steps", flags.steps, "Batches to print").show_default();
+  line.on_run([&] { run(flags); });
+  return line.run(argc, argv);
 }

@@ -4,10 +4,10 @@
 //   iris_tpuestimator --use_tpu=true
 //   iris_tpuestimator --use_tpu=false
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "examples/support/iris_data.h"
+#include "systole/base/command_line.h"
 #include "systole/systole.h"
 
 namespace {
@@ -85,19 +85,14 @@ void run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a small network on the iris data set with TPUEstimator.");
+  st::CommandLine line("iris_tpuestimator",
+                       "Trains a small network on the iris data set with TPUEstimator.");
   Flags flags;
-  app.add_option("--use_tpu", flags.use_tpu)->capture_default_str();
-  app.add_option("--model_dir", flags.model_dir, "Checkpoints and summaries; temporary when empty");
-  app.add_option("--train_steps", flags.train_steps)->capture_default_str();
-  app.add_option("--save_checkpoints_steps", flags.save_checkpoints_steps)->capture_default_str();
-  app.add_option("--iterations", flags.iterations, "Steps in one launch")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run(flags);
-  } catch (const st::Error& error) {
-    std::fprintf(stderr, "iris_tpuestimator: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  line.option("--use_tpu", flags.use_tpu).show_default();
+  line.option("--model_dir", flags.model_dir, "Checkpoints and summaries; temporary when empty");
+  line.option("--train_steps", flags.train_steps).show_default();
+  line.option("--save_checkpoints_steps", flags.save_checkpoints_steps).show_default();
+  line.option("--iterations", flags.iterations, "Steps in one launch").show_default();
+  line.on_run([&] { run(flags); });
+  return line.run(argc, argv);
 }

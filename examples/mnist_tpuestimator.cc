@@ -6,10 +6,10 @@
 //
 // Names 81 % of the test digits rightly after 60 steps (--train_steps=60).
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "examples/support/mnist_data.h"
+#include "systole/base/command_line.h"
 #include "systole/systole.h"
 
 namespace {
@@ -140,31 +140,27 @@ void run() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a convolutional network on MNIST with TPUEstimator.");
-  app.add_option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port");
-  app.add_option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty");
-  app.add_option("--data_dir", FLAGS.data_dir, "Holds mnist/*.gz")->capture_default_str();
-  app.add_option("--records_dir", FLAGS.records_dir, "Where the TFRecords are put")
-      ->capture_default_str();
-  app.add_option("--train_file", FLAGS.train_file, "TFRecords in place of those");
-  app.add_option("--eval_file", FLAGS.eval_file, "TFRecords in place of those");
-  app.add_option("--learning_rate", FLAGS.learning_rate)->capture_default_str();
-  app.add_option("--batch_size", FLAGS.batch_size)->capture_default_str();
-  app.add_option("--train_steps", FLAGS.train_steps)->capture_default_str();
-  app.add_option("--iterations", FLAGS.iterations, "Steps in one launch")->capture_default_str();
-  app.add_option("--num_shards", FLAGS.num_shards, "Cores of the TPU")->capture_default_str();
-  app.add_option("--use_tpu", FLAGS.use_tpu)->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
+  st::CommandLine line("mnist_tpuestimator",
+                       "Trains a convolutional network on MNIST with TPUEstimator.");
+  line.option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port");
+  line.option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty");
+  line.option("--data_dir", FLAGS.data_dir, "Holds mnist/*.gz").show_default();
+  line.option("--records_dir", FLAGS.records_dir, "Where the TFRecords are put").show_default();
+  line.option("--train_file", FLAGS.train_file, "TFRecords in place of those");
+  line.option("--eval_file", FLAGS.eval_file, "TFRecords in place of those");
+  line.option("--learning_rate", FLAGS.learning_rate).show_default();
+  line.option("--batch_size", FLAGS.batch_size).show_default();
+  line.option("--train_steps", FLAGS.train_steps).show_default();
+  line.option("--iterations", FLAGS.iterations, "Steps in one launch").show_default();
+  line.option("--num_shards", FLAGS.num_shards, "Cores of the TPU").show_default();
+  line.option("--use_tpu", FLAGS.use_tpu).show_default();
+  line.on_run([] {
     if (FLAGS.train_file.empty() || FLAGS.eval_file.empty()) {
       const auto files = examples::mnist_records(FLAGS.data_dir, FLAGS.records_dir);
       if (FLAGS.train_file.empty()) FLAGS.train_file = files.train;
       if (FLAGS.eval_file.empty()) FLAGS.eval_file = files.test;
     }
     run();
-  } catch (const st::Error& error) {
-    std::fprintf(stderr, "mnist_tpuestimator: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  });
+  return line.run(argc, argv);
 }

@@ -8,6 +8,20 @@
 #include <optional>
 
 namespace systole {
+namespace {
+
+// CLI11's own names the largest double there is. `name` stands in the help.
+CLI::Validator number_check(const char* name, const char* wanted, bool (*is_good)(double)) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && is_good(value)) return "";
+        return fmt::format("got '{}', expected {}", text, wanted);
+      },
+      name);
+}
+
+}  // namespace
 
 CommandLineOption CommandLineOption::required() const {
   option_->required();
@@ -18,11 +32,12 @@ CommandLineOption CommandLineOption::show_default() const {
   return *this;
 }
 CommandLineOption CommandLineOption::positive() const {
-  option_->check(CLI::PositiveNumber);
+  option_->check(
+      number_check("POSITIVE", "a number above 0", [](double value) { return value > 0; }));
   return *this;
 }
 CommandLineOption CommandLineOption::not_negative() const {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(number_check("NONNEGATIVE", "0 or more", [](double value) { return value >= 0; }));
   return *this;
 }
 CommandLineOption CommandLineOption::between(int least, int most) const {

@@ -79,9 +79,9 @@ TEST(CommandLineTest, WrongArguments) {
     std::vector<const char*> arguments;
     std::string error;
   } rows[] = {
-      {{"--number", "many"}, "program: --number: Value many not in range"},
-      {{"--number", "0"}, "program: --number: Value 0 not in range"},
-      {{"--share", "-1"}, "--share: Value -1 not in range"},
+      {{"--number", "many"}, "program: --number: got 'many', expected a number above 0\n"},
+      {{"--number", "0"}, "program: --number: got '0', expected a number above 0\n"},
+      {{"--share", "-1"}, "--share: got '-1', expected 0 or more"},
       {{"--maybe", "1", "--bytes", "1"}, "--maybe excludes --bytes"},
       {{"--what"}, "--what\nprogram --help explains the options\n"},
   };
