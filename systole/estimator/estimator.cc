@@ -83,6 +83,22 @@ int64_t checked_replicas(const RunConfig& config, const std::string& target, int
       target, cores, *shards);
 }
 
+estimator::InputOptions input_options(TPUEstimator::Impl& impl, Mode mode) {
+  const TPUConfig& tpu = impl.config.tpu_config;
+  const TPUEstimator::Impl::Place& where = impl.place(mode);
+  const TPUEstimatorOptions& options = impl.options;
+  const bool sliced =
+      mode != Mode::train && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
+  return {.mode = mode,
+          .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
+          .replicas = where.replicas,
+          .use_tpu = where.use_tpu,
+          .batch_size = mode == Mode::train  ? options.train_batch_size
+                        : mode == Mode::eval ? options.eval_batch_size
+                                             : options.predict_batch_size,
+          .params = options.params};
+}
+
 }  // namespace
 
 TPUEstimator::Impl::Impl(TPUEstimatorOptions given, bool plain_estimator)
@@ -128,19 +144,7 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
 }
 
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
-  const TPUConfig& tpu = config.tpu_config;
-  const Place& where = place(mode);
-  const bool sliced =
-      mode != Mode::train && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
-  return estimator::make_input(
-      input_fn, {.mode = mode,
-                 .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
-                 .replicas = where.replicas,
-                 .use_tpu = where.use_tpu,
-                 .batch_size = mode == Mode::train  ? options.train_batch_size
-                               : mode == Mode::eval ? options.eval_batch_size
-                                                    : options.predict_batch_size,
-                 .params = options.params});
+  return estimator::make_input(input_fn, input_options(*this, mode));
 }
 
 estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode mode) {
@@ -182,15 +186,30 @@ void TPUEstimator::Impl::check(const estimator::Model& model, Mode mode) {
 
 CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   const Place& where = place(mode);
-  std::optional<estimator::Input> input;
-  try {
-    input = make_input(input_fn, mode);
-  } catch (const Error& error) {
-    if (error.code() != Code::invalid_argument) throw;
-    return {.violations = {{.what = std::string(error.message()), .fix = "see input_fn"}}};
+  estimator::InputOptions wanted = input_options(*this, mode);
+  std::vector<Violation> of_input;
+  // The input, or nothing after a violation.
+  const auto try_input = [&]() -> std::optional<estimator::Input> {
+    try {
+      return estimator::make_input(input_fn, wanted);
+    } catch (const Error& error) {
+      if (error.code() != Code::invalid_argument) throw;
+      of_input.push_back({.what = std::string(error.message()), .fix = "see input_fn"});
+      return std::nullopt;
+    }
+  };
+  std::optional<estimator::Input> input = try_input();
+  const int64_t too_many = wanted.batch_size.value_or(0) % where.replicas;
+  if (!input && too_many != 0) {
+    // What else there is to say is said of a batch that can be split.
+    *wanted.batch_size += where.replicas - too_many;
+    input = try_input();
   }
-  return estimator::check_model(trace(*input, mode),
-                                {.replicas = where.replicas, .core_memory = where.core_memory});
+  if (!input) return {.violations = std::move(of_input)};
+  CheckReport report = estimator::check_model(
+      trace(*input, mode), {.replicas = where.replicas, .core_memory = where.core_memory});
+  report.violations.insert(report.violations.begin(), of_input.begin(), of_input.end());
+  return report;
 }
 
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
