@@ -27,6 +27,7 @@ TEST(MathOpsTable, Product) { check_all(graph_testing::product_op_cases()); }
 TEST(MathOpsTable, Reduction) { check_all(graph_testing::reduction_op_cases()); }
 TEST(MathOpsTable, Gradient) { check_all(graph_testing::math_gradient_cases()); }
 TEST(MathOpsTable, Error) { check_all(graph_testing::math_error_cases()); }
+TEST(MathOpsTable, DtypeError) { check_all(graph_testing::dtype_error_cases()); }
 
 // A graph of its own for each test.
 class MathOpsTest : public ::testing::Test {

@@ -18,5 +18,6 @@ std::vector<OpCase> product_op_cases();     // matmul, tensordot, einsum
 std::vector<OpCase> reduction_op_cases();   // reductions, argmax, cumsum, norms, clipping
 std::vector<OpCase> math_gradient_cases();  // gradients at ties, kinks and zeros
 std::vector<OpCase> math_error_cases();     // what fails while a graph is built
+std::vector<OpCase> dtype_error_cases();    // of it, dtypes that an op does not have
 
 }  // namespace systole::graph_testing
