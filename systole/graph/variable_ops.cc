@@ -53,8 +53,7 @@ std::vector<const Node*> assigned_variables(const Graph& function) {
     }
   }
   std::ranges::sort(result, {}, &Node::id);
-  const auto repeated = std::ranges::unique(result);
-  result.erase(repeated.begin(), repeated.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 

@@ -1,6 +1,6 @@
 #include "systole/io/checkpoint_state.h"
 
-#include <ranges>
+#include <algorithm>
 
 #include "systole/io/message.h"
 #include "systole/io/proto/checkpoint.pb.h"
@@ -57,10 +57,11 @@ std::string latest_checkpoint(FileSystem& file_system, const std::string& direct
       bundle_exists(file_system, state->model_checkpoint_path)) {
     return state->model_checkpoint_path;
   }
-  for (const std::string& path : std::views::reverse(state->all_model_checkpoint_paths)) {
-    if (bundle_exists(file_system, path)) return path;
-  }
-  return "";
+  const auto& paths = state->all_model_checkpoint_paths;
+  const auto last = std::find_if(paths.rbegin(), paths.rend(), [&](const std::string& path) {
+    return bundle_exists(file_system, path);
+  });
+  return last == paths.rend() ? "" : *last;
 }
 
 }  // namespace systole

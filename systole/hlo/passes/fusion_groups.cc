@@ -41,7 +41,8 @@ FusionGroups::FusionGroups(Computation& computation, const FusionOptions& option
       }
     }
     std::ranges::sort(users_[at(i)]);
-    users_[at(i)].erase(std::ranges::unique(users_[at(i)]).begin(), users_[at(i)].end());
+    users_[at(i)].erase(std::unique(users_[at(i)].begin(), users_[at(i)].end()),
+                        users_[at(i)].end());
   }
 }
 

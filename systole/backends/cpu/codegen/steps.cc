@@ -82,7 +82,7 @@ std::string step_name(const Instruction& x) {
       inner.emplace_back(to_string(y->opcode()));
     }
     std::ranges::sort(inner);
-    inner.erase(std::ranges::unique(inner).begin(), inner.end());
+    inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
     name += fmt::format("({})", fmt::join(inner, ", "));
   }
   for (const TensorType& type : x.results()) name += " " + type.to_string();
