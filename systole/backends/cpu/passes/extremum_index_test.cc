@@ -1,0 +1,114 @@
+#include "systole/backends/cpu/passes/extremum_index.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "systole/backends/cpu/testing/compare.h"
+#include "systole/hlo/builder.h"
+#include "systole/hlo/text.h"
+#include "systole/hlo/verifier.h"
+
+namespace systole::cpu {
+namespace {
+
+using hlo::Opcode;
+using hlo::Value;
+using enum hlo::ComparisonDirection;
+
+struct Search {
+  DType dtype = DType::f32;
+  Shape shape = {7, 100};
+  int64_t axis = 1;
+  hlo::ComparisonDirection better = gt;
+  bool nan_is_best = true;
+  bool first_of_equals = true;
+  bool value_too = false;
+  double initial_index = 0;
+};
+
+// The region (value, index, value, index) as array libraries write it: the right one is taken where
+// it is better.
+void fill(hlo::Computation& region, const Search& s) {
+  Value v[2];
+  Value i[2];
+  for (int k = 0; k < 2; ++k) {
+    v[k] = region.add_parameter({s.dtype, {}});
+    i[k] = region.add_parameter({DType::s32, {}});
+  }
+  hlo::Builder b(region);
+  Value takes = b.compare(v[0], v[1], s.better);
+  Value ties = b.compare(v[0], v[1], eq);
+  if (is_floating(s.dtype) && s.nan_is_best) {
+    const Value left = b.compare(v[0], v[0], ne);
+    takes = b.binary(Opcode::or_, takes, left);
+    ties = b.binary(Opcode::or_, ties, b.binary(Opcode::and_, left, b.compare(v[1], v[1], ne)));
+  }
+  const Value of_equals = s.first_of_equals ? b.minimum(i[0], i[1]) : b.maximum(i[0], i[1]);
+  region.set_results(
+      {b.select(takes, v[0], v[1]), b.select(ties, of_equals, b.select(takes, i[0], i[1]))});
+}
+
+std::unique_ptr<hlo::Module> program(const Search& s) {
+  auto module = std::make_unique<hlo::Module>();
+  hlo::Builder b(module->add_function("main"));
+  const Value x = b.computation().add_parameter({s.dtype, s.shape});
+  const Value worst = b.identity(s.better == gt ? Opcode::maximum : Opcode::minimum, s.dtype);
+  hlo::Instruction* reduce = b.op_with_regions(
+      Opcode::reduce,
+      {x, b.iota({DType::s32, s.shape}, s.axis), worst, b.scalar(DType::s32, s.initial_index)},
+      hlo::DimensionsAttrs{{s.axis}}, [&](hlo::Instruction& op) { fill(op.add_region(), s); });
+  std::vector<Value> results = {reduce->result(1)};
+  if (s.value_too) results.push_back(reduce->result(0));
+  b.computation().set_results(results);
+  hlo::verify(*module);
+  return module;
+}
+
+TEST(ExtremumIndex, IsTheLeastIndexOfTheBest) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::s64, DType::u8}) {
+    for (const auto better : {gt, lt}) {
+      for (const double initial : {0.0, 2147483647.0}) {
+        const auto module = program({.dtype = dtype, .better = better, .initial_index = initial});
+        EXPECT_TRUE(ExtremumIndex().run(*module)) << hlo::print(*module);
+        hlo::verify(*module);
+        EXPECT_FALSE(ExtremumIndex().run(*module));
+      }
+    }
+  }
+}
+
+TEST(ExtremumIndex, AgreesWithTheReference) {
+  RandomStream random(17);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::s64, DType::u8}) {
+    for (const auto better : {gt, lt}) {
+      const Search s{.dtype = dtype, .shape = {40, 130}, .better = better};
+      // Few numbers, so that many are equal; rows with several NaN, with one, with none.
+      for (const bool special : {false, true}) {
+        const Tensor x = testing::random_tensor(random, {dtype, s.shape}, 0, 9, special);
+        EXPECT_EQ(testing::check(*program(s), {{x}}), "") << testing::words(dtype, special);
+      }
+      const double infinity = better == gt ? -HUGE_VAL : HUGE_VAL;
+      const double worst = better == gt ? 0 : 255;
+      const Tensor same = Tensor::full(dtype, s.shape, is_floating(dtype) ? infinity : worst);
+      EXPECT_EQ(testing::check(*program(s), {{same}}), "") << testing::words(dtype, "all equal");
+    }
+  }
+}
+
+TEST(ExtremumIndex, LeavesWhatIsAnythingElse) {
+  const std::pair<const char*, Search> kOthers[] = {
+      {"the value is wanted", {.value_too = true}},
+      {"columns", {.shape = {100, 7}, .axis = 0}},
+      {"short rows", {.shape = {100, 7}}},
+      {"values of the indices' type", {.dtype = DType::s32}},
+      {"a NaN is worse than any number", {.nan_is_best = false}},
+      {"the last of equals", {.first_of_equals = false}},
+      {"an initial index before all others", {.initial_index = -1}},
+  };
+  for (const auto& [what, search] : kOthers)
+    EXPECT_FALSE(ExtremumIndex().run(*program(search))) << what;
+}
+
+}  // namespace
+}  // namespace systole::cpu
