@@ -55,9 +55,10 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, int64_t memory_bytes, Jit& jit,
+                                                 ThreadPool* pool, int64_t memory_bytes, Jit& jit,
                                                  CodeCache* cache) {
   const auto start = std::chrono::steady_clock::now();
+  const int num_threads = pool == nullptr ? 1 : pool->num_threads();
   const auto optimized = on_all_replicas(module, options);
   run_passes(*optimized, options);
   auto program = std::make_unique<CompiledProgram>();
@@ -73,7 +74,7 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
       [&](llvm::Module& code) {
         emitted = emit_program(code, *optimized, buffers, jit.target(), options, num_threads);
       },
-      options.optimize, cache);
+      {.optimize = options.optimize, .cache = cache, .pool = pool});
   program->code = std::move(compiled.code);
   program->stats.code_cached = compiled.origin != CodeOrigin::made;
   program->kernels = std::move(emitted.kernels);

@@ -26,11 +26,11 @@ struct CompiledProgram {
   std::string text;  // the module after all passes
 };
 
-// `num_threads` >= 1; `memory_bytes` is what the program may use; `cache` may be null. Errors:
-// those of Client::compile.
+// The program is made by the threads of `pool` and for as many; null: one. `memory_bytes` is what
+// it may use; `cache` may be null. Errors: those of Client::compile.
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
-                                                 int num_threads, int64_t memory_bytes, Jit& jit,
+                                                 ThreadPool* pool, int64_t memory_bytes, Jit& jit,
                                                  CodeCache* cache);
 
 }  // namespace systole::cpu

@@ -38,9 +38,8 @@ class CpuClient : public runtime::Client {
     if (options.num_threads < 0)
       throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
     ThreadPool* threads = pool(options.num_threads);
-    const int count = threads == nullptr ? 1 : threads->num_threads();
     auto executable = std::make_unique<CpuExecutable>(
-        compile_program(module, options, count, device_.memory_bytes, *jit_,
+        compile_program(module, options, threads, device_.memory_bytes, *jit_,
                         code_cache(options.cache_folder)),
         threads);
     if (options.stacked || options.num_replicas == 1) return executable;

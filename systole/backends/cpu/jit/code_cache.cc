@@ -12,7 +12,7 @@
 namespace systole::cpu {
 namespace {
 
-constexpr std::string_view kMagic = "systole code 1\n";
+constexpr std::string_view kMagic = "systole code 2\n";
 constexpr std::string_view kSuffix = ".o";
 constexpr size_t kDigestBytes = 32;
 

@@ -2,10 +2,12 @@
 //
 // The folder has a file `<key>.o` for each program, where the key names everything that the code
 // depends on:
-//   file   = magic digest object
-//   magic  = "systole code 1\n"
-//   digest = SHA-256 of the object, 32 bytes
-//   object = an object file of this machine, up to the end
+//   file   = magic digest code
+//   magic  = "systole code 2\n"
+//   digest = SHA-256 of the code, 32 bytes
+//   code   = (length object)*, up to the end
+//   length = of the object in bytes, 8 bytes, the lowest first
+//   object = an object file of this machine
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,7 @@
 
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/backends/cpu/jit/optimize.h"
+#include "systole/backends/cpu/jit/parts.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 
@@ -25,6 +26,7 @@ namespace {
 namespace orc = llvm::orc;
 
 constexpr int64_t kLeastStreamed = int64_t{8} << 20;
+constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
 template <class T>
 T unwrap(llvm::Expected<T> value) {
@@ -53,6 +55,13 @@ HostTarget describe_host(const orc::JITTargetMachineBuilder& builder) {
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
   host.streamed_bytes = std::max<int64_t>(cache / 2, kLeastStreamed);
   return host;
+}
+
+std::string bitcode_of(const llvm::Module& module) {
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  return std::move(stream.str());
 }
 
 class Code : public CompiledCode {
@@ -98,30 +107,33 @@ class OrcJit : public Jit {
 
   const HostTarget& target() const override { return target_; }
 
-  JitResult compile(const std::function<void(llvm::Module&)>& fill, bool optimize,
-                    CodeCache* cache) override {
+  JitResult compile(const std::function<void(llvm::Module&)>& fill,
+                    const JitOptions& options) override {
     llvm::LLVMContext context;
     llvm::Module module("program", context);
     module.setDataLayout(jit_->getDataLayout());
     module.setTargetTriple(jit_->getTargetTriple().str());
     fill(module);
     set_function_attributes(module, target_);
+    share_functions(module);
 #ifndef NDEBUG
     std::string message;
     llvm::raw_string_ostream stream(message);
     if (llvm::verifyModule(module, &stream)) throw internal_error("LLVM: {}", message);
 #endif
-    const std::string key = key_of(module, optimize);
+    const std::string bitcode = bitcode_of(module);
+    const std::string key = key_of(bitcode, options.optimize);
     if (auto code = known(key)) return {std::move(code), CodeOrigin::memory};
-    std::optional<std::string> object = cache == nullptr ? std::nullopt : cache->find(key);
-    const CodeOrigin origin = object ? CodeOrigin::disk : CodeOrigin::made;
-    if (!object) {
-      object = make_object(module, optimize);
-      if (cache != nullptr) cache->store(key, *object);
+    CodeCache* const cache = options.cache;
+    std::optional<std::string> objects = cache == nullptr ? std::nullopt : cache->find(key);
+    const CodeOrigin origin = objects ? CodeOrigin::disk : CodeOrigin::made;
+    if (!objects) {
+      objects = join_objects(make_objects(module, bitcode, options));
+      if (cache != nullptr) cache->store(key, *objects);
     }
-    log_debug("cpu: code {} of {} bytes {}", key.substr(0, 12), object->size(),
+    log_debug("cpu: code {} of {} bytes {}", key.substr(0, 12), objects->size(),
               origin == CodeOrigin::disk ? "from " + cache->folder() : "made");
-    std::shared_ptr<const CompiledCode> code = load(*object);
+    std::shared_ptr<const CompiledCode> code = load(*objects);
     const std::lock_guard lock(mutex_);
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
     known_[key] = code;
@@ -129,13 +141,11 @@ class OrcJit : public Jit {
   }
 
  private:
-  std::string key_of(const llvm::Module& module, bool optimize) const {
-    std::string text = fmt::format("systole {} llvm {} {} {} {} optimize={}\n", SYSTOLE_VERSION,
-                                   LLVM_VERSION_STRING, module.getTargetTriple(), target_.cpu,
-                                   target_.features, optimize);
-    llvm::raw_string_ostream stream(text);
-    llvm::WriteBitcodeToFile(module, stream);
-    return digest_of(stream.str());
+  std::string key_of(const std::string& bitcode, bool optimize) const {
+    return digest_of(fmt::format("systole {} llvm {} {} {} {} optimize={}\n", SYSTOLE_VERSION,
+                                 LLVM_VERSION_STRING, jit_->getTargetTriple().str(), target_.cpu,
+                                 target_.features, optimize) +
+                     bitcode);
   }
 
   std::shared_ptr<const CompiledCode> known(const std::string& key) {
@@ -152,13 +162,32 @@ class OrcJit : public Jit {
     return buffer->getBuffer().str();
   }
 
-  std::unique_ptr<CompiledCode> load(const std::string& object) {
+  // One for each part.
+  std::vector<std::string> make_objects(llvm::Module& module, const std::string& bitcode,
+                                        const JitOptions& options) {
+    const int threads = options.pool == nullptr ? 1 : options.pool->num_threads();
+    const std::vector<Part> parts = plan_parts(module, threads == 1 ? 1 : threads * kPartsAThread);
+    if (parts.size() == 1) return {make_object(module, options.optimize)};
+    std::vector<std::string> objects(parts.size());
+    options.pool->parallel_for(
+        static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
+          for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+            llvm::LLVMContext context;
+            const auto part = read_part(bitcode, parts[i], context);
+            objects[i] = make_object(*part, options.optimize);
+          }
+        });
+    return objects;
+  }
+
+  std::unique_ptr<CompiledCode> load(const std::string& objects) {
     auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
     library.addToLinkOrder(*runtime_);
-    check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(object)));
+    for (const std::string_view object : split_objects(objects))
+      check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(object)));
     const auto address = unwrap(jit_->lookup(library, "main"));
     return std::make_unique<Code>(*jit_, library, address.toPtr<MainFunction>(),
-                                  static_cast<int64_t>(object.size()));
+                                  static_cast<int64_t>(objects.size()));
   }
 
   HostTarget target_;

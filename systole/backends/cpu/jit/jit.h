@@ -25,12 +25,18 @@ struct HostTarget {
 
 class CodeCache;
 
+struct JitOptions {
+  bool optimize = true;
+  CodeCache* cache = nullptr;  // where code is kept for other processes; null: nowhere
+  ThreadPool* pool = nullptr;  // the threads that make code; null: the caller's alone
+};
+
 // Machine code, and the memory it lies in. Freed with it; no call may be running then.
 class CompiledCode {
  public:
   virtual ~CompiledCode() = default;
   virtual MainFunction main() const = 0;
-  virtual int64_t code_bytes() const = 0;  // of the object file
+  virtual int64_t code_bytes() const = 0;  // of the object files
 };
 
 // Where code comes from.
@@ -50,10 +56,9 @@ class Jit {
   // Fills a module (whose functions have one external name, "main"), optimises it and makes code of
   // it. Code is known by what it is made from: the module as it was filled, `optimize`, the
   // versions of Systole and of LLVM, the CPU and its features. What is in use by someone, or lies
-  // in `cache` (which may be null), is not made again. Errors: INTERNAL with LLVM's message;
-  // whatever `fill` throws.
-  virtual JitResult compile(const std::function<void(llvm::Module&)>& fill, bool optimize,
-                            CodeCache* cache) = 0;
+  // in the cache, is not made again. Errors: INTERNAL with LLVM's message; whatever `fill` throws.
+  virtual JitResult compile(const std::function<void(llvm::Module&)>& fill,
+                            const JitOptions& options) = 0;
 };
 
 }  // namespace systole::cpu
