@@ -26,6 +26,7 @@ namespace {
 namespace orc = llvm::orc;
 
 constexpr int64_t kLeastStreamed = int64_t{8} << 20;
+constexpr unsigned kLargeProgram = 1500;  // instructions
 constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
 template <class T>
@@ -154,10 +155,10 @@ class OrcJit : public Jit {
     return found == known_.end() ? nullptr : found->second.lock();
   }
 
-  std::string make_object(llvm::Module& module, bool optimize) {
+  std::string make_object(llvm::Module& module, bool optimize, bool unroll) {
     auto builder = machine_builder_;
     const auto machine = unwrap(builder.createTargetMachine());
-    optimize_module(module, *machine, optimize);
+    optimize_module(module, *machine, optimize, unroll);
     const auto buffer = unwrap(orc::SimpleCompiler(*machine)(module));
     return buffer->getBuffer().str();
   }
@@ -167,14 +168,15 @@ class OrcJit : public Jit {
                                         const JitOptions& options) {
     const int threads = options.pool == nullptr ? 1 : options.pool->num_threads();
     const std::vector<Part> parts = plan_parts(module, threads == 1 ? 1 : threads * kPartsAThread);
-    if (parts.size() == 1) return {make_object(module, options.optimize)};
+    const bool unroll = module.getInstructionCount() >= kLargeProgram;
+    if (parts.size() == 1) return {make_object(module, options.optimize, unroll)};
     std::vector<std::string> objects(parts.size());
     options.pool->parallel_for(
         static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
           for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
             llvm::LLVMContext context;
             const auto part = read_part(bitcode, parts[i], context);
-            objects[i] = make_object(*part, options.optimize);
+            objects[i] = make_object(*part, options.optimize, unroll);
           }
         });
     return objects;

@@ -21,13 +21,14 @@ void set_function_attributes(llvm::Module& module, const HostTarget& target) {
   }
 }
 
-void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize) {
+void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize,
+                     bool unroll) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
   // What is worth writing out is emitted so, and the vectoriser interleaves what it can: to unroll
-  // more takes a third of the time of a compilation and makes programs no faster.
-  tuning.LoopUnrolling = false;
+  // more takes a third of the time of a compilation, and large programs alone run longer than that.
+  tuning.LoopUnrolling = unroll;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

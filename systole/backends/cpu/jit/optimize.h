@@ -13,7 +13,9 @@ struct HostTarget;
 // What every function carries: the CPU and its features.
 void set_function_attributes(llvm::Module& module, const HostTarget& target);
 
-// With `optimize` about -O2, else only what makes code that runs.
-void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize);
+// With `optimize` about -O2, with `unroll` as far as that goes, else only what makes code that
+// runs.
+void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize,
+                     bool unroll);
 
 }  // namespace systole::cpu
