@@ -70,7 +70,8 @@ struct RunConfig {
   std::optional<int64_t> save_checkpoints_secs = std::nullopt;
   int64_t keep_checkpoint_max = 5;  // 0: all
   double keep_checkpoint_every_n_hours = 10000;
-  int64_t log_step_count_steps = 100;  // 0: never
+  bool checkpoint_save_graph_def = true;  // the graph beside each checkpoint, model.ckpt-N.meta
+  int64_t log_step_count_steps = 100;     // 0: never
   SessionConfig session_config = {};
   TPUConfig tpu_config = {};
 

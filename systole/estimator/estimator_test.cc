@@ -213,6 +213,22 @@ TEST_P(EstimatorTest, loops_end_where_they_should) {
   }
 }
 
+// In the middle of a loop, on one replica.
+TEST_P(EstimatorTest, the_first_loss_that_is_no_number_is_named) {
+  const InputFn input_fn = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    Element data = line_data(64);
+    Tensor y = data[1];
+    y.data<float>()[2 * 16 + 5 * 2] = NAN;  // step 3, replica 5 of 8
+    return Dataset::from_tensor_slices(data).repeat().batch(batch, true);
+  };
+  TPUEstimator estimator(options());
+  EXPECT_THAT(error_of([&] { estimator.train(input_fn, {.max_steps = 8}); }),
+              HasSubstr(fmt::format("got nan at [] in step 3 on replica {}, seen after step 4; "
+                                    "variable 'line/kernel' has nan at [0,0]",
+                                    GetParam() ? 5 : 0)));
+}
+
 TEST_P(EstimatorTest, evaluates_any_number_of_examples_exactly) {
   TPUEstimator estimator = trained(8);
   const Tensor kernel = estimator.get_variable_value("line/kernel");
@@ -352,6 +368,44 @@ TEST_P(EstimatorTest, trains_and_evaluates_in_turn) {
                           .throttle_secs = 0});
   EXPECT_EQ(last["global_step"], 20);
   EXPECT_EQ(evaluations, 3);
+}
+
+// Nobody has to think of their updates, and all replicas have a part in them.
+TEST_P(EstimatorTest, moving_averages_move) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params& params) {
+    const Output x = layers::batch_normalization(
+        features["x"], {.momentum = 0.5, .training = mode == ModeKeys::TRAIN});
+    return line_model(Nest<Output>::dict({{"x", x}}), labels, mode, params);
+  };
+  TPUEstimator estimator(all);
+  estimator.train(line_input(16), {.max_steps = 1});
+  const Tensor x = line_data(16)[0]["x"];
+  double mean = 0;
+  for (int64_t i = 0; i < 16; ++i) mean += x.as_double(2 * i) / 16;
+  EXPECT_NEAR(estimator.get_variable_value("batch_normalization/moving_mean").as_double(0),
+              0.5 * mean, 1e-6);
+}
+
+TEST_P(EstimatorTest, metrics_have_two_forms) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params& params) {
+    TPUEstimatorSpec spec = line_model(features, labels, mode, params);
+    spec.eval_metric_ops = {
+        {"again",
+         metrics::mean_absolute_error({.labels = labels, .predictions = spec.predictions["y"]})}};
+    return spec;
+  };
+  TPUEstimator estimator(all);
+  estimator.train(line_input(64), {.max_steps = 4});
+  const Evaluation result = estimator.evaluate([](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    return Dataset::from_tensor_slices(line_data(21, 5)).batch(batch);
+  });
+  EXPECT_GT(result["error"], 0);
+  EXPECT_EQ(result["again"], result["error"]);
 }
 
 TEST_P(EstimatorTest, begins_where_another_model_ended) {

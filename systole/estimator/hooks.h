@@ -153,18 +153,22 @@ class LoggingTensorHook : public SessionRunHook {
   LoopTimer timer_;
 };
 
-// Fails training when the loss is no finite number. (tf.train.NanTensorHook) Beside TensorFlow's:
-// names the first variable that has become non-finite too.
+// Fails training when the loss was no finite number in any step of a loop on any of `replicas`.
+// (tf.train.NanTensorHook, which sees the last step on replica 0) Beside TensorFlow's: names that
+// step and replica, and the first variable that has become non-finite too.
 class NanTensorHook : public SessionRunHook {
  public:
-  explicit NanTensorHook(Output loss, bool fail_on_nan_loss = true)
-      : loss_(loss), fail_(fail_on_nan_loss) {}
-  std::vector<Output> fetches() override { return {loss_}; }
+  explicit NanTensorHook(Output loss, bool fail_on_nan_loss = true, int64_t replicas = 1)
+      : loss_(loss), fail_(fail_on_nan_loss), replicas_(replicas) {}
+  void begin() override;
+  std::vector<Output> fetches() override { return {loss_, first_}; }
   void after_run(RunContext& context, std::span<const Tensor> values) override;
 
  private:
   Output loss_;
   bool fail_;
+  int64_t replicas_;
+  Output first_;  // by replica: the step in which its loss was first not finite; 0 for none
 };
 
 // Logs "global_step/sec: 123.4" and "examples/sec: 5678" every N steps. (tf.train.StepCounterHook,

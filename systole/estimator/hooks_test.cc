@@ -30,8 +30,9 @@ class HooksTest : public ::testing::Test {
     }
     return "no error";
   }
-  // Runs loops that end at these steps; the hook sees `value`.
-  void run(SessionRunHook& hook, const std::vector<int64_t>& ends, const Tensor& value) {
+  // Runs loops that end at these steps; the hook sees `values`.
+  void run(SessionRunHook& hook, const std::vector<int64_t>& ends,
+           const std::vector<Tensor>& values) {
     hook.after_create_session(session_);
     RunContext context(session_, step_);
     for (const int64_t end : ends) {
@@ -39,10 +40,13 @@ class HooksTest : public ::testing::Test {
       if (context.stop_requested()) break;
       context.set_loop(end, end - step_, 1, 10 * (end - step_));
       step_ = end;
-      hook.after_run(context, std::span(&value, 1));
+      hook.after_run(context, values);
       if (context.stop_requested()) break;
     }
     hook.end(session_);
+  }
+  void run(SessionRunHook& hook, const std::vector<int64_t>& ends, const Tensor& value) {
+    run(hook, ends, std::vector<Tensor>{value});
   }
 
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
@@ -89,14 +93,22 @@ TEST_F(HooksTest, a_loss_that_is_no_number_ends_training) {
   const Variable w(Tensor::of<float>({2}, {1, INFINITY}), {.name = "w"});
   session_.run(global_variables_initializer());
   const Output loss = placeholder(DType::f32, {}, "loss");
+  const auto values = [](float last, int64_t step_of_0, int64_t step_of_1) {
+    return std::vector<Tensor>{Tensor(last), Tensor::of<int64_t>({2}, {step_of_0, step_of_1})};
+  };
   NanTensorHook hook(loss);
-  run(hook, {2}, Tensor(1.0F));
-  EXPECT_THAT(error_of([&] { run(hook, {4}, Tensor(NAN)); }),
-              HasSubstr("Model diverged with loss = NaN: loss 'loss:0', got nan at [] by step 4; "
-                        "variable 'w' has inf at [1], expected finite numbers"));
+  run(hook, {2}, values(1, 0, 0));
+  EXPECT_THAT(error_of([&] { run(hook, {4}, values(NAN, 4, 3)); }),
+              HasSubstr("Model diverged with loss = NaN: loss 'loss:0', got nan at [] in step 3 on "
+                        "replica 1, seen after step 4; variable 'w' has inf at [1], expected "
+                        "finite numbers"));
+  // Finite again by the end of the loop.
+  EXPECT_THAT(
+      error_of([&] { run(hook, {6}, values(1, 5, 0)); }),
+      HasSubstr("got a value that is not finite in step 5 on replica 0, seen after step 6"));
   NanTensorHook mild(loss, false);
-  run(mild, {6, 8}, Tensor(NAN));
-  EXPECT_EQ(step_, 6);
+  run(mild, {8, 10}, values(NAN, 7, 7));
+  EXPECT_EQ(step_, 8);
 }
 
 TEST_F(HooksTest, speed_is_recorded) {

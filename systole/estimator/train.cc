@@ -112,7 +112,8 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
 void Training::add_hooks() {
   const GraphScope scope(*model_.graph);
   const Output& loss = model_.spec.loss;
-  hooks_.push_back(std::make_shared<NanTensorHook>(loss));
+  hooks_.push_back(std::make_shared<NanTensorHook>(loss, /*fail_on_nan_loss=*/true,
+                                                   estimator_.place(Mode::train).replicas));
   if (config_.save_summary_steps > 0) {
     summaries_ = std::make_shared<estimator::SummarySaverHook>(estimator::SummarySaverHook::Options{
         .folder = config_.model_dir, .save_steps = config_.save_summary_steps, .loss = loss});
@@ -164,7 +165,8 @@ void Training::start() {
   saver_.emplace(
       SaverOptions{.var_list = model_.variables(graph_keys::global_variables),
                    .max_to_keep = static_cast<int>(config_.keep_checkpoint_max),
-                   .keep_checkpoint_every_n_hours = config_.keep_checkpoint_every_n_hours});
+                   .keep_checkpoint_every_n_hours = config_.keep_checkpoint_every_n_hours,
+                   .write_meta_graph = config_.checkpoint_save_graph_def});
   async_saver_.emplace(*saver_);
 }
 

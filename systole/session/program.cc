@@ -31,9 +31,13 @@ std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
 
 }  // namespace
 
+void VariableSlot::own(runtime::Client& client) {
+  if (held()) set(client.buffer_from_host(buffer->to_host()));
+}
+
 void SessionState::clear() {
   const std::lock_guard lock(mutex_);
-  for (auto& [handle, slot] : variables_) slot.buffer.reset();
+  for (auto& [handle, slot] : variables_) slot.set(nullptr);
 }
 
 Error uninitialized_variable(const Node& handle) {
@@ -56,7 +60,7 @@ std::string ProgramKey::to_string() const {
 
 Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
                  const runtime::CompileOptions& options, SessionState& state)
-    : key_(std::move(key)) {
+    : key_(std::move(key)), client_(client) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Output> fed;
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
@@ -130,6 +134,9 @@ void Program::throw_failed_checks(std::span<const Tensor> flags) const {
 }
 
 void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
+  for (const Update& update : updates_) {
+    if (update.in_place) update.slot->own(client_);
+  }
   Small<runtime::Argument> arguments;
   for (const VariableUse& use : reads_) {
     if (use.slot->buffer == nullptr) {
@@ -158,7 +165,7 @@ void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
   executable_->execute(arguments, results);
   throw_failed_checks(flags);
   for (size_t i = 0; i < updates_.size(); ++i) {
-    if (!updates_[i].in_place) updates_[i].slot->buffer = std::move(updated[i]);
+    if (!updates_[i].in_place) updates_[i].slot->set(std::move(updated[i]));
   }
 }
 

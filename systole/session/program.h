@@ -15,12 +15,24 @@
 #include "systole/runtime/client.h"
 #include "systole/session/feeds.h"
 #include "systole/session/host_plan.h"
+#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 
 // Where a session keeps a variable between runs; empty until it is initialised.
 struct VariableSlot {
-  std::unique_ptr<runtime::Buffer> buffer;
+  std::shared_ptr<runtime::Buffer> buffer;
+  // Of the snapshot that shares the buffer, or did; null for none.
+  std::shared_ptr<const SnapshotHold> hold;
+
+  void set(std::shared_ptr<runtime::Buffer> value) {
+    buffer = std::move(value);
+    hold.reset();
+  }
+  // A snapshot has the buffer: nobody may write there.
+  bool held() const { return hold != nullptr && !hold->released(); }
+  // Leaves a held buffer to the snapshot and goes on with a copy.
+  void own(runtime::Client& client);
 };
 
 // The state of a session that programs point into. Entries are never removed, so that their
@@ -109,6 +121,7 @@ class Program {
   void throw_failed_checks(std::span<const Tensor> flags) const;
 
   ProgramKey key_;
+  runtime::Client& client_;
   std::unique_ptr<HostPlan> host_plan_;
   std::unique_ptr<runtime::Executable> executable_;
   std::vector<VariableUse> reads_;

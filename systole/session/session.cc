@@ -14,14 +14,6 @@ namespace {
 template <class T>
 using Small = absl::InlinedVector<T, 8>;
 
-void check_graph(const Graph& graph, const Node& node, std::string_view what,
-                 std::string_view name) {
-  if (&node.graph() != &graph) {
-    throw invalid_argument("Session: {} '{}' is not an element of this session's graph", what,
-                           name);
-  }
-}
-
 }  // namespace
 
 // Device programs between host ops: runs of this session.
@@ -84,6 +76,12 @@ void Session::Impl::note_idle_cores(const Program& program) {
         "must be split over replicas and the gradients averaged (CrossShardOptimizer)",
         target.name, target.environment.num_cores);
   });
+}
+
+void Session::Impl::check_graph(const Variable& variable) const {
+  if (&variable.handle().node()->graph() == &graph) return;
+  throw invalid_argument("Session: variable '{}' is not an element of this session's graph",
+                         variable.name());
 }
 
 void Session::Impl::check_cores(int num_replicas) const {
@@ -169,7 +167,7 @@ SessionStats Session::stats() const {
 }
 
 Tensor Session::variable_value(const Variable& variable) {
-  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  impl_->check_graph(variable);
   const std::shared_lock lock(impl_->run_mutex);
   impl_->check_open();
   const VariableSlot& slot = impl_->state.slot(variable.handle().node());
@@ -178,7 +176,7 @@ Tensor Session::variable_value(const Variable& variable) {
 }
 
 void Session::set_variable(const Variable& variable, const Tensor& value) {
-  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  impl_->check_graph(variable);
   if (value.type() != variable.type()) {
     throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}",
                            variable.name(), value.type(), variable.type());
@@ -186,11 +184,11 @@ void Session::set_variable(const Variable& variable, const Tensor& value) {
   auto buffer = impl_->target.client->buffer_from_host(value);
   const std::unique_lock lock(impl_->run_mutex);
   impl_->check_open();
-  impl_->state.slot(variable.handle().node()).buffer = std::move(buffer);
+  impl_->state.slot(variable.handle().node()).set(std::move(buffer));
 }
 
 bool Session::is_initialized(const Variable& variable) {
-  check_graph(impl_->graph, *variable.handle().node(), "variable", variable.name());
+  impl_->check_graph(variable);
   const std::shared_lock lock(impl_->run_mutex);
   impl_->check_open();
   return impl_->state.slot(variable.handle().node()).buffer != nullptr;

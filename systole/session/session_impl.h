@@ -35,6 +35,8 @@ struct Session::Impl {
   void execute_with_host(const Program& program, const FeedValues& feeds,
                          std::span<Tensor> fetched);
   void note_idle_cores(const Program& program);
+  // Errors: INVALID_ARGUMENT for a variable of another graph.
+  void check_graph(const Variable& variable) const;
   // Errors: INVALID_ARGUMENT when a TPU has fewer.
   void check_cores(int num_replicas) const;
   void check_open() const {
@@ -51,6 +53,9 @@ struct Session::Impl {
   bool closed = false;
   std::atomic<int64_t> runs{0};
   std::once_flag idle_cores_once;  // used up by the note, or by a loop that uses the cores
+  std::atomic<bool> snapshots_taken{false};
+  // Loops that can go on beside a snapshot that shares the variables' buffers.
+  std::atomic<int> loops_beside_snapshots{0};
 };
 
 }  // namespace systole

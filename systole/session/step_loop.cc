@@ -2,8 +2,12 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
 
+#include "systole/base/log.h"
+#include "systole/base/thread_pool.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
 
@@ -56,22 +60,28 @@ void transpose_blocks(const Tensor& from, Tensor& to, int64_t rows, int64_t colu
 }  // namespace
 
 struct StepLoop::Impl {
+  struct Compiled;
   Impl(Session::Impl& in_session, StepLoopOptions given);
+  ~Impl();
 
   void check_inputs(std::span<const Tensor> inputs, int64_t steps) const;
-  void execute(std::span<const Tensor> inputs);
+  void run(std::span<const Tensor> inputs, int64_t steps);
+  void execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first, int64_t end);
   void throw_failed_checks() const;
+  void prepare_aside();
+  bool updates_held() const;
   Tensor shown(size_t fetch, int64_t steps);
 
   Session::Impl& session;
   StepLoopOptions options;
-  StepModule program;  // without its module
-  std::unique_ptr<runtime::Executable> executable;
-  std::vector<VariableSlot*> reads;
-  std::vector<VariableSlot*> updates;
-  std::vector<uint64_t*> run_counts;
+  std::unique_ptr<Compiled> loop;
+  // The first step after a snapshot, where copying what it holds would take long.
+  std::unique_ptr<Compiled> aside;
+  std::future<std::unique_ptr<Compiled>> aside_in_work;
+  bool aside_tried = false;
   Tensor random_state;
-  Tensor steps_argument{int32_t{0}};
+  Tensor first_argument{int32_t{0}};
+  Tensor end_argument{int32_t{0}};
   std::vector<Tensor> stacks;   // the inputs as the program takes them
   std::vector<Tensor> fetched;  // as the program gives them
   std::vector<Tensor> copies;   // of these, in another layout, where one is needed
@@ -80,31 +90,68 @@ struct StepLoop::Impl {
   std::vector<runtime::StepProfile> profile;
 };
 
-StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
-    : session(in_session), options(std::move(given)) {
-  check_options(options);
-  session.check_cores(options.num_replicas);
-  // What a session with a loop runs besides is its preparation and its results.
-  std::call_once(session.idle_cores_once, [] {});
-  program = make_step_module(session.graph, options);
+// A program of the loop, and where its variables are.
+struct StepLoop::Impl::Compiled {
+  Compiled(Session::Impl& session, StepModule&& module);
+  void compile(Session::Impl& session, const StepLoopOptions& options);
+  // Of the variables that it updates where they are.
+  int64_t bytes_in_place() const;
+
+  StepModule program;  // without its module, once it is compiled
+  std::unique_ptr<runtime::Executable> executable;
+  std::vector<VariableSlot*> reads;
+  std::vector<VariableSlot*> updates;
+  std::vector<uint64_t*> run_counts;
+  std::vector<VariableSlot> memory;  // of updates that go aside, in this order
+};
+
+StepLoop::Impl::Compiled::Compiled(Session::Impl& session, StepModule&& module)
+    : program(std::move(module)) {
+  for (const Node* variable : program.variables) reads.push_back(&session.state.slot(variable));
+  for (const Node* variable : program.updated) updates.push_back(&session.state.slot(variable));
+  for (const Node* node : program.random_nodes)
+    run_counts.push_back(&session.state.run_count(node));
+}
+
+void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOptions& options) {
   runtime::CompileOptions compile = session.compile_options;
   compile.num_replicas = options.num_replicas;
   compile.replicated_parameters = program.replicated_parameters;
   compile.stacked = true;
   compile.bf16_products = options.bf16_products;
   compile.profile = options.profile;
+  // The memory that updates go to is the host's, not a core's.
+  if (program.updates == UpdatesGo::aside) compile.memory_limit = 0;
   executable = session.target.client->compile(*program.module, compile);
   program.module.reset();
-  for (const Node* variable : program.variables) reads.push_back(&session.state.slot(variable));
-  for (const Node* variable : program.updated) updates.push_back(&session.state.slot(variable));
-  for (const Node* node : program.random_nodes)
-    run_counts.push_back(&session.state.run_count(node));
-  random_state = Tensor(DType::u64, {static_cast<int64_t>(run_counts.size()) + 1});
+}
+
+int64_t StepLoop::Impl::Compiled::bytes_in_place() const {
+  int64_t bytes = 0;
+  for (size_t u = 0; u < updates.size(); ++u) {
+    if (program.in_place[u]) bytes += program.updated_types[u].byte_size();
+  }
+  return bytes;
+}
+
+StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
+    : session(in_session), options(std::move(given)) {
+  check_options(options);
+  session.check_cores(options.num_replicas);
+  // What a session with a loop runs besides is its preparation and its results.
+  std::call_once(session.idle_cores_once, [] {});
+  loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
+  loop->compile(session, options);
+  random_state = Tensor(DType::u64, {static_cast<int64_t>(loop->run_counts.size()) + 1});
   stacks.resize(options.inputs.size());
   fetched.resize(options.fetches.size());
   copies.resize(options.fetches.size());
   results.resize(options.fetches.size());
-  flags.resize(program.checks.size());
+  flags.resize(loop->program.checks.size());
+}
+
+StepLoop::Impl::~Impl() {
+  if (aside != nullptr) --session.loops_beside_snapshots;
 }
 
 void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps) const {
@@ -128,16 +175,75 @@ void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps)
 
 void StepLoop::Impl::throw_failed_checks() const {
   for (size_t i = 0; i < flags.size(); ++i) {
-    if (flags[i].item<bool>()) throw Error(program.checks[i].code, program.checks[i].message);
+    const SpecializedProgram::Check& check = loop->program.checks[i];
+    if (flags[i].item<bool>()) throw Error(check.code, check.message);
   }
 }
 
 // REQUIRES: the session's lock.
-void StepLoop::Impl::execute(std::span<const Tensor> inputs) {
+bool StepLoop::Impl::updates_held() const {
+  for (size_t u = 0; u < loop->updates.size(); ++u) {
+    if (loop->program.in_place[u] && loop->updates[u]->held()) return true;
+  }
+  return false;
+}
+
+// Once someone takes snapshots, makes what the step after one needs while training goes on.
+// REQUIRES: the session's lock.
+void StepLoop::Impl::prepare_aside() {
+  constexpr int64_t kWorthIt = int64_t{16} << 20;  // bytes that are not copied in ten milliseconds
+  if (aside_in_work.valid() &&
+      aside_in_work.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    try {
+      aside = aside_in_work.get();
+      ++session.loops_beside_snapshots;
+    } catch (const Error& error) {
+      log_info("StepLoop: snapshots of variables stay copies: {}", error.message());
+    }
+  }
+  if (aside_tried || !session.snapshots_taken) return;
+  aside_tried = true;
+  const bool fits = options.keep == StepLoopOptions::Keep::last && !options.profile;
+  if (!fits || loop->bytes_in_place() < kWorthIt) return;
+  auto made = std::make_unique<Compiled>(
+      session, make_step_module(session.graph, options, UpdatesGo::aside));
+  aside_in_work = std::async(std::launch::async, [this, made = std::move(made)]() mutable {
+    made->compile(session, options);
+    for (size_t u = 0; u < made->updates.size(); ++u) {
+      if (!made->program.in_place[u]) continue;
+      const TensorType& type = made->program.updated_types[u];
+      made->memory.emplace_back().set(
+          session.target.client->buffer_from_host(Tensor::zeros(type.dtype, type.shape)));
+    }
+    return std::move(made);
+  });
+}
+
+// REQUIRES: the session's lock.
+void StepLoop::Impl::run(std::span<const Tensor> inputs, int64_t steps) {
+  prepare_aside();
+  int64_t first = 0;
+  if (updates_held()) {
+    if (aside != nullptr) {
+      execute(*aside, inputs, 0, 1);
+      first = 1;
+    } else {
+      for (size_t u = 0; u < loop->updates.size(); ++u) {
+        if (loop->program.in_place[u]) loop->updates[u]->own(*session.target.client);
+      }
+    }
+  }
+  if (first < steps) execute(*loop, inputs, first, steps);
+  for (uint64_t* count : loop->run_counts) *count += static_cast<uint64_t>(steps);
+}
+
+void StepLoop::Impl::execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first,
+                             int64_t end) {
+  const StepModule& program = compiled.program;
   Small<runtime::Argument> arguments;
-  for (size_t v = 0; v < reads.size(); ++v) {
-    if (reads[v]->buffer == nullptr) throw uninitialized_variable(*program.variables[v]);
-    arguments.push_back({.buffer = reads[v]->buffer.get()});
+  for (size_t v = 0; v < compiled.reads.size(); ++v) {
+    if (compiled.reads[v]->buffer == nullptr) throw uninitialized_variable(*program.variables[v]);
+    arguments.push_back({.buffer = compiled.reads[v]->buffer.get()});
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool alone = options.num_replicas == 1;
@@ -147,29 +253,42 @@ void StepLoop::Impl::execute(std::span<const Tensor> inputs) {
     arguments.push_back({.host = &stacks[i]});
   }
   random_state.data<uint64_t>()[0] = session.state.entropy();
-  for (size_t i = 0; i < run_counts.size(); ++i)
-    random_state.data<uint64_t>()[i + 1] = *run_counts[i];
-  if (!run_counts.empty()) arguments.push_back({.host = &random_state});
-  arguments.push_back({.host = &steps_argument});
+  for (size_t i = 0; i < compiled.run_counts.size(); ++i)
+    random_state.data<uint64_t>()[i + 1] = *compiled.run_counts[i];
+  if (!compiled.run_counts.empty()) arguments.push_back({.host = &random_state});
+  first_argument.data<int32_t>()[0] = static_cast<int32_t>(first);
+  end_argument.data<int32_t>()[0] = static_cast<int32_t>(end);
+  arguments.push_back({.host = &first_argument});
+  arguments.push_back({.host = &end_argument});
+  for (VariableSlot& memory : compiled.memory) {
+    memory.own(*session.target.client);
+    arguments.push_back({.buffer = memory.buffer.get()});
+  }
 
   Small<runtime::Result> wanted;
   for (Tensor& value : fetched) wanted.push_back({.host = &value});
-  Small<std::unique_ptr<runtime::Buffer>> updated(updates.size());
-  for (size_t u = 0; u < updates.size(); ++u) {
+  Small<std::unique_ptr<runtime::Buffer>> updated(compiled.updates.size());
+  for (size_t u = 0; u < updated.size(); ++u) {
     wanted.push_back(program.in_place[u] ? runtime::Result{}
                                          : runtime::Result{.device = &updated[u]});
   }
   for (Tensor& flag : flags) wanted.push_back({.host = &flag});
-  executable->execute(arguments, wanted, {.profile = options.profile ? &profile : nullptr});
+  compiled.executable->execute(arguments, wanted,
+                               {.profile = options.profile ? &profile : nullptr});
   for (Tensor& stack : stacks) stack = Tensor();
   throw_failed_checks();
-  for (size_t u = 0; u < updates.size(); ++u) {
-    if (!program.in_place[u]) updates[u]->buffer = std::move(updated[u]);
+  size_t next = 0;
+  for (size_t u = 0; u < updated.size(); ++u) {
+    if (!program.in_place[u]) {
+      compiled.updates[u]->set(std::move(updated[u]));
+    } else if (!compiled.memory.empty()) {
+      std::swap(*compiled.updates[u], compiled.memory[next++]);
+    }
   }
 }
 
 Tensor StepLoop::Impl::shown(size_t fetch, int64_t steps) {
-  const TensorType& own = program.fetch_types[fetch];
+  const TensorType& own = loop->program.fetch_types[fetch];
   const bool every = options.keep == StepLoopOptions::Keep::every_step;
   const int64_t columns = every ? options.max_steps : 1;
   const int64_t count = every ? steps : 1;
@@ -208,15 +327,13 @@ StepLoop& StepLoop::operator=(StepLoop&&) noexcept = default;
 void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
   Impl& s = *impl_;
   s.check_inputs(inputs, steps);
-  s.steps_argument.data<int32_t>()[0] = static_cast<int32_t>(steps);
   // Memory that the caller kept no copy of is used again.
   for (Tensor& result : s.results) result = Tensor();
   {
     const std::unique_lock lock(s.session.run_mutex);
     s.session.check_open();
     s.session.runs.fetch_add(1, std::memory_order_relaxed);
-    s.execute(inputs);
-    for (uint64_t* count : s.run_counts) *count += static_cast<uint64_t>(steps);
+    s.run(inputs, steps);
   }
   for (size_t f = 0; f < s.results.size(); ++f) s.results[f] = s.shown(f, steps);
 }
@@ -224,11 +341,46 @@ void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
 std::span<const Tensor> StepLoop::results() const { return impl_->results; }
 std::span<const runtime::StepProfile> StepLoop::profile() const { return impl_->profile; }
 const StepLoopOptions& StepLoop::options() const { return impl_->options; }
-const runtime::ExecutableStats& StepLoop::stats() const { return impl_->executable->stats(); }
+const runtime::ExecutableStats& StepLoop::stats() const { return impl_->loop->executable->stats(); }
 double StepLoop::compile_seconds() const { return stats().compile_seconds; }
 std::span<const std::string> StepLoop::averaged_variables() const {
-  return impl_->program.averaged;
+  return impl_->loop->program.averaged;
 }
-std::string StepLoop::optimized_program() const { return impl_->executable->optimized_program(); }
+std::string StepLoop::optimized_program() const {
+  return impl_->loop->executable->optimized_program();
+}
+
+VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> variables) {
+  VariableSnapshot snapshot;
+  snapshot.values_.resize(variables.size());
+  Session::Impl& s = *session.impl_;
+  for (const Variable& variable : variables) s.check_graph(variable);
+  s.snapshots_taken = true;
+  std::vector<size_t> copied;
+  {
+    const std::unique_lock lock(s.run_mutex);
+    s.check_open();
+    const bool shares = s.loops_beside_snapshots > 0;
+    if (shares) snapshot.hold_ = std::make_shared<SnapshotHold>();
+    for (size_t i = 0; i < variables.size(); ++i) {
+      VariableSlot& slot = s.state.slot(variables[i].handle().node());
+      if (slot.buffer == nullptr) throw uninitialized_variable(*variables[i].handle().node());
+      if (!shares || slot.held()) {  // by an earlier snapshot
+        copied.push_back(i);
+        continue;
+      }
+      snapshot.values_[i].shared = slot.buffer;
+      slot.hold = snapshot.hold_;
+    }
+  }
+  ThreadPool::global().parallel_for(
+      static_cast<int64_t>(copied.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c) {
+          const size_t i = copied[static_cast<size_t>(c)];
+          snapshot.values_[i].copy = session.variable_value(variables[i]);
+        }
+      });
+  return snapshot;
+}
 
 }  // namespace systole

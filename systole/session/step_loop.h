@@ -11,6 +11,7 @@
 #include "systole/graph/variable.h"
 #include "systole/runtime/client.h"
 #include "systole/session/session.h"
+#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 
@@ -62,6 +63,12 @@ class StepLoop {
   // FAILED_PRECONDITION for an uninitialised variable; a failed check's own, and no variable has
   // changed then.
   void run(std::span<const Tensor> inputs, int64_t steps);
+
+  // The values of variables now, for a saver. Once a loop of large variables has run after the
+  // first snapshot, nothing is copied: the first step after a snapshot writes its updates to other
+  // memory, as large again, which is kept for the next one. Until then, and for loops that keep
+  // every step's values, it copies. Errors: FAILED_PRECONDITION for an uninitialised variable.
+  static VariableSnapshot snapshot(Session& session, std::span<const Variable> variables);
 
   // After run: for each fetch [num_replicas, ...] of the last step or, with Keep::every_step,
   // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
 
 #include "systole/base/error.h"
 #include "systole/base/random.h"
@@ -298,6 +299,59 @@ TEST(StepLoopMemory, ACoreHasNoMoreThanItsOwn) {
                                    .num_replicas = 2});
               }),
               ::testing::AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("x")));
+}
+
+// More than a snapshot copies: the step after one writes elsewhere.
+TEST(StepLoopSnapshot, StaysAsItIsAndChangesNothing) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const SessionConfig config{.graph = &graph, .entropy = 7};
+  const int64_t rows = int64_t{5} << 20;
+  const Output x = placeholder(DType::f32, {2}, "x");
+  const Variable large(fill({rows}, 1.0F), {.name = "large"});
+  const Variable step(Tensor(int64_t{0}), {.name = "step"});
+  const Output noise = random_uniform({}, {.minval = 0.5, .maxval = 1});
+  const Output change = multiply(tpu::cross_replica_sum(reduce_sum(x)), noise);
+  const Operation train = group(
+      {large.assign_sub(multiply(large.value(), change)), step.assign_add(Tensor(int64_t{1}))});
+  const StepLoopOptions options{.inputs = {x},
+                                .input_types = {x.type()},
+                                .fetches = {change},
+                                .targets = {train},
+                                .num_replicas = 2,
+                                .max_steps = 3};
+  const Tensor xs = random_floats({2, 3, 2}, 5);
+  Session plain("", config);
+  plain.run(global_variables_initializer());
+  StepLoop undisturbed(plain, options);
+  Session session("", config);
+  session.run(global_variables_initializer());
+  StepLoop loop(session, options);
+  const std::vector<Variable> variables = {large, step};
+  const auto launch = [&](int64_t steps) {
+    const Tensor before = session.variable_value(large);
+    const VariableSnapshot first = StepLoop::snapshot(session, variables);
+    const VariableSnapshot second = StepLoop::snapshot(session, variables);
+    undisturbed.run({{xs}}, steps);
+    loop.run({{xs}}, steps);
+    EXPECT_TRUE(loop.results()[0].identical(undisturbed.results()[0]));
+    EXPECT_TRUE(session.variable_value(large).identical(plain.variable_value(large)));
+    for (const VariableSnapshot* snapshot : {&first, &second}) {
+      EXPECT_TRUE(snapshot->value(0).identical(before));
+    }
+    return first.shares();
+  };
+  EXPECT_FALSE(launch(2));
+  for (int tries = 0; tries < 1000 && !launch(1); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  for (const int64_t steps : {1, 3, 2}) EXPECT_TRUE(launch(steps));
+  // Nor does a run of another program write over it.
+  const Tensor before = session.variable_value(large);
+  const VariableSnapshot snapshot = StepLoop::snapshot(session, variables);
+  session.run({train}, {{x, Tensor::of<float>({2}, {0.1F, 0.2F})}});
+  EXPECT_TRUE(snapshot.value(0).identical(before));
+  EXPECT_FALSE(session.variable_value(large).identical(before));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, StepLoopTest, ::testing::Values("cpu", "reference"),

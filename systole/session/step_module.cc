@@ -1,6 +1,7 @@
 #include "systole/session/step_module.h"
 
 #include <algorithm>
+#include <map>
 
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
@@ -29,8 +30,11 @@ SpecializedProgram specialize_step(const Graph& graph, const StepLoopOptions& op
 // Builds the loop around one step.
 class LoopWriter {
  public:
-  LoopWriter(const Graph& graph, const StepLoopOptions& options)
-      : options_(options), step_(specialize_step(graph, options)), one_(step_.module->entry()) {
+  LoopWriter(const Graph& graph, const StepLoopOptions& options, UpdatesGo updates)
+      : options_(options),
+        updates_(updates),
+        step_(specialize_step(graph, options)),
+        one_(step_.module->entry()) {
     module_ = std::make_unique<hlo::Module>("steps");
     for (const auto& function : step_.module->functions()) {
       if (function.get() == &one_) continue;
@@ -44,8 +48,8 @@ class LoopWriter {
   StepModule write() {
     add_parameters();
     Builder b(*main_);
-    std::vector<Value> initial{b.scalar(DType::s32, 0)};
-    for (const int variable : step_.updated) initial.push_back(initial_value(b, variable));
+    std::vector<Value> initial{first_};
+    for (size_t u = 0; u < num_updated(); ++u) initial.push_back(initial_value(b, u));
     for (const Value& fetch : fetches()) initial.push_back(b.splat(kept_type(fetch.type()), 0));
     for (size_t i = 0; i < step_.checks.size(); ++i) initial.push_back(b.scalar(DType::pred, 0));
     hlo::Instruction* const loop =
@@ -100,17 +104,33 @@ class LoopWriter {
       const Value old = one_.parameter(p++);
       random_state_ = add_parameter(old.type(), old.def->metadata(), true);
     }
+    first_ = add_parameter({DType::s32, {}}, {"first", {}}, true);
     steps_ = add_parameter({DType::s32, {}}, {"steps", {}}, true);
+    if (updates_ == UpdatesGo::in_place) return;
+    for (size_t u = 0; u < num_updated(); ++u) {
+      if (in_place(u)) aside_[u] = add_parameter(variable_of(u).type(), {"aside", {}}, true);
+    }
   }
 
-  // Of a variable that a step assigns without reading it: what nobody sees.
-  Value initial_value(Builder& b, int variable) {
-    const auto v = static_cast<size_t>(variable);
-    if (step_.variable_read[v]) return variables_.at(step_.variables[v]);
-    const auto k =
-        options_.fetches.size() +
-        static_cast<size_t>(std::ranges::find(step_.updated, variable) - step_.updated.begin());
-    return b.splat(one_.results()[k].type(), 0);
+  // A loop that fails changes no variable.
+  bool in_place(size_t u) const {
+    return step_.checks.empty() && step_.variable_read[static_cast<size_t>(step_.updated[u])];
+  }
+  // What the u-th update is of, at the start of the loop. REQUIRES: it is read.
+  Value variable_of(size_t u) const {
+    return variables_.at(step_.variables[static_cast<size_t>(step_.updated[u])]);
+  }
+
+  // Of a variable that a step assigns without reading it, and of memory: what nobody sees.
+  Value initial_value(Builder& b, size_t u) {
+    if (const auto aside = aside_.find(u); aside != aside_.end()) return aside->second;
+    if (step_.variable_read[static_cast<size_t>(step_.updated[u])]) return variable_of(u);
+    return b.splat(one_.results()[options_.fetches.size() + u].type(), 0);
+  }
+
+  // The u-th updated variable as a step sees it, which is the first one where updates go aside.
+  Value before_step(size_t u, std::span<const Value> carried) const {
+    return aside_.contains(u) ? variable_of(u) : carried[1 + u];
   }
 
   TensorType kept_type(const TensorType& type) const {
@@ -169,7 +189,7 @@ class LoopWriter {
       map[one_.parameter(p++)] =
           updated == step_.updated.end()
               ? variables_.at(step_.variables[v])
-              : carried[1 + static_cast<size_t>(updated - step_.updated.begin())];
+              : before_step(static_cast<size_t>(updated - step_.updated.begin()), carried);
     }
     for (const Value& stack : stacks_) {
       const Value old = one_.parameter(p++);
@@ -180,7 +200,7 @@ class LoopWriter {
     std::vector<Value> next{b.add(i, b.scalar(DType::s32, 1))};
     const size_t num_fetches = options_.fetches.size();
     for (size_t u = 0; u < num_updated(); ++u) {
-      next.push_back(uniform(b, u, carried[1 + u], made[num_fetches + u]));
+      next.push_back(uniform(b, u, before_step(u, carried), made[num_fetches + u]));
     }
     for (size_t f = 0; f < num_fetches; ++f) {
       next.push_back(kept(b, carried[first_fetch() + f], made[f], i));
@@ -226,21 +246,21 @@ class LoopWriter {
     for (size_t u = 0; u < num_updated(); ++u) {
       const auto v = static_cast<size_t>(step_.updated[u]);
       const Node* variable = step_.variables[v];
-      // A loop that fails changes no variable.
-      const bool in_place = step_.checks.empty() && step_.variable_read[v];
-      if (in_place) {
-        const auto parameter = std::ranges::find(result_.variables, variable);
-        module_->aliases.push_back({static_cast<int>(parameter - result_.variables.begin()),
-                                    static_cast<int>(results.size())});
+      if (in_place(u)) {
+        const Value memory = aside_.contains(u) ? aside_.at(u) : variable_of(u);
+        module_->aliases.push_back(
+            {memory.def->attrs<hlo::ParameterAttrs>().index, static_cast<int>(results.size())});
       }
       result_.updated.push_back(variable);
-      result_.in_place.push_back(in_place);
+      result_.updated_types.push_back(loop.result(static_cast<int>(1 + u)).type());
+      result_.in_place.push_back(in_place(u));
       results.push_back(loop.result(static_cast<int>(1 + u)));
     }
     for (size_t c = 0; c < step_.checks.size(); ++c) {
       results.push_back(loop.result(static_cast<int>(first_check() + c)));
     }
     main_->set_results(results);
+    result_.updates = updates_;
     result_.module = std::move(module_);
     result_.random_nodes = step_.random_nodes;
     result_.checks = step_.checks;
@@ -248,6 +268,7 @@ class LoopWriter {
   }
 
   const StepLoopOptions& options_;
+  const UpdatesGo updates_;
   SpecializedProgram step_;
   const Computation& one_;  // a step
   std::vector<bool> varying_;
@@ -256,14 +277,16 @@ class LoopWriter {
   std::unordered_map<const Node*, Value> variables_;
   std::vector<Value> stacks_;
   Value random_state_;
+  Value first_;
   Value steps_;
+  std::map<size_t, Value> aside_;  // by update
   StepModule result_;
 };
 
 }  // namespace
 
-StepModule make_step_module(const Graph& graph, const StepLoopOptions& options) {
-  return LoopWriter(graph, options).write();
+StepModule make_step_module(const Graph& graph, const StepLoopOptions& options, UpdatesGo updates) {
+  return LoopWriter(graph, options, updates).write();
 }
 
 }  // namespace systole

@@ -10,9 +10,9 @@
 
 namespace systole {
 
-// Copies the variables on the calling thread and writes them on one of its own, one checkpoint at a
-// time. What goes wrong while writing is thrown by the next save() or join(). Used by one thread;
-// `saver` outlives it and belongs to it meanwhile.
+// Takes a snapshot of the variables on the calling thread and writes it on one of its own, one
+// checkpoint at a time. What goes wrong while writing is thrown by the next save() or join(). Used
+// by one thread; `saver` outlives it and belongs to it meanwhile.
 class AsyncSaver {
  public:
   explicit AsyncSaver(Saver& saver) : saver_(saver) {}

@@ -16,12 +16,11 @@
 #include "systole/io/tensor_bundle.h"
 #include "systole/io/tensor_message.h"
 #include "systole/session/graph_def.h"
+#include "systole/train/meta_graph.h"
 #include "systole/train/saver_nodes.h"
 
 namespace systole {
 namespace {
-
-constexpr const char* kTensorFlowVersion = "1.15.0";
 
 std::vector<Operation> signature_operations(const ExportOptions& options) {
   std::vector<Operation> operations;
@@ -74,25 +73,6 @@ void write_signatures(const ExportOptions& options, tensorflow::MetaGraphDef& me
   }
 }
 
-void write_variable_collections(const Graph& graph, const std::vector<Variable>& variables,
-                                tensorflow::MetaGraphDef& message) {
-  const auto trainable = graph.collection<Variable>(graph_keys::trainable_variables);
-  for (const Variable& variable : variables) {
-    tensorflow::VariableDef def;
-    def.set_variable_name(variable.name() + ":0");
-    def.set_initializer_name(variable.initializer().name());
-    def.set_snapshot_name(variable.value().name());
-    def.set_initial_value_name(variable.initial_value().name());
-    def.set_is_resource(true);
-    const bool trains = std::ranges::find(trainable, variable) != trainable.end();
-    def.set_trainable(trains);
-    auto& collections = *message.mutable_collection_def();
-    const std::string bytes = serialize_message(def);
-    collections["variables"].mutable_bytes_list()->add_value(bytes);
-    if (trains) collections["trainable_variables"].mutable_bytes_list()->add_value(bytes);
-  }
-}
-
 std::string model_bytes(const Graph& graph, const ExportOptions& options,
                         std::vector<Variable>& variables) {
   tensorflow::SavedModel model;
@@ -113,7 +93,7 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
   meta.mutable_graph_def()->Swap(to_graph_def(graph, wanted).get());
   if (!variables.empty()) add_saver_nodes(variables, meta);
   write_signatures(options, meta);
-  write_variable_collections(graph, variables, meta);
+  add_variable_collections(graph, variables, meta);
   for (const auto& [name, path] : options.assets) meta.add_asset_file_def()->set_filename(name);
   return serialize_message(model);
 }

@@ -5,17 +5,19 @@
 #include <ranges>
 
 #include "systole/base/log.h"
-#include "systole/base/thread_pool.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tensor_bundle.h"
+#include "systole/session/step_loop.h"
 #include "systole/train/checkpoint_match.h"
+#include "systole/train/meta_graph.h"
 
 namespace systole {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
 constexpr std::string_view kExtrasSuffix = ".systole";
+constexpr std::string_view kMetaSuffix = ".meta";
 
 double seconds(Clock& clock) {
   return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
@@ -34,7 +36,7 @@ void remove_if_there(FileSystem& file_system, const std::string& path) {
 std::string checkpoint_of(std::string_view file, std::string_view base) {
   if (!file.starts_with(base)) return "";
   for (const std::string_view part :
-       {std::string_view(".index"), std::string_view(".data-"), kExtrasSuffix}) {
+       {std::string_view(".index"), std::string_view(".data-"), kExtrasSuffix, kMetaSuffix}) {
     const size_t at = file.find(part, base.size());
     if (at != std::string_view::npos) return std::string(file.substr(0, at));
   }
@@ -63,17 +65,18 @@ Saver::Saver(SaverOptions options)
 }
 
 CheckpointSnapshot Saver::snapshot(Session& session) const {
-  const std::vector<Variable>& variables = options_.var_list;
-  CheckpointSnapshot snapshot;
-  snapshot.tensors.resize(variables.size());
-  // Copying is all that training waits for.
-  ThreadPool::global().parallel_for(
-      static_cast<int64_t>(variables.size()), 1, [&](int64_t begin, int64_t end) {
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-          snapshot.tensors[i] = {variables[i].name(), session.variable_value(variables[i])};
-        }
-      });
+  CheckpointSnapshot snapshot{.values = StepLoop::snapshot(session, options_.var_list)};
+  for (const Variable& variable : options_.var_list) snapshot.names.push_back(variable.name());
+  if (options_.write_meta_graph) snapshot.meta_graph = meta_graph(session.graph());
   return snapshot;
+}
+
+std::shared_ptr<const std::string> Saver::meta_graph(const Graph& graph) const {
+  if (meta_graph_ == nullptr || meta_graph_nodes_ != graph.nodes().size()) {
+    meta_graph_nodes_ = graph.nodes().size();
+    meta_graph_ = std::make_shared<std::string>(meta_graph_bytes(graph, options_.var_list));
+  }
+  return meta_graph_;
 }
 
 std::string Saver::save(Session& session, const std::string& save_path,
@@ -93,8 +96,13 @@ std::string Saver::write(const CheckpointSnapshot& snapshot, const std::string& 
   remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
   if (!options.extras.empty()) write_checkpoint_extras(file_system_, prefix, options.extras);
   BundleWriter writer(file_system_, prefix);
-  for (const auto& [name, tensor] : snapshot.tensors) writer.add(name, tensor);
+  for (size_t i = 0; i < snapshot.names.size(); ++i) {
+    writer.add(snapshot.names[i], snapshot.values.value(i));
+  }
   writer.finish();
+  if (snapshot.meta_graph != nullptr) {
+    write_file_atomically(file_system_, prefix + std::string(kMetaSuffix), *snapshot.meta_graph);
+  }
   record(prefix);
   // Twice, so that at no time a checkpoint lies there that nobody counts, or is named and gone.
   write_state(directory);
@@ -140,7 +148,7 @@ void Saver::delete_checkpoint(const std::string& prefix) const {
     remove_if_there(file_system_, bundle_data_path(prefix, shard, num_shards));
   }
   remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
-  remove_if_there(file_system_, prefix + ".meta");
+  remove_if_there(file_system_, prefix + std::string(kMetaSuffix));
 }
 
 void Saver::recover(const std::string& directory, const std::string& base_name) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "systole/base/file_system.h"
 #include "systole/graph/variable.h"
 #include "systole/session/session.h"
+#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 
@@ -28,6 +30,8 @@ struct SaverOptions {
   int max_to_keep = 5;
   // Of those to be deleted, one in so many hours stays for good.
   double keep_checkpoint_every_n_hours = 10000;
+  // Beside each checkpoint, the graph with its variables in `<prefix>.meta` (train/meta_graph.h).
+  bool write_meta_graph = true;
   // This machine's when null; both outlive the saver.
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;
@@ -40,7 +44,10 @@ struct SaveOptions {
 
 // The values of all variables at one time.
 struct CheckpointSnapshot {
-  std::vector<std::pair<std::string, Tensor>> tensors;  // sorted by name
+  std::vector<std::string> names = {};  // sorted
+  VariableSnapshot values = {};         // in this order
+  // The bytes of the `.meta` file; null when none is written.
+  std::shared_ptr<const std::string> meta_graph = nullptr;
 };
 
 // What was restored by restore_latest().
@@ -64,7 +71,8 @@ class Saver {
   // What other runs left in the directory counts (see recover). Returns the prefix. Errors:
   // FAILED_PRECONDITION for a variable that is not initialised; those of the file system.
   std::string save(Session& session, const std::string& save_path, const SaveOptions& options = {});
-  // The same in two steps: the values now, and, on any one thread, the writing.
+  // The same in two steps: the values now (StepLoop::snapshot), and, on any one thread, the
+  // writing.
   CheckpointSnapshot snapshot(Session& session) const;
   std::string write(const CheckpointSnapshot& snapshot, const std::string& save_path,
                     const SaveOptions& options = {});
@@ -90,6 +98,7 @@ class Saver {
     std::string prefix;
     double time;  // seconds since the Unix epoch
   };
+  std::shared_ptr<const std::string> meta_graph(const Graph& graph) const;
   void record(const std::string& prefix);
   bool delete_oldest();
   void delete_checkpoint(const std::string& prefix) const;
@@ -101,6 +110,9 @@ class Saver {
   std::vector<Kept> kept_;
   double next_preserved_time_ = 0;
   bool recovered_ = false;
+  // Made again when the graph has grown.
+  mutable std::shared_ptr<const std::string> meta_graph_;
+  mutable size_t meta_graph_nodes_ = 0;
 };
 
 // The prefix of the latest checkpoint of a directory on this machine, "" when there is none.

@@ -5,10 +5,15 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/memory_file_system.h"
+#include "systole/io/message.h"
+#include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/tensor_bundle.h"
+#include "systole/session/graph_def.h"
 #include "systole/train/async_saver.h"
+#include "systole/train/checkpoint_match.h"
 
 namespace systole {
 namespace {
@@ -48,9 +53,10 @@ TEST_F(SaverTest, SavesAndRestores) {
   Saver saver(options());
   EXPECT_EQ(saver.save(*session_, "d/model.ckpt", {.global_step = 7, .extras = {{"a", "b"}}}),
             "d/model.ckpt-7");
-  EXPECT_THAT(fs_.list("d"),
-              ::testing::ElementsAre("checkpoint", "model.ckpt-7.data-00000-of-00001",
-                                     "model.ckpt-7.index", "model.ckpt-7.systole"));
+  EXPECT_THAT(
+      fs_.list("d"),
+      ::testing::ElementsAre("checkpoint", "model.ckpt-7.data-00000-of-00001", "model.ckpt-7.index",
+                             "model.ckpt-7.meta", "model.ckpt-7.systole"));
   EXPECT_THAT(BundleReader(fs_, "d/model.ckpt-7").keys(),
               ::testing::ElementsAre("dense/bias", "dense/kernel"));
   set_kernel(9);
@@ -141,12 +147,42 @@ TEST_F(SaverTest, ACrashAtAnyOperationLeavesACheckpoint) {
     const std::string prefix = Saver(with).restore_latest(*session_, "d").prefix;
     EXPECT_THAT(prefix, ::testing::AnyOf("d/m-1", "d/m-2")) << operation;
     Saver(with).save(*session_, "d/m", {.global_step = 3});
-    EXPECT_THAT(fs.list("d"),
-                ::testing::ElementsAre("checkpoint", "m-3.data-00000-of-00001", "m-3.index"))
+    EXPECT_THAT(fs.list("d"), ::testing::ElementsAre("checkpoint", "m-3.data-00000-of-00001",
+                                                     "m-3.index", "m-3.meta"))
         << operation;
     if (error == "no error") return;
   }
   FAIL() << "a save has fewer operations than that";
+}
+
+// By names of TensorFlow's, so that its tools find the variables and restore them.
+TEST_F(SaverTest, TheGraphLiesBesideIt) {
+  const Output sum = add(w_.value(), b_.value());
+  Saver(options()).save(*session_, "d/m", {.global_step = 1});
+  tensorflow::MetaGraphDef message;
+  parse_message("d/m-1.meta", read_file(fs_, "d/m-1.meta"), message);
+  EXPECT_EQ(message.saver_def().restore_op_name(), "save/restore_all");
+  EXPECT_EQ(message.collection_def().at("trainable_variables").bytes_list().value_size(), 2);
+  tensorflow::VariableDef variable;
+  parse_message("", message.collection_def().at("variables").bytes_list().value(1), variable);
+  EXPECT_EQ(variable.variable_name(), "dense/kernel:0");
+  // Imported, it computes the same.
+  Graph other;
+  const GraphScope scope(other);
+  const ImportedGraph imported =
+      import_graph_def(message.graph_def(), {.outputs = {sum.name()}, .what = "d/m-1.meta"});
+  Session session("", {.graph = &other});
+  CheckpointMatch match;
+  for (const auto& [name, v] : imported.variables) match.add(name, v);
+  match.restore(session, BundleReader(fs_, "d/m-1"));
+  EXPECT_EQ(session.run(imported.outputs[0]).to_string(), "f32[2] {4, 5}");
+  SaverOptions without = options();
+  without.write_meta_graph = false;
+  without.var_list = {b_, w_};
+  Saver(without).save(*session_, "e/m");
+  EXPECT_FALSE(fs_.exists("e/m.meta"));
+  EXPECT_THAT(error_of([&] { Saver(options()).save(*session_, "e/m"); }),
+              ::testing::HasSubstr("variable 'dense/bias' is not an element of this session's"));
 }
 
 TEST_F(SaverTest, WrongUse) {
