@@ -43,7 +43,12 @@ TEST(RunConfig, refuses_what_cannot_be) {
        "eval_training_input_configuration could only be PER_HOST_V1 or SLICED"},
       {{.save_checkpoints_steps = 5, .save_checkpoints_secs = 5},
        "Can not provide both save_checkpoints_steps and save_checkpoints_secs."},
+      {{.tpu_config = {.experimental_host_call_every_n_steps = 0}},
+       "experimental_host_call_every_n_steps must be positive, got 0"},
       {{.save_summary_steps = -1}, "save_summary_steps, got -1, expected >= 0"},
+      {{.save_checkpoints_steps = -1}, "save_checkpoints_steps, got -1, expected >= 0"},
+      {{.save_checkpoints_secs = -1}, "save_checkpoints_secs, got -1, expected >= 0"},
+      {{.log_step_count_steps = -1}, "log_step_count_steps, got -1, expected >= 0"},
       {{.keep_checkpoint_max = -1}, "keep_checkpoint_max, got -1"},
       {{.keep_checkpoint_every_n_hours = 0}, "keep_checkpoint_every_n_hours, got 0, expected > 0"}};
   for (const Refused& c : cases) {

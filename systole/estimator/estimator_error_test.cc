@@ -1,15 +1,19 @@
-// What estimators refuse, in TensorFlow's words where it has them, and what each way of giving
-// input is told.
+// What estimators refuse, in TensorFlow's words where it has them, what each way of giving input is
+// told, and what a run survives.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/estimator/estimator.h"
+#include "systole/estimator/model_dir_lock.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/io/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/losses.h"
@@ -175,6 +179,139 @@ TEST_F(EstimatorErrorTest, sliced_input_and_exports_need_a_device) {
                                           TensorType{DType::f32, {kUnknown, 2}}));
               }),
               HasSubstr("One of export_to_cpu and export_to_tpu must be true."));
+}
+
+TEST_F(EstimatorErrorTest, input_of_the_wrong_structure) {
+  const auto train = [&](const InputFn& input_fn) {
+    return error_of([&] { TPUEstimator(options()).train(input_fn, {.max_steps = 2}); });
+  };
+  const auto of = [](Element element, int64_t batch) -> InputFn {
+    return [element = std::move(element), batch](const Params&) {
+      return Dataset::from_tensor_slices(element).repeat().batch(batch, true);
+    };
+  };
+  EXPECT_THAT(train(of(data()[0], 16)),
+              HasSubstr("structure, got (), expected a single value (input_fn gives features "
+                        "without labels"));
+  EXPECT_THAT(train(of(Element::dict({{"x", data()[0].leaf()}}), 16)), HasSubstr("x"));
+  EXPECT_THAT(train(of(data(), 12)),
+              HasSubstr("cannot be sharded 8 ways along dimension 0: batch 12 must be divisible by "
+                        "number of replicas 8: use 8 or 16"));
+  EXPECT_THAT(
+      train([](const Params&) {
+        const Dataset of_16 = Dataset::from_tensor_slices(data()).repeat().batch(16, true);
+        return of_16.map_cpp(
+            [](const Element& element) {
+              return Element::tuple({element[0], element[1].leaf().slice(0, 8)});
+            },
+            ElementSpec::tuple({TensorType{DType::f32, {16, 2}}, TensorType{DType::f32, {8, 1}}}));
+      }),
+      HasSubstr("first dimension of features and labels, got 1 and 2"));
+  EXPECT_THAT(train(nullptr), HasSubstr("input_fn: function, got none"));
+}
+
+TEST_F(EstimatorErrorTest, steps_of_an_evaluation_are_positive) {
+  TPUEstimator estimator = trained(options());
+  EXPECT_THAT(error_of([&] { estimator.evaluate(batches, {.steps = 0}); }),
+              HasSubstr("Must specify steps > 0, given: 0"));
+}
+
+TEST_F(EstimatorErrorTest, a_warm_start_from_nothing) {
+  TPUEstimatorOptions all = options();
+  all.warm_start_from = "/no/such/checkpoint";
+  EXPECT_THAT(error_of([&] { TPUEstimator(all).train(batches, {.max_steps = 2}); }),
+              HasSubstr("/no/such/checkpoint"));
+}
+
+TEST_F(EstimatorErrorTest, a_checkpoint_of_another_model_is_not_taken) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params& params) {
+    const Output more = layers::dense(features, {.units = 2, .name = "lines"});
+    return model(more, labels, mode, params);
+  };
+  const std::string error = error_of([&] { trained(all).train(batches, {.max_steps = 4}); });
+  for (const char* part : {"model.ckpt-2: variables of the graph, got 2 of 5",
+                           "'lines/kernel' f32[2,2]: not in the checkpoint"}) {
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+}
+
+TEST_F(EstimatorErrorTest, training_goes_on_with_another_number_of_cores) {
+  TPUEstimatorOptions whole = options();
+  whole.model_dir = (folder_ / "whole").string();
+  TPUEstimator in_one(whole);
+  in_one.train(batches, {.max_steps = 6});
+  TPUEstimatorOptions all = options();
+  all.model_dir = (folder_ / "parts").string();
+  TPUEstimator(all).train(batches, {.max_steps = 2});
+  all.config.master = "local:4";
+  TPUEstimator(all).train(batches, {.max_steps = 4});
+  all.use_tpu = false;
+  TPUEstimator in_parts(all);
+  in_parts.train(batches, {.max_steps = 6});
+  const Tensor kernel = in_one.get_variable_value("line/kernel");
+  for (int64_t i = 0; i < kernel.num_elements(); ++i) {
+    EXPECT_NEAR(in_parts.get_variable_value("line/kernel").as_double(i), kernel.as_double(i), 1e-5);
+  }
+}
+
+TEST_F(EstimatorErrorTest, a_damaged_checkpoint_is_passed_over) {
+  TPUEstimatorOptions all = options();
+  all.config.save_checkpoints_steps = 2;
+  TPUEstimator(all).train(batches, {.max_steps = 4});
+  const std::string path = (folder_ / "model.ckpt-4.data-00000-of-00001").string();
+  std::string bytes = read_file(local_file_system(), path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file_atomically(local_file_system(), path, bytes);
+  const LogCapture log;
+  TPUEstimator estimator(all);
+  estimator.train(batches, {.max_steps = 6});
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("model.ckpt-4: this checkpoint cannot be read; "
+                                                 "going back to the one before it")));
+  EXPECT_THAT(log.messages(), Contains(::testing::EndsWith("model.ckpt-2")));
+  EXPECT_EQ(estimator.get_variable_value("global_step").item<int64_t>(), 6);
+}
+
+TEST_F(EstimatorErrorTest, files_that_cannot_be_written) {
+  TPUEstimatorOptions nowhere = options();
+  nowhere.model_dir = "/proc/model_dir";
+  EXPECT_THAT(error_of([&] { TPUEstimator(nowhere).train(batches, {.max_steps = 2}); }),
+              HasSubstr("/proc/model_dir"));
+  // As on a disk that is full.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{.rlim_cur = 16, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const std::string error =
+      error_of([&] { TPUEstimator(options()).train(batches, {.max_steps = 2}); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, HasSubstr(folder_.string()));
+  EXPECT_EQ(TPUEstimator(options()).latest_checkpoint(), "");
+  EXPECT_THAT(trained(options()).latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
+}
+
+TEST_F(EstimatorErrorTest, one_training_has_a_model_dir) {
+  std::filesystem::create_directories(folder_);
+  const ModelDirLock other(folder_.string());
+  EXPECT_THAT(error_of([&] { TPUEstimator(options()).train(batches, {.max_steps = 2}); }),
+              HasSubstr(fmt::format("in use by process {}", ::getpid())));
+}
+
+class Raises : public SessionRunHook {
+ public:
+  void after_run(RunContext&, std::span<const Tensor>) override { std::raise(SIGTERM); }
+};
+
+TEST_F(EstimatorErrorTest, a_signal_ends_the_loop_and_saves) {
+  const LogCapture log;
+  TPUEstimator estimator(options());
+  estimator.train(batches, {.max_steps = 20, .hooks = {std::make_shared<Raises>()}});
+  EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
+  EXPECT_THAT(log.messages(),
+              Contains(HasSubstr("SIGTERM: training stops after step 2, which is saved")));
 }
 
 // A model_fn or an input_fn that throws is heard.

@@ -49,7 +49,13 @@ void begin(Model& model, const TraceOptions& options) {
 void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Output>& labels,
           const TraceOptions& options, Params params, Model& model) {
   params.set("use_tpu", options.use_tpu);
-  model.spec = model_fn(features, labels, options.mode, params);
+  try {
+    model.spec = model_fn(features, labels, options.mode, params);
+  } catch (const Error& error) {
+    if (!labels.empty() || options.mode == Mode::predict) throw;
+    throw Error(error.code(), fmt::format("{} (input_fn gives features without labels: {})",
+                                          error.message(), features.to_string()));
+  }
   model.spec.mode = options.mode;
   model.spec.validate();
 }
