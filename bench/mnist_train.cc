@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
@@ -91,6 +92,38 @@ void train_rate(benchmark::State& state, bool writes) {
   }
 }
 
+// Loops of one step of a model of one number: what is measured is what the host does for a loop,
+// and at most the little that the program and its input take.
+void host_work(benchmark::State& state) {
+  constexpr int64_t kLoopsTimed = 5000;
+  constexpr int64_t kLoopsBefore = 500;
+  const auto tiny_model = [](const st::Nest<st::Output>& features, const st::Nest<st::Output>&,
+                             st::Mode mode, const st::Params&) -> st::TPUEstimatorSpec {
+    const st::Variable w(1.0F, {.name = "w"});
+    const st::Output loss = st::reduce_mean(st::square(st::multiply(features, w)));
+    auto optimizer = st::CrossShardOptimizer(st::GradientDescentOptimizer(0.001));
+    return {.mode = mode,
+            .loss = loss,
+            .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()})};
+  };
+  const st::RunConfig config{.save_summary_steps = 0,
+                             .save_checkpoints_steps = 0,
+                             .log_step_count_steps = 0,
+                             .tpu_config = st::TPUConfig{1, 8}};
+  for (auto _ : state) {
+    auto ends = std::make_shared<LoopEnds>();
+    ends->ends.reserve(kLoopsBefore + kLoopsTimed);
+    st::TPUEstimator estimator({.model_fn = tiny_model, .config = config, .train_batch_size = 8});
+    estimator.train(
+        [](const st::Params&) {
+          return st::Dataset::from_tensors(st::Tensor::zeros(st::DType::f32, {8})).repeat();
+        },
+        {.steps = kLoopsBefore + kLoopsTimed, .hooks = {ends}});
+    const std::chrono::duration<double> seconds = ends->ends.back() - ends->ends[kLoopsBefore - 1];
+    state.SetIterationTime(seconds.count() / kLoopsTimed);
+  }
+}
+
 }  // namespace
 
 double seconds_to_first_step(const std::string& records, int64_t started) {
@@ -110,6 +143,11 @@ void add_mnist_train_figures() {
        .peer = "libtorch",
        .peer_body = libtorch("mnist.train"),
        .repetitions = 3});
+  add({.name = "mnist.host_work",
+       .unit = "us",
+       .ours = host_work,
+       .manual_time = true,
+       .repetitions = 5});
 }
 
 }  // namespace bench
