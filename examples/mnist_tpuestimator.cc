@@ -4,11 +4,12 @@
 //   mnist_tpuestimator                    on a virtual TPU of 8 cores
 //   mnist_tpuestimator --use_tpu=false    on this machine's CPU
 //
-// Names 81 % of the 10,000 test digits rightly after 60 steps (--train_steps=60), and 99 % with
+// Names 81 % of the 10,000 test digits rightly after 60 steps (--train_steps=60), and about 99 % with
 //
-//   mnist_tpuestimator --batch_size=128 --learning_rate=0.1 --train_steps=5000 --iterations=100
+//   mnist_tpuestimator --batch_size=128 --learning_rate=0.1 --train_steps=4000 --iterations=100
 //
-// which are eleven times through the training set: smaller batches make more of each of them.
+// which are nearly nine times through the training set; smaller batches make more of each of them.
+// One run without a seed had 98.92 % after 3000 steps, 99.17 % after 4000 and 98.93 % after 5000.
 
 #include <cstdio>
 
