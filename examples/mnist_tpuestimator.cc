@@ -4,7 +4,8 @@
 //   mnist_tpuestimator                    on a virtual TPU of 8 cores
 //   mnist_tpuestimator --use_tpu=false    on this machine's CPU
 //
-// Names 81 % of the 10,000 test digits rightly after 60 steps (--train_steps=60), and about 99 % with
+// Names 81 % of the 10,000 test digits rightly after 60 steps (--train_steps=60), and about 99 %
+// with
 //
 //   mnist_tpuestimator --batch_size=128 --learning_rate=0.1 --train_steps=4000 --iterations=100
 //
