@@ -59,8 +59,7 @@ Saver::Saver(SaverOptions options)
                              variables[i].name());
     }
   }
-  const auto repeated = std::ranges::unique(variables);
-  variables.erase(repeated.begin(), repeated.end());
+  variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
   next_preserved_time_ = seconds(clock_) + options_.keep_checkpoint_every_n_hours * kSecondsAnHour;
 }
 
@@ -194,8 +193,9 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
   const auto state = read_checkpoint_state(file_system_, directory);
   if (!state) return restored;
   std::vector<std::string> candidates = {state->model_checkpoint_path};
-  for (const std::string& path : std::views::reverse(state->all_model_checkpoint_paths)) {
-    if (std::ranges::find(candidates, path) == candidates.end()) candidates.push_back(path);
+  const std::vector<std::string>& all = state->all_model_checkpoint_paths;
+  for (auto path = all.rbegin(); path != all.rend(); ++path) {  // newest first
+    if (std::ranges::find(candidates, *path) == candidates.end()) candidates.push_back(*path);
   }
   for (const std::string& prefix : candidates) {
     try {

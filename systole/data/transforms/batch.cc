@@ -86,7 +86,7 @@ class BatchStage final : public InputStage {
       const auto to = batch.data<std::string>().begin() + i * count;
       // A text that nobody else has is not copied.
       if (sole_owner(part)) {
-        std::ranges::swap_ranges(from, std::ranges::subrange(to, to + count));
+        std::swap_ranges(from.begin(), from.end(), to);
       } else {
         std::ranges::copy(from, to);
       }
