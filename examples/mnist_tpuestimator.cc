@@ -28,6 +28,8 @@ struct Flags {
   std::string train_file;
   std::string eval_file;
   double learning_rate = 0.05;
+  int64_t decay_steps = 100000;
+  double decay_rate = 0.96;
   int64_t batch_size = 1024;
   int64_t train_steps = 1000;
   int64_t iterations = 50;
@@ -65,8 +67,8 @@ st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
   auto onehot_labels = st::one_hot(st::cast(labels, st::DType::s32), 10);
   auto loss = st::losses::softmax_cross_entropy({.onehot_labels = onehot_labels, .logits = logits});
 
-  auto learning_rate =
-      st::exponential_decay(FLAGS.learning_rate, st::get_global_step(), 100000, 0.96);
+  auto learning_rate = st::exponential_decay(FLAGS.learning_rate, st::get_global_step(),
+                                             FLAGS.decay_steps, FLAGS.decay_rate);
   auto optimizer = st::CrossShardOptimizer(st::GradientDescentOptimizer(learning_rate));
   auto train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()});
 
@@ -155,6 +157,9 @@ int main(int argc, char** argv) {
   line.option("--train_file", FLAGS.train_file, "TFRecords in place of those");
   line.option("--eval_file", FLAGS.eval_file, "TFRecords in place of those");
   line.option("--learning_rate", FLAGS.learning_rate).show_default();
+  line.option("--decay_steps", FLAGS.decay_steps, "In as many, the learning rate falls")
+      .show_default();
+  line.option("--decay_rate", FLAGS.decay_rate, "to this part of it").show_default();
   line.option("--batch_size", FLAGS.batch_size).show_default();
   line.option("--train_steps", FLAGS.train_steps).show_default();
   line.option("--iterations", FLAGS.iterations, "Steps in one launch").show_default();

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
-for check in check_format check_layers check_sizes check_docs check_headers; do
+for check in check_format check_layers check_sizes check_names check_docs check_headers; do
   python3 "tools/$check.py" || failed=1
 done
 python3 tools/run_tidy.py "$@" || failed=1

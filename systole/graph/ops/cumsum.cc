@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-int64_t checked_axis(const Tensor& axis, int rank) {
+int64_t cumsum_axis(const Tensor& axis, int rank) {
   return normalize_axis(static_cast<int64_t>(axis.as_double(0)), rank);
 }
 
@@ -16,7 +16,7 @@ std::vector<TensorType> infer_cumsum(const InferContext& c) {
   if (!is_integer(axis.dtype) || axis.shape.rank() != 0) {
     throw invalid_argument("axis, got {}, expected an integer scalar", axis);
   }
-  if (const auto known = c.constant_input(1)) checked_axis(*known, c.input(0).shape.rank());
+  if (const auto known = c.constant_input(1)) cumsum_axis(*known, c.input(0).shape.rank());
   return {c.input(0)};
 }
 
@@ -34,7 +34,7 @@ hlo::Value shifted(hlo::Builder& b, hlo::Value x, int64_t axis, int64_t distance
 // Doubles the length of the sums in each step. Hillis and Steele, "Data parallel algorithms", 1986.
 std::vector<hlo::Value> lower_cumsum(LowerContext& c) {
   const hlo::Value x = c.input(0);
-  const int64_t axis = checked_axis(c.constant_input(1), x.shape().rank());
+  const int64_t axis = cumsum_axis(c.constant_input(1), x.shape().rank());
   const bool reverse = c.attr<bool>("reverse");
   const int64_t size = x.shape()[static_cast<int>(axis)];
   hlo::Value sums = c.b.convert(x, accumulation_dtype(x.dtype()));

@@ -248,8 +248,8 @@ Term sum_own_labels(const Term& x, const std::string& kept) {
 }
 
 // One or two terms as one value with the labels `result`.
-Output contract(const std::vector<Term>& terms, const std::string& result,
-                const std::string& name = "") {
+Output contract_labels(const std::vector<Term>& terms, const std::string& result,
+                       const std::string& name = "") {
   EinsumEquation equation{{}, result};
   std::vector<Output> operands;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -278,10 +278,10 @@ Output einsum(std::string_view equation, const InputList& inputs, const NameOpti
       if (!has(later, label) || has(product, label)) continue;
       product.insert(label == '.' ? 0 : product.size(), 1, label);
     }
-    terms[1] = {product, contract({terms[0], terms[1]}, product)};
+    terms[1] = {product, contract_labels({terms[0], terms[1]}, product)};
     terms.erase(terms.begin());
   }
-  return contract(terms, parsed.result, scope.result().name);
+  return contract_labels(terms, parsed.result, scope.result().name);
 }
 
 namespace ops {

@@ -19,7 +19,7 @@ std::vector<TensorType> infer_random_uniform_int(const InferContext& c) {
 }
 
 // bits * range / 2^64 for ranges up to 2^32: the high word of the product by halves.
-hlo::Value scaled(hlo::Builder& b, hlo::Value bits, hlo::Value range) {
+hlo::Value scaled_integer(hlo::Builder& b, hlo::Value bits, hlo::Value range) {
   const auto shift = [&](hlo::Value v) {
     return b.binary(hlo::Opcode::shift_right_logical, v, b.splat_like(v, 32));
   };
@@ -42,7 +42,7 @@ std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
   const hlo::Value ranges = b.broadcast(range_or_1, shape);
   const bool narrow = dtype_info(dtype).bits <= 32;
   const hlo::Value offset =
-      narrow ? scaled(b, bits, ranges) : b.binary(hlo::Opcode::remainder, bits, ranges);
+      narrow ? scaled_integer(b, bits, ranges) : b.binary(hlo::Opcode::remainder, bits, ranges);
   return {b.convert(b.add(offset, b.broadcast(low, shape)), dtype)};
 }
 

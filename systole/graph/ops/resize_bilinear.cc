@@ -4,7 +4,8 @@ namespace systole {
 namespace {
 
 // Between two pixels: low + (high - low) * fraction, the fractions along `axis`.
-hlo::Value mix(hlo::Builder& b, hlo::Value low, hlo::Value high, int axis, const ResizeAxis& at) {
+hlo::Value interpolated(hlo::Builder& b, hlo::Value low, hlo::Value high, int axis,
+                        const ResizeAxis& at) {
   const Tensor fractions =
       Tensor::of<float>({static_cast<int64_t>(at.fraction.size())}, at.fraction);
   const hlo::Value weight =
@@ -21,9 +22,10 @@ std::vector<hlo::Value> lower_resize_bilinear(LowerContext& c) {
     const hlo::Value x = take(c.b, images, 1, positions);
     const hlo::Value left = c.b.convert(take(c.b, x, 2, columns.low), DType::f32);
     const hlo::Value right = c.b.convert(take(c.b, x, 2, columns.high), DType::f32);
-    return mix(c.b, left, right, 2, columns);
+    return interpolated(c.b, left, right, 2, columns);
   };
-  const hlo::Value result = mix(c.b, row(axes.rows.low), row(axes.rows.high), 1, axes.rows);
+  const hlo::Value result =
+      interpolated(c.b, row(axes.rows.low), row(axes.rows.high), 1, axes.rows);
   return {c.b.convert(result, c.node.output_types()[0].dtype)};
 }
 

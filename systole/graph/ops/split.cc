@@ -8,7 +8,7 @@ namespace {
 enum : int { kSplitAxis, kSplitValue };
 
 // The size of each part; kUnknown where x's is.
-int64_t part_size(const Shape& x, int axis, int64_t num) {
+int64_t split_size(const Shape& x, int axis, int64_t num) {
   const int64_t total = x[axis];
   if (num < 1 || (total != kUnknown && total % num != 0)) {
     throw invalid_argument("num, got {} for axis {} of {}, expected one that divides its size", num,
@@ -21,7 +21,7 @@ std::vector<TensorType> infer_split(const InferContext& c) {
   TensorType part = c.input(kSplitValue);
   const int axis = checked_axis(known_ints(c, kSplitAxis, "axis").at(0), part.shape.rank());
   const int64_t num = c.attr<int64_t>("num_split");
-  part.shape.set_dim(axis, part_size(part.shape, axis, num));
+  part.shape.set_dim(axis, split_size(part.shape, axis, num));
   return std::vector(static_cast<size_t>(num), part);
 }
 
@@ -29,7 +29,7 @@ std::vector<hlo::Value> lower_split(LowerContext& c) {
   const hlo::Value x = c.input(kSplitValue);
   const int axis = checked_axis(c.constant_ints(kSplitAxis).at(0), x.shape().rank());
   const int64_t num = c.attr<int64_t>("num_split");
-  const std::vector<int64_t> sizes(static_cast<size_t>(num), part_size(x.shape(), axis, num));
+  const std::vector<int64_t> sizes(static_cast<size_t>(num), split_size(x.shape(), axis, num));
   return cut(c.b, x, axis, sizes);
 }
 

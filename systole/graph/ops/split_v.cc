@@ -12,7 +12,7 @@ namespace {
 enum : int { kSplitVValue, kSplitVSizes, kSplitVAxis };
 
 // Sizes with the -1 among them, if any, replaced by what `total` leaves.
-std::vector<int64_t> resolved(const std::vector<int64_t>& sizes, int64_t total) {
+std::vector<int64_t> resolved_sizes(const std::vector<int64_t>& sizes, int64_t total) {
   int64_t sum = 0;
   int64_t open = 0;
   bool negative = false;
@@ -35,7 +35,7 @@ std::vector<TensorType> infer_split_v(const InferContext& c) {
   const TensorType& x = c.input(kSplitVValue);
   const int axis = checked_axis(known_ints(c, kSplitVAxis, "axis").at(0), x.shape.rank());
   std::vector<TensorType> results;
-  for (const int64_t size : resolved(known_ints(c, kSplitVSizes, "sizes"), x.shape[axis])) {
+  for (const int64_t size : resolved_sizes(known_ints(c, kSplitVSizes, "sizes"), x.shape[axis])) {
     results.push_back(x);
     results.back().shape.set_dim(axis, size);
   }
@@ -45,7 +45,7 @@ std::vector<TensorType> infer_split_v(const InferContext& c) {
 std::vector<hlo::Value> lower_split_v(LowerContext& c) {
   const hlo::Value x = c.input(kSplitVValue);
   const int axis = checked_axis(c.constant_ints(kSplitVAxis).at(0), x.shape().rank());
-  return cut(c.b, x, axis, resolved(c.constant_ints(kSplitVSizes), x.shape()[axis]));
+  return cut(c.b, x, axis, resolved_sizes(c.constant_ints(kSplitVSizes), x.shape()[axis]));
 }
 
 std::vector<Output> split_v_gradient(GradientContext& c) {

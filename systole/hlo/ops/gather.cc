@@ -3,7 +3,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-void check_operand_axes(const InferContext& context, const GatherAttrs& attrs) {
+void check_gather_operand(const InferContext& context, const GatherAttrs& attrs) {
   const Opcode opcode = context.opcode;
   const int rank = context.operand(0).shape.rank();
   check_count(opcode, "offset_dims, collapsed_slice_dims and operand_batching_dims",
@@ -21,7 +21,7 @@ void check_operand_axes(const InferContext& context, const GatherAttrs& attrs) {
   check_axes(opcode, "start_index_map", attrs.start_index_map, rank);        // C19
 }
 
-void check_index_axes(const InferContext& context, const GatherAttrs& attrs) {
+void check_gather_indices(const InferContext& context, const GatherAttrs& attrs) {
   const Opcode opcode = context.opcode;
   const Shape& operand = context.operand(0).shape;
   const Shape& indices = context.operand(1).shape;
@@ -72,8 +72,8 @@ Dims window_axes(const GatherAttrs& attrs) {
 std::vector<TensorType> infer_gather(const InferContext& context) {
   const GatherAttrs& attrs = context.get<GatherAttrs>();
   check_integer(context.opcode, "start_indices", context.operand(1));  // I2
-  check_operand_axes(context, attrs);
-  check_index_axes(context, attrs);
+  check_gather_operand(context, attrs);
+  check_gather_indices(context, attrs);
   check_sizes(context, attrs);
   const Dims batch = batch_shape(context.operand(1).shape, attrs.index_vector_dim);
   const size_t rank = batch.size() + attrs.offset_dims.size();

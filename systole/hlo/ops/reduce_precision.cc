@@ -23,32 +23,32 @@ Format format_of(DType dtype) {
   }
 }
 
-uint64_t low_bits(int n) { return (uint64_t{1} << n) - 1; }
+uint64_t low_ones(int n) { return (uint64_t{1} << n) - 1; }
 
 // To nearest, ties to even; a carry may run into the exponent.
 uint64_t round_mantissa(uint64_t bits, Format from, int mantissa_bits) {
   const int dropped = from.mantissa_bits - mantissa_bits;
   if (dropped <= 0) return bits;
   const uint64_t last_kept = (bits >> dropped) & 1;
-  return (bits + low_bits(dropped - 1) + last_kept) & ~low_bits(dropped);
+  return (bits + low_ones(dropped - 1) + last_kept) & ~low_ones(dropped);
 }
 
 // Exponents beyond the narrower range become infinity or zero; subnormals of the narrower format
 // are zero, too.
 uint64_t clamp_exponent(uint64_t bits, Format from, int exponent_bits) {
   if (exponent_bits >= from.exponent_bits) return bits;
-  const uint64_t bias = low_bits(from.exponent_bits - 1);
-  const uint64_t narrow_bias = low_bits(exponent_bits - 1);
+  const uint64_t bias = low_ones(from.exponent_bits - 1);
+  const uint64_t narrow_bias = low_ones(exponent_bits - 1);
   const uint64_t sign = bits & (uint64_t{1} << (from.exponent_bits + from.mantissa_bits));
-  const uint64_t exponent = (bits >> from.mantissa_bits) & low_bits(from.exponent_bits);
+  const uint64_t exponent = (bits >> from.mantissa_bits) & low_ones(from.exponent_bits);
   if (exponent > bias + narrow_bias)
-    return sign | low_bits(from.exponent_bits) << from.mantissa_bits;
+    return sign | low_ones(from.exponent_bits) << from.mantissa_bits;
   return exponent <= bias - narrow_bias ? sign : bits;
 }
 
 uint64_t reduce(uint64_t bits, Format from, const ReducePrecisionAttrs& to) {
-  const uint64_t infinity = low_bits(from.exponent_bits) << from.mantissa_bits;
-  const bool is_nan = (bits & low_bits(from.exponent_bits + from.mantissa_bits)) > infinity;
+  const uint64_t infinity = low_ones(from.exponent_bits) << from.mantissa_bits;
+  const bool is_nan = (bits & low_ones(from.exponent_bits + from.mantissa_bits)) > infinity;
   // Without a mantissa there is no NaN.
   if (is_nan) return to.mantissa_bits > 0 ? bits : infinity;
   return clamp_exponent(round_mantissa(bits, from, to.mantissa_bits), from, to.exponent_bits);

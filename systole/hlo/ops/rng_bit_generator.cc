@@ -38,7 +38,7 @@ std::vector<TensorType> infer_rng_bit_generator(const InferContext& context) {
 
 uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
 uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
-uint64_t join(uint32_t low, uint32_t high) { return low | (uint64_t{high} << 32); }
+uint64_t join_words(uint32_t low, uint32_t high) { return low | (uint64_t{high} << 32); }
 
 // 128 bits of counter, as Philox takes it.
 struct Counter {
@@ -90,7 +90,7 @@ void threefry(std::span<uint64_t> state, Tensor& output) {
   if (dtype_info(output.dtype()).bits == 64) {
     for (int64_t i = 0; i < count; ++i) {
       const auto words = block(i);
-      set_bits(output, i, join(words[0], words[1]));
+      set_bits(output, i, join_words(words[0], words[1]));
     }
     state[1] += static_cast<uint64_t>(count);
     return;
@@ -119,7 +119,7 @@ void philox(std::span<uint64_t> state, Tensor& output) {
       const Counter c = first.plus(static_cast<uint64_t>(i / per_block));
       words = philox4x32(key, {low(c.low), high(c.low), low(c.high), high(c.high)});
     }
-    set_bits(output, i, wide ? join(words[2 * at], words[2 * at + 1]) : words[at]);
+    set_bits(output, i, wide ? join_words(words[2 * at], words[2 * at + 1]) : words[at]);
   }
   const int64_t num_blocks = (output.num_elements() + per_block - 1) / per_block;
   const Counter next = first.plus(static_cast<uint64_t>(num_blocks));

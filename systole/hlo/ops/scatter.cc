@@ -24,8 +24,8 @@ void check_input_axes(const InferContext& context, const ScatterAttrs& attrs) {
              rank);  // C21
 }
 
-void check_index_axes(const InferContext& context, const ScatterAttrs& attrs,
-                      const Shape& indices) {
+void check_scatter_indices(const InferContext& context, const ScatterAttrs& attrs,
+                           const Shape& indices) {
   const Opcode opcode = context.opcode;
   const Shape& input = context.operand(0).shape;
   const Dims& batching = attrs.scatter_indices_batching_dims;
@@ -54,7 +54,7 @@ void check_index_axes(const InferContext& context, const ScatterAttrs& attrs,
 }
 
 // The axes of the inputs that a window of the updates covers.
-Dims window_axes(const ScatterAttrs& attrs, int rank) {
+Dims scattered_axes(const ScatterAttrs& attrs, int rank) {
   return other_axes(rank, concat(attrs.inserted_window_dims, attrs.input_batching_dims));
 }
 
@@ -69,7 +69,7 @@ void check_update_shape(const InferContext& context, const ScatterAttrs& attrs,
   check_unique(context.opcode, "update_window_dims", attrs.update_window_dims);  // C7
   check_sorted(context.opcode, "update_window_dims", attrs.update_window_dims);
   check_axes(context.opcode, "update_window_dims", attrs.update_window_dims, update.rank());  // C8
-  const Dims window = window_axes(attrs, input.rank());
+  const Dims window = scattered_axes(attrs, input.rank());
   for (int d = 0, next_batch = 0, next_window = 0; d < update.rank(); ++d) {
     const bool in_window = contains(attrs.update_window_dims, d);
     const int64_t bound = in_window
@@ -103,7 +103,7 @@ std::vector<TensorType> infer_scatter(const InferContext& context) {
     dtypes.push_back(input.dtype);
   }
   check_input_axes(context, attrs);
-  check_index_axes(context, attrs, indices.shape);
+  check_scatter_indices(context, attrs, indices.shape);
   check_update_shape(context, attrs, indices.shape, context.operand(num_inputs + 1).shape);
   std::vector<TensorType> results;
   for (const DType dtype : check_reducer(context, 0, dtypes)) {  // C23
@@ -190,7 +190,7 @@ struct Placement {
 Placement place(const ScatterAttrs& attrs, const Shape& input, const Tensor& indices,
                 const Shape& update) {
   Placement p;
-  p.window_axes = window_axes(attrs, input.rank());
+  p.window_axes = scattered_axes(attrs, input.rank());
   for (const int64_t axis : attrs.update_window_dims) {
     p.window_extents.push_back(update[static_cast<int>(axis)]);
   }

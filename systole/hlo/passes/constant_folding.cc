@@ -55,10 +55,10 @@ std::vector<Tensor> fold(const Instruction& instruction) {
   return evaluate_if_cheap(instruction, known_operands(instruction));
 }
 
-bool visit(Computation& computation) {
+bool fold_constants(Computation& computation) {
   bool changed = false;
   for (Instruction* instruction : computation.instructions()) {
-    for (const auto& region : instruction->regions()) changed |= visit(*region);
+    for (const auto& region : instruction->regions()) changed |= fold_constants(*region);
     const std::vector<Tensor> values = fold(*instruction);
     if (values.empty()) continue;
     Builder builder(computation, instruction);
@@ -76,7 +76,7 @@ bool visit(Computation& computation) {
 
 bool ConstantFolding::run(Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed |= visit(*function);
+  for (const auto& function : module.functions()) changed |= fold_constants(*function);
   return changed;
 }
 

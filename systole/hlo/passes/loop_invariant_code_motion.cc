@@ -121,11 +121,11 @@ class Hoister {
   bool changed_ = false;
 };
 
-bool visit(const Computation& computation) {
+bool hoist_invariants(const Computation& computation) {
   bool changed = false;
   for (Instruction* instruction : computation.instructions()) {
     // Inner loops first: what leaves them may leave the outer ones, too.
-    for (const auto& region : instruction->regions()) changed |= visit(*region);
+    for (const auto& region : instruction->regions()) changed |= hoist_invariants(*region);
     if (!instruction->is(Opcode::while_)) continue;
     changed |= forward_unchanged(*instruction);
     changed |= Hoister(*instruction).run();
@@ -137,7 +137,7 @@ bool visit(const Computation& computation) {
 
 bool LoopInvariantCodeMotion::run(Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed |= visit(*function);
+  for (const auto& function : module.functions()) changed |= hoist_invariants(*function);
   return changed;
 }
 

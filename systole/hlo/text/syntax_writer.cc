@@ -110,7 +110,7 @@ class SyntaxWriter {
   std::string out_;
 };
 
-std::string list_text(std::span<const TensorType> types) {
+std::string bracketed(std::span<const TensorType> types) {
   std::vector<std::string> texts;
   for (const TensorType& type : types) texts.push_back(type_text(type));
   return join(texts);
@@ -151,15 +151,15 @@ std::string op_types_text(TypeForm form, const Instruction& instruction) {
   if (form == TypeForm::none) return "";
   const std::vector<TensorType> operands = types_of(instruction.operands());
   if (!fits(form, instruction, operands)) return function_type_text(instruction);
-  if (form == TypeForm::list) return operands.empty() ? "" : " : " + list_text(operands);
+  if (form == TypeForm::list) return operands.empty() ? "" : " : " + bracketed(operands);
   const std::string result = type_text(instruction.type());
   if (form == TypeForm::select) return fmt::format(" : {}, {}", type_text(operands[0]), result);
   return " : " + result;
 }
 
 std::string function_type_text(const Instruction& instruction) {
-  const std::string results = list_text(instruction.results());
-  return fmt::format(" : ({}) -> {}", list_text(types_of(instruction.operands())),
+  const std::string results = bracketed(instruction.results());
+  return fmt::format(" : ({}) -> {}", bracketed(types_of(instruction.operands())),
                      instruction.num_results() == 1 ? results : fmt::format("({})", results));
 }
 

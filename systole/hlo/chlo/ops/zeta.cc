@@ -12,7 +12,7 @@ constexpr double kBernoulli[] = {
 constexpr int kTerms = 10;
 
 // The terms from q = a on, by Euler and Maclaurin, as a^-x times the result.
-Expr tail(Expr x, Expr a) {
+Expr zeta_tail(Expr x, Expr a) {
   Expr factor = x / a;
   Expr sum = a / (x - 1.0) + 0.5;
   const Expr square = a * a;
@@ -40,7 +40,7 @@ Expr term(Expr x, Expr q, int k) {
 Expr zeta(Expr x, Expr q) {
   const Expr a = q + kTerms;
   const Expr power = term(x, q, kTerms);
-  Expr sum = where(power == 0.0, 0.0, power * tail(x, a));
+  Expr sum = where(power == 0.0, 0.0, power * zeta_tail(x, a));
   for (int k = kTerms - 1; k >= 0; --k) sum = sum + term(x, q, k);
   const Expr pole = (x == 1.0) | ((q <= 0.0) & (q == floor(q)));
   const Expr undefined = (x < 1.0) | ((q < 0.0) & (x != floor(x))) | (q < -4.0);
