@@ -9,14 +9,14 @@ import sources
 from check_sizes import blank
 
 OPENS = re.compile(r"^namespace(?: ([\w:]+))? \{", re.M)
-NOT_DECLARATIONS = ("template", "static_assert", "return", "namespace")
+NOT_DECLARATIONS = ("template", "static_assert", "return")
 
 
 def declared(line):
     """The name that a line at the margin declares, or None."""
     line = re.sub(r"\[\[\w+\]\]|__attribute__\(\(.*?\)\)|decltype\([^)]*\)", "", line)
     kind = re.match(r"(?:struct|class|union|enum class|enum)\s+(\w+)|using\s+(\w+)\s*=", line)
-    if kind or re.match(r"(?:enum|using)\b", line):
+    if kind or re.match(r"(?:enum|using|namespace)\b", line):
         return kind and (kind.group(1) or kind.group(2))
     found = re.search(r"([\w:]+)\s*(?:\(|=|\[|\{|;)", line)
     name = found.group(1) if found else ""

@@ -9,7 +9,6 @@ namespace systole {
 namespace {
 
 using estimator::Feed;
-using estimator::Input;
 using estimator::Runner;
 
 // Only the predictions that are asked for.
@@ -25,7 +24,7 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
 
 // Everything that a range of predictions needs while it lives.
 struct Predictor {
-  Input input;
+  estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
   std::optional<Feed> feed;
@@ -38,7 +37,7 @@ struct Predictor {
   void run_batch(const estimator::LoopInput& batch);
 };
 
-void check_batch(const Output& prediction, const Input& input) {
+void check_batch(const Output& prediction, const estimator::Input& input) {
   const Shape& shape = prediction.shape();
   if (shape.rank() > 0 &&
       (shape[0] == kUnknown || !input.replica_batch || shape[0] == *input.replica_batch)) {

@@ -41,7 +41,7 @@ bool take_all(std::string_view message, char tag, std::string_view& bytes) {
 }
 
 // The one list of a message Feature.
-bool read_list(std::string_view message, FeatureKind& kind, std::string_view& list) {
+bool find_list(std::string_view message, FeatureKind& kind, std::string_view& list) {
   if (message.empty() || message[0] < kFirst || message[0] > tag_of(3, Type::bytes)) return false;
   kind = static_cast<FeatureKind>(message[0] >> 3);
   return take_all(message, tag_of(static_cast<int>(kind), Type::bytes), list);
@@ -87,7 +87,7 @@ bool ExampleSplitter::split(std::string_view record, std::span<PlainFeature> fou
     std::string_view list;
     FeatureKind kind = FeatureKind::none;
     const bool plain = take(features, kFirst, entry) && take(entry, kFirst, key) &&
-                       take_all(entry, kSecond, value) && read_list(value, kind, list);
+                       take_all(entry, kSecond, value) && find_list(value, kind, list);
     if (!plain) return false;
     const size_t index = index_at(place, key);
     if (index == found.size()) continue;

@@ -15,16 +15,16 @@
 namespace systole {
 namespace {
 
-constexpr std::string_view kOp = "decode_jpeg";
+constexpr std::string_view kJpegDecoder = "decode_jpeg";
 
 // libjpeg reports an error by calling a function that must not return: it jumps back to run(),
 // which throws. The parts that run() is given hold nothing with a destructor.
-class Decoder {
+class JpegDecoder {
  public:
-  Decoder(std::string_view bytes, const ImageLimits& limits) : limits_(limits), bytes_(bytes) {
+  JpegDecoder(std::string_view bytes, const ImageLimits& limits) : limits_(limits), bytes_(bytes) {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = [](j_common_ptr info) {
-      Decoder& self = of(info);
+      JpegDecoder& self = of(info);
       self.keep_message(info);
       std::longjmp(self.jump_, 1);
     };
@@ -39,9 +39,9 @@ class Decoder {
       throw;
     }
   }
-  ~Decoder() { jpeg_destroy_decompress(&info_); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   ImageInfo read_header() {
     run([this] { jpeg_read_header(&info_, TRUE); });
@@ -75,7 +75,9 @@ class Decoder {
   }
 
  private:
-  static Decoder& of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
+  static JpegDecoder& of(j_common_ptr info) {
+    return *static_cast<JpegDecoder*>(info->client_data);
+  }
 
   void open() {
     jpeg_create_decompress(&info_);
@@ -93,7 +95,7 @@ class Decoder {
   }
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw invalid_argument("{}: {} bytes, got '{}', expected a whole JPEG image", kOp,
+    throw invalid_argument("{}: {} bytes, got '{}', expected a whole JPEG image", kJpegDecoder,
                            bytes_.size(), what);
   }
 
@@ -167,28 +169,30 @@ class Decoder {
 
 void check_options(const JpegOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
-    throw invalid_argument("{}: channels, got {}, expected 0, 1 or 3", kOp, options.channels);
+    throw invalid_argument("{}: channels, got {}, expected 0, 1 or 3", kJpegDecoder,
+                           options.channels);
   }
   const int ratio = options.ratio;
   if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
-    throw invalid_argument("{}: ratio, got {}, expected 1, 2, 4 or 8", kOp, ratio);
+    throw invalid_argument("{}: ratio, got {}, expected 1, 2, 4 or 8", kJpegDecoder, ratio);
   }
   const std::string& method = options.dct_method;
   if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE") {
     throw invalid_argument(
-        "{}: dct_method, got '{}', expected '', 'INTEGER_FAST' or 'INTEGER_ACCURATE'", kOp, method);
+        "{}: dct_method, got '{}', expected '', 'INTEGER_FAST' or 'INTEGER_ACCURATE'", kJpegDecoder,
+        method);
   }
 }
 
 }  // namespace
 
-ImageInfo read_jpeg_info(std::string_view bytes) { return Decoder(bytes, {}).read_header(); }
+ImageInfo read_jpeg_info(std::string_view bytes) { return JpegDecoder(bytes, {}).read_header(); }
 
 Tensor decode_jpeg(std::string_view bytes, const JpegOptions& options) {
   check_options(options);
-  Decoder decoder(bytes, options.limits);
+  JpegDecoder decoder(bytes, options.limits);
   const ImageInfo info = decoder.read_header();
-  check_image_size(kOp, info, options.channels == 0 ? info.channels : options.channels,
+  check_image_size(kJpegDecoder, info, options.channels == 0 ? info.channels : options.channels,
                    options.limits);
   return decoder.decode(info, options);
 }

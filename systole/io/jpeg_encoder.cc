@@ -12,15 +12,15 @@
 namespace systole {
 namespace {
 
-constexpr std::string_view kOp = "encode_jpeg";
+constexpr std::string_view kJpegEncoder = "encode_jpeg";
 
 // As the decoder: what run() is given holds nothing with a destructor.
-class Encoder {
+class JpegEncoder {
  public:
-  Encoder() {
+  JpegEncoder() {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = [](j_common_ptr info) {
-      auto& self = *static_cast<Encoder*>(info->client_data);
+      auto& self = *static_cast<JpegEncoder*>(info->client_data);
       self.errors_.format_message(info, self.message_);
       std::longjmp(self.jump_, 1);
     };
@@ -30,12 +30,12 @@ class Encoder {
       jpeg_mem_dest(&info_, &bytes_, &size_);
     });
   }
-  ~Encoder() {
+  ~JpegEncoder() {
     jpeg_destroy_compress(&info_);
     std::free(bytes_);  // NOLINT(cppcoreguidelines-no-malloc): libjpeg's
   }
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
+  JpegEncoder(const JpegEncoder&) = delete;
+  JpegEncoder& operator=(const JpegEncoder&) = delete;
 
   std::string encode(const Tensor& image, int quality) {
     const auto height = static_cast<JDIMENSION>(image.dim(0));
@@ -64,7 +64,8 @@ class Encoder {
   void run(const Part& part) {
     // NOLINTNEXTLINE(modernize-avoid-setjmp-longjmp, cert-err52-cpp): the library's only way
     if (setjmp(jump_) != 0) {
-      throw invalid_argument("{}: image, got '{}', expected one that JPEG can hold", kOp, message_);
+      throw invalid_argument("{}: image, got '{}', expected one that JPEG can hold", kJpegEncoder,
+                             message_);
     }
     part();
   }
@@ -80,11 +81,11 @@ class Encoder {
 }  // namespace
 
 std::string encode_jpeg(const Tensor& image, int quality) {
-  (void)check_image_tensor(kOp, image, false, 3);
+  (void)check_image_tensor(kJpegEncoder, image, false, 3);
   if (quality < 0 || quality > 100) {
-    throw invalid_argument("{}: quality, got {}, expected 0 to 100", kOp, quality);
+    throw invalid_argument("{}: quality, got {}, expected 0 to 100", kJpegEncoder, quality);
   }
-  return Encoder().encode(image, quality);
+  return JpegEncoder().encode(image, quality);
 }
 
 }  // namespace systole

@@ -14,7 +14,7 @@
 namespace systole {
 namespace {
 
-constexpr size_t kBufferBytes = 64 * 1024;
+constexpr size_t kFileBufferBytes = 64 * 1024;
 
 Code code_of(int error) {
   switch (error) {
@@ -136,12 +136,12 @@ class LocalWriter final : public WritableFile {
 
   void append(std::string_view bytes) override {
     check_open("append");
-    if (buffer_.size() + bytes.size() < kBufferBytes) {
+    if (buffer_.size() + bytes.size() < kFileBufferBytes) {
       buffer_ += bytes;
       return;
     }
     flush();
-    if (bytes.size() < kBufferBytes) {
+    if (bytes.size() < kFileBufferBytes) {
       buffer_ += bytes;
     } else {
       write(bytes);

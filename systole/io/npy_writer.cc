@@ -23,7 +23,7 @@ size_t longest_string(const std::string& path, const Tensor& tensor) {
   return longest;
 }
 
-std::string header_bytes(const std::string& descr, const Shape& shape) {
+std::string npy_header(const std::string& descr, const Shape& shape) {
   std::string sizes;
   for (const int64_t size : shape)
     sizes += fmt::format("{}{}", sizes.empty() ? "" : " ", size) + ",";
@@ -51,7 +51,7 @@ void append_npy(WritableFile& file, const std::string& path, const Tensor& tenso
   if (descr.empty()) {
     throw invalid_argument("{}: dtype, got {}, expected one that numpy has", path, tensor.dtype());
   }
-  const std::string header = header_bytes(descr, tensor.shape());
+  const std::string header = npy_header(descr, tensor.shape());
   if (header.size() - kPrefixBytes > 0xffff) {
     throw invalid_argument("{}: rank, got {}, expected what fits in an npy header", path,
                            tensor.rank());

@@ -13,18 +13,18 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "PNG's numbers are swapped");
 
-constexpr std::string_view kOp = "decode_png";
-constexpr int64_t kMaxDeflateRatio = 1032;  // what zlib's format can reach
+constexpr std::string_view kPngDecoder = "decode_png";
+constexpr int64_t kMaxPngRatio = 1032;  // what zlib's format can reach
 
 // As the JPEG decoder: libpng jumps back to run(), whose parts hold nothing with a destructor.
-class Decoder {
+class PngDecoder {
  public:
-  explicit Decoder(std::string_view bytes) : bytes_(bytes) {
+  explicit PngDecoder(std::string_view bytes) : bytes_(bytes) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
     info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw make_error(Code::resource_exhausted, "{}: decoder, got no memory", kOp);
+      throw make_error(Code::resource_exhausted, "{}: decoder, got no memory", kPngDecoder);
     }
     run([this] {
       png_set_read_fn(png_, this, on_read);
@@ -32,9 +32,9 @@ class Decoder {
       png_set_chunk_cache_max(png_, 128);
     });
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   ImageInfo read_header() {
     run([this] { png_read_info(png_, info_); });
@@ -51,10 +51,10 @@ class Decoder {
 
   // Checked before memory for the pixels is asked for.
   void check_size(const ImageInfo& info, int64_t bytes_a_pixel, const ImageLimits& limits) const {
-    check_image_size(kOp, info, bytes_a_pixel, limits);
+    check_image_size(kPngDecoder, info, bytes_a_pixel, limits);
     const int64_t stored = info.height * ((info.width * info.bit_depth + 7) / 8);
     const auto there = static_cast<int64_t>(bytes_.size());
-    if (stored / kMaxDeflateRatio > there) fail("fewer bytes than its size in pixels needs");
+    if (stored / kMaxPngRatio > there) fail("fewer bytes than its size in pixels needs");
   }
 
   Tensor decode(const ImageInfo& file, const PngOptions& options) {
@@ -66,7 +66,7 @@ class Decoder {
     const size_t row_bytes = static_cast<size_t>(image.byte_size() / file.height);
     const bool widen = wide && file.bit_depth <= 8;
     if (png_get_rowbytes(png_, info_) != (widen ? row_bytes / 2 : row_bytes)) {
-      throw internal_error("{}: bytes of a row, got {}, expected {}", kOp,
+      throw internal_error("{}: bytes of a row, got {}, expected {}", kPngDecoder,
                            png_get_rowbytes(png_, info_), row_bytes);
     }
     rows_.resize(static_cast<size_t>(file.height));
@@ -89,18 +89,18 @@ class Decoder {
   }
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw invalid_argument("{}: {} bytes, got '{}', expected a whole PNG image", kOp, bytes_.size(),
-                           what);
+    throw invalid_argument("{}: {} bytes, got '{}', expected a whole PNG image", kPngDecoder,
+                           bytes_.size(), what);
   }
 
   [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
-    auto& self = *static_cast<Decoder*>(png_get_error_ptr(png));
+    auto& self = *static_cast<PngDecoder*>(png_get_error_ptr(png));
     std::snprintf(self.message_, sizeof(self.message_), "%s", message);
     std::longjmp(self.jump_, 1);
   }
   static void on_warning(png_structp, png_const_charp) {}
   static void on_read(png_structp png, png_bytep out, size_t size) {
-    auto& self = *static_cast<Decoder*>(png_get_io_ptr(png));
+    auto& self = *static_cast<PngDecoder*>(png_get_io_ptr(png));
     if (size > self.bytes_.size() - self.at_) png_error(png, "the end of the bytes");
     std::memcpy(out, self.bytes_.data() + self.at_, size);
     self.at_ += size;
@@ -155,16 +155,16 @@ class Decoder {
 
 }  // namespace
 
-ImageInfo read_png_info(std::string_view bytes) { return Decoder(bytes).read_header(); }
+ImageInfo read_png_info(std::string_view bytes) { return PngDecoder(bytes).read_header(); }
 
 Tensor decode_png(std::string_view bytes, const PngOptions& options) {
   if (options.channels < 0 || options.channels > 4) {
-    throw invalid_argument("{}: channels, got {}, expected 0 to 4", kOp, options.channels);
+    throw invalid_argument("{}: channels, got {}, expected 0 to 4", kPngDecoder, options.channels);
   }
   if (options.dtype != DType::u8 && options.dtype != DType::u16) {
-    throw invalid_argument("{}: dtype, got {}, expected u8 or u16", kOp, options.dtype);
+    throw invalid_argument("{}: dtype, got {}, expected u8 or u16", kPngDecoder, options.dtype);
   }
-  Decoder decoder(bytes);
+  PngDecoder decoder(bytes);
   const ImageInfo info = decoder.read_header();
   const int channels = options.channels == 0 ? info.channels : options.channels;
   decoder.check_size(info, channels * size_of(options.dtype), options.limits);

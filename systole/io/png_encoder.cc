@@ -11,23 +11,23 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "PNG's numbers are swapped");
 
-constexpr std::string_view kOp = "encode_png";
+constexpr std::string_view kPngEncoder = "encode_png";
 
 // As the decoders: what run() is given holds nothing with a destructor.
-class Encoder {
+class PngEncoder {
  public:
-  Encoder() {
+  PngEncoder() {
     png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
     info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_write_struct(&png_, nullptr);
-      throw make_error(Code::resource_exhausted, "{}: encoder, got no memory", kOp);
+      throw make_error(Code::resource_exhausted, "{}: encoder, got no memory", kPngEncoder);
     }
     run([this] { png_set_write_fn(png_, this, on_write, nullptr); });
   }
-  ~Encoder() { png_destroy_write_struct(&png_, &info_); }
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
+  ~PngEncoder() { png_destroy_write_struct(&png_, &info_); }
+  PngEncoder(const PngEncoder&) = delete;
+  PngEncoder& operator=(const PngEncoder&) = delete;
 
   std::string encode(const Tensor& image, int compression) {
     constexpr int kColors[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
@@ -47,7 +47,8 @@ class Encoder {
       for (size_t row = 0; row < height; ++row) png_write_row(png_, pixels + row * row_bytes);
       png_write_end(png_, nullptr);
     });
-    if (full_) throw make_error(Code::resource_exhausted, "{}: encoded image, got no memory", kOp);
+    if (full_)
+      throw make_error(Code::resource_exhausted, "{}: encoded image, got no memory", kPngEncoder);
     return std::move(bytes_);
   }
 
@@ -56,19 +57,20 @@ class Encoder {
   void run(const Part& part) {
     // NOLINTNEXTLINE(modernize-avoid-setjmp-longjmp, cert-err52-cpp): the library's only way
     if (setjmp(jump_) != 0) {
-      throw invalid_argument("{}: image, got '{}', expected one that PNG can hold", kOp, message_);
+      throw invalid_argument("{}: image, got '{}', expected one that PNG can hold", kPngEncoder,
+                             message_);
     }
     part();
   }
 
   [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
-    auto& self = *static_cast<Encoder*>(png_get_error_ptr(png));
+    auto& self = *static_cast<PngEncoder*>(png_get_error_ptr(png));
     std::snprintf(self.message_, sizeof(self.message_), "%s", message);
     std::longjmp(self.jump_, 1);
   }
   static void on_warning(png_structp, png_const_charp) {}
   static void on_write(png_structp png, png_bytep bytes, size_t size) {
-    auto& self = *static_cast<Encoder*>(png_get_io_ptr(png));
+    auto& self = *static_cast<PngEncoder*>(png_get_io_ptr(png));
     try {
       self.bytes_.append(reinterpret_cast<const char*>(bytes), size);
     } catch (const std::bad_alloc&) {
@@ -87,11 +89,11 @@ class Encoder {
 }  // namespace
 
 std::string encode_png(const Tensor& image, int compression) {
-  (void)check_image_tensor(kOp, image, true, 4);
+  (void)check_image_tensor(kPngEncoder, image, true, 4);
   if (compression < -1 || compression > 9) {
-    throw invalid_argument("{}: compression, got {}, expected -1 to 9", kOp, compression);
+    throw invalid_argument("{}: compression, got {}, expected -1 to 9", kPngEncoder, compression);
   }
-  return Encoder().encode(image, compression);
+  return PngEncoder().encode(image, compression);
 }
 
 }  // namespace systole

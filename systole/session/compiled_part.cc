@@ -11,7 +11,7 @@ namespace systole {
 namespace {
 
 template <class T>
-using Small = absl::InlinedVector<T, 16>;
+using PartSmall = absl::InlinedVector<T, 16>;
 
 // Programs that are kept: those of a stream of ever new shapes come and go.
 constexpr size_t kMaxPrograms = 64;
@@ -108,7 +108,7 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
     compiled = find(inputs);
   }
   if (compiled == nullptr) compiled = compile(inputs);
-  Small<runtime::Argument> arguments;
+  PartSmall<runtime::Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!compiled->feeds[i].value.valid()) arguments.push_back({.host = inputs[i]});
   }
@@ -119,9 +119,9 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
     random_state.data<uint64_t>()[0] = entropy_;
     arguments.push_back({.host = &random_state});
   }
-  Small<runtime::Result> results;
+  PartSmall<runtime::Result> results;
   for (Tensor& tensor : fetched) results.push_back({.host = &tensor});
-  Small<Tensor> flags(compiled->checks.size());
+  PartSmall<Tensor> flags(compiled->checks.size());
   for (Tensor& flag : flags) results.push_back({.host = &flag});
   compiled->executable->execute(arguments, results);
   for (size_t i = 0; i < flags.size(); ++i) {

@@ -17,7 +17,7 @@ std::string name_of(const Output& output) {
 }
 
 template <class Items, class F>
-std::string joined(const Items& items, const F& f) {
+std::string joined_texts(const Items& items, const F& f) {
   std::string text;
   for (const auto& item : items) {
     if (!text.empty()) text += ", ";
@@ -37,7 +37,7 @@ struct AttrText {
   std::string operator()(const FunctionRef&) const { return "function"; }
   template <class T>
   std::string operator()(const std::vector<T>& values) const {
-    return "[" + joined(values, [&](const T& value) { return (*this)(value); }) + "]";
+    return "[" + joined_texts(values, [&](const T& value) { return (*this)(value); }) + "]";
   }
 };
 
@@ -73,14 +73,15 @@ std::vector<Node*> needed_nodes(std::span<const Output> args, std::span<const Ou
 std::string function_text(std::span<const Output> args, std::span<const Output> results) {
   const auto typed = [](const Output& o) { return name_of(o) + ": " + o.type().to_string(); };
   const auto type = [](const Output& o) { return o.type().to_string(); };
-  std::string text = fmt::format("({}) -> ({}) {{\n", joined(args, typed), joined(results, type));
+  std::string text =
+      fmt::format("({}) -> ({}) {{\n", joined_texts(args, typed), joined_texts(results, type));
   for (Node* node : needed_nodes(args, results)) {
     text += fmt::format(
-        "  {} = {}({}){} : {}\n", node->name(), node->op_name(), joined(node->inputs(), name_of),
-        attrs_of(*node),
-        joined(node->output_types(), [](const TensorType& t) { return t.to_string(); }));
+        "  {} = {}({}){} : {}\n", node->name(), node->op_name(),
+        joined_texts(node->inputs(), name_of), attrs_of(*node),
+        joined_texts(node->output_types(), [](const TensorType& t) { return t.to_string(); }));
   }
-  return text + fmt::format("  return {}\n}}\n", joined(results, name_of));
+  return text + fmt::format("  return {}\n}}\n", joined_texts(results, name_of));
 }
 
 std::string HostFunction::to_string() const { return function_text(arguments(), results()); }

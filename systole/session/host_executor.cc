@@ -8,7 +8,7 @@ namespace systole {
 namespace {
 
 template <class T>
-using Small = absl::InlinedVector<T, 8>;
+using HostSmall = absl::InlinedVector<T, 8>;
 
 // The values of one run, by slot: fed ones are borrowed, constants are the plan's.
 class HostRun {
@@ -40,16 +40,16 @@ class HostRun {
   }
 
   void run_device(const HostPlan::Step& step) {
-    Small<const Tensor*> fed;
+    HostSmall<const Tensor*> fed;
     for (const int slot : step.inputs) fed.push_back(values_[static_cast<size_t>(slot)]);
-    Small<Tensor> fetched(step.outputs.size());
+    HostSmall<Tensor> fetched(step.outputs.size());
     device_.run(step, fed, {fetched.data(), fetched.size()});
     for (size_t i = 0; i < fetched.size(); ++i) store(step.outputs[i], std::move(fetched[i]));
   }
 
   void run_host(const HostPlan::Step& step) {
     const Node& node = *step.node;
-    Small<Tensor> inputs;
+    HostSmall<Tensor> inputs;
     for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
     std::vector<Tensor> results;
     try {
@@ -81,8 +81,8 @@ class HostRun {
   const HostEnvironment& environment_;
   HostContextState& state_;
   DeviceRunner& device_;
-  Small<const Tensor*> values_;
-  Small<Tensor> owned_;
+  HostSmall<const Tensor*> values_;
+  HostSmall<Tensor> owned_;
 };
 
 }  // namespace

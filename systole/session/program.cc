@@ -11,9 +11,9 @@ namespace systole {
 namespace {
 
 template <class T>
-using Small = absl::InlinedVector<T, 24>;
+using ProgramSmall = absl::InlinedVector<T, 24>;
 
-std::vector<Output> outputs_of(std::span<const FetchKey> fetches) {
+std::vector<Output> outputs_among(std::span<const FetchKey> fetches) {
   std::vector<Output> outputs;
   for (const FetchKey& fetch : fetches) {
     if (!fetch.is_operation()) outputs.emplace_back(fetch.node, fetch.index);
@@ -66,7 +66,7 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
   if (!key_.device_only) host_plan_ = plan_host_ops(key_.fetches, fed);
   if (host_plan_ == nullptr) {
-    const std::vector<Output> fetches = outputs_of(key_.fetches);
+    const std::vector<Output> fetches = outputs_among(key_.fetches);
     const std::vector<Node*> targets = targets_of(key_.fetches);
     num_replicas_ = num_replicas_of(graph, fetches, targets, key_.feeds);
     SpecializedProgram program = specialize(graph, fetches, targets, key_.feeds);
@@ -90,7 +90,7 @@ void Program::bind(const SpecializedProgram& program, SessionState& state) {
     const Node* handle = program.variables[i];
     if (program.variable_read[i]) reads_.push_back({&state.slot(handle), handle});
   }
-  const auto num_fetched = static_cast<int>(outputs_of(key_.fetches).size());
+  const auto num_fetched = static_cast<int>(outputs_among(key_.fetches).size());
   for (size_t i = 0; i < program.updated.size(); ++i) {
     const int result = num_fetched + static_cast<int>(i);
     const Node* handle = program.variables[static_cast<size_t>(program.updated[i])];
@@ -137,7 +137,7 @@ void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
   for (const Update& update : updates_) {
     if (update.in_place) update.slot->own(client_);
   }
-  Small<runtime::Argument> arguments;
+  ProgramSmall<runtime::Argument> arguments;
   for (const VariableUse& use : reads_) {
     if (use.slot->buffer == nullptr) {
       throw uninitialized_variable(*use.handle);
@@ -150,16 +150,16 @@ void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
     arguments.push_back({.host = &random_state_});
   }
 
-  Small<runtime::Result> results;
+  ProgramSmall<runtime::Result> results;
   for (size_t i = 0; i < key_.fetches.size(); ++i) {
     if (!key_.fetches[i].is_operation()) results.push_back({.host = &fetched[i]});
   }
-  Small<std::unique_ptr<runtime::Buffer>> updated(updates_.size());
+  ProgramSmall<std::unique_ptr<runtime::Buffer>> updated(updates_.size());
   for (size_t i = 0; i < updates_.size(); ++i) {
     results.push_back(updates_[i].in_place ? runtime::Result{}
                                            : runtime::Result{.device = &updated[i]});
   }
-  Small<Tensor> flags(checks_.size());
+  ProgramSmall<Tensor> flags(checks_.size());
   for (Tensor& flag : flags) results.push_back({.host = &flag});
 
   executable_->execute(arguments, results);

@@ -12,7 +12,7 @@ namespace systole {
 namespace {
 
 template <class T>
-using Small = absl::InlinedVector<T, 8>;
+using RunSmall = absl::InlinedVector<T, 8>;
 
 }  // namespace
 
@@ -22,10 +22,10 @@ class Session::Impl::SessionRunner final : public DeviceRunner {
   explicit SessionRunner(Impl& session) : session_(session) {}
   void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
            std::span<Tensor> fetched) override {
-    Small<FetchKey> keys;
+    RunSmall<FetchKey> keys;
     for (const Output& output : step.fetched) keys.push_back({output.node(), output.index()});
     for (Node* target : step.targets) keys.push_back({target, -1});
-    Small<Tensor> values(keys.size());
+    RunSmall<Tensor> values(keys.size());
     session_.execute(keys, {step.fed, fed, true}, {values.data(), values.size()});
     std::move(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fetched.size()),
               fetched.begin());
@@ -52,10 +52,10 @@ FetchKey Session::Impl::resolve(const Fetch& fetch) const {
 
 void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
                         std::span<Tensor> fetched) {
-  Small<FetchKey> keys;
+  RunSmall<FetchKey> keys;
   for (const Fetch& fetch : fetches) keys.push_back(resolve(fetch));
-  Small<Output> feed_keys;
-  Small<const Tensor*> feed_values;
+  RunSmall<Output> feed_keys;
+  RunSmall<const Tensor*> feed_values;
   for (const FeedItem& feed : feeds) {
     feed_keys.push_back(feed.key);
     feed_values.push_back(&feed.value);

@@ -15,7 +15,7 @@ namespace systole {
 namespace {
 
 template <class T>
-using Small = absl::InlinedVector<T, 32>;
+using LoopSmall = absl::InlinedVector<T, 32>;
 
 void check_options(const StepLoopOptions& options) {
   if (options.num_replicas < 1) {
@@ -240,7 +240,7 @@ void StepLoop::Impl::run(std::span<const Tensor> inputs, int64_t steps) {
 void StepLoop::Impl::execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first,
                              int64_t end) {
   const StepModule& program = compiled.program;
-  Small<runtime::Argument> arguments;
+  LoopSmall<runtime::Argument> arguments;
   for (size_t v = 0; v < compiled.reads.size(); ++v) {
     if (compiled.reads[v]->buffer == nullptr) throw uninitialized_variable(*program.variables[v]);
     arguments.push_back({.buffer = compiled.reads[v]->buffer.get()});
@@ -265,9 +265,9 @@ void StepLoop::Impl::execute(Compiled& compiled, std::span<const Tensor> inputs,
     arguments.push_back({.buffer = memory.buffer.get()});
   }
 
-  Small<runtime::Result> wanted;
+  LoopSmall<runtime::Result> wanted;
   for (Tensor& value : fetched) wanted.push_back({.host = &value});
-  Small<std::unique_ptr<runtime::Buffer>> updated(compiled.updates.size());
+  LoopSmall<std::unique_ptr<runtime::Buffer>> updated(compiled.updates.size());
   for (size_t u = 0; u < updated.size(); ++u) {
     wanted.push_back(program.in_place[u] ? runtime::Result{}
                                          : runtime::Result{.device = &updated[u]});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -12,10 +13,6 @@ using hlo::Opcode;
 using hlo::Value;
 
 namespace {
-
-constexpr int64_t kAlignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-size_t u(int i) { return static_cast<size_t>(i); }
 
 // Values that lie in the same memory.
 struct Buffer {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -91,7 +92,6 @@ IndexRef scalar_index() {
 namespace {
 
 using Coordinates = std::vector<Affine>;
-size_t u(int64_t i) { return static_cast<size_t>(i); }
 
 Coordinates broadcast(const Instruction& x, const Coordinates& at) {
   const Shape& from = x.operand(0).shape();

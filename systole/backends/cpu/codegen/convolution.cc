@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -101,7 +102,6 @@ class ConvolutionLoops {
   std::vector<int64_t> sizes;
 
  private:
-  static size_t u(int64_t i) { return static_cast<size_t>(i); }
   Affine feature() const { return Affine::variable(1, sizes[2]) + Affine::variable(2); }
 
   const Instruction& x_;

@@ -54,20 +54,20 @@ void emit_concatenate(FunctionEmitter& f, const Instruction& x) {
 namespace {
 
 // A part of an array: `sizes` elements from `first` on, `step` apart.
-struct Part {
+struct MovedPart {
   Dims first;
   Dims sizes;
   Dims step;
 };
 
-IndexRef place_in_part(IndexSpace& space, const Shape& array, const Part& part,
+IndexRef place_in_part(IndexSpace& space, const Shape& array, const MovedPart& part,
                        const IndexRef& index) {
   std::vector<Affine> at = index->at(space);
   for (size_t d = 0; d < at.size(); ++d) at[d] = at[d] * part.step[d] + part.first[d];
   return make_index(array, std::move(at));
 }
 
-void fill_part(FunctionEmitter& f, const Instruction& pad, const Part& part) {
+void fill_part(FunctionEmitter& f, const Instruction& pad, const MovedPart& part) {
   const Step step(pad);
   const Slice written = result_slices(f, pad)[0];
   const auto place = [&](IndexSpace& space, const IndexRef& index) {
@@ -92,9 +92,9 @@ void fill_part(FunctionEmitter& f, const Instruction& pad, const Part& part) {
 
 // Everything around the part: along each axis what lies before and behind it, of what lies inside
 // along the axes before.
-void fill_around(FunctionEmitter& f, const Instruction& pad, const Part& inside) {
-  Part part{Dims(inside.first.size(), 0), Dims(pad.shape().begin(), pad.shape().end()),
-            Dims(inside.first.size(), 1)};
+void fill_around(FunctionEmitter& f, const Instruction& pad, const MovedPart& inside) {
+  MovedPart part{Dims(inside.first.size(), 0), Dims(pad.shape().begin(), pad.shape().end()),
+                 Dims(inside.first.size(), 1)};
   for (size_t d = 0; d < inside.first.size(); ++d) {
     const int64_t all = part.sizes[d];
     const int64_t end = inside.first[d] + inside.sizes[d];
@@ -116,8 +116,8 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
   const Shape& from = x.operand(0).shape();
   const auto rank = static_cast<size_t>(from.rank());
   // What negative padding leaves of the operand, and where it goes.
-  Part source{Dims(rank, 0), Dims(rank, 0), Dims(rank, 1)};
-  Part target = source;
+  MovedPart source{Dims(rank, 0), Dims(rank, 0), Dims(rank, 1)};
+  MovedPart target = source;
   bool dense = true;
   bool empty = false;
   for (size_t u = 0; u < rank; ++u) {

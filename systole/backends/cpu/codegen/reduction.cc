@@ -7,9 +7,9 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kUnrolled = 8;     // combines that are written out rather than looped over
-constexpr int64_t kBlock = 1024;     // accumulators that stay in the first-level cache
-constexpr int64_t kUsefulLoop = 16;  // iterations that are worth vectorising
+constexpr int64_t kUnrolled = 8;         // combines that are written out rather than looped over
+constexpr int64_t kAccumulators = 1024;  // accumulators that stay in the first-level cache
+constexpr int64_t kUsefulLoop = 16;      // iterations that are worth vectorising
 constexpr int64_t kPartElements = 16 * 1024;  // that are worth a part
 constexpr int64_t kFewResults = 64 * 1024;
 constexpr int64_t kSegments = 16;  // accumulated side by side
@@ -262,7 +262,7 @@ llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator
 // Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them,
 // then the next reduced element.
 void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* count) {
-  const auto accumulators = memory(e.f, std::min(kBlock, row_->size));
+  const auto accumulators = memory(e.f, std::min(kAccumulators, row_->size));
   const auto along_row = [&](const std::function<void(llvm::Value*)>& body) {
     e.f.loop(e.f.i64(0), count, [&](llvm::Value* i) {
       bind_loop(e, *row_, e.f.b.CreateAdd(begin, i, "", true, true));
@@ -330,7 +330,7 @@ void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end)
     along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
     return;
   }
-  const int64_t block = std::min(kBlock, row_->size);
+  const int64_t block = std::min(kAccumulators, row_->size);
   if (begin == nullptr && block == row_->size) {
     row_block(e, e.f.i64(0), e.f.i64(block));
     return;

@@ -12,7 +12,7 @@ using hlo::Instruction;
 using Words = std::vector<llvm::Value*>;  // of 32 bits
 
 // Where a block's words go: word k to element first + k * step.
-struct Place {
+struct LanePlace {
   llvm::Value* first;
   int64_t step;
 };
@@ -82,7 +82,7 @@ class RngCode {
   }
 
   // The first `count` elements that the words make.
-  void store(const Words& words, const Place& place, int64_t count) {
+  void store(const Words& words, const LanePlace& place, int64_t count) {
     for (int64_t k = 0; k < count; ++k) {
       llvm::Value* offset = b_.CreateAdd(place.first, f_.i64(k * place.step), "", true, true);
       f_.store(bits_, dtype_, offset, element(words, static_cast<size_t>(k)));

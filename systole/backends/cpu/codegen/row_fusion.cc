@@ -15,7 +15,7 @@ using hlo::Value;
 constexpr int64_t kBlockBytes = 48 * 1024;  // what some rows of all arrays may take
 
 // Where a value lies that a step of the fusion computes.
-struct Place {
+struct RowPlace {
   Value value;
   const Slice* result = nullptr;  // of the fusion, if it is one
   bool gathered = false;          // from all rows: a result, and there at the end
@@ -37,7 +37,7 @@ class RowFusion {
         add_place(f, const_cast<Instruction*>(x)->result(k));
     }
     int64_t bytes = 0;
-    for (const Place& place : places_) bytes += place.row_bytes();
+    for (const RowPlace& place : places_) bytes += place.row_bytes();
     for (const Value& operand : fusion.operands()) {
       if (operand.type().byte_size() >= rows_) bytes += operand.type().byte_size() / rows_;
     }
@@ -65,7 +65,7 @@ class RowFusion {
 
  private:
   void add_place(const FunctionEmitter& f, Value value) {
-    Place place{.value = value, .gathered = is_gathered(value, rows_)};
+    RowPlace place{.value = value, .gathered = is_gathered(value, rows_)};
     place.in_block = !place.gathered;
     if (!place.gathered) place.elements = value.shape().num_elements() / rows_;
     const auto results = fusion_.region().results();
@@ -93,7 +93,7 @@ class RowFusion {
     for (int i = 0; i < fusion_.num_operands(); ++i)
       g.place(fusion_.region().parameter(i), g.slice(fusion_.operand(i)));
     // (Of what is no result there are some rows at a time, and none but these.)
-    for (const Place& place : places_)
+    for (const RowPlace& place : places_)
       g.place(place.value, place.result != nullptr ? *place.result : Slice{});
     Slice scratch = g.program.buffers.scratch(fusion_);
     for (const Instruction* step : gathers_) {
@@ -106,7 +106,7 @@ class RowFusion {
   // The memory of every place while some rows are worked on.
   std::vector<Slice> place_values(FunctionEmitter& g) const {
     std::vector<Slice> slices;
-    for (const Place& place : places_) {
+    for (const RowPlace& place : places_) {
       if (place.in_block) g.place(place.value, g.add_block(together_ * place.row_bytes()));
       slices.push_back(g.slice(place.value));
     }
@@ -142,7 +142,7 @@ class RowFusion {
     }
     for (const Instruction* step : steps_) emit_step(g, *step);
     for (size_t k = 0; k < places_.size(); ++k) {
-      const Place& place = places_[k];
+      const RowPlace& place = places_[k];
       if (!place.in_block || place.result == nullptr) continue;
       llvm::Value* count =
           b.CreateMul(b.CreateSub(g.rows.end, g.rows.begin), g.i64(place.elements));
@@ -155,7 +155,7 @@ class RowFusion {
   std::vector<Slice> results_;
   std::vector<const Instruction*> steps_;
   std::vector<const Instruction*> gathers_;  // those of them that gather rows
-  std::vector<Place> places_;
+  std::vector<RowPlace> places_;
   int64_t together_ = 1;  // rows
 };
 

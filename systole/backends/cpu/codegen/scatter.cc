@@ -2,6 +2,7 @@
 
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -10,7 +11,6 @@ using hlo::Instruction;
 using hlo::Value;
 
 bool has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
-size_t u(int64_t i) { return static_cast<size_t>(i); }
 
 // The elements of the operand that code may write: along one axis those from `begin` to `end`.
 struct Range {
@@ -182,17 +182,17 @@ void emit_start(FunctionEmitter& f, const Instruction& x) {
 }
 
 // The loops over the windows, and those over the elements of one.
-struct Nest {
+struct ScatterNest {
   std::vector<Affine> update;  // coordinates
   std::vector<Loop> windows;
   std::vector<Loop> elements;
 };
 
-Nest nest_of(const Step& step, const ScatterTarget& target) {
+ScatterNest nest_of(const Step& step, const ScatterTarget& target) {
   ElementAccess access(step);
   const Shape& updates = target.updates();
   const std::vector<Var> variables = add_variables(access, updates.dims());
-  Nest nest{.update = coordinates(variables)};
+  ScatterNest nest{.update = coordinates(variables)};
   target.visit(access, nest.update);
   access.need(make_index(updates, nest.update)->offset());
   std::vector<Var> outside;
@@ -208,7 +208,8 @@ Nest nest_of(const Step& step, const ScatterTarget& target) {
 }
 
 // All updates, in their order, as far as they go into the range.
-void emit_updates(FunctionEmitter& f, const Step& step, const Nest& nest, const Range& range) {
+void emit_updates(FunctionEmitter& f, const Step& step, const ScatterNest& nest,
+                  const Range& range) {
   const Instruction& x = step.instruction();
   const std::vector<Slice> written = result_slices(f, x);
   ScatterTarget target(x);
@@ -237,7 +238,7 @@ void emit_scatter(FunctionEmitter& f, const Instruction& x) {
   const ScatterTarget target(x);
   if (target.updates().num_elements() == 0) return;
   const Step step(x);
-  const Nest nest = nest_of(step, target);
+  const ScatterNest nest = nest_of(step, target);
   const int64_t axis = target.dividing_axis();
   const auto elements = static_cast<double>(iterations(nest.elements));
   const auto windows = static_cast<double>(iterations(nest.windows));

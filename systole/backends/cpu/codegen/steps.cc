@@ -20,12 +20,12 @@ using hlo::Value;
 // Their value is where it is.
 void emit_nothing(FunctionEmitter&, const Instruction&) {}
 
-struct Row {
+struct StepRow {
   Opcode opcode;
   StepCode code;
 };
 // Opcodes with element code are loops over it, and need no row.
-constexpr Row kSteps[] = {
+constexpr StepRow kSteps[] = {
     {Opcode::case_, emit_branches},
     {Opcode::concatenate, emit_concatenate},
     {Opcode::constant, emit_nothing},
@@ -49,14 +49,14 @@ constexpr Row kSteps[] = {
     {Opcode::while_, emit_while},
 };
 
-constexpr auto kByOpcode = [] {
+constexpr auto kStepByOpcode = [] {
   std::array<StepCode, hlo::kNumOpcodes> table{};
-  for (const Row& row : kSteps) table[static_cast<size_t>(row.opcode)] = row.code;
+  for (const StepRow& row : kSteps) table[static_cast<size_t>(row.opcode)] = row.code;
   return table;
 }();
 
 StepCode native_code(const Instruction& x) {
-  const StepCode code = kByOpcode[static_cast<size_t>(x.opcode())];
+  const StepCode code = kStepByOpcode[static_cast<size_t>(x.opcode())];
   if (code != nullptr) return code;
   return has_element_code(x) ? emit_element_loop : nullptr;
 }

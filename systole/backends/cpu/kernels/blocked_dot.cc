@@ -160,21 +160,21 @@ PanelCode<T> host_panel() {
 }
 
 // A part of a list of offsets.
-using Part = std::span<const int64_t>;
+using DotPart = std::span<const int64_t>;
 
-Part part_of(const std::vector<int64_t>& all, int64_t begin, int64_t length) {
+DotPart part_of(const std::vector<int64_t>& all, int64_t begin, int64_t length) {
   const auto size = static_cast<int64_t>(all.size());
-  return Part(all).subspan(static_cast<size_t>(begin),
-                           static_cast<size_t>(std::min(length, size - begin)));
+  return DotPart(all).subspan(static_cast<size_t>(begin),
+                              static_cast<size_t>(std::min(length, size - begin)));
 }
 
 // Panels of `width` lines, step by step along the depth; lines that a panel lacks are zeros.
 template <class T>
-void pack(const T* from, Part lines, Part depth, int64_t width, bool dense, T* to) {
+void pack(const T* from, DotPart lines, DotPart depth, int64_t width, bool dense, T* to) {
   const auto size = static_cast<int64_t>(lines.size());
   for (int64_t first = 0; first < size; first += width) {
-    const Part panel = lines.subspan(static_cast<size_t>(first),
-                                     static_cast<size_t>(std::min(width, size - first)));
+    const DotPart panel = lines.subspan(static_cast<size_t>(first),
+                                        static_cast<size_t>(std::min(width, size - first)));
     for (const int64_t step : depth) {
       const T* line = from + step;
       if (dense) {
@@ -219,7 +219,7 @@ class BlockedDot : public Kernel {
  private:
   // A rectangle of the result.
   struct Tile {
-    Part rows, columns;
+    DotPart rows, columns;
     T* result;  // its first element
   };
 
@@ -240,7 +240,7 @@ class BlockedDot : public Kernel {
     T* const packed_columns = packed_rows + kTileRows * kTileDepth;
     const auto depth = static_cast<int64_t>(l_.lhs_depth.size());
     for (int64_t k = 0; k < depth; k += kTileDepth) {
-      const Part steps = part_of(l_.lhs_depth, k, kTileDepth);
+      const DotPart steps = part_of(l_.lhs_depth, k, kTileDepth);
       pack(lhs, tile.rows, steps, panel_.rows, false, packed_rows);
       pack(rhs, tile.columns, part_of(l_.rhs_depth, k, kTileDepth), panel_.columns,
            l_.dense_columns, packed_columns);

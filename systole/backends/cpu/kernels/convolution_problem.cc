@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/kernels/onednn.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -12,8 +13,6 @@ using hlo::Instruction;
 using Desc = dnnl::memory::desc;
 using Sizes = dnnl::memory::dims;
 using Form = ConvolutionProblem::Form;
-
-size_t u(int64_t i) { return static_cast<size_t>(i); }
 
 // The attributes with what they leave out filled in.
 struct Window {

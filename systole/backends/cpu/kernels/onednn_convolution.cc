@@ -12,20 +12,19 @@ namespace systole::cpu {
 namespace {
 
 using Problem = ConvolutionProblem;
-using Desc = dnnl::memory::desc;
 using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
-Desc any_layout(const Desc& desc) {
-  return Desc(desc.dims(), desc.data_type(), dnnl::memory::format_tag::any);
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
+  return dnnl::memory::desc(desc.dims(), desc.data_type(), dnnl::memory::format_tag::any);
 }
 
 // The layouts asked for, then those that the primitive takes.
 struct Layouts {
-  Desc image, kernel, output;
+  dnnl::memory::desc image, kernel, output;
 };
 
 // A primitive, the layouts that it wants, and oneDNN's name for its code.
@@ -44,8 +43,8 @@ Plan forward_plan(const Problem& p, const Layouts& l) {
 
 // Gradients are made from the forward convolution that they belong to: one of operands of one type.
 Forward::primitive_desc forward_hint(const Problem& p, dnnl::memory::data_type type) {
-  const auto of_type = [&](const Desc& desc) {
-    return Desc(desc.dims(), type, dnnl::memory::format_tag::any);
+  const auto of_type = [&](const dnnl::memory::desc& desc) {
+    return dnnl::memory::desc(desc.dims(), type, dnnl::memory::format_tag::any);
   };
   const Forward::desc desc(dnnl::prop_kind::forward_training, kAlgorithm, of_type(p.image),
                            of_type(p.kernel), of_type(p.output), p.strides, p.dilations, p.low,
@@ -108,7 +107,7 @@ bool copies_pay(const Problem& p) {
 // it likes: measured, channels-last images in place are mostly as fast as blocked ones, which cost
 // two copies.
 std::optional<Plan> choose_plan(const Problem& p) {
-  const Desc kernel = any_layout(p.kernel);
+  const dnnl::memory::desc kernel = any_layout(p.kernel);
   Layouts choices[] = {{p.image, kernel, p.output},
                        {any_layout(p.image), kernel, any_layout(p.output)}};
   if (copies_pay(p)) std::swap(choices[0], choices[1]);

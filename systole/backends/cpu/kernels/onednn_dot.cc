@@ -21,7 +21,7 @@ Dims free_axes(int rank, const Dims& batch, const Dims& contracting) {
   return result;
 }
 
-int64_t product(const Shape& shape, const Dims& axes) {
+int64_t size_product(const Shape& shape, const Dims& axes) {
   int64_t result = 1;
   for (const int64_t axis : axes) result *= shape[static_cast<int>(axis)];
   return result;
@@ -47,8 +47,8 @@ std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
 }
 
 // One operand as [batch..., rows, columns].
-std::optional<dnnl::memory::desc> layout(const TensorType& type, const Dims& batch,
-                                         const Dims& rows, const Dims& columns) {
+std::optional<dnnl::memory::desc> dot_layout(const TensorType& type, const Dims& batch,
+                                             const Dims& rows, const Dims& columns) {
   const auto dtype = onednn_type(type.dtype);
   const auto row_stride = merged_stride(type.shape, rows);
   const auto column_stride = merged_stride(type.shape, columns);
@@ -60,8 +60,8 @@ std::optional<dnnl::memory::desc> layout(const TensorType& type, const Dims& bat
     sizes.push_back(type.shape[static_cast<int>(axis)]);
     steps.push_back(strides[static_cast<size_t>(axis)]);
   }
-  const int64_t m = product(type.shape, rows);
-  const int64_t n = product(type.shape, columns);
+  const int64_t m = size_product(type.shape, rows);
+  const int64_t n = size_product(type.shape, columns);
   sizes.insert(sizes.end(), {m, n});
   // An axis of size 1 has no stride of its own: give it the one of a plain matrix.
   int64_t row_step = m == 1 ? n * (n == 1 ? 1 : *column_stride) : *row_stride;
@@ -72,7 +72,7 @@ std::optional<dnnl::memory::desc> layout(const TensorType& type, const Dims& bat
   return dnnl::memory::desc(sizes, *dtype, steps);
 }
 
-bool supported(DType lhs, DType rhs, DType result) {
+bool dot_supported(DType lhs, DType rhs, DType result) {
   if (lhs != rhs) return false;
   if (lhs == DType::f32) return result == DType::f32;
   if (lhs == DType::bf16) return result == DType::bf16 || result == DType::f32;
@@ -113,26 +113,26 @@ DotAxes::DotAxes(const Instruction& dot) {
 bool dot_is_small(const Instruction& dot) {
   const DotAxes axes(dot);
   const auto contracted =
-      static_cast<double>(product(dot.operand(0).shape(), axes.lhs_contracting));
-  const bool vector = product(dot.operand(0).shape(), axes.lhs_free) == 1 ||
-                      product(dot.operand(1).shape(), axes.rhs_free) == 1;
+      static_cast<double>(size_product(dot.operand(0).shape(), axes.lhs_contracting));
+  const bool vector = size_product(dot.operand(0).shape(), axes.lhs_free) == 1 ||
+                      size_product(dot.operand(1).shape(), axes.rhs_free) == 1;
   const double work = contracted * static_cast<double>(dot.shape().num_elements());
   return work <= (vector ? 16 * kSmallWork : kSmallWork);
 }
 
 std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads) {
-  if (!supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype())) return nullptr;
+  if (!dot_supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype())) return nullptr;
   const DotAxes axes(dot);
   const auto lhs =
-      layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
+      dot_layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
   const auto rhs =
-      layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
+      dot_layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
   if (!lhs || !rhs) return nullptr;
   dnnl::memory::dims sizes;
   for (const int64_t axis : axes.lhs_batch)
     sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
-  sizes.push_back(product(dot.operand(0).shape(), axes.lhs_free));
-  sizes.push_back(product(dot.operand(1).shape(), axes.rhs_free));
+  sizes.push_back(size_product(dot.operand(0).shape(), axes.lhs_free));
+  sizes.push_back(size_product(dot.operand(1).shape(), axes.rhs_free));
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kChunksPerThread = 4;  // so that a thread that is held up does not hold up all
 
-struct Loop {
+struct OpenMpLoop {
   ThreadPool::RangeFn fn;
   void* context;
   int64_t n;
@@ -26,7 +26,7 @@ struct Loop {
 
 // The atomics order what the threads do, also for those who cannot see into libgomp: sanitizers.
 void work(void* data) {
-  Loop& loop = *static_cast<Loop*>(data);
+  OpenMpLoop& loop = *static_cast<OpenMpLoop*>(data);
   for (int64_t i = loop.next.fetch_add(1); i < loop.chunks; i = loop.next.fetch_add(1)) {
     loop.fn(loop.context, loop.n * i / loop.chunks, loop.n * (i + 1) / loop.chunks);
   }
@@ -43,7 +43,7 @@ void openmp_parallel_for(int num_threads, int64_t n, int64_t grain, ThreadPool::
   const int64_t chunks =
       std::clamp<int64_t>(n / std::max<int64_t>(grain, 1), 1, num_threads * kChunksPerThread);
   if (chunks == 1) return fn(context, 0, n);
-  Loop loop{.fn = fn, .context = context, .n = n, .chunks = chunks};
+  OpenMpLoop loop{.fn = fn, .context = context, .n = n, .chunks = chunks};
   loop.next.store(0);
   GOMP_parallel(&work, &loop, static_cast<unsigned>(std::min<int64_t>(num_threads, chunks)), 0);
   static_cast<void>(loop.finished.load());

@@ -8,13 +8,10 @@
 #include <numeric>
 
 #include "systole/backends/cpu/kernels/sort_items.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
-
-constexpr int64_t kAlignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-size_t u(int64_t i) { return static_cast<size_t>(i); }
 
 // In how many ways the bits of an element become a key.
 enum class KeyKind { unsigned_, signed_, number, total };
@@ -85,14 +82,14 @@ struct Scratch {
 };
 // Where slices lie, by operand.
 using Slices = absl::InlinedVector<const std::byte*, 4>;
-using Words = absl::InlinedVector<uint64_t, 8>;
+using SortWords = absl::InlinedVector<uint64_t, 8>;
 
-bool is_small(const SortProblem& p) {
+bool is_small_sort(const SortProblem& p) {
   return p.keys && size_of(p.keys->dtype) <= 4 &&
          p.length <= int64_t{std::numeric_limits<uint32_t>::max()};
 }
 int64_t item_bytes(const SortProblem& p) {
-  return is_small(p) || !p.keys ? sizeof(SmallItem) : sizeof(LargeItem);
+  return is_small_sort(p) || !p.keys ? sizeof(SmallItem) : sizeof(LargeItem);
 }
 bool computes_keys(const SortProblem& p) { return p.keys && p.keys->operand < 0; }
 
@@ -147,7 +144,7 @@ class SortKernel : public Kernel {
     };
     if (!p_.keys) {
       put(merged(buffers, from, scratch));
-    } else if (is_small(p_)) {
+    } else if (is_small_sort(p_)) {
       put(keyed<SmallItem>(buffers, from, scratch));
     } else {
       put(keyed<LargeItem>(buffers, from, scratch));
@@ -198,7 +195,7 @@ class SortKernel : public Kernel {
   }
 
   // Calls the compiled function with these words and where the slices lie.
-  static void call(std::span<void* const> buffers, Words words, const Slices& from) {
+  static void call(std::span<void* const> buffers, SortWords words, const Slices& from) {
     for (const std::byte* slice : from) words.push_back(std::bit_cast<uint64_t>(slice));
     reinterpret_cast<SortFunction>(buffers[0])(buffers[1], words.data());
   }

@@ -9,11 +9,11 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
-bool rewrite(hlo::Computation& computation) {
+bool rewrite_bf16_product(hlo::Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite(x->region(r)) || changed;
+      changed = rewrite_bf16_product(x->region(r)) || changed;
     const bool product = x->is(Opcode::dot_general) || x->is(Opcode::convolution);
     if (!product || x->operand(0).dtype() != DType::f32 || x->operand(1).dtype() != DType::f32)
       continue;
@@ -32,7 +32,8 @@ bool rewrite(hlo::Computation& computation) {
 
 bool Bf16Products::run(hlo::Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite(*function) || changed;
+  for (const auto& function : module.functions())
+    changed = rewrite_bf16_product(*function) || changed;
   return changed;
 }
 

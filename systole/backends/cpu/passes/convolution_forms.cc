@@ -4,6 +4,7 @@
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/kernels/convolution_problem.h"
+#include "systole/backends/cpu/sizes.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/passes/analysis.h"
 
@@ -15,9 +16,7 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-size_t u(int64_t i) { return static_cast<size_t>(i); }
-
-bool all_ones(const Dims& dims) {
+bool are_ones(const Dims& dims) {
   return std::ranges::all_of(dims, [](int64_t d) { return d == 1; });
 }
 
@@ -111,7 +110,7 @@ struct Rewrite {
 
 void replace(Instruction& x, Value by) { hlo::replace_and_erase(x, {&by, 1}); }
 
-void rewrite(Instruction& x) {
+void rewrite_convolution(Instruction& x) {
   hlo::Builder b(x.parent(), &x);
   b.set_metadata(x.metadata());
   Rewrite r{.b = b,
@@ -119,7 +118,7 @@ void rewrite(Instruction& x) {
             .input = x.operand(0),
             .kernel = x.operand(1),
             .attrs = filled(x.attrs<ConvolutionAttrs>())};
-  const bool gradient = !all_ones(r.attrs.lhs_dilation) && all_ones(r.attrs.window_strides);
+  const bool gradient = !are_ones(r.attrs.lhs_dilation) && are_ones(r.attrs.window_strides);
   if (r.attrs.batch_group_count > 1) r.group_by_feature();
   if (gradient) {
     r.set_reversed(true);
@@ -138,7 +137,7 @@ bool rewrite_all(hlo::Computation& computation, double small_work) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
       changed = rewrite_all(x->region(r), small_work) || changed;
     if (!x->is(Opcode::convolution) || !is_candidate(*x, small_work)) continue;
-    rewrite(*x);
+    rewrite_convolution(*x);
     changed = true;
   }
   return changed;

@@ -108,7 +108,7 @@ bool is_constant(Value x, Value expected) {
 
 // Two operands along the last axis, the second of which counts its elements; no one wants the value
 // itself.
-bool is_candidate(const Instruction& x) {
+bool may_be_extremum(const Instruction& x) {
   if (!x.is(Opcode::reduce) || x.num_results() != 2 || is_used({const_cast<Instruction*>(&x), 0}))
     return false;
   const Shape& shape = x.operand(0).shape();
@@ -122,7 +122,7 @@ bool is_candidate(const Instruction& x) {
          depends_on_order_alone(x.region());
 }
 
-void rewrite(Instruction& x, Opcode extremum, hlo::Builder& b) {
+void rewrite_extremum(Instruction& x, Opcode extremum, hlo::Builder& b) {
   const Value values = x.operand(0);
   const Value indices = x.operand(1);
   const int64_t axis = values.shape().rank() - 1;
@@ -142,12 +142,12 @@ void rewrite(Instruction& x, Opcode extremum, hlo::Builder& b) {
   hlo::replace_and_erase(x, results);
 }
 
-bool rewrite_all(Computation& computation) {
+bool rewrite_extrema(Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite_all(x->region(r)) || changed;
-    if (!is_candidate(*x)) continue;
+      changed = rewrite_extrema(x->region(r)) || changed;
+    if (!may_be_extremum(*x)) continue;
     hlo::Builder b(computation, x);
     b.set_metadata(x->metadata());
     for (const Opcode extremum : {Opcode::maximum, Opcode::minimum}) {
@@ -155,7 +155,7 @@ bool rewrite_all(Computation& computation) {
       if (!is_constant(x->operand(2), b.identity(extremum, x->operand(0).dtype())) ||
           !chooses_index(x->region(), extremum))
         continue;
-      rewrite(*x, extremum, b);
+      rewrite_extremum(*x, extremum, b);
       changed = true;
       break;
     }
@@ -167,7 +167,7 @@ bool rewrite_all(Computation& computation) {
 
 bool ExtremumIndex::run(hlo::Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite_all(*function) || changed;
+  for (const auto& function : module.functions()) changed = rewrite_extrema(*function) || changed;
   return changed;
 }
 

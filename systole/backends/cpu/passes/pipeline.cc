@@ -16,7 +16,7 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kCacheBytes = 16 * 1024;
+constexpr int64_t kFirstLevelCacheBytes = 16 * 1024;
 
 bool keeps_minor_axis(const hlo::Instruction& transpose) {
   const Dims& permutation = transpose.attrs<hlo::TransposeAttrs>().permutation;
@@ -27,7 +27,7 @@ bool keeps_minor_axis(const hlo::Instruction& transpose) {
 bool inside(const hlo::Instruction& x) {
   if (!has_native_code(x)) return false;
   if (x.is(hlo::Opcode::transpose))
-    return keeps_minor_axis(x) || x.type().byte_size() <= kCacheBytes;
+    return keeps_minor_axis(x) || x.type().byte_size() <= kFirstLevelCacheBytes;
   return hlo::FusionOptions::defaults().inside(x);
 }
 

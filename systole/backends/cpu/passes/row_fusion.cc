@@ -17,10 +17,10 @@ using hlo::Opcode;
 using hlo::Value;
 using InstructionSet = std::unordered_set<const Instruction*>;
 
-constexpr int64_t kLeastBytes = 512 * 1024;    // of the largest array: less stays in a cache
-constexpr int64_t kLeastRowBytes = 256;        // of the largest array
-constexpr int64_t kMostRowBytes = 256 * 1024;  // of all results together
-constexpr int64_t kMostGathered = 16 * 1024;   // elements
+constexpr int64_t kLeastRowsBytes = 512 * 1024;  // of the largest array: less stays in a cache
+constexpr int64_t kLeastRowBytes = 256;          // of the largest array
+constexpr int64_t kMostRowBytes = 256 * 1024;    // of all results together
+constexpr int64_t kMostGathered = 16 * 1024;     // elements
 constexpr size_t kMostSteps = 16;
 
 bool is_step(const Instruction& x) {
@@ -65,7 +65,7 @@ class RowGroup {
       for (const Value& operand : x->operands())
         largest = std::max(largest, operand.type().byte_size());
     }
-    return members_.size() > 1 && largest >= kLeastBytes && largest / rows_ >= kLeastRowBytes;
+    return members_.size() > 1 && largest >= kLeastRowsBytes && largest / rows_ >= kLeastRowBytes;
   }
 
   // Brings the members together, behind the last of them, and makes them one.

@@ -37,11 +37,11 @@ Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free
   return b.broadcast_in_dim(b.reshape(operand, Shape(sizes)), result, axes);
 }
 
-bool rewrite(hlo::Computation& computation) {
+bool rewrite_thin_dot(hlo::Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite(x->region(r)) || changed;
+      changed = rewrite_thin_dot(x->region(r)) || changed;
     if (!is_thin(*x)) continue;
     const DotAxes axes(*x);
     hlo::Builder b(computation, x);
@@ -61,7 +61,7 @@ bool rewrite(hlo::Computation& computation) {
 
 bool ThinDots::run(hlo::Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite(*function) || changed;
+  for (const auto& function : module.functions()) changed = rewrite_thin_dot(*function) || changed;
   return changed;
 }
 

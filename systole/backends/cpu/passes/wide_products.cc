@@ -31,11 +31,11 @@ void widen(Instruction& x, hlo::Computation& computation) {
   computation.erase(&x);
 }
 
-bool rewrite(hlo::Computation& computation) {
+bool rewrite_wide_product(hlo::Computation& computation) {
   bool changed = false;
   for (Instruction* x : computation.instructions()) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite(x->region(r)) || changed;
+      changed = rewrite_wide_product(x->region(r)) || changed;
     if (!wants_f32(*x)) continue;
     widen(*x, computation);
     changed = true;
@@ -47,7 +47,8 @@ bool rewrite(hlo::Computation& computation) {
 
 bool WideProducts::run(hlo::Module& module) {
   bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite(*function) || changed;
+  for (const auto& function : module.functions())
+    changed = rewrite_wide_product(*function) || changed;
   return changed;
 }
 
