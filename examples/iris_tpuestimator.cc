@@ -69,6 +69,7 @@ void run(const Flags& flags) {
             .batch(params["batch_size"], true);
       },
       {.max_steps = flags.train_steps});
+  if (st::StopSignals::received()) return;  // the next run goes on with what is saved
   const st::Evaluation result = estimator.evaluate([&](const st::Params& params) {
     return flowers(test_x, test_y).batch(params["batch_size"]);
   });

@@ -131,6 +131,7 @@ void run() {
                                      .eval_batch_size = FLAGS.batch_size,
                                      .predict_batch_size = FLAGS.batch_size});
   estimator.train(get_input_fn(FLAGS.train_file), {.max_steps = FLAGS.train_steps});
+  if (st::StopSignals::received()) return;  // the next run goes on with what is saved
 
   const st::Evaluation result = estimator.evaluate(get_test_input_fn(FLAGS.eval_file));
   std::printf("%s\n", result.to_string().c_str());

@@ -150,6 +150,7 @@ void run(const Flags& flags) {
                               .eval_batch_size = 1000,
                               .predict_batch_size = flags.batch_size});
   train(estimator, digits.train, flags);
+  if (st::StopSignals::received()) return;
   watch.lap("training");
   evaluate(estimator, digits.test);
   watch.lap("evaluation");

@@ -8,6 +8,7 @@
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks.h"
 #include "systole/estimator/profiler_hook.h"
+#include "systole/estimator/signals.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/gradients.h"

@@ -260,7 +260,7 @@ struct EvalSpec {
   double throttle_secs = 600;  // at least between two evaluations
 };
 // Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
-// evaluation.
+// evaluation: where SIGINT or SIGTERM ended the training there is none after it.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

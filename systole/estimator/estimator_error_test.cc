@@ -314,6 +314,15 @@ TEST_F(EstimatorErrorTest, a_signal_ends_the_loop_and_saves) {
               Contains(HasSubstr("SIGTERM: training stops after step 2, which is saved")));
 }
 
+TEST_F(EstimatorErrorTest, a_signal_ends_training_without_an_evaluation) {
+  TPUEstimator estimator(options());
+  const Evaluation none = train_and_evaluate(
+      estimator, {.input_fn = batches, .max_steps = 20, .hooks = {std::make_shared<Raises>()}},
+      {.input_fn = batches, .steps = 1});
+  EXPECT_EQ(none.examples(), 0);
+  EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
+}
+
 // A model_fn or an input_fn that throws is heard.
 TEST_F(EstimatorErrorTest, the_first_cause_is_the_error) {
   TPUEstimatorOptions all = options();

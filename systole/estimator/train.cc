@@ -334,11 +334,11 @@ void Training::save(Session& session, int64_t step) {
 }
 
 void Training::run() {
+  const StopSignals signals;
   if (options_.max_steps && step_ >= *options_.max_steps) {
     log_info("Skipping training since max_steps has already saved.");
     return;
   }
-  const StopSignals signals;
   context_.emplace(*session_, step_);
   while (step_ < last_step_ && !context_->stop_requested() && !input_ended_) {
     for (const auto& hook : hooks_) hook->before_run(*context_);

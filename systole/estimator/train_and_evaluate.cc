@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "systole/estimator/estimator.h"
+#include "systole/estimator/signals.h"
 
 namespace systole {
 
@@ -22,11 +23,13 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
   TrainOptions options{.max_steps = train_spec.max_steps, .hooks = train_spec.hooks};
   options.saving_listeners.push_back([&](Session&, int64_t step) {
     saved = step;
-    if (step == first) return;  // nothing is learned yet
+    if (step == first) return;            // nothing is learned yet
+    if (StopSignals::received()) return;  // whoever stops it wants it to end
     const std::chrono::duration<double> since = Clock::now() - when;
     if (evaluated < 0 || since.count() >= eval_spec.throttle_secs) evaluate(step);
   });
   estimator.train(train_spec.input_fn, options);
+  if (StopSignals::received()) return last;
   if (evaluated != saved || evaluated < 0) evaluate(saved);
   return last;
 }
