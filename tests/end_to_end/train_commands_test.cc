@@ -18,7 +18,11 @@ constexpr const char* kIris = "examples/configs/iris.yaml";
 
 class TrainCommands : public ::testing::Test {
  protected:
-  TrainCommands() : model_dir_(std::filesystem::path(::testing::TempDir()) / "systole_train") {
+  // A folder of each test's own: they run side by side.
+  TrainCommands()
+      : model_dir_(std::filesystem::path(::testing::TempDir()) /
+                   (std::string("systole_") +
+                    ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(model_dir_);
   }
   ~TrainCommands() override { std::filesystem::remove_all(model_dir_); }
