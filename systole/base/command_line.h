@@ -2,8 +2,8 @@
 //
 //   Flags flags;
 //   st::CommandLine line("iris_session", "Trains a network on the iris data set.");
-//   line.option("--epochs", flags.epochs, "Passes over the training
-//   rows").show_default().positive(); line.flag("--report", flags.report, "Show what was learned");
+//   line.option("--epochs", flags.epochs, "Passes over the data").show_default().positive();
+//   line.flag("--report", flags.report, "Show what was learned");
 //   line.on_run([&] { train(flags); });
 //   return line.run(argc, argv);
 #pragma once

@@ -1,10 +1,13 @@
 // TPUEstimator and Estimator: train, evaluate and predict with a model_fn and an input_fn.
 // (tf.contrib.tpu.TPUEstimator, tf.estimator.Estimator)
 //
-//   st::TPUEstimator estimator({.model_fn = model_fn, .config = run_config, .train_batch_size =
-//   1024}); estimator.train(input_fn, {.max_steps = 1000}); const st::Evaluation result =
-//   estimator.evaluate(eval_input_fn); for (const auto& prediction :
-//   estimator.predict(predict_input_fn)) ...
+//   st::TPUEstimator estimator({.model_fn = model_fn, .train_batch_size = 1024});
+//
+//   estimator.train(input_fn, {.max_steps = 1000});
+//
+//   const st::Evaluation result = estimator.evaluate(eval_input_fn);
+//
+//   for (const auto& prediction : estimator.predict(predict_input_fn)) ...
 //
 // What differs from TensorFlow, and why, is in docs/migrating.md.
 #pragma once

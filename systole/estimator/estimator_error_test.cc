@@ -323,6 +323,36 @@ TEST_F(EstimatorErrorTest, a_signal_ends_training_without_an_evaluation) {
   EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
 }
 
+TEST_F(EstimatorErrorTest, another_input_than_the_checkpoints_begins_anew) {
+  const LogCapture log;
+  TPUEstimatorOptions wider = options();
+  wider.train_batch_size = 32;
+  TPUEstimator estimator = trained(wider);
+  estimator.train(batches, {.max_steps = 4});
+  EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-4"));
+  EXPECT_THAT(
+      log.messages(),
+      Contains(HasSubstr("input: begins anew, as the checkpoint has the position of another: "
+                         "iterator state: stage, got '(f32[16,2], f32[16,1])'")));
+}
+
+TEST_F(EstimatorErrorTest, an_input_that_ends_early_is_told) {
+  const LogCapture log;
+  const auto short_input = [](const Params& params) { return batches(params).take(3); };
+  TPUEstimator(options()).train(short_input, {.max_steps = 8});
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("input: ended after step 3 of 8")));
+}
+
+TEST_F(EstimatorErrorTest, of_no_examples_there_are_no_metrics) {
+  const LogCapture log;
+  const auto nothing = [](const Params& params) { return batches(params).take(0); };
+  const Evaluation evaluation = trained(options()).evaluate(nothing);
+  EXPECT_EQ(evaluation.examples(), 0);
+  EXPECT_EQ(evaluation.values().size(), 1);
+  EXPECT_EQ(evaluation["global_step"], 2);
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("evaluate: input, got no examples")));
+}
+
 // A model_fn or an input_fn that throws is heard.
 TEST_F(EstimatorErrorTest, the_first_cause_is_the_error) {
   TPUEstimatorOptions all = options();

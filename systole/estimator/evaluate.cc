@@ -30,6 +30,23 @@ void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps,
                                                   .precision = precision});
 }
 
+// Of no examples there is no metric: zeros would look like one.
+std::map<std::string, Tensor, std::less<>> metric_values(const estimator::Model& model,
+                                                         Session& session, int64_t examples) {
+  std::map<std::string, Tensor, std::less<>> named;
+  if (examples == 0) {
+    log_warning("evaluate: input, got no examples: there is nothing to measure");
+    return named;
+  }
+  std::vector<Fetch> fetches;
+  for (const auto& [name, metric] : model.metrics) fetches.emplace_back(metric.value);
+  std::vector<Tensor> values = session.run(fetches);
+  for (const auto& [name, metric] : model.metrics) {
+    named[name] = std::move(values[named.size()]);
+  }
+  return named;
+}
+
 }  // namespace
 
 Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateOptions& eval) {
@@ -70,12 +87,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     log_warning("evaluate: the input ended after {} of {} batches ({} examples)", done, *eval.steps,
                 result.examples_);
   }
-  std::vector<Fetch> fetches;
-  for (const auto& [name, metric] : model.metrics) fetches.emplace_back(metric.value);
-  std::vector<Tensor> values = session->run(fetches);
-  for (const auto& [name, metric] : model.metrics) {
-    result.values_[name] = std::move(values[result.values_.size()]);
-  }
+  result.values_ = metric_values(model, *session, result.examples_);
   result.values_["global_step"] = Tensor(global_step);
   estimator::write_evaluation(
       config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), global_step,

@@ -132,8 +132,9 @@ std::optional<std::string> first_bad_loss(std::span<const Tensor> values) {
     if (steps[r] != 0 && (!first || steps[r] < steps[*first])) first = r;
   }
   if (!first) return last;
-  return fmt::format("{} in step {} on replica {}", last.value_or("a value that is not finite"),
-                     steps[*first], *first);
+  return fmt::format("{} in step {} on replica {}{}", last.value_or("a value that is not finite"),
+                     steps[*first], *first,
+                     steps[*first] == 1 ? " (labels outside of the classes give it too)" : "");
 }
 
 }  // namespace

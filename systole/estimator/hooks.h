@@ -153,7 +153,8 @@ class LoggingTensorHook : public SessionRunHook {
   LoopTimer timer_;
 };
 
-// Fails training when the loss was no finite number in any step of a loop on any of `replicas`.
+// Fails training when the loss was no finite number in any step of a loop on any of the first
+// `replicas`, which are all of them in the hook that every training has.
 // (tf.train.NanTensorHook, which sees the last step on replica 0) Beside TensorFlow's: names that
 // step and replica, and the first variable that has become non-finite too.
 class NanTensorHook : public SessionRunHook {

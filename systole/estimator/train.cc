@@ -51,6 +51,7 @@ class Training {
   void add_hooks();
   void start();
   void restore();
+  void make_feed();
   void make_runner();
   // Of the loop that begins with step `step`.
   int64_t loop_length(int64_t step);
@@ -196,11 +197,25 @@ void Training::restore() {
   }
 }
 
-void Training::make_runner() {
-  feed_.emplace(input_, estimator::FeedOptions{.fixed = estimator_.place(Mode::train).use_tpu,
-                                               .iterator = {.entropy = estimator_.entropy()}});
+// The input goes on where it stood, unless it is another now.
+void Training::make_feed() {
+  const estimator::FeedOptions options{.fixed = estimator_.place(Mode::train).use_tpu,
+                                       .iterator = {.entropy = estimator_.entropy()}};
+  feed_.emplace(input_, options);
   const auto position = restored_.find("input");
-  if (position != restored_.end()) feed_->restore_state(position->second);
+  if (position == restored_.end()) return;
+  try {
+    feed_->restore_state(position->second);
+  } catch (const Error& error) {
+    if (error.code() != Code::failed_precondition) throw;
+    log_warning("input: begins anew, as the checkpoint has the position of another: {}",
+                error.message());
+    feed_.emplace(input_, options);
+  }
+}
+
+void Training::make_runner() {
+  make_feed();
   const int64_t wanted =
       timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
   launch_ = estimator::launch_steps(wanted, feed_->step_bytes());
@@ -356,6 +371,10 @@ void Training::run() {
   }
   for (const auto& hook : hooks_) hook->end(*session_);
   async_saver_->join();
+  if (input_ended_ && last_step_ != INT64_MAX && step_ < last_step_) {
+    log_warning("input: ended after step {} of {}, expected as many batches, or repeat()", step_,
+                last_step_);
+  }
   if (!values_.empty()) log_info("Loss for final step: {:.8g}.", values_[0].as_double(0));
 }
 

@@ -337,6 +337,14 @@ std::vector<std::string> features_named(const std::string& name, const ConfigNod
   return names;
 }
 
+// A map is one from features to what is done to them, but for what an op takes as a map itself: a
+// vocabulary's file.
+bool is_own_map(const std::string& name, const ConfigNode& argument) {
+  return name == "vocabulary" && std::ranges::any_of(argument.entries(name), [](const auto& entry) {
+           return entry.first == "file";
+         });
+}
+
 GraphOp feature_op(const PipelineOp& op, ParseChange parse, const ConfigNode& argument,
                    const PipelineScope& scope) {
   const std::string name = op.name;
@@ -345,7 +353,7 @@ GraphOp feature_op(const PipelineOp& op, ParseChange parse, const ConfigNode& ar
     for (const std::string& feature : features_named(name, argument)) {
       changes[feature] = parse(argument, name, scope);
     }
-  } else if (argument.is_map()) {
+  } else if (argument.is_map() && !is_own_map(name, argument)) {
     for (const auto& [feature, value] : argument.entries(name)) {
       changes[feature] = parse(value, name, scope);
     }

@@ -303,9 +303,9 @@ constexpr PipelineStage kStages[] = {
        return dataset.shard(argument.integer("num_shards"), argument.integer("index"));
      }},
     {"cache", "The first epoch is kept.", kCacheKeys,
-     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
+     [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope& scope) {
        const std::string file = argument.text("file");
-       return file.empty() ? dataset.cache() : dataset.cache(file);
+       return file.empty() ? dataset.cache() : dataset.cache(scope.path_of(file));
      }},
     {"enumerate", "A number before each element.", kEnumerateKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {

@@ -13,9 +13,11 @@ constexpr ConfigKey kRunConfigKeys[] = {
     {"tf_random_seed", "integer", "", "Equal seeds, equal runs."},
     {"save_summary_steps", "integer", "100", "Steps between summaries; 0: none."},
     {"save_checkpoints_steps", "integer", "", "Steps between checkpoints."},
-    {"save_checkpoints_secs", "integer", "600", "Seconds between them; one of the two."},
+    {"save_checkpoints_secs", "integer", "600",
+     "Seconds between them; one of the two. 0: no checkpoints."},
     {"keep_checkpoint_max", "integer", "5", "The newest that are kept; 0: all."},
     {"keep_checkpoint_every_n_hours", "number", "10000", "One that is kept for good."},
+    {"checkpoint_save_graph_def", "boolean", "true", "The graph beside each, `model.ckpt-N.meta`."},
     {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0: none."},
     {"cache_folder", "text", "", "Where compiled code is kept for the next process."},
     {"tpu_config", "map", "", "How the cores of a TPU are used."}};
@@ -97,6 +99,8 @@ RunConfig parse_run_config(const ConfigNode& node) {
       .keep_checkpoint_max = s.integer("keep_checkpoint_max", defaults.keep_checkpoint_max, 0),
       .keep_checkpoint_every_n_hours =
           s.number("keep_checkpoint_every_n_hours", defaults.keep_checkpoint_every_n_hours),
+      .checkpoint_save_graph_def =
+          s.flag("checkpoint_save_graph_def", defaults.checkpoint_save_graph_def),
       .log_step_count_steps = s.integer("log_step_count_steps", defaults.log_step_count_steps, 0),
       .tpu_config = parse_tpu_config(
           ConfigSection("run_config.tpu_config", s.find("tpu_config"), kTpuConfigKeys))};

@@ -42,6 +42,10 @@ void run(const TrainCommand& command) {
                estimator.latest_checkpoint());
     return;
   }
+  if (estimator.latest_checkpoint().empty()) {
+    log_warning("train: run_config saves no checkpoints, so there is nothing to evaluate");
+    return;
+  }
   if (config.eval_input) {
     print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
   }
