@@ -197,6 +197,9 @@ TEST(PipelineSpecTest, WordsIntoBatches) {
       elements_of("[zip: {w: [text_line: " + words.path() +
                   "]}, vocabulary: {w: {file: " + lines.path() + ", num_oov_buckets: 1}}]");
   EXPECT_THAT(hashed.at(0)["w"].leaf().data<int32_t>(), ElementsAre(4));
+  const auto unnamed =
+      elements_of("[text_line: " + words.path() + ", vocabulary: {file: " + words.path() + "}]");
+  EXPECT_EQ(unnamed.at(1).leaf().as_double(0), 1);
 }
 
 TEST(PipelineSpecTest, SomeOfTheElements) {
