@@ -61,6 +61,19 @@ Shape with_axis(const Shape& shape, int axis, int64_t size) {
   return Shape(std::move(dims));
 }
 
+Shape squeezed(const Shape& x, const std::vector<int64_t>& axes) {
+  const auto is_given = [&](int64_t axis) { return std::ranges::find(axes, axis) != axes.end(); };
+  Dims kept;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!is_given(i) && !is_given(i - x.rank())) {
+      kept.push_back(x[i]);
+    } else if (x[i] != 1 && x[i] != kUnknown) {
+      throw invalid_argument("axis {} of {}, got size {}, expected 1", i, x, x[i]);
+    }
+  }
+  return Shape(std::move(kept));
+}
+
 hlo::Value wide_integers(hlo::Builder& b, hlo::Value x) {
   return dtype_info(x.dtype()).bits < 32 ? b.convert(x, DType::s32) : x;
 }

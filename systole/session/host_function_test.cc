@@ -9,6 +9,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/parsing_ops.h"
 #include "systole/graph/random_ops.h"
 #include "systole/graph/string_ops.h"
 #include "systole/graph/variable.h"
@@ -30,6 +31,20 @@ template <class T>
 std::vector<T> elements(const Tensor& tensor) {
   const auto data = tensor.data<T>();
   return {data.begin(), data.end()};
+}
+
+// An axis whose size turns out to be 1 is none of those that were squeezed.
+TEST(HostFunction, SqueezesWhatTheGraphSays) {
+  const HostFunction f =
+      HostFunction::trace(TensorType{DType::string, {}}, [](const NestOutput& x) {
+        return squeeze(decode_raw(expand_dims(x.leaf(), 0), DType::u8), {.axis = 0});
+      });
+  EXPECT_EQ(f(std::vector{Tensor("a")})[0].shape(), (Shape{1}));
+  EXPECT_EQ(f(std::vector{Tensor("abc")})[0].shape(), (Shape{3}));
+  const HostFunction none = HostFunction::trace(
+      TensorType{DType::string, {}},
+      [](const NestOutput& x) { return squeeze(decode_raw(x.leaf(), DType::u8)); });
+  EXPECT_EQ(none(std::vector{Tensor("a")})[0].shape(), (Shape{1}));
 }
 
 TEST(HostFunction, RunsNumericOps) {

@@ -63,8 +63,6 @@ GraphOp parse_op(const std::string& name, const ConfigNode& argument) {
   };
 }
 
-using Change = std::function<Output(const Output&)>;
-
 // -- What an op does to one feature.
 
 Change decode_raw_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
@@ -177,140 +175,126 @@ Change number_op(const ConfigNode& argument, const std::string& op, const Functi
   return [=](const Output& x) { return function(x, number); };
 }
 
-using ParseChange = Change (*)(const ConfigNode& argument, const std::string& op,
-                               const PipelineScope& scope);
 using Node = const ConfigNode&;
 using Name = const std::string&;
 using Scope = const PipelineScope&;
 
-// In the order of kOps, after the parsers.
-constexpr ParseChange kChanges[] = {
-    &decode_raw_op,
-    &decode_op<image::DecodeJpegOptions, &image::decode_jpeg>,
-    &decode_op<image::DecodePngOptions, &image::decode_png>,
-    &decode_op<image::DecodeImageOptions, &image::decode_image>,
-    &cast_op,
-    &reshape_op,
-    &scale_op,
-    &resize_op<&image::resize_bilinear>,
-    &resize_op<&image::resize_nearest_neighbor>,
-    [](Node argument, Name op, Scope) -> Change {
-      const image::Size size = size_of_image(argument, op);
-      return [=](const Output& x) {
-        return image::resize_with_crop_or_pad(x, size.height, size.width);
-      };
-    },
-    &crop_op,
-    [](Node argument, Name op, Scope) -> Change {
-      return number_op(argument, op,
-                       [](const Output& x, double part) { return image::central_crop(x, part); });
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return [shape = shape_of(argument, op)](const Output& x) {
-        return image::random_crop(x, shape);
-      };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::flip_left_right(x); };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::flip_up_down(x); };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::random_flip_left_right(x); };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::random_flip_up_down(x); };
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return number_op(argument, op, [](const Output& x, double delta) {
-        return image::adjust_brightness(x, static_cast<float>(delta));
-      });
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return number_op(argument, op, [](const Output& x, double factor) {
-        return image::adjust_contrast(x, static_cast<float>(factor));
-      });
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return number_op(argument, op, [](const Output& x, double delta) {
-        return image::random_brightness(x, delta);
-      });
-    },
-    &random_contrast_op,
-    [](Node argument, Name op, Scope) -> Change {
-      return [dtype = config_dtype(argument, op)](const Output& x) {
-        return image::convert_image_dtype(x, dtype);
-      };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::per_image_standardization(x); };
-    },
-    [](Node, Name, Scope) -> Change {
-      return [](const Output& x) { return image::rgb_to_grayscale(x); };
-    },
-    [](Node, Name, Scope) -> Change { return [](const Output& x) { return string_lower(x); }; },
-    [](Node argument, Name op, Scope) -> Change {
-      return [delimiter = argument.as<std::string>(op, "characters")](const Output& x) {
-        return string_split_scalar(x, {.delimiter = delimiter});
-      };
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return [dtype = config_dtype(argument, op)](const Output& x) {
-        return string_to_number(x, {.out_type = dtype});
-      };
-    },
-    [](Node argument, Name op, Scope) -> Change {
-      return [buckets = argument.as<int64_t>(op, "the number of buckets")](const Output& x) {
-        return string_to_hash_bucket_fast(x, buckets);
-      };
-    },
-    &vocabulary_op,
-    &one_hot_op};
-constexpr size_t kParsers = 2;
 constexpr PipelineOp kOps[] = {
     {"parse_single_example", "{feature: dtype, or {dtype, shape}, or {var_len: dtype}}",
      "A serialized tf.Example becomes features."},
     {"parse_example", "the same", "The same for a batch of them."},
-    {"decode_raw", "dtype", "Bytes as numbers."},
+    {"decode_raw", "dtype", "Bytes as numbers.", &decode_raw_op},
     {"decode_jpeg", "channels: 1 or 3; 0: as in the file",
-     "A JPEG file's bytes as an image [height, width, channels] of uint8."},
-    {"decode_png", "channels: 1 to 4; 0: as in the file", "The same for PNG files."},
-    {"decode_image", "channels: 1 or 3; 0: as in the file", "The same for either."},
-    {"cast", "dtype", "Another dtype."},
-    {"reshape", "sizes", "Another shape."},
-    {"scale", "[factor, offset]", "x * factor + offset."},
+     "A JPEG file's bytes as an image [height, width, channels] of uint8.",
+     &decode_op<image::DecodeJpegOptions, &image::decode_jpeg>},
+    {"decode_png", "channels: 1 to 4; 0: as in the file", "The same for PNG files.",
+     &decode_op<image::DecodePngOptions, &image::decode_png>},
+    {"decode_image", "channels: 1 or 3; 0: as in the file", "The same for either.",
+     &decode_op<image::DecodeImageOptions, &image::decode_image>},
+    {"cast", "dtype", "Another dtype.", &cast_op},
+    {"reshape", "sizes", "Another shape.", &reshape_op},
+    {"scale", "[factor, offset]", "x * factor + offset.", &scale_op},
     {"resize_bilinear", "[height, width]",
-     "Images [height, width, channels] in another size, as float32."},
-    {"resize_nearest_neighbor", "[height, width]", "The nearest pixels, in their own dtype."},
+     "Images [height, width, channels] in another size, as float32.",
+     &resize_op<&image::resize_bilinear>},
+    {"resize_nearest_neighbor", "[height, width]", "The nearest pixels, in their own dtype.",
+     &resize_op<&image::resize_nearest_neighbor>},
     {"resize_with_crop_or_pad", "[height, width]",
-     "The middle of what is too large, zeros around what is too small."},
-    {"crop", "[top, left, height, width]", "A part."},
-    {"central_crop", "fraction", "The middle part, this much of either side."},
-    {"random_crop", "sizes", "A part of this shape, drawn for each element."},
-    {"flip_left_right", "", "The mirror image."},
-    {"flip_up_down", "", "Upside down."},
-    {"random_flip_left_right", "", "The mirror image of half of the elements."},
-    {"random_flip_up_down", "", "Half of the elements upside down."},
+     "The middle of what is too large, zeros around what is too small.",
+     [](Node argument, Name op, Scope) -> Change {
+       const image::Size size = size_of_image(argument, op);
+       return [=](const Output& x) {
+         return image::resize_with_crop_or_pad(x, size.height, size.width);
+       };
+     }},
+    {"crop", "[top, left, height, width]", "A part.", &crop_op},
+    {"central_crop", "fraction", "The middle part, this much of either side.",
+     [](Node argument, Name op, Scope) -> Change {
+       return number_op(argument, op,
+                        [](const Output& x, double part) { return image::central_crop(x, part); });
+     }},
+    {"random_crop", "sizes", "A part of this shape, drawn for each element.",
+     [](Node argument, Name op, Scope) -> Change {
+       return [shape = shape_of(argument, op)](const Output& x) {
+         return image::random_crop(x, shape);
+       };
+     }},
+    {"flip_left_right", "", "The mirror image.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::flip_left_right(x); };
+     }},
+    {"flip_up_down", "", "Upside down.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::flip_up_down(x); };
+     }},
+    {"random_flip_left_right", "", "The mirror image of half of the elements.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::random_flip_left_right(x); };
+     }},
+    {"random_flip_up_down", "", "Half of the elements upside down.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::random_flip_up_down(x); };
+     }},
     {"adjust_brightness", "delta",
-     "So much brighter; integers are fractions of their largest value."},
-    {"adjust_contrast", "factor", "So much farther from the mean of each channel."},
-    {"random_brightness", "largest delta", "Up to so much brighter or darker."},
-    {"random_contrast", "[lower, upper]", "With a factor between these."},
+     "So much brighter; integers are fractions of their largest value.",
+     [](Node argument, Name op, Scope) -> Change {
+       return number_op(argument, op, [](const Output& x, double delta) {
+         return image::adjust_brightness(x, static_cast<float>(delta));
+       });
+     }},
+    {"adjust_contrast", "factor", "So much farther from the mean of each channel.",
+     [](Node argument, Name op, Scope) -> Change {
+       return number_op(argument, op, [](const Output& x, double factor) {
+         return image::adjust_contrast(x, static_cast<float>(factor));
+       });
+     }},
+    {"random_brightness", "largest delta", "Up to so much brighter or darker.",
+     [](Node argument, Name op, Scope) -> Change {
+       return number_op(argument, op, [](const Output& x, double delta) {
+         return image::random_brightness(x, delta);
+       });
+     }},
+    {"random_contrast", "[lower, upper]", "With a factor between these.", &random_contrast_op},
     {"convert_image_dtype", "dtype",
-     "Another dtype: integers become fractions of their largest value."},
-    {"per_image_standardization", "", "Zero mean and unit norm."},
-    {"rgb_to_grayscale", "", "One channel of three."},
-    {"string_lower", "", "ASCII letters in lower case."},
-    {"string_split", "characters", "The parts of a text between any of them."},
-    {"string_to_number", "dtype", "The number that a text spells."},
-    {"string_to_hash_bucket_fast", "number of buckets", "A number for any text; int64."},
+     "Another dtype: integers become fractions of their largest value.",
+     [](Node argument, Name op, Scope) -> Change {
+       return [dtype = config_dtype(argument, op)](const Output& x) {
+         return image::convert_image_dtype(x, dtype);
+       };
+     }},
+    {"per_image_standardization", "", "Zero mean and unit norm.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::per_image_standardization(x); };
+     }},
+    {"rgb_to_grayscale", "", "One channel of three.",
+     [](Node, Name, Scope) -> Change {
+       return [](const Output& x) { return image::rgb_to_grayscale(x); };
+     }},
+    {"string_lower", "", "ASCII letters in lower case.",
+     [](Node, Name, Scope) -> Change { return [](const Output& x) { return string_lower(x); }; }},
+    {"string_split", "characters", "The parts of a text between any of them.",
+     [](Node argument, Name op, Scope) -> Change {
+       return [delimiter = argument.as<std::string>(op, "characters")](const Output& x) {
+         return string_split_scalar(x, {.delimiter = delimiter});
+       };
+     }},
+    {"string_to_number", "dtype", "The number that a text spells.",
+     [](Node argument, Name op, Scope) -> Change {
+       return [dtype = config_dtype(argument, op)](const Output& x) {
+         return string_to_number(x, {.out_type = dtype});
+       };
+     }},
+    {"string_to_hash_bucket_fast", "number of buckets", "A number for any text; int64.",
+     [](Node argument, Name op, Scope) -> Change {
+       return [buckets = argument.as<int64_t>(op, "the number of buckets")](const Output& x) {
+         return string_to_hash_bucket_fast(x, buckets);
+       };
+     }},
     {"vocabulary", "list of words, file, or {file, num_oov_buckets, default_value}",
      "The number of a word in the list, or of its line; -1 for others. int32; int64 where the "
-     "number "
-     "of words is not known."},
-    {"one_hot", "number of classes", "1 at the place of the number, 0 elsewhere."}};
-static_assert(std::size(kOps) == kParsers + std::size(kChanges));
+     "number of words is not known.",
+     &vocabulary_op},
+    {"one_hot", "number of classes", "1 at the place of the number, 0 elsewhere.", &one_hot_op}};
 
 // Changes the features that `changes` names; the rest stays.
 Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Change>& changes) {
@@ -345,21 +329,20 @@ bool is_own_map(const std::string& name, const ConfigNode& argument) {
          });
 }
 
-GraphOp feature_op(const PipelineOp& op, ParseChange parse, const ConfigNode& argument,
-                   const PipelineScope& scope) {
+GraphOp feature_op(const PipelineOp& op, const ConfigNode& argument, const PipelineScope& scope) {
   const std::string name = op.name;
   std::map<std::string, Change> changes;
   if (*op.argument == '\0') {
     for (const std::string& feature : features_named(name, argument)) {
-      changes[feature] = parse(argument, name, scope);
+      changes[feature] = op.change(argument, name, scope);
     }
   } else if (argument.is_map() && !is_own_map(name, argument)) {
     for (const auto& [feature, value] : argument.entries(name)) {
-      changes[feature] = parse(value, name, scope);
+      changes[feature] = op.change(value, name, scope);
     }
   }
   if (changes.empty()) {
-    const Change change = parse(argument, name, scope);
+    const Change change = op.change(argument, name, scope);
     return [change](const Nest<Output>& element) -> Nest<Output> { return change(element.leaf()); };
   }
   return [changes](const Nest<Output>& element) { return changed(element, changes); };
@@ -377,10 +360,9 @@ bool is_pipeline_op(const std::string& name) {
 
 GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument,
                           const PipelineScope& scope) {
-  for (size_t i = 0; i < std::size(kOps); ++i) {
-    if (name != kOps[i].name) continue;
-    return i < kParsers ? parse_op(name, argument)
-                        : feature_op(kOps[i], kChanges[i - kParsers], argument, scope);
+  for (const PipelineOp& op : kOps) {
+    if (name != op.name) continue;
+    return op.change == nullptr ? parse_op(name, argument) : feature_op(op, argument, scope);
   }
   throw argument.error("op", "'" + name + "'", expected_names(name, pipeline_op_names()));
 }

@@ -77,10 +77,15 @@ struct PipelineStage {
                    const PipelineScope& scope);
   Gives gives = Gives::what_it_gets;
 };
+// What an op makes of one feature.
+using Change = std::function<Output(const Output&)>;
 struct PipelineOp {
   const char* name;
   const char* argument;  // for each feature, or for an element without names; "" for none
   const char* meaning;
+  // Null for an op that makes features of a record.
+  Change (*change)(const ConfigNode& argument, const std::string& op,
+                   const PipelineScope& scope) = nullptr;
 };
 std::span<const PipelineSource> pipeline_sources();
 std::span<const PipelineStage> pipeline_stages();

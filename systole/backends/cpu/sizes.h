@@ -1,13 +1,28 @@
 // Small arithmetic of sizes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "systole/base/shape.h"
 
 namespace systole::cpu {
 
 // An index as the standard library counts.
 inline size_t u(int64_t i) { return static_cast<size_t>(i); }
+
+inline bool all_ones(std::span<const int64_t> sizes) {
+  return std::ranges::all_of(sizes, [](int64_t size) { return size == 1; });
+}
+
+// Of the sizes of these axes.
+inline int64_t product(const Shape& shape, const Dims& axes) {
+  int64_t result = 1;
+  for (const int64_t axis : axes) result *= shape[static_cast<int>(axis)];
+  return result;
+}
 
 // Buffers begin at cache lines, in bytes.
 inline constexpr int64_t kAlignment = 64;

@@ -8,18 +8,6 @@
 namespace systole {
 namespace {
 
-Shape squeezed(const Shape& x, const std::vector<int64_t>& axes) {
-  Dims kept;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (std::ranges::find(axes, i) == axes.end()) {
-      kept.push_back(x[i]);
-    } else if (x[i] != 1 && x[i] != kUnknown) {
-      throw invalid_argument("axis {} of {}, got size {}, expected 1", i, x, x[i]);
-    }
-  }
-  return Shape(std::move(kept));
-}
-
 std::vector<TensorType> infer_squeeze(const InferContext& c) {
   const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
   return {{c.input(0).dtype, squeezed(c.input(0).shape, axes)}};

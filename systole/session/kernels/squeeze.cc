@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "systole/graph/array_common.h"
 #include "systole/session/host_kernel.h"
 
 namespace systole::kernels {
@@ -11,21 +10,8 @@ const HostKernelDef squeeze_kernel{
     .run =
         [](KernelContext& c) {
           const Tensor& x = c.input(0);
-          const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
-          const auto is_given = [&](int64_t axis) {
-            return std::ranges::find(axes, axis) != axes.end() ||
-                   std::ranges::find(axes, axis - x.rank()) != axes.end();
-          };
-          Dims dims;
-          for (int axis = 0; axis < x.rank(); ++axis) {
-            if (axes.empty() ? x.dim(axis) == 1 : is_given(axis)) {
-              if (x.dim(axis) == 1) continue;
-              throw invalid_argument("size of dimension {} of {}, got {}, expected 1", axis,
-                                     x.type(), x.dim(axis));
-            }
-            dims.push_back(x.dim(axis));
-          }
-          return std::vector{x.reshape(Shape(std::move(dims)))};
+          return std::vector{
+              x.reshape(squeezed(x.shape(), c.attr<std::vector<int64_t>>("squeeze_dims")))};
         },
 };
 

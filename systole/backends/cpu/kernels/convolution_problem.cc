@@ -38,16 +38,6 @@ struct Window {
   bool all_reversed = true;
 };
 
-bool all_ones(const Sizes& sizes) {
-  return std::ranges::all_of(sizes, [](int64_t s) { return s == 1; });
-}
-
-int64_t product(const Shape& shape, const Dims& axes) {
-  int64_t result = 1;
-  for (const int64_t axis : axes) result *= shape[static_cast<int>(axis)];
-  return result;
-}
-
 Sizes minus_one(Sizes sizes) {
   for (int64_t& s : sizes) --s;
   return sizes;

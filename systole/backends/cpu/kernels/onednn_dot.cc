@@ -4,6 +4,7 @@
 
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/openmp.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -18,12 +19,6 @@ Dims free_axes(int rank, const Dims& batch, const Dims& contracting) {
     const auto has = [&](const Dims& dims) { return std::ranges::find(dims, axis) != dims.end(); };
     if (!has(batch) && !has(contracting)) result.push_back(axis);
   }
-  return result;
-}
-
-int64_t size_product(const Shape& shape, const Dims& axes) {
-  int64_t result = 1;
-  for (const int64_t axis : axes) result *= shape[static_cast<int>(axis)];
   return result;
 }
 
@@ -60,8 +55,8 @@ std::optional<dnnl::memory::desc> dot_layout(const TensorType& type, const Dims&
     sizes.push_back(type.shape[static_cast<int>(axis)]);
     steps.push_back(strides[static_cast<size_t>(axis)]);
   }
-  const int64_t m = size_product(type.shape, rows);
-  const int64_t n = size_product(type.shape, columns);
+  const int64_t m = product(type.shape, rows);
+  const int64_t n = product(type.shape, columns);
   sizes.insert(sizes.end(), {m, n});
   // An axis of size 1 has no stride of its own: give it the one of a plain matrix.
   int64_t row_step = m == 1 ? n * (n == 1 ? 1 : *column_stride) : *row_stride;
@@ -113,9 +108,9 @@ DotAxes::DotAxes(const Instruction& dot) {
 bool dot_is_small(const Instruction& dot) {
   const DotAxes axes(dot);
   const auto contracted =
-      static_cast<double>(size_product(dot.operand(0).shape(), axes.lhs_contracting));
-  const bool vector = size_product(dot.operand(0).shape(), axes.lhs_free) == 1 ||
-                      size_product(dot.operand(1).shape(), axes.rhs_free) == 1;
+      static_cast<double>(product(dot.operand(0).shape(), axes.lhs_contracting));
+  const bool vector = product(dot.operand(0).shape(), axes.lhs_free) == 1 ||
+                      product(dot.operand(1).shape(), axes.rhs_free) == 1;
   const double work = contracted * static_cast<double>(dot.shape().num_elements());
   return work <= (vector ? 16 * kSmallWork : kSmallWork);
 }
@@ -131,8 +126,8 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   dnnl::memory::dims sizes;
   for (const int64_t axis : axes.lhs_batch)
     sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
-  sizes.push_back(size_product(dot.operand(0).shape(), axes.lhs_free));
-  sizes.push_back(size_product(dot.operand(1).shape(), axes.rhs_free));
+  sizes.push_back(product(dot.operand(0).shape(), axes.lhs_free));
+  sizes.push_back(product(dot.operand(1).shape(), axes.rhs_free));
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);

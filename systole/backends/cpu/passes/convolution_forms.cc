@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/kernels/convolution_problem.h"
+#include "systole/backends/cpu/passes/rewrite_each.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/passes/analysis.h"
@@ -15,10 +15,6 @@ using hlo::ConvolutionAttrs;
 using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
-
-bool are_ones(const Dims& dims) {
-  return std::ranges::all_of(dims, [](int64_t d) { return d == 1; });
-}
 
 double multiplications(const Instruction& x) {
   const auto& a = x.attrs<ConvolutionAttrs>();
@@ -118,7 +114,7 @@ void rewrite_convolution(Instruction& x) {
             .input = x.operand(0),
             .kernel = x.operand(1),
             .attrs = filled(x.attrs<ConvolutionAttrs>())};
-  const bool gradient = !are_ones(r.attrs.lhs_dilation) && are_ones(r.attrs.window_strides);
+  const bool gradient = !all_ones(r.attrs.lhs_dilation) && all_ones(r.attrs.window_strides);
   if (r.attrs.batch_group_count > 1) r.group_by_feature();
   if (gradient) {
     r.set_reversed(true);
@@ -131,25 +127,14 @@ void rewrite_convolution(Instruction& x) {
   replace(x, r.emit()->result());
 }
 
-bool rewrite_all(hlo::Computation& computation, double small_work) {
-  bool changed = false;
-  for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite_all(x->region(r), small_work) || changed;
-    if (!x->is(Opcode::convolution) || !is_candidate(*x, small_work)) continue;
-    rewrite_convolution(*x);
-    changed = true;
-  }
-  return changed;
-}
-
 }  // namespace
 
 bool ConvolutionForms::run(hlo::Module& module) {
-  bool changed = false;
-  for (const auto& function : module.functions())
-    changed = rewrite_all(*function, small_work_) || changed;
-  return changed;
+  return rewrite_each(module, [&](Instruction& x) {
+    if (!x.is(Opcode::convolution) || !is_candidate(x, small_work_)) return false;
+    rewrite_convolution(x);
+    return true;
+  });
 }
 
 }  // namespace systole::cpu

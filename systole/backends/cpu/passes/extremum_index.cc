@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/passes/rewrite_each.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/analysis.h"
@@ -142,33 +142,23 @@ void rewrite_extremum(Instruction& x, Opcode extremum, hlo::Builder& b) {
   hlo::replace_and_erase(x, results);
 }
 
-bool rewrite_extrema(Computation& computation) {
-  bool changed = false;
-  for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite_extrema(x->region(r)) || changed;
-    if (!may_be_extremum(*x)) continue;
-    hlo::Builder b(computation, x);
-    b.set_metadata(x->metadata());
-    for (const Opcode extremum : {Opcode::maximum, Opcode::minimum}) {
-      // Nothing is worse than the initial value: it ties with elements only where all are equal.
-      if (!is_constant(x->operand(2), b.identity(extremum, x->operand(0).dtype())) ||
-          !chooses_index(x->region(), extremum))
-        continue;
-      rewrite_extremum(*x, extremum, b);
-      changed = true;
-      break;
-    }
+bool rewrite_extrema(Instruction& x) {
+  if (!may_be_extremum(x)) return false;
+  hlo::Builder b(x.parent(), &x);
+  b.set_metadata(x.metadata());
+  for (const Opcode extremum : {Opcode::maximum, Opcode::minimum}) {
+    // Nothing is worse than the initial value: it ties with elements only where all are equal.
+    if (!is_constant(x.operand(2), b.identity(extremum, x.operand(0).dtype())) ||
+        !chooses_index(x.region(), extremum))
+      continue;
+    rewrite_extremum(x, extremum, b);
+    return true;
   }
-  return changed;
+  return false;
 }
 
 }  // namespace
 
-bool ExtremumIndex::run(hlo::Module& module) {
-  bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite_extrema(*function) || changed;
-  return changed;
-}
+bool ExtremumIndex::run(hlo::Module& module) { return rewrite_each(module, rewrite_extrema); }
 
 }  // namespace systole::cpu

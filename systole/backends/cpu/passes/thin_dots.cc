@@ -1,7 +1,7 @@
 #include "systole/backends/cpu/passes/thin_dots.h"
 
-#include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/backends/cpu/passes/rewrite_each.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/passes/analysis.h"
 
@@ -37,32 +37,22 @@ Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free
   return b.broadcast_in_dim(b.reshape(operand, Shape(sizes)), result, axes);
 }
 
-bool rewrite_thin_dot(hlo::Computation& computation) {
-  bool changed = false;
-  for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite_thin_dot(x->region(r)) || changed;
-    if (!is_thin(*x)) continue;
-    const DotAxes axes(*x);
-    hlo::Builder b(computation, x);
-    b.set_metadata(x->metadata());
-    const auto batch = static_cast<int64_t>(axes.lhs_batch.size());
-    const Value lhs = spread(b, x->operand(0), axes.lhs_batch, axes.lhs_free, batch, x->shape());
-    const Value rhs = spread(b, x->operand(1), axes.rhs_batch, axes.rhs_free,
-                             batch + static_cast<int64_t>(axes.lhs_free.size()), x->shape());
-    const Value product = b.multiply(lhs, rhs);
-    hlo::replace_and_erase(*x, {&product, 1});
-    changed = true;
-  }
-  return changed;
+bool rewrite_thin_dot(Instruction& x) {
+  if (!is_thin(x)) return false;
+  const DotAxes axes(x);
+  hlo::Builder b(x.parent(), &x);
+  b.set_metadata(x.metadata());
+  const auto batch = static_cast<int64_t>(axes.lhs_batch.size());
+  const Value lhs = spread(b, x.operand(0), axes.lhs_batch, axes.lhs_free, batch, x.shape());
+  const Value rhs = spread(b, x.operand(1), axes.rhs_batch, axes.rhs_free,
+                           batch + static_cast<int64_t>(axes.lhs_free.size()), x.shape());
+  const Value product = b.multiply(lhs, rhs);
+  hlo::replace_and_erase(x, {&product, 1});
+  return true;
 }
 
 }  // namespace
 
-bool ThinDots::run(hlo::Module& module) {
-  bool changed = false;
-  for (const auto& function : module.functions()) changed = rewrite_thin_dot(*function) || changed;
-  return changed;
-}
+bool ThinDots::run(hlo::Module& module) { return rewrite_each(module, rewrite_thin_dot); }
 
 }  // namespace systole::cpu

@@ -1,8 +1,8 @@
 #include "systole/backends/cpu/passes/wide_products.h"
 
-#include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/backends/cpu/passes/rewrite_each.h"
 #include "systole/hlo/builder.h"
 
 namespace systole::cpu {
@@ -31,25 +31,14 @@ void widen(Instruction& x, hlo::Computation& computation) {
   computation.erase(&x);
 }
 
-bool rewrite_wide_product(hlo::Computation& computation) {
-  bool changed = false;
-  for (Instruction* x : computation.instructions()) {
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = rewrite_wide_product(x->region(r)) || changed;
-    if (!wants_f32(*x)) continue;
-    widen(*x, computation);
-    changed = true;
-  }
-  return changed;
+bool rewrite_wide_product(Instruction& x) {
+  if (!wants_f32(x)) return false;
+  widen(x, x.parent());
+  return true;
 }
 
 }  // namespace
 
-bool WideProducts::run(hlo::Module& module) {
-  bool changed = false;
-  for (const auto& function : module.functions())
-    changed = rewrite_wide_product(*function) || changed;
-  return changed;
-}
+bool WideProducts::run(hlo::Module& module) { return rewrite_each(module, rewrite_wide_product); }
 
 }  // namespace systole::cpu
