@@ -95,6 +95,7 @@ std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
 
 std::vector<Output> outputs_of(Node* node) {
   std::vector<Output> results;
+  results.reserve(static_cast<size_t>(node->num_outputs()));
   for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
   return results;
 }

@@ -131,6 +131,7 @@ TEST(HostFunction, ThreadsShareWhatIsCompiled) {
                           [](const NestOutput& x) { return string_length(x) * 2; });
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {

@@ -164,8 +164,9 @@ Change crop_op(const ConfigNode& argument, const std::string& op, const Pipeline
 }
 
 Change random_contrast_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
-  const auto [lower, upper] = two_numbers(argument, op, "[lower, upper]");
-  return [=](const Output& x) { return image::random_contrast(x, lower, upper); };
+  const auto bounds = two_numbers(argument, op, "[lower, upper]");
+  return
+      [bounds](const Output& x) { return image::random_contrast(x, bounds.first, bounds.second); };
 }
 
 // Ops with one number.

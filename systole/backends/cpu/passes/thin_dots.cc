@@ -24,9 +24,9 @@ bool is_thin(const Instruction& x) {
 Value spread(hlo::Builder& b, Value operand, const Dims& batch, const Dims& free,
              int64_t first_free, const Shape& result) {
   std::vector<std::pair<int64_t, int64_t>> places;  // operand axis, result axis
-  for (size_t k = 0; k < batch.size(); ++k) places.push_back({batch[k], static_cast<int64_t>(k)});
+  for (size_t k = 0; k < batch.size(); ++k) places.emplace_back(batch[k], static_cast<int64_t>(k));
   for (size_t k = 0; k < free.size(); ++k)
-    places.push_back({free[k], first_free + static_cast<int64_t>(k)});
+    places.emplace_back(free[k], first_free + static_cast<int64_t>(k));
   std::ranges::sort(places);
   Dims sizes;
   Dims axes;
