@@ -1,11 +1,10 @@
 // Files larger than the memory that a process may have stream through a pipeline.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/io/local_file_system.h"
@@ -26,19 +25,17 @@ constexpr int64_t kAllowedBytes = int64_t{40} << 20;
 
 class LargeFile {
  public:
-  LargeFile() : path_(::testing::TempDir() + "systole_large." + std::to_string(::getpid())) {
+  LargeFile() {
     RecordWriter writer(local_file_system(), path_, {.atomic = false});
     const std::string record(kRecordBytes, 'x');
     for (int64_t i = 0; i < kRecords; ++i) writer.write(record);
     writer.close();
   }
-  ~LargeFile() { std::filesystem::remove(path_); }
-  LargeFile(const LargeFile&) = delete;
-  LargeFile& operator=(const LargeFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  const testing::TempFolder folder_;
+  const std::string path_ = folder_ / "records";
 };
 
 // Private memory that can be written to, in bytes: what RLIMIT_DATA limits.

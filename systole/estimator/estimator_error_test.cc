@@ -9,6 +9,7 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/graph/array_ops.h"
@@ -23,6 +24,7 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -58,11 +60,9 @@ TPUEstimatorSpec model(const Nest<Output>& features, const Nest<Output>& labels,
 
 class EstimatorErrorTest : public ::testing::Test {
  protected:
-  ~EstimatorErrorTest() override { std::filesystem::remove_all(folder_); }
-
   TPUEstimatorOptions options() {
     return {.model_fn = model,
-            .model_dir = folder_.string(),
+            .model_dir = folder_.path(),
             .config = {.tf_random_seed = 3, .tpu_config = {.iterations_per_loop = 2}},
             .train_batch_size = 16,
             .eval_batch_size = 8,
@@ -74,8 +74,7 @@ class EstimatorErrorTest : public ::testing::Test {
     return TPUEstimator(std::move(all));
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / fmt::format("systole_errors_{}", ::getpid());
+  const TempFolder folder_;
 };
 
 TEST_F(EstimatorErrorTest, batch_sizes_that_are_missing_or_cannot_be_split) {
@@ -175,8 +174,8 @@ TEST_F(EstimatorErrorTest, sliced_input_and_exports_need_a_device) {
   nowhere.export_to_cpu = false;
   EXPECT_THAT(error_of([&] {
                 TPUEstimator(nowhere).export_saved_model(
-                    folder_.string(), estimator::build_raw_serving_input_receiver_fn(
-                                          TensorType{DType::f32, {kUnknown, 2}}));
+                    folder_.path(), estimator::build_raw_serving_input_receiver_fn(
+                                        TensorType{DType::f32, {kUnknown, 2}}));
               }),
               HasSubstr("One of export_to_cpu and export_to_tpu must be true."));
 }
@@ -239,11 +238,11 @@ TEST_F(EstimatorErrorTest, a_checkpoint_of_another_model_is_not_taken) {
 
 TEST_F(EstimatorErrorTest, training_goes_on_with_another_number_of_cores) {
   TPUEstimatorOptions whole = options();
-  whole.model_dir = (folder_ / "whole").string();
+  whole.model_dir = folder_ / "whole";
   TPUEstimator in_one(whole);
   in_one.train(batches, {.max_steps = 6});
   TPUEstimatorOptions all = options();
-  all.model_dir = (folder_ / "parts").string();
+  all.model_dir = folder_ / "parts";
   TPUEstimator(all).train(batches, {.max_steps = 2});
   all.config.master = "local:4";
   TPUEstimator(all).train(batches, {.max_steps = 4});
@@ -260,7 +259,7 @@ TEST_F(EstimatorErrorTest, a_damaged_checkpoint_is_passed_over) {
   TPUEstimatorOptions all = options();
   all.config.save_checkpoints_steps = 2;
   TPUEstimator(all).train(batches, {.max_steps = 4});
-  const std::string path = (folder_ / "model.ckpt-4.data-00000-of-00001").string();
+  const std::string path = folder_ / "model.ckpt-4.data-00000-of-00001";
   std::string bytes = read_file(local_file_system(), path);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   write_file_atomically(local_file_system(), path, bytes);
@@ -288,14 +287,13 @@ TEST_F(EstimatorErrorTest, files_that_cannot_be_written) {
       error_of([&] { TPUEstimator(options()).train(batches, {.max_steps = 2}); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_THAT(error, HasSubstr(folder_.string()));
+  EXPECT_THAT(error, HasSubstr(folder_.path()));
   EXPECT_EQ(TPUEstimator(options()).latest_checkpoint(), "");
   EXPECT_THAT(trained(options()).latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
 }
 
 TEST_F(EstimatorErrorTest, one_training_has_a_model_dir) {
-  std::filesystem::create_directories(folder_);
-  const ModelDirLock other(folder_.string());
+  const ModelDirLock other(folder_.path());
   EXPECT_THAT(error_of([&] { TPUEstimator(options()).train(batches, {.max_steps = 2}); }),
               HasSubstr(fmt::format("in use by process {}", ::getpid())));
 }
@@ -398,7 +396,7 @@ TEST_F(EstimatorErrorTest, each_input_pipeline_has_its_batch_size) {
                                    {InputPipelineConfig::PER_SHARD_V1, 8, 2, 2},
                                    {InputPipelineConfig::BROADCAST, 1, 16, 16}};
   for (const Case& c : cases) {
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(folder_.path());
     TPUEstimatorOptions all = options();
     all.config.tpu_config.per_host_input_for_training = c.config;
     int64_t of_replica = 0;

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <filesystem>
 #include <random>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/io/event_reader.h"
@@ -24,6 +24,7 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -84,12 +85,9 @@ class Boundaries : public SessionRunHook {
 
 class EstimatorTest : public ::testing::TestWithParam<bool> {
  protected:
-  EstimatorTest() { std::filesystem::create_directories(folder_); }
-  ~EstimatorTest() override { std::filesystem::remove_all(folder_); }
-
   TPUEstimatorOptions options(const std::string& name = "model") {
     return {.model_fn = line_model,
-            .model_dir = (folder_ / name).string(),
+            .model_dir = folder_ / name,
             .config = {.tf_random_seed = 3, .tpu_config = {.iterations_per_loop = 4}},
             .use_tpu = GetParam(),
             .train_batch_size = 16,
@@ -102,10 +100,7 @@ class EstimatorTest : public ::testing::TestWithParam<bool> {
     return estimator;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() /
-      fmt::format("systole_estimator_{}_{}", ::getpid(),
-                  ::testing::UnitTest::GetInstance()->random_seed());
+  const TempFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(Tpu, EstimatorTest, ::testing::Bool());
 
@@ -300,7 +295,7 @@ TEST_P(EstimatorTest, a_resumed_run_is_the_run_that_did_not_stop) {
   whole.model_fn = model_fn;
   whole.config.session_config.entropy = 11;
   TPUEstimatorOptions parts = whole;
-  parts.model_dir = (folder_ / "parts").string();
+  parts.model_dir = folder_ / "parts";
   TPUEstimator in_one(whole);
   in_one.train(input_fn, {.max_steps = 20});
   for (const int64_t end : {4, 9, 20}) TPUEstimator(parts).train(input_fn, {.max_steps = end});

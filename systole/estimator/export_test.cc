@@ -1,10 +1,10 @@
 // Exports of estimators, served by what reads SavedModels.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
@@ -22,6 +22,7 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -68,12 +69,9 @@ TPUEstimatorSpec iris_model(const Nest<Output>& features, const Nest<Output>& la
 
 class EstimatorExportTest : public ::testing::Test {
  protected:
-  EstimatorExportTest() { std::filesystem::create_directories(folder_); }
-  ~EstimatorExportTest() override { std::filesystem::remove_all(folder_); }
-
   TPUEstimator estimator(Params params = {}) {
     return TPUEstimator({.model_fn = iris_model,
-                         .model_dir = (folder_ / "model").string(),
+                         .model_dir = folder_ / "model",
                          .config = {.tf_random_seed = 7, .tpu_config = {.iterations_per_loop = 10}},
                          .params = std::move(params),
                          .train_batch_size = 24,
@@ -92,10 +90,9 @@ class EstimatorExportTest : public ::testing::Test {
         {.max_steps = 40});
     return result;
   }
-  std::string exports() const { return (folder_ / "exports").string(); }
+  std::string exports() const { return folder_ / "exports"; }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / fmt::format("systole_export_{}", ::getpid());
+  const TempFolder folder_;
   const ServingInputReceiverFn raw_ = estimator::build_raw_serving_input_receiver_fn(
       {{"measurements", {DType::f32, {kUnknown, kMeasurements}}}});
 };

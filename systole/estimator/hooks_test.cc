@@ -6,8 +6,8 @@
 
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/spec.h"
@@ -16,6 +16,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -123,16 +124,14 @@ TEST_F(HooksTest, speed_is_recorded) {
 }
 
 TEST_F(HooksTest, one_process_has_a_model_dir) {
-  const auto folder = std::filesystem::temp_directory_path() / "systole_lock_test";
-  std::filesystem::create_directories(folder);
+  const TempFolder folder;
   {
-    const ModelDirLock lock(folder.string());
-    EXPECT_THAT(error_of([&] { ModelDirLock second(folder.string()); }),
+    const ModelDirLock lock(folder.path());
+    EXPECT_THAT(error_of([&] { ModelDirLock second(folder.path()); }),
                 HasSubstr(fmt::format("in use by process {}", ::getpid())));
   }
-  EXPECT_NO_THROW(ModelDirLock(folder.string()));
-  EXPECT_THAT(error_of([&] { ModelDirLock(folder.string() + "/none"); }), HasSubstr("NOT_FOUND"));
-  std::filesystem::remove_all(folder);
+  EXPECT_NO_THROW(ModelDirLock(folder.path()));
+  EXPECT_THAT(error_of([&] { ModelDirLock(folder / "none"); }), HasSubstr("NOT_FOUND"));
 }
 
 TEST_F(HooksTest, signals_are_noted) {

@@ -2,12 +2,11 @@
 #include "systole/estimator/profiler_hook.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/math_ops.h"
 #include "systole/io/memory_file_system.h"
@@ -20,14 +19,14 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(ProfilerHook, traces_the_loops_that_are_due) {
   MemoryFileSystem files;
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("systole_profiler_{}", ::getpid());
+  const TempFolder folder;
   const auto train = [&](const std::string& name, HookList hooks) {
     TPUEstimator estimator(
         {.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
@@ -42,7 +41,7 @@ TEST(ProfilerHook, traces_the_loops_that_are_due) {
                    .train_op = CrossShardOptimizer(GradientDescentOptimizer(0.1))
                                    .minimize(loss, {.global_step = get_global_step()})};
          },
-         .model_dir = (folder / name).string(),
+         .model_dir = folder / name,
          .config = {.tf_random_seed = 1, .tpu_config = {.iterations_per_loop = 4}},
          .train_batch_size = 64});
     estimator.train(
@@ -61,7 +60,6 @@ TEST(ProfilerHook, traces_the_loops_that_are_due) {
       train("with", {std::make_shared<ProfilerHook>(ProfilerHook::Options{
                         .save_steps = 8, .output_dir = "traces", .file_system = &files})});
   EXPECT_TRUE(with.identical(train("without", {})));
-  std::filesystem::remove_all(folder);
 
   EXPECT_THAT(files.list("traces"), ElementsAre("timeline-16.json", "timeline-4.json"));
   const auto trace = nlohmann::json::parse(read_file(files, "traces/timeline-16.json"));

@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/testing/run_op.h"
 
 namespace systole::hlo {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
@@ -84,21 +86,6 @@ std::vector<std::string> files_in(const std::filesystem::path& folder) {
   return names;
 }
 
-// An empty folder of this test alone, removed at the end.
-class DumpFolder {
- public:
-  DumpFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              fmt::format("systole_pass_test_{}", getpid())) {
-    std::filesystem::remove_all(path_);
-  }
-  ~DumpFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 TEST(PipelineTest, RunsInOrderAndTimes) {
   Pipeline pipeline("p", PipelineOptions{.verify = true});
   pipeline.add<AddNegate>(1).add<DoNothing>().add<AddNegate>(1);
@@ -164,8 +151,8 @@ TEST(PipelineTest, VerifiesBeforeAndAfter) {
 }
 
 TEST(PipelineTest, DumpsWhatChanged) {
-  const DumpFolder folder;
-  PipelineOptions options{.dump_folder = (folder.path() / "deep").string()};
+  const TempFolder folder;
+  PipelineOptions options{.dump_folder = folder / "deep"};
   Pipeline pipeline("p", options);
   auto inner = std::make_unique<Pipeline>("inner", PipelineOptions{});
   inner->add<AddNegate>(2);
@@ -183,9 +170,9 @@ TEST(PipelineTest, DumpsWhatChanged) {
 }
 
 TEST(PipelineTest, DumpFolderThatCannotBe) {
-  const DumpFolder folder;
-  std::ofstream(folder.path()) << "a file";
-  Pipeline pipeline("p", PipelineOptions{.dump_folder = folder.path().string()});
+  const TempFolder folder;
+  std::ofstream(folder / "file") << "a file";
+  Pipeline pipeline("p", PipelineOptions{.dump_folder = folder / "file"});
   pipeline.add<AddNegate>(1);
   EXPECT_THAT(error_of([&] { pipeline.run(*make_module()); }),
               HasSubstr("000.after_add_negate.mlir: dump, got 'Not a directory'"));

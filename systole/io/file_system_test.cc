@@ -1,21 +1,21 @@
 // What every FileSystem does: the same tests on this machine's and on memory's.
 #include "systole/base/file_system.h"
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <functional>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/memory_file_system.h"
 
 namespace systole {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using systole::testing::TempFolder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Code code_of(const std::function<void()>& f) {
   try {
@@ -26,13 +26,9 @@ Code code_of(const std::function<void()>& f) {
   return static_cast<Code>(0);
 }
 
-class FileSystemTest : public testing::TestWithParam<bool> {
+class FileSystemTest : public ::testing::TestWithParam<bool> {
  protected:
-  FileSystemTest() {
-    remove_tree(fs_, root_);
-    fs_.make_directories(root_);
-  }
-  ~FileSystemTest() override { remove_tree(fs_, root_); }
+  FileSystemTest() { fs_.make_directories(root_); }
 
   std::string at(std::string_view name) const { return join_path(root_, name); }
   void write(std::string_view name, std::string_view contents) {
@@ -41,10 +37,11 @@ class FileSystemTest : public testing::TestWithParam<bool> {
 
   MemoryFileSystem memory_;
   FileSystem& fs_ = GetParam() ? local_file_system() : memory_;
-  std::string root_ = join_path(testing::TempDir(), fmt::format("systole_io_test_{}", getpid()));
+  const TempFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
-INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "local" : "memory"; });
 
 TEST_P(FileSystemTest, WriteAndRead) {

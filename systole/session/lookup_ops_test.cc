@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/fingerprint.h"
 #include "systole/session/host_function.h"
@@ -14,6 +15,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -28,9 +30,7 @@ TEST(Fingerprint, IsFarmHashs) {
 class LookupTest : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
-    const std::string path = ::testing::TempDir() + "vocabulary_" +
-                             ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-                             ".txt";
+    const std::string path = folder_ / "vocabulary.txt";
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
@@ -51,6 +51,7 @@ class LookupTest : public ::testing::Test {
     return "no error";
   }
 
+  const TempFolder folder_;
   Graph graph_;
   GraphScope scope_{graph_};
 };

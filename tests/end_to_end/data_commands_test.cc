@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/io/idx.h"
 #include "systole/io/image.h"
 #include "systole/io/local_file_system.h"
@@ -17,14 +18,6 @@ using ::testing::HasSubstr;
 
 class DataCommands : public ::testing::Test {
  protected:
-  DataCommands()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~DataCommands() override { std::filesystem::remove_all(folder_); }
-
   std::string at(const std::string& name) const { return folder_ / name; }
 
   // 20 images of 8 x 8 pixels with labels 0 and 1.
@@ -37,7 +30,7 @@ class DataCommands : public ::testing::Test {
     write_idx(local_file_system(), at("train-labels-idx1-ubyte.gz"), labels, Compression::gzip);
   }
 
-  std::filesystem::path folder_;
+  const TempFolder folder_;
 };
 
 TEST_F(DataCommands, ConvertAndInspect) {

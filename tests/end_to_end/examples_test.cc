@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"
 
 namespace systole::testing {
@@ -74,19 +75,19 @@ TEST(Examples, MnistEstimatorTrainsEvaluatesPredicts) {
   if (!std::filesystem::exists("../shared/data/mnist")) {
     GTEST_SKIP() << "../shared/data/mnist is not there";
   }
+  const TempFolder folder;
   const ProgramResult result = run_program(
       "mnist_tpuestimator --train_steps=4 --iterations=2 --batch_size=128 --records_dir=" +
-      (std::filesystem::path(::testing::TempDir()) / "systole_mnist_records").string());
+      folder / "records");
   EXPECT_EQ(result.status, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("of 10000 test digits"));
   EXPECT_THAT(result.output, HasSubstr("are the first digits of the test set"));
 }
 
 TEST(Examples, QuickstartDoesAllOfIt) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "systole_quickstart";
-  std::filesystem::remove_all(folder);
+  const TempFolder folder;
   const ProgramResult result =
-      run_program("quickstart --small --train_steps=80 --batch_size=64 --out " + folder.string());
+      run_program("quickstart --small --train_steps=80 --batch_size=64 --out " + folder.path());
   EXPECT_EQ(result.status, 0) << result.output;
   EXPECT_GE(last_number(result.output, "accuracy "), 80) << result.output;
   for (const char* part : {"1438 digits to train with, 359 to test with", "train  100 %  80 of 80",
@@ -94,7 +95,6 @@ TEST(Examples, QuickstartDoesAllOfIt) {
                            "the first test digit is", "Took data ", "tensorboard --logdir "}) {
     EXPECT_THAT(result.output, HasSubstr(part));
   }
-  std::filesystem::remove_all(folder);
   const ProgramResult no_data = run_program("quickstart --data_dir /nowhere");
   EXPECT_EQ(no_data.status, 1);
   EXPECT_THAT(no_data.output, HasSubstr("/nowhere/mnist"));

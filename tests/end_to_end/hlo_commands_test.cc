@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"
 
 namespace systole::testing {
@@ -34,21 +35,13 @@ std::string sum_check(const std::string& sum) {
 
 class HloCommands : public ::testing::Test {
  protected:
-  HloCommands()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~HloCommands() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
     return path(name);
   }
 
-  std::filesystem::path folder_;
+  const TempFolder folder_;
 };
 
 TEST_F(HloCommands, HelpNamesThem) {
@@ -115,7 +108,7 @@ TEST_F(HloCommands, TestCountsVerdicts) {
         "return }");
   write("f.mlir", kDouble);
   const ProgramResult result =
-      run_program("systole hlo test --jobs 2 --backend cpu " + folder_.string());
+      run_program("systole hlo test --jobs 2 --backend cpu " + folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("a.mlir: PASS\n"));
   EXPECT_THAT(result.output,

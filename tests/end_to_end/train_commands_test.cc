@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"
 
 namespace systole::testing {
@@ -18,20 +18,12 @@ constexpr const char* kIris = "examples/configs/iris.yaml";
 
 class TrainCommands : public ::testing::Test {
  protected:
-  // A folder of each test's own: they run side by side.
-  TrainCommands()
-      : model_dir_(std::filesystem::path(::testing::TempDir()) /
-                   (std::string("systole_") +
-                    ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(model_dir_);
-  }
-  ~TrainCommands() override { std::filesystem::remove_all(model_dir_); }
-
   ProgramResult run(const std::string& command, const std::string& rest = "") const {
-    return run_program("systole " + command + " " + kIris + " --model_dir " + model_dir_.string() +
-                       " " + rest);
+    return run_program("systole " + command + " " + kIris + " --model_dir " + model_dir_ + " " +
+                       rest);
   }
-  std::filesystem::path model_dir_;
+  const TempFolder folder_;
+  const std::string model_dir_ = folder_ / "model";
 };
 
 TEST_F(TrainCommands, TrainEvaluateExportPredict) {
@@ -54,23 +46,22 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   EXPECT_EQ(exported.status, 0) << exported.output;
   const std::string saved_model = exported.output.substr(0, exported.output.find('\n'));
   EXPECT_THAT(run_program("systole inspect " + saved_model).output, HasSubstr("serving_default"));
-  EXPECT_THAT(run_program("systole predict " + model_dir_.string() + "/export").output,
+  EXPECT_THAT(run_program("systole predict " + model_dir_ + "/export").output,
               HasSubstr("--input, got none"));
-  EXPECT_THAT(run_program("systole predict " + model_dir_.string()).output,
+  EXPECT_THAT(run_program("systole predict " + model_dir_).output,
               HasSubstr("got a checkpoint, expected a SavedModel"));
 }
 
 // SIGTERM, since a shell gives programs in its background no SIGINT.
 TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
-  const ProgramResult stopped =
-      run("train",
-          "--steps 200000000 --set run_config.log_step_count_steps=1 > " + model_dir_.string() +
-              ".log 2>&1 & p=$!; n=0; "
-              "until grep -q 'step = ' " +
-              model_dir_.string() +
-              ".log || [ $n = 600 ]; do "
-              "sleep 0.1; n=$((n + 1)); done; kill -TERM $p; wait $p; echo status $?; cat " +
-              model_dir_.string() + ".log; rm " + model_dir_.string() + ".log");
+  const ProgramResult stopped = run(
+      "train", "--steps 200000000 --set run_config.log_step_count_steps=1 > " + model_dir_ +
+                   ".log 2>&1 & p=$!; n=0; "
+                   "until grep -q 'step = ' " +
+                   model_dir_ +
+                   ".log || [ $n = 600 ]; do "
+                   "sleep 0.1; n=$((n + 1)); done; kill -TERM $p; wait $p; echo status $?; cat " +
+                   model_dir_ + ".log; rm " + model_dir_ + ".log");
   EXPECT_THAT(stopped.output,
               AllOf(HasSubstr("status 0"), HasSubstr("SIGTERM: training stops after step "),
                     HasSubstr("stopped by SIGTERM; the same command goes on from there"),

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
+#include "systole/base/testing/temp_folder.h"
 #include "systole/io/example.h"
 #include "systole/io/image.h"
 #include "systole/io/local_file_system.h"
@@ -13,6 +12,7 @@
 namespace systole::app {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -44,7 +44,8 @@ TEST(PipelineSpecTest, Stages) {
 }
 
 TEST(PipelineSpecTest, RecordsIntoFeatures) {
-  const std::string path = std::filesystem::path(::testing::TempDir()) / "pipeline_spec.tfrecord";
+  const TempFolder folder;
+  const std::string path = folder / "examples.tfrecord";
   RecordWriter writer(local_file_system(), path);
   for (int64_t i = 0; i < 4; ++i) {
     writer.write(
@@ -67,11 +68,11 @@ TEST(PipelineSpecTest, RecordsIntoFeatures) {
   EXPECT_THAT(elements[0]["label"].leaf().data<int32_t>(), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(elements[0]["image_raw"].leaf().shape(), (Shape{4, 3}));
   EXPECT_EQ(elements[0]["image_raw"].leaf().data<float>()[0], 0);
-  local_file_system().remove(path);
 }
 
 TEST(PipelineSpecTest, LinesIntoFeatures) {
-  const std::string path = std::filesystem::path(::testing::TempDir()) / "pipeline_spec.csv";
+  const TempFolder folder;
+  const std::string path = folder / "lines.csv";
   write_file_atomically(local_file_system(), path, "a,b,kind,n\n1,2,x,0\n3,4,y,1\n5,6,z,2\n");
   const auto elements = elements_of(
       "- csv:\n"
@@ -95,7 +96,6 @@ TEST(PipelineSpecTest, LinesIntoFeatures) {
               HasSubstr("got 'aa', expected a, b, kind, n, did you mean 'a'?"));
   EXPECT_THAT(error_of(csv + "{a: int32, b: {dtype: float32, columns: a}}}]"),
               HasSubstr("two dtypes for column 0, expected one"));
-  local_file_system().remove(path);
 }
 
 TEST(PipelineSpecTest, PipelinesSideBySide) {
@@ -105,28 +105,20 @@ TEST(PipelineSpecTest, PipelinesSideBySide) {
   EXPECT_THAT(elements[1]["y"].leaf().data<int64_t>(), ElementsAre(2));
 }
 
-// A text file with these contents; removed at the end.
-class TextFile {
- public:
-  TextFile(const std::string& name, const std::string& contents)
-      : path_(std::filesystem::path(::testing::TempDir()) / name) {
-    write_file_atomically(local_file_system(), path_, contents);
-  }
-  ~TextFile() { local_file_system().remove(path_); }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+// The path of a text file with these contents.
+std::string text_file(const TempFolder& folder, const std::string& name,
+                      const std::string& contents) {
+  write_file_atomically(local_file_system(), folder / name, contents);
+  return folder / name;
+}
 
 TEST(PipelineSpecTest, ImagesOfFiles) {
   Tensor pixels(DType::u8, {4, 6, 3});
   for (size_t i = 0; i < pixels.data<uint8_t>().size(); ++i) {
     pixels.data<uint8_t>()[i] = static_cast<uint8_t>(i);
   }
-  const std::string path = std::filesystem::path(::testing::TempDir()) / "pipeline_images.tfrecord";
+  const TempFolder folder;
+  const std::string path = folder / "images.tfrecord";
   RecordWriter writer(local_file_system(), path);
   writer.write(ExampleBuilder()
                    .bytes("jpeg", encode_jpeg(pixels, 95))
@@ -169,15 +161,14 @@ TEST(PipelineSpecTest, ImagesOfFiles) {
                                  "- random_flip_up_down: png\n")
                 .size(),
             1U);
-  local_file_system().remove(path);
 }
 
 TEST(PipelineSpecTest, WordsIntoBatches) {
-  const TextFile words("pipeline_words.txt", "a\nbb\nc\n");
-  const TextFile lines("pipeline_lines.txt", "a bb\nC\nc d bb\n\n");
-  const std::string numbers = "[text_line: " + lines.path() +
-                              ", string_lower, string_split: ' ', vocabulary: " + words.path() +
-                              ", ";
+  const TempFolder folder;
+  const std::string words = text_file(folder, "words.txt", "a\nbb\nc\n");
+  const std::string lines = text_file(folder, "lines.txt", "a bb\nC\nc d bb\n\n");
+  const std::string numbers =
+      "[text_line: " + lines + ", string_lower, string_split: ' ', vocabulary: " + words + ", ";
   const auto padded = elements_of(numbers + "padded_batch: {batch_size: 3, padding_values: 9}]");
   ASSERT_EQ(padded.size(), 2U);
   EXPECT_THAT(padded[0].leaf().data<int64_t>(), ElementsAre(0, 1, 9, 2, 9, 9, 2, -1, 1));
@@ -194,11 +185,10 @@ TEST(PipelineSpecTest, WordsIntoBatches) {
   EXPECT_THAT(buckets[0].leaf().data<int64_t>(), ElementsAre(0, 1, 0, 2, -1, 1));
   EXPECT_THAT(buckets[1].leaf().data<int64_t>(), ElementsAre(2, 0));
   const auto hashed =
-      elements_of("[zip: {w: [text_line: " + words.path() +
-                  "]}, vocabulary: {w: {file: " + lines.path() + ", num_oov_buckets: 1}}]");
+      elements_of("[zip: {w: [text_line: " + words + "]}, vocabulary: {w: {file: " + lines +
+                  ", num_oov_buckets: 1}}]");
   EXPECT_THAT(hashed.at(0)["w"].leaf().data<int32_t>(), ElementsAre(4));
-  const auto unnamed =
-      elements_of("[text_line: " + words.path() + ", vocabulary: {file: " + words.path() + "}]");
+  const auto unnamed = elements_of("[text_line: " + words + ", vocabulary: {file: " + words + "}]");
   EXPECT_EQ(unnamed.at(1).leaf().as_double(0), 1);
 }
 
@@ -226,9 +216,10 @@ TEST(PipelineSpecTest, SomeOfTheElements) {
 }
 
 TEST(PipelineSpecTest, FilesInTurn) {
-  const TextFile a("pipeline_turn_a.txt", "1\n2\n");
-  const TextFile b("pipeline_turn_b.txt", "3\n");
-  const std::string files = std::filesystem::path(::testing::TempDir()) / "pipeline_turn_?.txt";
+  const TempFolder folder;
+  text_file(folder, "turn_a.txt", "1\n2\n");
+  text_file(folder, "turn_b.txt", "3\n");
+  const std::string files = folder / "turn_?.txt";
   const auto elements = elements_of("[list_files: {files: '" + files +
                                     "', shuffle: false}, interleave: {cycle_length: 2, "
                                     "num_parallel_calls: 2, pipeline: [text_line, "

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "systole/base/error.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/text.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/npy.h"
@@ -13,21 +12,17 @@
 namespace systole::app {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::HasSubstr;
 
 class Arguments : public ::testing::Test {
  protected:
   Arguments()
       : module_(hlo::parse("func.func @main(%x: tensor<2xf32>, %n: tensor<i32>) -> tensor<2xf32> {"
-                           " return %x : tensor<2xf32> }")),
-        folder_(std::filesystem::path(::testing::TempDir()) /
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~Arguments() override { std::filesystem::remove_all(folder_); }
+                           " return %x : tensor<2xf32> }")) {}
 
   std::string file(const std::string& name, const Tensor& value) {
-    const std::string path = (folder_ / name).string();
+    const std::string path = folder_ / name;
     write_npy(local_file_system(), path, value);
     return path;
   }
@@ -42,7 +37,7 @@ class Arguments : public ::testing::Test {
   }
 
   std::unique_ptr<hlo::Module> module_;
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(Arguments, ComeFromFiles) {
@@ -72,7 +67,7 @@ TEST_F(Arguments, BadOnesAreNamed) {
   EXPECT_THAT(error_of({"0=" + path}), HasSubstr("type, got f64[2], expected f32[2]"));
   EXPECT_THAT(error_of({"2=" + path}), HasSubstr("parameter, got 2, expected 0 to 1"));
   EXPECT_THAT(error_of({"x.npy"}), HasSubstr("got 'x.npy', expected NUMBER=FILE.npy"));
-  EXPECT_THAT(error_of({"0=" + folder_.string() + "/none.npy"}), HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(error_of({"0=" + folder_.path() + "/none.npy"}), HasSubstr("NOT_FOUND"));
   const std::string x = "0=" + file("y.npy", Tensor::of<float>({2}, {1, 2}));
   EXPECT_THAT(error_of({x, x}), HasSubstr("got 0 a second time"));
 }

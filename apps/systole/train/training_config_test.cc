@@ -7,16 +7,18 @@
 
 #include "apps/systole/train/config_reference.h"
 #include "systole/base/log.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/io/local_file_system.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {
 namespace {
 
+using systole::testing::TempFolder;
 using ::testing::HasSubstr;
 
 // Learns whether x > 4 from the numbers 0 to 9.
-std::string tiny_config() {
+std::string tiny_config(const TempFolder& folder) {
   return "model:\n"                                             // 1
          "  layers:\n"                                          // 2
          "    - dense: {units: 8, activation: tanh}\n"          // 3
@@ -26,7 +28,7 @@ std::string tiny_config() {
          "metrics: [accuracy, confusion_matrix]\n"              // 7
          "data:\n"                                              // 8
          "  dir: " +
-         ::testing::TempDir() +
+         folder.path() +
          "\n"             // 9
          "  labels: y\n"  // 10
          "  train: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x, x]}, "
@@ -37,8 +39,8 @@ std::string tiny_config() {
          "train: {max_steps: 200}\n"            // 14
          "run_config:\n"                        // 15
          "  model_dir: " +
-         ::testing::TempDir() +
-         "/tiny_model\n"                                // 16
+         folder / "model" +
+         "\n"                                           // 16
          "  tf_random_seed: 1\n"                        // 17
          "  save_summary_steps: 0\n"                    // 18
          "  tpu_config: {iterations_per_loop: 100}\n";  // 19
@@ -47,15 +49,14 @@ std::string tiny_config() {
 class TrainingConfigTest : public ::testing::Test {
  protected:
   TrainingConfigTest() {
-    std::filesystem::remove_all(::testing::TempDir() + "/tiny_model");
     write_file_atomically(
-        local_file_system(), ::testing::TempDir() + "/tiny.csv",
+        local_file_system(), folder_ / "tiny.csv",
         "x,y\n-2,0\n-1.5,0\n-1,0\n-0.5,0\n-0.2,0\n0.2,1\n0.5,1\n1,1\n1.5,1\n2,1\n");
   }
-  static TrainingConfig parse(const TrainingOverrides& overrides = {}) {
-    return parse_training_config(ConfigNode::parse(tiny_config(), "tiny.yaml"), overrides);
+  TrainingConfig parse(const TrainingOverrides& overrides = {}) const {
+    return parse_training_config(ConfigNode::parse(tiny_config(folder_), "tiny.yaml"), overrides);
   }
-  static std::string error_of(const std::string& assignment) {
+  std::string error_of(const std::string& assignment) const {
     try {
       parse({.set = {assignment}});
     } catch (const Error& error) {
@@ -63,6 +64,8 @@ class TrainingConfigTest : public ::testing::Test {
     }
     return "no error";
   }
+
+  const TempFolder folder_;
 };
 
 TEST_F(TrainingConfigTest, TrainsEvaluatesExportsPredicts) {

@@ -1,7 +1,6 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/memory_file_system.h"
 
@@ -85,16 +85,14 @@ TEST(CodeCache, WarnsWhenTheFolderFails) {
 
 class CodeCacheOnDisk : public ::testing::Test {
  protected:
-  ~CodeCacheOnDisk() override { remove_tree(local_file_system(), folder_); }
-
   std::unique_ptr<runtime::Executable> compile(runtime::Client& client, bool optimize = true) {
     return client.compile(*testing::training_step({}),
                           {.optimize = optimize, .num_threads = 1, .cache_folder = folder_});
   }
   std::vector<std::string> files() { return local_file_system().list(folder_); }
 
-  std::string folder_ =
-      join_path(::testing::TempDir(), fmt::format("systole_code_cache_test_{}", getpid()));
+  const testing::TempFolder temporary_;
+  const std::string& folder_ = temporary_.path();
 };
 
 TEST_F(CodeCacheOnDisk, SparesTheNextClientTheWork) {
