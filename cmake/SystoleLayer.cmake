@@ -8,9 +8,8 @@
 #                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
 # PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
 # the tests only. GENERATED adds sources made at configure time. PCH names headers that nearly all of a large layer's
-# sources include: precompiled with the common ones, they halve the time of its many small files. UNITY compiles the
-# layer's sources a dozen at a time: so names are unique in it, those of its unnamed namespaces too. SANITIZE names the
-# sanitizer builds that run the layer's tests: `asan` alone for one that starts no threads, by default both.
+# sources include: precompiled with the common ones, they halve the time of its many small files. UNITY is
+# systole_unity() of the layer. SANITIZE names the sanitizer builds that run the layer's tests: `asan` alone for one that starts no threads, by default both.
 # New files are picked up by the next build: there is no list to keep.
 # A folder with no sources yet is a header-only layer, one with no tests has no test target.
 
@@ -44,6 +43,18 @@ function(systole_configure_target target)
   endif()
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:systole_flags> fmt::fmt)
   target_precompile_headers(${target} REUSE_FROM ${pch})
+endfunction()
+
+# systole_unity(<target>): compiles its sources a dozen at a time, so that names are unique in it, those of its unnamed
+# namespaces too (tools/check_names.py).
+function(systole_unity target)
+  if(SYSTOLE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # A class with a member of an unnamed namespace's type is no header's here: a source that is included has them.
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
+  endif()
 endfunction()
 
 # A test executable of a sanitizer build as one entry of ctest.
@@ -125,10 +136,8 @@ function(systole_layer name)
     else()
       target_precompile_headers(systole_${name} REUSE_FROM systole_pch)
     endif()
-    if(arg_UNITY AND SYSTOLE_UNITY)
-      set_target_properties(systole_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-      # A class with a member of an unnamed namespace's type is no header's here: a source that is included has them.
-      target_compile_options(systole_${name} PRIVATE -Wno-subobject-linkage)
+    if(arg_UNITY)
+      systole_unity(systole_${name})
     endif()
   else()
     add_library(systole_${name} INTERFACE)

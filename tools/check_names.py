@@ -15,6 +15,8 @@ NOT_DECLARATIONS = ("template", "static_assert", "return")
 def declared(line):
     """The name that a line at the margin declares, or None."""
     line = re.sub(r"\[\[\w+\]\]|__attribute__\(\(.*?\)\)|decltype\([^)]*\)", "", line)
+    while (shorter := re.sub(r"<[^<>]*>", "", line)) != line:  # arguments of templates, innermost first
+        line = shorter
     kind = re.match(r"(?:struct|class|union|enum class|enum)\s+(\w+)|using\s+(\w+)\s*=", line)
     if kind or re.match(r"(?:enum|using|namespace)\b", line):
         return kind and (kind.group(1) or kind.group(2))
@@ -55,8 +57,9 @@ def clashes(files):
 
 def main():
     messages, count = [], 0
-    for folder in sorted((sources.ROOT / "systole").rglob("CMakeLists.txt")):
-        if not re.search(r"systole_layer\([^)]*\bUNITY\b", folder.read_text()):
+    lists = [path for top in ("systole", "apps") for path in sorted((sources.ROOT / top).rglob("CMakeLists.txt"))]
+    for folder in lists:
+        if not re.search(r"^systole_(?:layer|commands)\([^)]*\bUNITY\b", folder.read_text(), re.M):
             continue
         paths = [p for p in sources.files((".cc",), (str(folder.parent.relative_to(sources.ROOT)),))
                  if not p.endswith("_test.cc") and "/testing/" not in p]

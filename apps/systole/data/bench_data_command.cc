@@ -15,7 +15,7 @@
 namespace systole::app {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint64_t kLimitBytes = uint64_t{512} << 20U;  // read for the limit
 constexpr size_t kPlainBufferBytes = 256U << 10U;
@@ -35,21 +35,21 @@ struct Measured {
   std::vector<StageStats> stages;
 };
 
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
+double seconds_since(SteadyClock::time_point then) {
+  return std::chrono::duration<double>(SteadyClock::now() - then).count();
 }
 
 Measured measure(const Pipeline& pipeline, double seconds) {
   Measured result;
   Iterator iterator = pipeline.dataset.make_iterator();
   Row row;
-  auto start = Clock::now();
+  auto start = SteadyClock::now();
   if (!iterator.next_row(row)) {
     throw failed_precondition("{}: elements, got none, expected some",
                               pipeline.dataset.to_string());
   }
   result.first_seconds = seconds_since(start);
-  start = Clock::now();
+  start = SteadyClock::now();
   while (result.seconds < seconds && iterator.next_row(row)) {
     ++result.elements;
     const bool rows = pipeline.batched && !row.empty() && row[0].rank() > 0;
@@ -83,14 +83,14 @@ double limit_of(const Pipeline& pipeline) {
   double reader_seconds = 0;
   uint64_t bytes = 0;
   for (const std::string& path : pipeline.record_files) {
-    auto start = Clock::now();
+    auto start = SteadyClock::now();
     RecordReader reader(fs, path, {.compression = compression});
     while (reader.next()) ++records;
     reader_seconds += seconds_since(start);
 
     const auto file = fs.open(path);
     const auto buffer = std::make_unique_for_overwrite<char[]>(kPlainBufferBytes);
-    start = Clock::now();
+    start = SteadyClock::now();
     uint32_t crc = 0;
     uint64_t offset = 0;
     while (const size_t got = file->read(offset, kPlainBufferBytes, buffer.get())) {
@@ -152,7 +152,7 @@ Pipeline pipeline_of(const std::string& given) {
   return parse_pipeline(read_file(fs, given), given);
 }
 
-void run(const BenchOptions& options) {
+void run_bench(const BenchOptions& options) {
   const Pipeline pipeline = pipeline_of(options.pipeline);
   const double limit = limit_of(pipeline);
   const Measured measured = measure(pipeline, options.seconds);
@@ -188,7 +188,7 @@ void add_bench_data_command(CommandLine& line) {
       .positive()
       .show_default();
   line.flag("--json", options->json, "Prints JSON");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_bench(*options); });
 }
 
 }  // namespace systole::app

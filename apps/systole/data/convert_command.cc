@@ -33,7 +33,7 @@ struct ConvertOptions {
   bool quiet = false;
 };
 
-void run(const Format& format, ConvertOptions& options) {
+void run_convert(const Format& format, ConvertOptions& options) {
   options.shards.compression = compression_from_tf(options.compression);
   FileSystem& fs = local_file_system();
   std::vector<Split> splits = format.splits(fs, options.source);
@@ -94,7 +94,7 @@ void add_format(CommandLine& line, const Format& format) {
                 "Characters of a sequence; each record has one more")
         .show_default();
   }
-  command.on_run([&format, options] { run(format, *options); });
+  command.on_run([&format, options] { run_convert(format, *options); });
 }
 
 }  // namespace

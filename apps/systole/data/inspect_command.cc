@@ -82,7 +82,7 @@ void inspect_file(const InspectOptions& options, const std::string& path, Record
   }
 }
 
-void run(const InspectOptions& options) {
+void run_inspect(const InspectOptions& options) {
   RecordSummary summary;
   ImageSheet sheet;
   uint64_t bytes = 0;
@@ -114,7 +114,7 @@ void add_inspect_data_command(CommandLine& line) {
   line.option("--records", options->shown, "Records to print").not_negative();
   line.option("--sheet", options->sheet, "Writes the first images as one PNG file");
   line.flag("--json", options->json, "Prints JSON");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_inspect(*options); });
 }
 
 }  // namespace systole::app

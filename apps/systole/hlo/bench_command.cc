@@ -203,7 +203,7 @@ void print_json(const Figures& f, const BenchOptions& options) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void run(const BenchOptions& options) {
+void run_bench(const BenchOptions& options) {
   const auto module = read_program(options.file);
   ensure_main(*module);
   remove_checks(*module);
@@ -225,7 +225,7 @@ void add_bench_command(CommandLine& line) {
       .not_negative();
   line.option("--seed", options->seed, "The seed of the random inputs").show_default();
   line.flag("--json", options->json, "Print the figures as JSON");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_bench(*options); });
 }
 
 }  // namespace systole::app

@@ -45,12 +45,12 @@ bool write_all(int fd, const void* data, size_t size) {
   return true;
 }
 
-bool write_text(int fd, const std::string& text) {
+bool write_message(int fd, const std::string& text) {
   const size_t size = text.size();
   return write_all(fd, &size, sizeof(size)) && write_all(fd, text.data(), size);
 }
 
-std::optional<std::string> read_text(int fd) {
+std::optional<std::string> read_message(int fd) {
   size_t size = 0;
   if (!read_all(fd, &size, sizeof(size))) return std::nullopt;
   std::string text(size, '\0');
@@ -98,7 +98,7 @@ class Worker {
 
   IsolatedResult finish() {
     busy_ = false;
-    if (std::optional<std::string> text = read_text(fd_)) return {std::move(*text), ""};
+    if (std::optional<std::string> text = read_message(fd_)) return {std::move(*text), ""};
     return {"", wait_for_death()};
   }
 
@@ -117,7 +117,7 @@ class Worker {
   [[noreturn]] static void serve(int fd, const std::function<std::string(size_t)>& task) {
     size_t number = 0;
     while (read_all(fd, &number, sizeof(number))) {
-      if (!write_text(fd, task(number))) break;
+      if (!write_message(fd, task(number))) break;
     }
     // No destructors: they belong to the process that this one is a copy of.
     _exit(0);

@@ -40,7 +40,7 @@ void check_names(const std::vector<std::string>& wanted, const hlo::Pipeline& pa
   }
 }
 
-void run(const OptOptions& options) {
+void run_opt(const OptOptions& options) {
   const auto module = read_program(options.file);
   hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
   pipeline_options.verify = true;
@@ -70,7 +70,7 @@ void add_opt_command(CommandLine& line) {
   line.flag("--dump", options->dump,
             "Print the program after each pass that changed it, with the time that it took");
   line.flag("--pretty", options->pretty, "Print the short form of the text");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_opt(*options); });
 }
 
 }  // namespace systole::app

@@ -20,7 +20,7 @@ struct RunOptions {
   std::string output;
 };
 
-void run(const RunOptions& options) {
+void run_main(const RunOptions& options) {
   const auto module = read_program(options.file);
   ensure_main(*module);
   if (const int checks = remove_checks(*module); checks > 0) {
@@ -53,7 +53,7 @@ void add_run_command(CommandLine& line) {
               "The seed of random values for the parameters without --input");
   line.option("--output", options->output,
               "A folder for the results, 0.npy and so on, which are printed otherwise");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_main(*options); });
 }
 
 }  // namespace systole::app

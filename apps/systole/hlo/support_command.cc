@@ -15,7 +15,7 @@ struct SupportOptions {
   std::string check;
 };
 
-void run(const SupportOptions& options) {
+void run_support(const SupportOptions& options) {
   if (!options.write.empty()) {
     write_file_atomically(local_file_system(), options.write,
                           with_support_tables(read_text(options.write), options.write));
@@ -39,7 +39,7 @@ void add_support_command(CommandLine& line) {
   auto options = std::make_shared<SupportOptions>();
   line.option("--write", options->write, "Replace the tables of this document");
   line.option("--check", options->check, "Fail when the tables of this document are not these");
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_support(*options); });
 }
 
 }  // namespace systole::app

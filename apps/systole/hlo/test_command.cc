@@ -158,7 +158,7 @@ class Report {
   size_t without_ = 0;
 };
 
-void run(TestOptions options) {
+void run_test(TestOptions options) {
   const std::vector<std::string> files = files_of(options.paths);
   if (options.jobs == 0) options.jobs = profile::num_cores();
   options.jobs = std::min(options.jobs, static_cast<int>(files.size()));
@@ -191,7 +191,7 @@ void add_test_command(CommandLine& line) {
   line.option("--timeout", options->timeout, "Seconds that a file may take")
       .show_default()
       .positive();
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_test(*options); });
 }
 
 }  // namespace systole::app

@@ -6,7 +6,7 @@
 namespace systole::app {
 namespace {
 
-void run(const ConfigOptions& options) {
+void run_check(const ConfigOptions& options) {
   const TrainingConfig config = options.read();
   TPUEstimator estimator(config.estimator);
   const CheckReport report =
@@ -23,7 +23,7 @@ void run(const ConfigOptions& options) {
 void add_check_command(CommandLine& line) {
   auto options = std::make_shared<ConfigOptions>();
   add_config_options(line, *options).required();
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_check(*options); });
 }
 
 }  // namespace systole::app

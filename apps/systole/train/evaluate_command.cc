@@ -20,7 +20,7 @@ std::string metric_text(const std::string& name, const Tensor& value) {
   return text;
 }
 
-void run(const ConfigOptions& options) {
+void run_evaluate(const ConfigOptions& options) {
   const TrainingConfig config = options.read();
   TPUEstimator estimator(config.estimator);
   print_evaluation(
@@ -39,7 +39,7 @@ void print_evaluation(const Evaluation& evaluation) {
 void add_evaluate_command(CommandLine& line) {
   auto options = std::make_shared<ConfigOptions>();
   add_config_options(line, *options).required();
-  line.on_run([options] { run(*options); });
+  line.on_run([options] { run_evaluate(*options); });
 }
 
 }  // namespace systole::app

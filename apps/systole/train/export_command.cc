@@ -12,7 +12,7 @@ struct ExportCommand {
   std::string checkpoint;
 };
 
-void run(const ExportCommand& command) {
+void run_export(const ExportCommand& command) {
   const TrainingConfig config = command.config.read();
   TPUEstimator estimator(config.estimator);
   const Nest<TensorType> batches = config.features.map([](const TensorType& type) {
@@ -35,7 +35,7 @@ void add_export_command(CommandLine& line) {
   line.option("--output", command->output,
               "Where a folder named by the time is made; MODEL_DIR/export when absent");
   line.option("--checkpoint_path", command->checkpoint, "The latest when absent");
-  line.on_run([command] { run(*command); });
+  line.on_run([command] { run_export(*command); });
 }
 
 }  // namespace systole::app

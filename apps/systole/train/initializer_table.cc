@@ -18,7 +18,8 @@ constexpr ConfigKey kScalingKeys[] = {
     {"distribution", "text", "truncated_normal", "Or untruncated_normal, uniform."},
     kSeed};
 constexpr ConfigKey kSeedKeys[] = {kSeed};
-constexpr ConfigKey kScaleKeys[] = {{"scale", "number", "required", "The weight of the penalty."}};
+constexpr ConfigKey kPenaltyKeys[] = {
+    {"scale", "number", "required", "The weight of the penalty."}};
 
 constexpr std::pair<const char*, FanMode> kModes[] = {
     {"fan_in", FanMode::fan_in}, {"fan_out", FanMode::fan_out}, {"fan_avg", FanMode::fan_avg}};
@@ -77,9 +78,9 @@ constexpr ConfigRow<Initializer> kInitializers[] = {
     {"lecun_normal_initializer", "LeCun's.", kSeedKeys, &seeded<&lecun_normal_initializer>}};
 
 constexpr ConfigRow<layers::Regularizer> kRegularizers[] = {
-    {"l1_regularizer", "scale * the sum of absolute values.", kScaleKeys,
+    {"l1_regularizer", "scale * the sum of absolute values.", kPenaltyKeys,
      [](const ConfigSection& s) { return layers::l1_regularizer(s.number("scale")); }},
-    {"l2_regularizer", "scale * half the sum of squares.", kScaleKeys,
+    {"l2_regularizer", "scale * half the sum of squares.", kPenaltyKeys,
      [](const ConfigSection& s) { return layers::l2_regularizer(s.number("scale")); }}};
 
 constexpr std::pair<const char*, Output (*)(const Output&)> kActivations[] = {

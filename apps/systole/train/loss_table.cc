@@ -21,10 +21,10 @@ constexpr ConfigKey kHuberKeys[] = {
     {"delta", "number", "1", "Where the loss goes on as a line."}, kWeights, kReduction};
 constexpr ConfigKey kLogKeys[] = {
     {"epsilon", "number", "1e-7", "Added before the logarithm."}, kWeights, kReduction};
-constexpr ConfigKey kCosineKeys[] = {
+constexpr ConfigKey kCosineDistanceKeys[] = {
     {"axis", "integer", "required", "That of the vectors."}, kWeights, kReduction};
 
-Reduction reduction(const ConfigSection& s) {
+Reduction reduction_of(const ConfigSection& s) {
   constexpr std::pair<const char*, Reduction> kReductions[] = {
       {"sum_by_nonzero_weights", Reduction::sum_by_nonzero_weights},
       {"mean", Reduction::mean},
@@ -59,7 +59,7 @@ struct LossInputs {
 template <class F>
 Loss fitted_loss(const ConfigSection& s, Head head, F build) {
   return {.head = head,
-          .build = [build, weights = s.number("weights", 1), reduce = reduction(s)](
+          .build = [build, weights = s.number("weights", 1), reduce = reduction_of(s)](
                        const Output& labels, const Output& output) {
             return build(LossInputs{.labels = fitted(labels, output),
                                     .output = output,
@@ -132,7 +132,7 @@ Loss cosine_distance(const ConfigSection& s) {
 Loss softmax_cross_entropy(const ConfigSection& s) {
   return {.head = Head::softmax,
           .build = [smoothing = s.number("label_smoothing", 0), weights = s.number("weights", 1),
-                    reduce = reduction(s)](const Output& labels, const Output& logits) {
+                    reduce = reduction_of(s)](const Output& labels, const Output& logits) {
             return losses::softmax_cross_entropy({.onehot_labels = one_hot_labels(labels, logits),
                                                   .logits = logits,
                                                   .weights = weights,
@@ -143,8 +143,8 @@ Loss softmax_cross_entropy(const ConfigSection& s) {
 
 Loss sparse_softmax_cross_entropy(const ConfigSection& s) {
   return {.head = Head::softmax,
-          .build = [weights = s.number("weights", 1), reduce = reduction(s)](const Output& labels,
-                                                                             const Output& logits) {
+          .build = [weights = s.number("weights", 1), reduce = reduction_of(s)](
+                       const Output& labels, const Output& logits) {
             return losses::sparse_softmax_cross_entropy(
                 {.labels = labels, .logits = logits, .weights = weights, .reduction = reduce});
           }};
@@ -162,7 +162,7 @@ constexpr ConfigRow<Loss> kLosses[] = {
     {"mean_squared_error", "Numbers.", kPlainKeys, &number_loss<&losses::mean_squared_error>},
     {"absolute_difference", "Numbers.", kPlainKeys, &number_loss<&losses::absolute_difference>},
     {"huber_loss", "Numbers: squared when small.", kHuberKeys, &huber_loss},
-    {"cosine_distance", "Vectors of length 1.", kCosineKeys, &cosine_distance}};
+    {"cosine_distance", "Vectors of length 1.", kCosineDistanceKeys, &cosine_distance}};
 
 }  // namespace
 

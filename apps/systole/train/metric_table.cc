@@ -8,15 +8,17 @@ namespace {
 
 using metrics::PredictionOptions;
 
-constexpr ConfigKey kName = {"name", "text", "", "Of the result; that of the metric when absent."};
-constexpr ConfigKey kNameKeys[] = {kName};
-constexpr ConfigKey kAucKeys[] = {
-    {"num_thresholds", "integer", "200", "How fine."}, {"curve", "text", "ROC", "Or PR."}, kName};
+constexpr ConfigKey kMetricName = {"name", "text", "",
+                                   "Of the result; that of the metric when absent."};
+constexpr ConfigKey kNameKeys[] = {kMetricName};
+constexpr ConfigKey kAucKeys[] = {{"num_thresholds", "integer", "200", "How fine."},
+                                  {"curve", "text", "ROC", "Or PR."},
+                                  kMetricName};
 constexpr ConfigKey kAtKKeys[] = {{"k", "integer", "1", "How many classes are looked at."},
                                   {"class_id", "integer", "", "The one class that counts."},
-                                  kName};
+                                  kMetricName};
 constexpr ConfigKey kConfusionKeys[] = {
-    {"num_classes", "integer", "", "The last layer's size when absent."}, kName};
+    {"num_classes", "integer", "", "The last layer's size when absent."}, kMetricName};
 
 std::string name_of(const ConfigSection& s) { return s.text("name", s.name()); }
 

@@ -18,7 +18,7 @@ struct TrainCommand {
   bool keys = false;
 };
 
-void run(const TrainCommand& command) {
+void run_train(const TrainCommand& command) {
   if (command.keys) {
     fmt::print("{}", config_reference());
     return;
@@ -81,7 +81,7 @@ void add_train_command(CommandLine& line) {
               "So many more, in place of train.steps and train.max_steps")
       .positive();
   line.flag("--keys", command->keys, "Prints all that the file may have, as Markdown");
-  line.on_run([command] { run(*command); });
+  line.on_run([command] { run_train(*command); });
 }
 
 }  // namespace systole::app

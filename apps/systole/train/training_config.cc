@@ -72,7 +72,7 @@ struct InputOptions {
   bool drop_remainder = false;
 };
 
-InputFn input_of(const Dataset& examples, const InputOptions& options) {
+InputFn batched_input(const Dataset& examples, const InputOptions& options) {
   return [examples, options](const Params& params) -> InputFnResult {
     return examples.batch(params["batch_size"], options.drop_remainder)
         .map([options](const Nest<Output>& batch) {
@@ -102,7 +102,7 @@ void add_data(const ConfigNode& root, TrainingConfig& config) {
     if (!data.has(part)) return;
     const Dataset examples = examples_of(data, part, folder);
     check_labels(data, part, examples);
-    input = input_of(examples, options);
+    input = batched_input(examples, options);
     config.features = split(examples.element_spec(), labels, false);
   };
   add("train", {.labels = labels, .drop_remainder = true}, config.train_input);

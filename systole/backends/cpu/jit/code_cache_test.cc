@@ -91,7 +91,7 @@ class CodeCacheOnDisk : public ::testing::Test {
   }
   std::vector<std::string> files() { return local_file_system().list(folder_); }
 
-  const testing::TempFolder temporary_;
+  const systole::testing::TempFolder temporary_;
   const std::string& folder_ = temporary_.path();
 };
 
