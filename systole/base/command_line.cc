@@ -2,23 +2,269 @@
 #include "systole/base/command_line.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 #include <optional>
+
+#include "systole/base/help_text.h"
+#include "systole/base/suggest.h"
 
 namespace systole {
 namespace {
 
-// CLI11's own names the largest double there is. `name` stands in the help.
-CLI::Validator number_check(const char* name, const char* wanted, bool (*is_good)(double)) {
+// -- Values. CLI11's own checks take numbers that do not fit for the largest that does, and name
+// types as C++ does. The description of a check stands in the help.
+
+template <class T>
+std::optional<T> number_of(const std::string& text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [at, status] = std::from_chars(text.data(), end, value);
+  if (status != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+std::string not_taken(const std::string& text, const std::string& wanted) {
+  return fmt::format("got '{}', expected {}", text, wanted);
+}
+
+CLI::Validator number_check(const std::string& note, const std::string& wanted,
+                            const std::function<bool(double)>& is_good) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
-        double value = 0;
-        if (CLI::detail::lexical_cast(text, value) && is_good(value)) return "";
-        return fmt::format("got '{}', expected {}", text, wanted);
+        const auto value = number_of<double>(text);
+        return value && is_good(*value) ? "" : not_taken(text, wanted);
       },
-      name);
+      note);
+}
+
+template <class T>
+struct ValueType {
+  static constexpr const char* kName = "TEXT";
+  static void check(CLI::Option& /*option*/) {}
+};
+
+template <class T>
+struct IntegerType {
+  static constexpr const char* kName = "N";
+  static void check(CLI::Option& option) {
+    option.check([](const std::string& text) {
+      if (number_of<T>(text)) return std::string();
+      const size_t digits = text.starts_with('-') ? 1 : 0;
+      const bool is_integer =
+          digits < text.size() && text.find_first_not_of("0123456789", digits) == std::string::npos;
+      using Limits = std::numeric_limits<T>;
+      return not_taken(
+          text, is_integer ? fmt::format("{} to {}", Limits::min(), Limits::max()) : "an integer");
+    });
+  }
+};
+template <>
+struct ValueType<int> : IntegerType<int> {};
+template <>
+struct ValueType<int64_t> : IntegerType<int64_t> {};
+template <>
+struct ValueType<uint64_t> : IntegerType<uint64_t> {};
+template <>
+struct ValueType<std::optional<int64_t>> : IntegerType<int64_t> {};
+template <>
+struct ValueType<std::optional<uint64_t>> : IntegerType<uint64_t> {};
+
+template <>
+struct ValueType<double> {
+  static constexpr const char* kName = "X";
+  static void check(CLI::Option& option) {
+    option.check(number_check("", "a number", [](double value) { return std::isfinite(value); }));
+  }
+};
+template <>
+struct ValueType<bool> {
+  static constexpr const char* kName = "true|false";
+  static void check(CLI::Option& option) {
+    option.check([](const std::string& text) {
+      const std::string lower = CLI::detail::to_lower(text);
+      const bool good = lower == "true" || lower == "false" || lower == "0" || lower == "1";
+      return good ? std::string() : not_taken(text, "true or false");
+    });
+  }
+};
+template <>
+struct ValueType<char> {
+  static constexpr const char* kName = "C";
+  static void check(CLI::Option& option) {
+    option.check([](const std::string& text) {
+      return text.size() == 1 ? std::string() : not_taken(text, "one character");
+    });
+  }
+};
+
+CLI::Validator bytes_check() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::string given = text;
+        std::string wrong;
+        try {
+          wrong = CLI::AsSizeValue(true)(text);
+        } catch (const CLI::ValidationError& error) {
+          wrong = error.what();
+        }
+        return wrong.empty() && number_of<uint64_t>(text)
+                   ? ""
+                   : not_taken(given, "a number of bytes such as 100MB or 64KiB");
+      },
+      "");
+}
+
+// -- The help.
+
+constexpr const char* kSize = "SIZE";
+
+// 100000000 as "100MB".
+std::string size_text(const std::string& bytes) {
+  std::string text = bytes;
+  for (const char* unit : {"", "kB", "MB", "GB"}) {
+    if (!text.ends_with("000")) return text + unit;
+    text.resize(text.size() - 3);
+  }
+  return bytes;
+}
+
+// "N:above 0" is the type name of an option with a check that says so.
+std::pair<std::string, std::string> type_and_note(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t colon = type.find(':');
+  if (colon == std::string::npos) return {type, ""};
+  return {type.substr(0, colon), type.substr(colon + 1)};
+}
+
+HelpRow option_row(const CLI::Option& option) {
+  const bool positional = option.get_positional();
+  const auto [type, note] = type_and_note(option);
+  HelpRow row{option.get_name(positional, !positional), option.get_description()};
+  // "--no-header{false}"
+  if (const size_t brace = row.label.find('{'); brace != std::string::npos) row.label.resize(brace);
+  std::vector<std::string> notes;
+  if (!positional && !type.empty()) row.label += " " + type;
+  if (!positional && option.get_required()) notes.emplace_back("required");
+  if (!note.empty()) notes.push_back(note);
+  const std::string otherwise = option.get_default_str();
+  if (!otherwise.empty()) {
+    notes.push_back("default " + (type == kSize ? size_text(otherwise) : otherwise));
+  }
+  if (!notes.empty()) row.text += fmt::format(" [{}]", fmt::join(notes, "; "));
+  if (row.text.starts_with(' ')) row.text.erase(0, 1);
+  return row;
+}
+
+std::vector<HelpRow> option_rows(const CLI::App& app, bool positional) {
+  std::vector<HelpRow> rows;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() == positional) rows.push_back(option_row(*option));
+  }
+  if (!positional && !rows.empty()) std::ranges::rotate(rows, rows.begin() + 1);  // --help last
+  return rows;
+}
+
+std::vector<HelpRow> command_rows(const CLI::App& app) {
+  std::vector<HelpRow> rows;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) {
+      rows.push_back({command->get_name(), command->get_description()});
+    }
+  }
+  return rows;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const HelpRow& row : command_rows(app)) names.push_back(row.label);
+  return names;
+}
+
+std::string usage_of(const CLI::App& app) {
+  std::string usage = " [OPTIONS]";
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    const bool many = option->get_expected_max() >= CLI::detail::expected_max_vector_size;
+    const std::string name = option->get_name(true, false) + (many ? "..." : "");
+    usage += option->get_required() ? " " + name : " [" + name + "]";
+  }
+  return usage + (app.get_subcommands({}).empty() ? "" : " COMMAND ...");
+}
+
+// -- Errors, in our words.
+
+std::string no_such(const char* what, const std::string& name,
+                    const std::vector<std::string>& names) {
+  return fmt::format("no {} '{}'{}", what, name, did_you_mean(name, names));
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// Of an argument that nothing takes.
+std::string leftover_text(const CLI::App& app, const std::string& argument) {
+  if (argument.size() > 1 && argument.starts_with('-')) {
+    return no_such("option", argument.substr(0, argument.find('=')), option_names(app));
+  }
+  const auto options = app.get_options();
+  const bool takes_some = std::ranges::any_of(options, &CLI::Option::get_positional);
+  return fmt::format("got '{}', expected {}", argument,
+                     takes_some ? "no more arguments" : "no arguments");
+}
+
+// "config is required", of a command when no option has that name.
+std::string missing_text(const CLI::App& app, const std::string& message) {
+  const std::string name = message.substr(0, message.find(' '));
+  if (const CLI::Option* option = app.get_option_no_throw(name)) {
+    return fmt::format("{}, got none, expected: {}", name, option->get_description());
+  }
+  return fmt::format("command, got none, expected one of {}", fmt::join(command_names(app), ", "));
+}
+
+// CLI11 names the option, then a colon or a blank; it "could not convert" the values of flags.
+std::string mismatch_text(const CLI::App& app, const std::string& message) {
+  constexpr std::string_view kConvert = "Could not convert: ";
+  const size_t begin = message.starts_with(kConvert) ? kConvert.size() : 0;
+  const std::string name = message.substr(begin, message.find_first_of(": ", begin) - begin);
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr) return message;
+  const size_t count = option->results().size();
+  const std::string type = type_and_note(*option).first;
+  if (type.empty()) return name + ": got a value, expected none";
+  if (count > 1) return fmt::format("{}: got {} values, expected one", name, count);
+  return fmt::format("{}: got no value, expected {}", name, type);
+}
+
+std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr ||
+      dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return mismatch_text(app, message);
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_text(app, message);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    constexpr std::string_view kExcludes = " excludes ";
+    const size_t at = message.find(kExcludes);
+    if (at == std::string::npos) return message;
+    return fmt::format("got {} and {}, expected one of them", message.substr(0, at),
+                       message.substr(at + kExcludes.size()));
+  }
+  return message;
 }
 
 }  // namespace
@@ -33,19 +279,27 @@ CommandLineOption CommandLineOption::show_default() const {
 }
 CommandLineOption CommandLineOption::positive() const {
   option_->check(
-      number_check("POSITIVE", "a number above 0", [](double value) { return value > 0; }));
+      number_check("above 0", "a number above 0", [](double value) { return value > 0; }));
   return *this;
 }
 CommandLineOption CommandLineOption::not_negative() const {
-  option_->check(number_check("NONNEGATIVE", "0 or more", [](double value) { return value >= 0; }));
+  option_->check(number_check("0 or more", "0 or more", [](double value) { return value >= 0; }));
   return *this;
 }
-CommandLineOption CommandLineOption::between(int least, int most) const {
-  option_->check(CLI::Range(least, most));
+CommandLineOption CommandLineOption::between(int64_t least, int64_t most) const {
+  option_->check(number_check(fmt::format("{} to {}", least, most),
+                              fmt::format("{} to {}", least, most), [=](double value) {
+                                return value >= static_cast<double>(least) &&
+                                       value <= static_cast<double>(most);
+                              }));
   return *this;
 }
 CommandLineOption CommandLineOption::as_bytes() const {
-  option_->transform(CLI::AsSizeValue(true));
+  option_->transform(bytes_check());
+  return value_name(kSize);
+}
+CommandLineOption CommandLineOption::value_name(const std::string& name) const {
+  option_->type_name(name);
   return *this;
 }
 CommandLineOption CommandLineOption::separated_by(char separator) const {
@@ -62,14 +316,20 @@ CommandLineOption CommandLineOption::excludes(const CommandLineOption& other) co
 }
 
 CommandLine::CommandLine(const std::string& name, const std::string& summary)
-    : root_(std::make_unique<CLI::App>(summary, name)), app_(*root_) {}
-CommandLine::CommandLine(CLI::App& app) : app_(app) {}
+    : root_(std::make_unique<CLI::App>(summary, name)), app_(*root_), full_name_(name) {
+  app_.set_help_flag("-h,--help", "Shows this text");
+}
+CommandLine::CommandLine(const CommandLine& above, CLI::App& app)
+    : app_(app), full_name_(above.full_name_ + " " + app.get_name()) {}
 CommandLine::~CommandLine() = default;
 
 template <class T>
 CommandLineOption CommandLine::option(const std::string& names, T& value,
                                       const std::string& meaning) {
-  return CommandLineOption(*app_.add_option(names, value, meaning));
+  CLI::Option& option = *app_.add_option(names, value, meaning);
+  option.type_name(ValueType<T>::kName);
+  ValueType<T>::check(option);
+  return CommandLineOption(option);
 }
 template CommandLineOption CommandLine::option(const std::string&, std::string&,
                                                const std::string&);
@@ -97,7 +357,7 @@ void CommandLine::version(const std::string& text, const std::string& meaning) {
 
 CommandLine& CommandLine::command(const std::string& name, const std::string& summary) {
   commands_.push_back(
-      std::unique_ptr<CommandLine>(new CommandLine(*app_.add_subcommand(name, summary))));
+      std::unique_ptr<CommandLine>(new CommandLine(*this, *app_.add_subcommand(name, summary))));
   return *commands_.back();
 }
 
@@ -111,36 +371,81 @@ const CommandLine* CommandLine::find_command(const std::string& name) const {
   return nullptr;
 }
 
+std::string CommandLine::no_command(const std::string& name) const {
+  return no_such("command", name, command_names(app_));
+}
+
+void CommandLine::example(const std::string& arguments) { examples_.push_back(arguments); }
+
 void CommandLine::on_run(const std::function<void()>& action) { app_.callback(action); }
 
 std::string CommandLine::name() const { return app_.get_name(); }
 
 std::string CommandLine::help() const {
-  return app_.get_formatter()->make_help(&app_, name(), CLI::AppFormatMode::Normal);
+  const size_t width = terminal_width();
+  std::string examples;
+  for (const std::string& arguments : examples_) {
+    examples += fmt::format("  {}{}{}\n", full_name_, arguments.empty() ? "" : " ", arguments);
+  }
+  return fmt::format("{}\n\nUsage: {}{}\n{}{}{}{}{}", wrapped(app_.get_description(), 0, width),
+                     full_name_, usage_of(app_), help_rows("", option_rows(app_, true), width),
+                     help_rows("Commands:\n", command_rows(app_), width),
+                     help_rows("Options:\n", option_rows(app_, false), width),
+                     examples.empty() ? "" : "\nExamples:\n", examples);
 }
 
+const CommandLine& CommandLine::chosen() const {
+  const auto parsed = app_.get_subcommands();
+  const CommandLine* below = parsed.empty() ? nullptr : find_command(parsed.back()->get_name());
+  return below == nullptr ? *this : below->chosen();
+}
+
+// With a command `help` that is where all is explained.
 int CommandLine::usage_error(const std::string& what) const {
-  const std::string where = commands_.empty() ? name() + " --help explains the options"
-                                              : name() + " help COMMAND explains a command";
-  fmt::print(stderr, "{}: {}\n{}\n", name(), what, where);
+  const CommandLine& at = chosen();
+  const CommandLine* help = find_command("help");
+  const CommandLine& explained = &at == help ? *this : at;
+  const std::string below = explained.full_name_.substr(full_name_.size());
+  fmt::print(stderr, "{}: {}\n{} {}\n", at.full_name_, what,
+             help == nullptr ? explained.full_name_ + " --help" : help->full_name_ + below,
+             explained.commands_.empty() ? "explains the options" : "lists the commands");
   return 2;
 }
 
-int CommandLine::run(int argc, const char* const* argv) {
+int CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_.parse(argc, argv);
-  } catch (const ExitStatus& status) {
-    return status.code;
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(chosen().help().c_str(), stdout);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
-    return usage_error(error.what());
+    if (error.get_exit_code() == 0) return app_.exit(error);  // --version
+    const CommandLine& at = chosen();
+    std::vector<std::string> left = at.app_.remaining();
+    std::erase(left, "--");
+    // What nobody takes is told before what is missing: it is often that, misspelt.
+    if (left.empty()) return usage_error(error_text(at.app_, error));
+    const bool command = !left[0].starts_with('-') && !at.commands_.empty();
+    return usage_error(command ? at.no_command(left[0]) : leftover_text(at.app_, left[0]));
+  }
+  return 0;
+}
+
+int CommandLine::run(int argc, const char* const* argv) {
+  int status = 0;
+  try {
+    status = parse(argc, argv);
+  } catch (const ExitStatus& exit) {
+    status = exit.code;
   } catch (const UsageError& error) {
     return usage_error(error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: {}\n", name(), error.what());
     return 1;
   }
-  return 0;
+  if (std::fflush(stdout) == 0) return status;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the program is about to end
+  fmt::print(stderr, "{}: standard output: cannot write, got '{}'\n", name(), std::strerror(errno));
+  return 1;
 }
 
 }  // namespace systole

@@ -32,9 +32,11 @@ class CommandLineOption {
   // Numbers that are taken.
   CommandLineOption positive() const;
   CommandLineOption not_negative() const;
-  CommandLineOption between(int least, int most) const;
+  CommandLineOption between(int64_t least, int64_t most) const;
   // A number of bytes: "100MB", "64KiB".
   CommandLineOption as_bytes() const;
+  // What the help calls the value: "FILE".
+  CommandLineOption value_name(const std::string& name) const;
   // One argument is several values: "a,b".
   CommandLineOption separated_by(char separator) const;
   // A value each time that the option is named, not all that follow.
@@ -85,24 +87,36 @@ class CommandLine {
   void hide();
   // Null when there is no such command.
   const CommandLine* find_command(const std::string& name) const;
+  // "no command 'trian', did you mean 'train'?": what is said when there is none.
+  std::string no_command(const std::string& name) const;
+  // A line below the help's heading Examples: what stands behind the command's name.
+  void example(const std::string& arguments);
 
   // What it is for: called when all arguments are read.
   void on_run(const std::function<void()>& action);
 
   std::string name() const;
+  // The name with those of all lines above: "systole data convert".
+  std::string full_name() const { return full_name_; }
+  // As wide as the terminal, or 100 columns.
   std::string help() const;
 
   // Reads the arguments, calls the actions of the commands that they name, and returns the
-  // program's exit code: 0; 1 when an action throws, with its message on standard error; 2 when the
-  // arguments are wrong, with what is wrong about them.
+  // program's exit code: 0; 1 when an action throws or standard output cannot be written, with a
+  // message on standard error; 2 when the arguments are wrong, with what is wrong about them.
   int run(int argc, const char* const* argv);
 
  private:
-  explicit CommandLine(CLI::App& app);
+  CommandLine(const CommandLine& above, CLI::App& app);
+  // The one of this line and its commands that the arguments named.
+  const CommandLine& chosen() const;
+  int parse(int argc, const char* const* argv);
   int usage_error(const std::string& what) const;
 
   std::unique_ptr<CLI::App> root_;  // null for a command
   CLI::App& app_;
+  std::string full_name_;
+  std::vector<std::string> examples_;
   std::vector<std::unique_ptr<CommandLine>> commands_;
 };
 

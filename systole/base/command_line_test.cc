@@ -19,6 +19,7 @@ struct Values {
   std::optional<int64_t> maybe;
   uint64_t bytes = 0;
   double share = 0.5;
+  int percent = 50;
   bool flag = true;
   std::vector<std::string> list;
   std::vector<std::string> names;
@@ -42,6 +43,7 @@ Outcome run(std::vector<const char*> arguments, const std::function<void()>& act
   const CommandLineOption maybe = line.option("--maybe", values.maybe);
   line.option("--bytes", values.bytes).as_bytes().excludes(maybe);
   line.option("--share", values.share).not_negative();
+  line.option("--percent", values.percent).between(0, 100);
   line.flag("--flag,!--no-flag", values.flag);
   line.option("--list", values.list).separated_by(',').one_each();
   line.on_run([&] {
@@ -79,11 +81,23 @@ TEST(CommandLineTest, WrongArguments) {
     std::vector<const char*> arguments;
     std::string error;
   } rows[] = {
-      {{"--number", "many"}, "program: --number: got 'many', expected a number above 0\n"},
+      {{"--number", "many"}, "program: --number: got 'many', expected an integer\n"},
+      {{"--number", "99999999999999999999"},
+       "--number: got '99999999999999999999', expected -9223372036854775808 to "
+       "9223372036854775807"},
       {{"--number", "0"}, "program: --number: got '0', expected a number above 0\n"},
+      {{"--number", "1", "--number", "2"}, "program: --number: got 2 values, expected one\n"},
+      {{"--number"}, "program: --number: got no value, expected N\n"},
       {{"--share", "-1"}, "--share: got '-1', expected 0 or more"},
-      {{"--maybe", "1", "--bytes", "1"}, "--maybe excludes --bytes"},
-      {{"--what"}, "--what\nprogram --help explains the options\n"},
+      {{"--share", "nan"}, "--share: got 'nan', expected a number"},
+      {{"--percent", "101"}, "--percent: got '101', expected 0 to 100"},
+      {{"--bytes", "-1"}, "--bytes: got '-1', expected a number of bytes such as 100MB or 64KiB"},
+      {{"--bytes", "1parsec"}, "--bytes: got '1parsec', expected a number of bytes"},
+      {{"--bytes", "99999999999EB"}, "--bytes: got '99999999999EB', expected a number of bytes"},
+      {{"--maybe", "1", "--bytes", "1"}, "got --maybe and --bytes, expected one of them"},
+      {{"--what=3"}, "program: no option '--what'\nprogram --help explains the options\n"},
+      {{"--nubmer", "1"}, "program: no option '--nubmer', did you mean '--number'?\n"},
+      {{"--flag=maybe"}, "program: --flag: got a value, expected none\n"},
   };
   for (const auto& [arguments, error] : rows) {
     const Outcome outcome = run(arguments);
@@ -105,28 +119,99 @@ TEST(CommandLineTest, WhatActionsThrow) {
   EXPECT_EQ(usage.errors, "program: name: no such name\nprogram --help explains the options\n");
 }
 
-TEST(CommandLineTest, Commands) {
-  CommandLine line("program", "Does things.");
-  line.require_command();
-  std::string said;
-  CommandLine& below = line.command("say", "Says it");
-  below.option("what", said, "What is said").required();
-  int runs = 0;
-  below.on_run([&] { ++runs; });
-  line.command("secret", "Is not told").hide();
-  EXPECT_EQ(line.find_command("say"), &below);
-  EXPECT_EQ(line.find_command("sing"), nullptr);
-  EXPECT_THAT(line.help(), HasSubstr("say"));
-  EXPECT_THAT(line.help(), ::testing::Not(HasSubstr("secret")));
-  EXPECT_THAT(below.help(), HasSubstr("what TEXT REQUIRED"));
-  const char* arguments[] = {"program", "say", "hello"};
-  EXPECT_EQ(line.run(3, arguments), 0);
-  EXPECT_EQ(runs, 1);
-  EXPECT_EQ(said, "hello");
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(line.run(1, arguments), 2);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("program help COMMAND explains a command"));
+// program say WHAT, program make one|two, program help, and a secret.
+class CommandsTest : public ::testing::Test {
+ protected:
+  CommandsTest() : line_("program", "Does things.") {
+    line_.require_command();
+    CommandLine& say = line_.command("say", "Says it");
+    say.option("what", said_, "What is said").required();
+    say.option("--times", times_, "How often").show_default().between(1, 9);
+    say.option("--size", size_, "How loud").as_bytes().show_default();
+    say.example("hello --times 3");
+    say.on_run([this] { ++runs_; });
+    CommandLine& make = line_.command("make", "Makes it");
+    make.require_command();
+    make.command("one", "Makes one").on_run([this] { ++runs_; });
+    make.command("two", "Makes two").on_run([] { throw UsageError("not today"); });
+    line_.command("help", "Explains").on_run([] {});
+    line_.command("secret", "Is not told").hide();
+  }
+
+  std::string errors_of(std::vector<const char*> arguments, int status = 2) {
+    arguments.insert(arguments.begin(), "program");
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(line_.run(static_cast<int>(arguments.size()), arguments.data()), status);
+    return ::testing::internal::GetCapturedStderr();
+  }
+
+  CommandLine line_;
+  std::string said_;
+  int64_t times_ = 1;
+  uint64_t size_ = 100'000'000;
+  int runs_ = 0;
+};
+
+TEST_F(CommandsTest, AreFoundAndRun) {
+  EXPECT_EQ(line_.find_command("say")->full_name(), "program say");
+  EXPECT_EQ(line_.find_command("make")->find_command("one")->full_name(), "program make one");
+  EXPECT_EQ(line_.find_command("sing"), nullptr);
+  EXPECT_EQ(errors_of({"say", "hello"}, 0), "");
+  EXPECT_EQ(errors_of({"make", "one"}, 0), "");
+  EXPECT_EQ(runs_, 2);
+  EXPECT_EQ(said_, "hello");
+}
+
+TEST_F(CommandsTest, HelpHasAllButSecrets) {
+  EXPECT_THAT(line_.help(), HasSubstr("Usage: program [OPTIONS] COMMAND ...\n"));
+  EXPECT_THAT(line_.help(), HasSubstr("\nCommands:\n  say   Says it\n  make  Makes it\n"));
+  EXPECT_THAT(line_.help(), ::testing::Not(HasSubstr("secret")));
+  EXPECT_EQ(line_.find_command("say")->help(),
+            "Says it\n\n"
+            "Usage: program say [OPTIONS] what\n\n"
+            "  what  What is said\n\n"
+            "Options:\n"
+            "  --times N    How often [1 to 9; default 1]\n"
+            "  --size SIZE  How loud [default 100MB]\n"
+            "  -h,--help    Shows this text\n\n"
+            "Examples:\n"
+            "  program say hello --times 3\n");
+}
+
+TEST_F(CommandsTest, WrongArgumentsNameTheCommand) {
+  const struct {
+    std::vector<const char*> arguments;
+    std::string error;
+  } rows[] = {
+      {{},
+       "program: command, got none, expected one of say, make, help\n"
+       "program help lists the commands\n"},
+      {{"sya"},
+       "program: no command 'sya', did you mean 'say'?\nprogram help lists the commands\n"},
+      {{"say"},
+       "program say: what, got none, expected: What is said\n"
+       "program help say explains the options\n"},
+      {{"say", "--tmies", "3"},
+       "program say: no option '--tmies', did you mean '--times'?\n"
+       "program help say explains the options\n"},
+      {{"say", "a", "b"},
+       "program say: got 'b', expected no more arguments\n"
+       "program help say explains the options\n"},
+      {{"make"},
+       "program make: command, got none, expected one of one, two\n"
+       "program help make lists the commands\n"},
+      {{"make", "too"},
+       "program make: no command 'too', did you mean 'two'?\n"
+       "program help make lists the commands\n"},
+      {{"make", "one", "x"},
+       "program make one: got 'x', expected no arguments\n"
+       "program help make one explains the options\n"},
+      {{"make", "two"},
+       "program make two: not today\nprogram help make two explains the options\n"},
+      {{"help", "--all"}, "program help: no option '--all'\nprogram help lists the commands\n"},
+  };
+  for (const auto& [arguments, error] : rows) EXPECT_EQ(errors_of(arguments), error);
+  EXPECT_EQ(runs_, 0);
 }
 
 }  // namespace

@@ -17,6 +17,26 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
+// The first candidate that begins with `part`, or else that has it somewhere, in lower case.
+std::string name_with(const std::string& part, std::span<const std::string> candidates) {
+  constexpr size_t kLeastBegin = 3;
+  constexpr size_t kLeastPart = 5;
+  const auto found = [&](const auto& has) {
+    const auto it = std::ranges::find_if(
+        candidates, [&](const std::string& candidate) { return has(lower_case(candidate)); });
+    return it == candidates.end() ? std::string() : *it;
+  };
+  std::string best;
+  if (part.size() >= kLeastBegin) {
+    best = found([&](const std::string& candidate) { return candidate.starts_with(part); });
+  }
+  if (best.empty() && part.size() >= kLeastPart) {
+    best = found(
+        [&](const std::string& candidate) { return candidate.find(part) != std::string::npos; });
+  }
+  return best;
+}
+
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -50,7 +70,7 @@ std::string closest_name(std::string_view name, std::span<const std::string> can
       best = candidate;
     }
   }
-  return best;
+  return best.empty() ? name_with(wanted, candidates) : best;
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {

@@ -12,8 +12,8 @@ namespace systole {
 // turns a into b (optimal string alignment).
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `name`, in upper or lower case; "" when none is near enough to be meant.
-// The first wins a tie.
+// The candidate nearest to `name`, in upper or lower case, or one of which it is a part ("Adam" of
+// "AdamOptimizer"); "" when none is near enough to be meant. The first wins a tie.
 std::string closest_name(std::string_view name, std::span<const std::string> candidates);
 
 // ", did you mean 'x'?" to end a message with, or "".

@@ -25,6 +25,11 @@ TEST(SuggestTest, ClosestName) {
   EXPECT_EQ(closest_name("a", {}), "");
   EXPECT_EQ(did_you_mean("sigmoyd", names), ", did you mean 'sigmoid'?");
   EXPECT_EQ(did_you_mean("softmax", names), "");
+  const std::vector<std::string> optimizers = {"GradientDescentOptimizer", "AdagradOptimizer",
+                                               "AdamOptimizer"};
+  EXPECT_EQ(closest_name("Adam", optimizers), "AdamOptimizer");
+  EXPECT_EQ(closest_name("descent", optimizers), "GradientDescentOptimizer");
+  EXPECT_EQ(closest_name("ad", optimizers), "");
 }
 
 }  // namespace
