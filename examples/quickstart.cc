@@ -163,8 +163,10 @@ void run(const Flags& flags) {
   watch.lap("export");
   serve(exported, digits.test);
   watch.lap("serving");
-  std::printf("Took %s\nThe curves: tensorboard --logdir %s\n", watch.report().c_str(),
-              estimator.model_dir().c_str());
+  const char* model_dir = estimator.model_dir().c_str();
+  std::printf(
+      "Took %s\nThe curves: systole inspect %s --plot curves.svg, or tensorboard --logdir %s\n",
+      watch.report().c_str(), model_dir, model_dir);
 }
 
 }  // namespace

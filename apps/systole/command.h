@@ -1,6 +1,7 @@
 // A command of the command line.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "systole/base/command_line.h"
@@ -12,7 +13,8 @@ struct Command {
   const char* name;
   const char* summary;
   void (*add)(CommandLine& line);
-  bool hidden = false;  // not in the help of the command above
+  std::array<const char*, 4> examples = {};  // what stands behind its name, for its help
+  bool hidden = false;                       // not in the help of the command above
 };
 
 // The table of commands below a line, one of which must be given.

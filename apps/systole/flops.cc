@@ -59,10 +59,10 @@ void run(const FlopsOptions& options) {
   const double achieved = 2 * n * n * n * static_cast<double>(options.count) / seconds;
   fmt::print("{} products of [{},{}] {} on {} core{}: {:.3f} s\n", options.count, options.n,
              options.n, dtype, cores, cores == 1 ? "" : "s", seconds);
-  fmt::print("  achieved  {:.4f} TFLOP/s\n", achieved * 1e-12);
+  fmt::print("  achieved  {:.4g} TFLOP/s\n", achieved * 1e-12);
   if (const auto peak = profile::measure_peak_flops(dtype, cores)) {
     fmt::print(
-        "  peak      {:.4f} TFLOP/s, measured now by multiply-adds in registers ({:.0f} %)\n",
+        "  peak      {:.4g} TFLOP/s, measured now by multiply-adds in registers ({:.3g} %)\n",
         *peak * 1e-12, 100 * achieved / *peak);
   }
 }
@@ -88,6 +88,7 @@ const Command kFlopsCommand{
               .not_negative();
           line.on_run([options] { run(*options); });
         },
+    .examples = {"", "--size 4096 --count 10 --dtype bfloat16 --cores 1"},
 };
 
 }  // namespace systole::app

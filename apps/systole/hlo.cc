@@ -6,11 +6,26 @@ namespace systole::app {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "Runs a program and prints or writes its results", add_run_command},
-    {"test", "Runs programs that check themselves (check.expect_*)", add_test_command},
-    {"opt", "Prints a program after our passes", add_opt_command},
-    {"bench", "Times a program, and each of its steps", add_bench_command},
-    {"support", "Writes the table of supported ops", add_support_command, true},
+    {.name = "run",
+     .summary = "Runs a program and prints or writes its results",
+     .add = add_run_command,
+     .examples = {"model.mlir --random 1", "model.mlir --input 0=x.npy --output results"}},
+    {.name = "test",
+     .summary = "Runs programs that check themselves (check.expect_*)",
+     .add = add_test_command,
+     .examples = {"tests", "tests/add.mlir --backend reference"}},
+    {.name = "opt",
+     .summary = "Prints a program after our passes",
+     .add = add_opt_command,
+     .examples = {"model.mlir --pretty", "model.mlir --passes cse,dce", "model.mlir --dump"}},
+    {.name = "bench",
+     .summary = "Times a program, and each of its steps",
+     .add = add_bench_command,
+     .examples = {"model.mlir", "model.mlir --threads 1 --runs 100 --json"}},
+    {.name = "support",
+     .summary = "Writes the table of supported ops",
+     .add = add_support_command,
+     .hidden = true},
 };
 
 }  // namespace
@@ -19,6 +34,7 @@ const Command kHloCommand{
     .name = "hlo",
     .summary = "Runs, tests, optimises and times StableHLO programs",
     .add = [](CommandLine& line) { add_commands(line, kCommands); },
+    .examples = {"run model.mlir --random 1", "bench model.mlir"},
 };
 
 }  // namespace systole::app

@@ -8,12 +8,16 @@ const Command kInspectCommand{
     .name = "inspect",
     .summary = "Shows what a checkpoint, SavedModel, event file, TFRecord or HLO file holds",
     .add = add_inspect_command,
+    .examples = {"runs/1", "runs/1 --tensor dense/kernel", "runs/1 --plot curves.svg",
+                 "runs/1/export --json"},
 };
 
 const Command kPredictCommand{
     .name = "predict",
     .summary = "Runs a SavedModel on a file, or a model of a configuration file on its data",
     .add = add_predict_command,
+    .examples = {"examples/configs/iris.yaml --count 5", "runs/1/export --input flowers.npy",
+                 "runs/1/export --input a=a.npy --input b=b.npy --output answers"},
 };
 
 }  // namespace systole::app

@@ -5,26 +5,23 @@
 #include <vector>
 
 #include "apps/systole/command.h"
-#include "systole/base/suggest.h"
 
 namespace systole::app {
 namespace {
 
-constexpr const Command* kCommands[] = {&kCheckCommand,    &kDataCommand,    &kDevicesCommand,
-                                        &kEvaluateCommand, &kExportCommand,  &kFlopsCommand,
-                                        &kHloCommand,      &kInspectCommand, &kPredictCommand,
-                                        &kTrainCommand,    &kVersionCommand};
+// In the order in which a person comes to need them.
+constexpr const Command* kCommands[] = {&kTrainCommand,   &kEvaluateCommand, &kPredictCommand,
+                                        &kExportCommand,  &kCheckCommand,    &kInspectCommand,
+                                        &kDataCommand,    &kHloCommand,      &kFlopsCommand,
+                                        &kDevicesCommand, &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);
   if (command.hidden) added.hide();
+  for (const char* example : command.examples) {
+    if (example != nullptr) added.example(example);
+  }
   command.add(added);
-}
-
-std::string no_command(const std::string& name) {
-  std::vector<std::string> names = {"help"};
-  for (const Command* command : kCommands) names.emplace_back(command->name);
-  return "no command '" + name + "'" + did_you_mean(name, names) + ": see systole help";
 }
 
 // `systole help`, `systole help flops`.
@@ -32,12 +29,13 @@ void add_help(CommandLine& root) {
   CommandLine& help = root.command("help", "Explains a command, or lists them all");
   auto names = std::make_shared<std::vector<std::string>>();
   help.option("command", *names, "The command to explain: `data`, `data convert`");
+  help.example("train");
+  help.example("data convert");
   help.on_run([&root, names] {
     const CommandLine* shown = &root;
     for (const std::string& name : *names) {
-      if (name == "help") break;
       const CommandLine* below = shown->find_command(name);
-      if (below == nullptr) throw UsageError("help: " + no_command(name));
+      if (below == nullptr) throw UsageError(shown->no_command(name));
       shown = below;
     }
     std::fputs(shown->help().c_str(), stdout);
@@ -48,16 +46,14 @@ int run(int argc, char** argv) {
   CommandLine line("systole",
                    "Systole trains neural networks the way the TPU stack does, natively in C++.");
   line.require_command();
-  line.version("systole " SYSTOLE_VERSION, "The version, see also systole version");
+  line.version("systole " SYSTOLE_VERSION, "Shows the version");
+  line.example("train examples/configs/iris.yaml");
+  line.example("help train");
   for (const Command* command : kCommands) add_command(line, *command);
   add_help(line);
   if (argc == 1) {
     std::fputs(line.help().c_str(), stdout);
     return 0;
-  }
-  if (argv[1][0] != '-' && line.find_command(argv[1]) == nullptr) {
-    std::fprintf(stderr, "systole: %s\n", no_command(argv[1]).c_str());
-    return 2;
   }
   return line.run(argc, argv);
 }

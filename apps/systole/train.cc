@@ -8,24 +8,31 @@ const Command kTrainCommand{
     .name = "train",
     .summary = "Trains the model of a configuration file",
     .add = add_train_command,
+    .examples = {"examples/configs/iris.yaml",
+                 "net.yaml --model_dir runs/1 --set train.max_steps=1000", "--keys > keys.md"},
 };
 
 const Command kEvaluateCommand{
     .name = "evaluate",
     .summary = "Tells how good the model of a configuration file is",
     .add = add_evaluate_command,
+    .examples = {"examples/configs/iris.yaml",
+                 "net.yaml --set evaluate.checkpoint_path=runs/1/model.ckpt-500"},
 };
 
 const Command kExportCommand{
     .name = "export",
     .summary = "Writes the model of a configuration file as a SavedModel",
     .add = add_export_command,
+    .examples = {"examples/configs/iris.yaml",
+                 "net.yaml --output served --checkpoint_path runs/1/model.ckpt-500"},
 };
 
 const Command kCheckCommand{
     .name = "check",
     .summary = "Says what a TPU would refuse of the model of a configuration file",
     .add = add_check_command,
+    .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096"},
 };
 
 }  // namespace systole::app

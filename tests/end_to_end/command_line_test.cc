@@ -24,10 +24,11 @@ TEST(CommandLine, HelpWhereItIsLookedFor) {
   const ProgramResult alone = run_program("systole");
   EXPECT_EQ(alone.status, 0);
   EXPECT_EQ(alone.output, run_program("systole help").output);
-  EXPECT_THAT(run_program("systole help data convert").output, HasSubstr("Usage: convert"));
+  EXPECT_THAT(run_program("systole help data convert").output,
+              HasSubstr("Usage: systole data convert [OPTIONS] COMMAND"));
   const ProgramResult half = run_program("systole data");
   EXPECT_EQ(half.status, 2);
-  EXPECT_THAT(half.output, HasSubstr("systole: A subcommand is required"));
+  EXPECT_THAT(half.output, HasSubstr("systole data: command, got none, expected one of convert, "));
 }
 
 TEST(CommandLine, HelpForEveryCommand) {
@@ -38,7 +39,11 @@ TEST(CommandLine, HelpForEveryCommand) {
     EXPECT_THAT(all.output, HasSubstr(command));
     const ProgramResult one = run_program("systole help " + command);
     EXPECT_EQ(one.status, 0) << one.output;
-    EXPECT_THAT(one.output, HasSubstr("Usage"));
+    EXPECT_THAT(one.output, HasSubstr("Usage: systole " + command));
+    const bool takes_something = command != "devices" && command != "version";
+    EXPECT_EQ(one.output.find("\nExamples:\n  systole " + command) != std::string::npos,
+              takes_something)
+        << one.output;
   }
 }
 
@@ -68,12 +73,19 @@ TEST(CommandLine, BadInput) {
   EXPECT_NE(unknown.status, 0);
   EXPECT_THAT(unknown.output, HasSubstr("fly"));
   EXPECT_THAT(run_program("systole trian").output, HasSubstr("'trian', did you mean 'train'?"));
+  EXPECT_THAT(run_program("systole data covnert").output,
+              HasSubstr("systole data: no command 'covnert', did you mean 'convert'?"));
+  EXPECT_THAT(run_program("systole help data covnert").output,
+              AllOf(HasSubstr("did you mean 'convert'?"), HasSubstr("systole help lists")));
   EXPECT_EQ(run_program("systole flops --size many").status, 2);
   EXPECT_EQ(run_program("iris_session --epochs 0").status, 2);
   const ProgramResult dtype = run_program("systole flops --dtype float99");
   EXPECT_EQ(dtype.status, 1);
   EXPECT_THAT(dtype.output, HasSubstr("INVALID_ARGUMENT: dtype: unknown name, got 'float99'"));
   EXPECT_NE(run_program("systole flops --size 0").status, 0);
+  const ProgramResult full = run_program("systole help > /dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_THAT(full.output, HasSubstr("systole: standard output: cannot write"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // systole train and its kin, on the configuration files of examples/configs.
 #include <gmock/gmock.h>
+
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,8 +33,9 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   EXPECT_EQ(check.status, 0) << check.output;
   const ProgramResult train = run("train");
   EXPECT_EQ(train.status, 0) << train.output;
-  EXPECT_THAT(train.output, AllOf(HasSubstr("train  100 %  400 of 400"), HasSubstr("accuracy = "),
-                                  HasSubstr("model.ckpt-400"), HasSubstr("tensorboard --logdir")));
+  EXPECT_THAT(train.output,
+              AllOf(HasSubstr("train  100 %  400 of 400"), HasSubstr("accuracy = 0.96\n"),
+                    HasSubstr("model.ckpt-400"), HasSubstr("tensorboard --logdir")));
   const ProgramResult more = run("train", "--steps 50");
   EXPECT_THAT(more.output, HasSubstr("450 of 450"));
   const ProgramResult evaluate = run("evaluate");
@@ -46,6 +49,14 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   EXPECT_EQ(exported.status, 0) << exported.output;
   const std::string saved_model = exported.output.substr(0, exported.output.find('\n'));
   EXPECT_THAT(run_program("systole inspect " + saved_model).output, HasSubstr("serving_default"));
+  EXPECT_THAT(run_program("systole predict " + saved_model + " --set a=b --input x").output,
+              HasSubstr("expected it with a configuration file"));
+  const std::string svg = model_dir_ + "/curves.svg";
+  EXPECT_THAT(run_program("systole inspect " + model_dir_ + " --plot " + svg).output,
+              AllOf(HasSubstr("eval: accuracy, 0.9"), HasSubstr("train: loss, ")));
+  EXPECT_TRUE(std::filesystem::exists(svg));
+  EXPECT_THAT(run_program("systole inspect " + model_dir_ + "/checkpoint").output,
+              HasSubstr("model.ckpt-450"));
   EXPECT_THAT(run_program("systole predict " + model_dir_ + "/export").output,
               HasSubstr("--input, got none"));
   EXPECT_THAT(run_program("systole predict " + model_dir_).output,
@@ -74,6 +85,8 @@ TEST_F(TrainCommands, BadInput) {
   const ProgramResult typo = run("train", "--set model.layers.0.dense.unit=3");
   EXPECT_EQ(typo.status, 1);
   EXPECT_THAT(typo.output, HasSubstr("did you mean 'units'?"));
+  EXPECT_THAT(run("train", "--set model.layers.0.dense.units=-3").output,
+              HasSubstr("at --set model.layers.0.dense.units, iris.yaml:5"));
   EXPECT_THAT(run("evaluate").output, HasSubstr("Could not find trained model in model_dir"));
   EXPECT_THAT(run("train", "--set data.train=").output, HasSubstr("pipeline, got nothing"));
   EXPECT_THAT(run("predict", "--input x.npy").output, HasSubstr("expected them with a SavedModel"));

@@ -32,17 +32,57 @@ std::optional<size_t> index_of(const std::string& text) {
   return status == std::errc() && at == end ? std::optional(index) : std::nullopt;
 }
 
+// Whether a path is another or leads into it.
+bool is_in(const std::string& path, const std::string& other) {
+  return path == other || path.starts_with(other + ".");
+}
+
 YAML::Node nothing() { return YAML::Node(YAML::NodeType::Undefined); }
 
-YAML::Node load(const std::string& yaml, const std::string& file) {
-  try {
-    return YAML::Load(yaml);
-  } catch (const YAML::Exception& error) {
-    throw invalid_argument(
-        "{}:{}: text, got what is no YAML ({} in column {}), expected names with a colon and "
-        "values behind them, or a list",
-        file, error.mark.line + 1, error.msg, error.mark.column + 1);
+// What a terminal can show of it.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte >= 0x7F) c = '?';
   }
+  return text;
+}
+
+// The blanks with which the line of a mark begins.
+std::string indentation_at(const std::string& yaml, const YAML::Mark& mark) {
+  const size_t at = std::min(static_cast<size_t>(std::max(mark.pos, 0)), yaml.size());
+  const size_t begin = at == 0 ? 0 : yaml.rfind('\n', at - 1) + 1;  // of none: 0
+  return yaml.substr(begin, yaml.find_first_not_of(" \t", begin) - begin);
+}
+
+std::string reason_of(const YAML::Exception& error, const std::string& yaml) {
+  if (error.msg == YAML::ErrorMsg::BAD_FILE) return "values in values in values, too many";
+  if (indentation_at(yaml, error.mark).find('\t') != std::string::npos) {
+    return "a line that begins with a tab: YAML takes blanks";
+  }
+  return printable(error.msg);
+}
+
+// `place` ends in a colon when a line and a column are to follow.
+YAML::Node load(const std::string& yaml, const std::string& place) {
+  const char* const wanted = "names with a colon and values behind them, or a list";
+  const std::string shown_place = place.substr(0, place.find_last_not_of(':') + 1);
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(yaml);
+  } catch (const YAML::Exception& error) {
+    const bool placed = place.ends_with(':') && !error.mark.is_null();
+    throw invalid_argument(
+        "{}: text, got what is no YAML ({}), expected {}",
+        placed ? fmt::format("{}{}:{}", place, error.mark.line + 1, error.mark.column + 1)
+               : shown_place,
+        reason_of(error, yaml), wanted);
+  }
+  if (documents.size() > 1) {
+    throw invalid_argument("{}: text, got {} documents with --- between, expected one", shown_place,
+                           documents.size());
+  }
+  return documents.empty() ? YAML::Node() : documents[0];
 }
 
 }  // namespace
@@ -66,18 +106,25 @@ bool ConfigNode::is_null() const { return present() && value_->node.IsNull(); }
 ConfigNode ConfigNode::parse(const std::string& yaml, const std::string& file) {
   auto document = std::make_shared<Document>();
   document->file = file;
-  const YAML::Node node = load(yaml, file);
+  const YAML::Node node = load(yaml, file + ":");
   ConfigNode root(std::move(document), "", {node.IsNull() ? nothing() : node});
-  root.line_ = node.Mark().line + 1;
+  root.take_mark({node});
   return root;
+}
+
+void ConfigNode::take_mark(const Value& value) {
+  if (!value.node.IsDefined() || value.node.Mark().is_null()) return;
+  line_ = value.node.Mark().line + 1;
+  column_ = value.node.Mark().column + 1;
 }
 
 ConfigNode ConfigNode::child(const std::string& name, Value value) const {
   // An alias of what it stands in has no end.
   if (path_.size() > kMostPathBytes) throw error("value", "one deep within others", "few levels");
-  const int line = value.node.IsDefined() ? value.node.Mark().line : -1;
   ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, std::move(value));
-  result.line_ = line < 0 ? line_ : line + 1;
+  result.line_ = line_;
+  result.column_ = column_;
+  result.take_mark(*result.value_);
   return result;
 }
 
@@ -100,6 +147,7 @@ std::vector<std::pair<std::string, ConfigNode>> ConfigNode::entries(const std::s
     }
     ConfigNode value = child(name, {entry.second});
     value.line_ = key.line_;
+    value.column_ = key.column_;
     result.emplace_back(name, std::move(value));
   }
   return result;
@@ -131,7 +179,7 @@ template bool ConfigNode::as(const std::string&, const std::string&) const;
 
 std::string ConfigNode::shown() const {
   if (is_scalar()) {
-    const std::string& text = value_->node.Scalar();
+    const std::string text = printable(value_->node.Scalar());
     return fmt::format("'{}{}'", text.substr(0, kMostShownBytes),
                        text.size() > kMostShownBytes ? "..." : "");
   }
@@ -141,9 +189,9 @@ std::string ConfigNode::shown() const {
 
 std::string ConfigNode::place() const {
   for (const std::string& set : document_->set_paths) {
-    if (path_ == set || path_.starts_with(set + ".")) return "--set " + set;
+    if (is_in(path_, set)) return "--set " + set;
   }
-  return fmt::format("{}:{}", document_->file, std::max(line_, 1));
+  return fmt::format("{}:{}:{}", document_->file, std::max(line_, 1), std::max(column_, 1));
 }
 
 Error ConfigNode::error(const std::string& what, const std::string& got,
@@ -159,8 +207,14 @@ Error ConfigNode::placed(const Error& error) const {
 const std::string& ConfigNode::file() const { return document_->file; }
 
 SourceLocation ConfigNode::where() const {
+  const std::string base_name = document_->file.substr(document_->file.rfind('/') + 1);
+  std::string name = document_->file;
+  for (const std::string& set : document_->set_paths) {
+    if (is_in(path_, set)) name = "--set " + set;
+    if (is_in(set, path_)) name = fmt::format("--set {}, {}", set, base_name);
+  }
   SourceLocation where;
-  where.file = document_->file.c_str();
+  where.file = document_->file_names.insert(name).first->c_str();
   where.line = static_cast<uint32_t>(std::max(line_, 1));
   return where;
 }
@@ -176,8 +230,8 @@ void ConfigNode::set(const std::string& path, const std::string& yaml) {
     if (at.IsDefined() && at.IsSequence()) {
       const std::optional<size_t> index = index_of(part);
       if (!index || *index >= at.size()) {
-        throw invalid_argument("{}: path, got '{}', expected the number of one of {} elements",
-                               what, part, at.size());
+        throw invalid_argument("{}: path, got '{}', expected the number of an element, 0 to {}",
+                               what, part, static_cast<int64_t>(at.size()) - 1);
       }
       at.reset(at[*index]);
     } else if (!at.IsDefined() || at.IsNull() || at.IsMap()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,8 @@ namespace systole::app {
 // A value of a YAML file (yaml-cpp's, which only config_node.cc includes): a text, a list, a map,
 // or nothing. A handle that is cheap to copy; not thread-safe. Errors of all methods:
 // INVALID_ARGUMENT
-// `<file>:<line>: <what>, got <value>, expected <value>`; what `--set` has put there is told as
-// `--set <path>: ...`.
+// `<file>:<line>:<column>: <what>, got <value>, expected <value>`; what `--set` has put there is
+// told as `--set <path>: ...`.
 class ConfigNode {
  public:
   ConfigNode();  // absent
@@ -50,8 +51,8 @@ class ConfigNode {
 
   // Of the text that parse() was given.
   const std::string& file() const;
-  // The place in the file, for nodes that are built of it. Its name lives as long as a node of the
-  // document does.
+  // The place in the file, for nodes that are built of it; it names the `--set` that has changed
+  // something there. Its name lives as long as a node of the document does.
   SourceLocation where() const;
 
   // Puts a value at a path of names and numbers of list elements: "train.max_steps",
@@ -62,16 +63,20 @@ class ConfigNode {
   struct Document {
     std::string file;
     std::vector<std::string> set_paths;
+    std::set<std::string> file_names;  // that where() has given
   };
   struct Value;  // yaml-cpp's node
   ConfigNode(std::shared_ptr<Document> document, std::string path, Value value);
   ConfigNode child(const std::string& name, Value value) const;
+  void take_mark(const Value& value);
   std::string place() const;
 
   std::shared_ptr<Document> document_;
   std::string path_;
   std::shared_ptr<Value> value_;
-  int line_ = 0;  // that messages name: of the name, the value, or what is around it
+  // What messages name, from 1: of the name, the value, or what is around it; 0 when not known.
+  int line_ = 0;
+  int column_ = 0;
 };
 
 }  // namespace systole::app

@@ -48,15 +48,22 @@ TEST(ConfigSectionTest, Errors) {
     std::string error;
   } rows[] = {
       {"unit: 3",
-       "net.yaml:1: dense, got 'unit', expected units, rate, use_bias, names, mode, did "
+       "net.yaml:1:1: dense, got 'unit', expected units, rate, use_bias, names, mode, did "
        "you mean 'units'?"},
-      {"rate: 1", "net.yaml:1: dense, got no units, expected an integer"},
-      {"rate: 1\nunits: many", "net.yaml:2: dense units, got 'many', expected an integer"},
+      {"rate: 1", "net.yaml:1:1: dense, got no units, expected an integer"},
+      {"rate: 1\nunits: many", "net.yaml:2:8: dense units, got 'many', expected an integer"},
       {"units: 1.5", "dense units, got '1.5', expected an integer"},
       {"units: [1]", "dense units, got a list, expected an integer"},
       {"units:", "dense units, got nothing, expected an integer"},
-      {"units: 1\nunits: 2", "net.yaml:2: dense, got 'units' twice, expected each name once"},
-      {"[a", "net.yaml:1: text, got what is no YAML (end of sequence flow not found in column "},
+      {"units: 1\nunits: 2", "net.yaml:2:1: dense, got 'units' twice, expected each name once"},
+      {"[a", "net.yaml:1:1: text, got what is no YAML (end of sequence flow not found), expected "},
+      {"a:\n\t- b", "net.yaml:2:2: text, got what is no YAML (a line that begins with a tab"},
+      {"\"\\\x8f\"", "net.yaml:1:4: text, got what is no YAML (unknown escape character: ?)"},
+      {"units: *x",
+       "net.yaml:1:8: text, got what is no YAML (the referenced anchor is not defined"},
+      {"units: 1\n---\nunits: 2", "net.yaml: text, got 2 documents with --- between, expected one"},
+      {std::string(3000, '['), "got what is no YAML (values in values in values, too many)"},
+      {"units: \"a\\nb\"", "dense units, got 'a?b', expected an integer"},
       {"? [a]\n: 1", "dense, got a list, expected a name"},
       {std::string(200, 'x'), "got '" + std::string(80, 'x') + "...', expected an integer"},
       {"units: 99999999999999999999", "dense units, got '99999999999999999999'"},
@@ -73,14 +80,14 @@ TEST(ConfigSectionTest, IntegersFromALeastOne) {
   EXPECT_EQ(dense("3").optional_integer("units", 1), 3);
   EXPECT_EQ(dense("rate: 1").integer("units", 0, 5), 0);  // what is not given is not checked
   EXPECT_THAT(error_of([] { dense("rate: 1\nunits: 2").integer("units", 9, 3); }),
-              HasSubstr("net.yaml:2: dense units, got 2, expected an integer of at least 3"));
+              HasSubstr("net.yaml:2:8: dense units, got 2, expected an integer of at least 3"));
 }
 
 TEST(ConfigNodeTest, ErrorsOfOthersGetThePlace) {
   const ConfigNode root = ConfigNode::parse("a: 1\nb: 2\n", "f");
   const Error error = root["b"].placed(not_found("b: thing, got 2"));
   EXPECT_EQ(error.code(), Code::not_found);
-  EXPECT_EQ(error.message(), "f:2: b: thing, got 2");
+  EXPECT_EQ(error.message(), "f:2:4: b: thing, got 2");
 }
 
 TEST(ConfigNodeTest, SetReplacesAndAdds) {
@@ -105,7 +112,7 @@ TEST(ConfigNodeTest, SetNamesWhatIsWrong) {
     std::string error;
   } rows[] = {
       {"a.b.c", "--set a.b.c: path, got 'c' below the value '1', expected a name of a map"},
-      {"list.2", "--set list.2: path, got '2', expected the number of one of 2 elements"},
+      {"list.2", "--set list.2: path, got '2', expected the number of an element, 0 to 1"},
       {"list.x", "path, got 'x'"},
       {"a..b", "path, got an empty name"},
   };
@@ -113,10 +120,21 @@ TEST(ConfigNodeTest, SetNamesWhatIsWrong) {
     EXPECT_THAT(error_of([&, &path = path] { ConfigNode::parse(yaml, "f").set(path, "1"); }),
                 HasSubstr(error));
   }
+  EXPECT_THAT(error_of([&] { ConfigNode::parse(yaml, "f").set("a.b", "["); }),
+              HasSubstr("--set a.b: text, got what is no YAML (end of sequence flow not found)"));
   ConfigNode root = ConfigNode::parse(yaml, "f");
   root.set("a.b", "word");
   EXPECT_THAT(error_of([&] { root["a"]["b"].as<int64_t>("a b", "an integer"); }),
               HasSubstr("--set a.b: a b, got 'word', expected an integer"));
+}
+
+TEST(ConfigNodeTest, PlacesNameWhatSetHasChanged) {
+  ConfigNode root = ConfigNode::parse("a: {b: 1}\nlist:\n- x: 1\n", "folder/f.yaml");
+  EXPECT_EQ(root["list"].items("", "")[0].where().to_string(), "f.yaml:3");
+  root.set("list.0.x", "2");
+  root.set("a", "{c: 3}");
+  EXPECT_EQ(root["list"].items("", "")[0].where().to_string(), "--set list.0.x, f.yaml:3");
+  EXPECT_EQ(root["a"]["c"].where().to_string(), "--set a:1");
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void add_format(CommandLine& line, const Format& format) {
       .option("--shard_size", options->shards.shard_bytes,
               "Bytes of a shard, about, before compression: 100MB")
       .as_bytes()
+      .positive()
       .show_default();
   command.option("--compression", options->compression, "GZIP or ZLIB; none by default");
   command.flag("--force", options->shards.force, "Replace what another conversion left");

@@ -5,7 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/systole/inspect/curves.h"
 #include "systole/hlo/text.h"
+#include "systole/io/checkpoint_state.h"
 #include "systole/io/event_reader.h"
 #include "systole/io/example.h"
 #include "systole/io/npy.h"
@@ -93,8 +95,46 @@ Json describe_saved_model(FileSystem& file_system, const std::string& directory)
   return description;
 }
 
+Json describe_checkpoint_state(FileSystem& file_system, const std::string& path) {
+  const auto state = read_checkpoint_state(file_system, parent_path(path));
+  if (!state) throw not_found("{}: file, got none, expected one", path);
+  return {{"latest", state->model_checkpoint_path}, {"all", state->all_model_checkpoint_paths}};
+}
+
+// As few digits as give the number back; what JSON lacks is a string.
+Json float_json(float value) {
+  const std::string text = fmt::format("{}", value);
+  return std::isfinite(value) ? Json::parse(text) : Json(text);
+}
+
+// What a later file of a run says beside what the files before it said.
+void append_summary(EventFileSummary& all, EventFileSummary&& more) {
+  if (all.num_events == 0) all.first_wall_time = more.first_wall_time;
+  all.num_events += more.num_events;
+  all.last_wall_time = std::max(all.last_wall_time, more.last_wall_time);
+  for (const auto& [kind, count] : more.kinds) all.kinds[kind] += count;
+  for (auto& [tag, rows] : more.tags) {
+    for (TagSummary& row : rows) {
+      auto& known = all.tags[tag];
+      const auto same = std::ranges::find_if(known, [&](const TagSummary& other) {
+        return other.kind == row.kind && other.plugin == row.plugin;
+      });
+      if (same == known.end()) {
+        known.push_back(std::move(row));
+        continue;
+      }
+      same->count += row.count;
+      same->last_step = row.last_step;
+      same->last = std::move(row.last);
+    }
+  }
+}
+
 Json describe_events(FileSystem& file_system, const std::string& path) {
-  const EventFileSummary summary = summarize_events(file_system, path);
+  EventFileSummary summary;
+  const std::vector<std::string> files = event_files(file_system, path);
+  for (const std::string& file : files)
+    append_summary(summary, summarize_events(file_system, file));
   Json tags = Json::array();
   for (const auto& [tag, rows] : summary.tags) {
     for (const TagSummary& row : rows) {
@@ -104,14 +144,15 @@ Json describe_events(FileSystem& file_system, const std::string& path) {
                  {"first_step", row.first_step},
                  {"last_step", row.last_step}};
       if (row.kind == SummaryValue::Kind::scalar) {
-        entry["first"] = row.first.scalar;
-        entry["last"] = row.last.scalar;
+        entry["first"] = float_json(row.first.scalar);
+        entry["last"] = float_json(row.last.scalar);
       }
       if (!row.plugin.empty()) entry["plugin"] = row.plugin;
       tags.push_back(std::move(entry));
     }
   }
-  return {{"events", summary.num_events},
+  return {{"files", files.size()},
+          {"events", summary.num_events},
           {"first_wall_time", summary.first_wall_time},
           {"last_wall_time", summary.last_wall_time},
           {"kinds", summary.kinds},
@@ -206,6 +247,8 @@ Json description_of(FileSystem& file_system, const FoundFile& file) {
       return describe_saved_model(file_system, file.path);
     case FileKind::graph:
       return {{"graph", graph_json(graph_info(*read_graph_def(file_system, file.path)))}};
+    case FileKind::checkpoint_state:
+      return describe_checkpoint_state(file_system, file.path);
     case FileKind::events:
       return describe_events(file_system, file.path);
     case FileKind::records:
@@ -227,13 +270,9 @@ Json element_json(const Tensor& tensor, int64_t index) {
   if (tensor.dtype() == DType::pred) return tensor.data<bool>()[static_cast<size_t>(index)];
   if (tensor.dtype() == DType::u64) return tensor.data<uint64_t>()[static_cast<size_t>(index)];
   if (tensor.dtype() == DType::s64) return tensor.data<int64_t>()[static_cast<size_t>(index)];
+  if (tensor.dtype() != DType::f64) return float_json(static_cast<float>(tensor.as_double(index)));
   const double value = tensor.as_double(index);
-  if (!std::isfinite(value)) return fmt::format("{}", value);
-  // As few digits as give the number back.
-  if (tensor.dtype() != DType::f64) {
-    return Json::parse(fmt::format("{}", static_cast<float>(value)));
-  }
-  return value;
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
 }
 
 Json nested(const Tensor& tensor, int axis, int64_t& index) {
@@ -260,8 +299,9 @@ Tensor read_tensor(FileSystem& file_system, const FoundFile& file, const std::st
     case FileKind::npy:
       return read_npy(file_system, file.path);
     default:
-      throw invalid_argument("{}: --tensor, got a {}, expected a checkpoint or a SavedModel",
-                             file.path, to_string(file.kind));
+      throw invalid_argument(
+          "{}: --tensor, got a file of kind '{}', expected a checkpoint or a SavedModel", file.path,
+          to_string(file.kind));
   }
 }
 

@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/systole/inspect/curves.h"
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
+#include "apps/systole/inspect/plot.h"
 #include "apps/systole/inspect/print.h"
 #include "systole/io/local_file_system.h"
 
@@ -14,10 +16,27 @@ namespace {
 struct InspectOptions {
   std::string path;
   std::string tensor;
+  std::string plot;
   bool json = false;
 };
 
+void plot_curves(const InspectOptions& options) {
+  if (!options.plot.ends_with(".svg")) {
+    throw UsageError(
+        fmt::format("--plot, got '{}', expected a name that ends in .svg", options.plot));
+  }
+  FileSystem& files = local_file_system();
+  const std::vector<Curve> curves = read_curves(files, options.path);
+  write_file_atomically(files, options.plot, plot_svg(options.path, curves));
+  for (const Curve& curve : curves) {
+    fmt::print("{}: {}, {} at step {}\n", curve.run, curve.tag, curve.points.rbegin()->second,
+               curve.points.rbegin()->first);
+  }
+  fmt::print("{}: {} curve{}\n", options.plot, curves.size(), curves.size() == 1 ? "" : "s");
+}
+
 void inspect(const InspectOptions& options) {
+  if (!options.plot.empty()) return plot_curves(options);
   FileSystem& files = local_file_system();
   const FoundFile file = find_file(files, options.path);
   if (!options.tensor.empty()) {
@@ -39,9 +58,16 @@ void add_inspect_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
   line.option("path", options->path,
               "A checkpoint (a file of it, its prefix, or its directory), a SavedModel, an event "
-              "file, a TFRecord file, a GraphDef, an .mlir or .npy file")
+              "file or a directory of some, a TFRecord file, a GraphDef, an .mlir or .npy file")
       .required();
-  line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel");
+  const CommandLineOption tensor =
+      line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel")
+          .value_name("NAME");
+  line.option("--plot", options->plot,
+              "Draws the scalars of event files, and of those in the directories below, such as "
+              "evaluations and other runs")
+      .value_name("FILE.svg")
+      .excludes(tensor);
   line.flag("--json", options->json, "Prints JSON");
   line.on_run([options] { inspect(*options); });
 }

@@ -59,6 +59,21 @@ TEST_F(InspectTest, Checkpoints) {
               ::testing::HasSubstr("did you mean 'dense/kernel'?"));
 }
 
+TEST_F(InspectTest, TheCheckpointStateAndFoldersOfEvents) {
+  EXPECT_EQ(inspect("d/checkpoint"), "d/checkpoint: checkpoint state\nlatest: d/model.ckpt-7\n");
+  for (const auto& [suffix, step] : {std::pair(".a", 1), std::pair(".b", 2)}) {
+    EventWriter writer(fs_, "logs", suffix);
+    writer.add_scalar("loss", step, 0.1 * step);
+    writer.close();
+  }
+  EXPECT_EQ(inspect("logs"),
+            "logs: event file\n4 events in 2 files: 2 file_version, 2 summary\n"
+            "  loss  simple_value  2 values  steps 1 to 2  0.1 -> 0.2\n");
+  write_file_atomically(fs_, "net.yaml", "model: 1");
+  EXPECT_THAT(error_of([&] { inspect("net.yaml"); }),
+              ::testing::HasSubstr("; systole check tells"));
+}
+
 TEST_F(InspectTest, WhatStandsBesideACheckpoint) {
   write_checkpoint_extras(fs_, "d/model.ckpt-7",
                           {{"input", std::string(2048, 'x')}, {"random", "abc"}});
@@ -79,8 +94,8 @@ TEST_F(InspectTest, AFolderOfExportsIsItsNewest) {
   EXPECT_EQ(found.path, "exports/100");
   fs_.make_directories("empty");
   EXPECT_THAT(error_of([&] { find_file(fs_, "empty"); }),
-              ::testing::HasSubstr("empty: directory, got one without saved_model.pb, checkpoint "
-                                   "or exports named by numbers, expected one of them"));
+              ::testing::HasSubstr("empty: directory, got one without saved_model.pb, checkpoint, "
+                                   "exports named by numbers or event files, expected"));
 }
 
 TEST_F(InspectTest, Events) {
@@ -91,7 +106,7 @@ TEST_F(InspectTest, Events) {
   writer.close();
   EXPECT_THAT(inspect(writer.path()),
               ::testing::EndsWith("3 events: 1 file_version, 2 summary\n"
-                                  "  loss  simple_value  2 values  steps 1 to 100  2.0 -> 0.5\n"));
+                                  "  loss  simple_value  2 values  steps 1 to 100  2 -> 0.5\n"));
 }
 
 TEST_F(InspectTest, Records) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "apps/systole/inspect/curves.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/tensor_bundle.h"
 #include "systole/io/tfrecord.h"
@@ -38,6 +39,10 @@ std::string newest_export(FileSystem& file_system, const std::string& path) {
   return newest.empty() ? "" : join_path(path, newest);
 }
 
+bool is_config_name(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
   if (is_saved_model(file_system, path)) return {FileKind::saved_model, path};
   if (const std::string latest = latest_checkpoint(file_system, path); !latest.empty()) {
@@ -46,17 +51,20 @@ FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
   if (const std::string newest = newest_export(file_system, path); !newest.empty()) {
     return {FileKind::saved_model, newest};
   }
+  if (!event_files(file_system, path).empty()) return {FileKind::events, path};
   throw not_found(
-      "{}: directory, got one without saved_model.pb, checkpoint or exports named by numbers, "
-      "expected one of them",
+      "{}: directory, got one without saved_model.pb, checkpoint, exports named by numbers or "
+      "event "
+      "files, expected one of them",
       path);
 }
 
 }  // namespace
 
 std::string_view to_string(FileKind kind) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "checkpoint", "SavedModel", "graph", "event file", "TFRecord", "HLO", "npy"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "checkpoint", "SavedModel", "graph", "checkpoint state",
+      "event file", "TFRecord",   "HLO",   "npy"};
   return kNames.at(static_cast<size_t>(kind));
 }
 
@@ -70,6 +78,7 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   }
   if (file_system.stat(path).is_directory) return find_in_directory(file_system, path);
   const std::string name = base_name(path);
+  if (name == "checkpoint") return {FileKind::checkpoint_state, path};
   if (name == "saved_model.pb") return {FileKind::saved_model, parent_path(path)};
   if (name.find("tfevents") != std::string::npos) return {FileKind::events, path};
   for (const std::string_view ending : {".pb", ".pbtxt", ".meta"}) {
@@ -83,8 +92,8 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   } catch (const Error&) {
     throw invalid_argument(
         "{}: kind of file, got one that is none of ours, expected a checkpoint, SavedModel, graph, "
-        "event file, TFRecord, .mlir or .npy",
-        path);
+        "event file, TFRecord, .mlir or .npy{}",
+        path, is_config_name(name) ? "; systole check tells of a configuration file" : "");
   }
   return {FileKind::records, path};
 }

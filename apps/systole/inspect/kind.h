@@ -9,11 +9,12 @@
 namespace systole::app {
 
 enum class FileKind {
-  checkpoint,   // the prefix of a tensor bundle, with what stands beside it
-  saved_model,  // a directory
-  graph,        // a GraphDef or MetaGraphDef
-  events,
-  records,  // TFRecord
+  checkpoint,        // the prefix of a tensor bundle, with what stands beside it
+  saved_model,       // a directory
+  graph,             // a GraphDef or MetaGraphDef
+  checkpoint_state,  // the file `checkpoint`
+  events,            // a file, or a directory with several
+  records,           // TFRecord
   hlo,
   npy,
 };
@@ -24,8 +25,9 @@ struct FoundFile {
   std::string path;  // of a checkpoint, its prefix
 };
 
-// A directory is a SavedModel, or stands for its latest checkpoint or for the newest of the
-// SavedModels in it that are named by numbers, as exports are; of a checkpoint any file or the
+// A directory is a SavedModel, or stands for its latest checkpoint, or for the newest of the
+// SavedModels in it that are named by numbers, as exports are, or for its event files; of a
+// checkpoint any file or the
 // prefix is taken; others are told by their names and first bytes. Errors: NOT_FOUND for a path
 // that is not there or a directory that is neither; INVALID_ARGUMENT for a file of no known kind.
 FoundFile find_file(FileSystem& file_system, const std::string& path);

@@ -2,7 +2,9 @@
 // data.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
@@ -20,11 +22,12 @@ struct PredictOptions {
   std::vector<std::string> inputs;
   std::string signature;
   std::string output;
-  int64_t count = -1;
+  std::optional<int64_t> count;  // all when absent
 };
 
-// One line of JSON an example; outputs that have no first dimension in common are one line.
-void print_lines(const NamedTensors& outputs) {
+// One line of JSON for each of the first `count` examples; outputs that have no first dimension in
+// common are one line.
+void print_lines(const NamedTensors& outputs, int64_t count) {
   int64_t rows = -1;
   for (const auto& [name, tensor] : outputs) {
     const int64_t size = tensor.rank() > 0 ? tensor.dim(0) : 0;
@@ -36,11 +39,29 @@ void print_lines(const NamedTensors& outputs) {
     fmt::print("{}\n", line.dump());
   };
   if (rows <= 0) return line_of([](const Tensor& tensor) { return tensor; });
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; row < std::min(rows, count); ++row) {
     line_of([&](const Tensor& tensor) {
       Dims dims(tensor.shape().begin() + 1, tensor.shape().end());
       return tensor.slice(row, row + 1).reshape(Shape(std::move(dims)));
     });
+  }
+}
+
+// What is for models of the other kind is not passed over in silence.
+void check_saved_model_options(const PredictOptions& options) {
+  const auto refuse = [&](const char* option, const char* wanted) {
+    throw UsageError(
+        fmt::format("{}, got one with '{}', expected {}", option, options.config.path, wanted));
+  };
+  const TrainingOverrides& overrides = options.config.overrides;
+  if (!overrides.set.empty()) refuse("--set", "it with a configuration file (.yaml)");
+  if (!overrides.model_dir.empty()) refuse("--model_dir", "it with a configuration file (.yaml)");
+  if (options.count && !options.output.empty()) {
+    refuse("--output and --count", "one of them: files have all examples");
+  }
+  if (options.inputs.empty()) {
+    throw UsageError(
+        fmt::format("--input, got none, expected the files for '{}'", options.config.path));
   }
 }
 
@@ -53,16 +74,13 @@ void predict_saved_model(const PredictOptions& options) {
         "configuration file (.yaml)",
         options.config.path, to_string(found.kind));
   }
-  if (options.inputs.empty()) {
-    throw invalid_argument("predict: --input, got none, expected the files for '{}'",
-                           options.config.path);
-  }
+  check_saved_model_options(options);
   if (found.path != options.config.path) log_info("predict: {}", found.path);
   SavedModel model(found.path);
   const SignatureInfo& signature = model.signature(options.signature);
   const NamedTensors outputs =
       model.predict(read_predict_inputs(files, signature, options.inputs), options.signature);
-  if (options.output.empty()) return print_lines(outputs);
+  if (options.output.empty()) return print_lines(outputs, options.count.value_or(INT64_MAX));
   files.make_directories(options.output);
   for (const auto& [name, tensor] : outputs) {
     const std::string path = join_path(options.output, name + ".npy");
@@ -75,14 +93,14 @@ void predict_saved_model(const PredictOptions& options) {
 void predict_config(const PredictOptions& options) {
   const std::string& path = options.config.path;
   if (!options.inputs.empty() || !options.signature.empty() || !options.output.empty()) {
-    throw invalid_argument(
-        "predict: --input, --signature or --output, got one with '{}', expected them with a "
-        "SavedModel: examples are those of the file's data",
-        path);
+    throw UsageError(
+        fmt::format("--input, --signature or --output, got one with '{}', expected them with a "
+                    "SavedModel: examples are those of the file's data",
+                    path));
   }
   const TrainingConfig config = options.config.read();
   TPUEstimator estimator(config.estimator);
-  int64_t left = options.count;
+  int64_t left = options.count.value_or(INT64_MAX);
   if (left == 0) return;
   for (const auto& prediction :
        estimator.predict(needed_input(config.predict_input, path, "predict or eval"))) {
@@ -111,14 +129,18 @@ void add_predict_command(CommandLine& line) {
               "file of systole train (.yaml)")
       .required();
   line.option("--input", options->inputs,
-              "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel");
-  add_config_overrides(line, options->config.overrides);
-  line.option("--count", options->count, "Examples of a configuration file's data; -1: all")
-      .show_default();
+              "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel")
+      .value_name("[NAME=]FILE")
+      .one_each();
+  line.option("--count", options->count, "Examples to print; all when absent").not_negative();
   line.option("--signature", options->signature,
-              "The signature; serving_default, or the only one, when absent");
+              "Of a SavedModel; serving_default, or the only one, when absent")
+      .value_name("NAME");
   line.option("--output", options->output,
-              "A folder for the outputs, NAME.npy; else they are printed, a line of JSON each");
+              "A folder for the outputs of a SavedModel, NAME.npy; else they are printed, a line "
+              "of JSON each")
+      .value_name("FOLDER");
+  add_config_overrides(line, options->config.overrides);
   line.on_run([options] { predict(*options); });
 }
 

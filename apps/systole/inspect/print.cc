@@ -131,7 +131,10 @@ std::string events_text(const Json& events) {
                                 tag["last_step"].get<int64_t>()),
                     values});
   }
-  return fmt::format("{} events: {}\n", events["events"].get<int64_t>(), kinds) + table(rows);
+  const auto files = events["files"].get<int64_t>();
+  return fmt::format("{} events{}: {}\n", events["events"].get<int64_t>(),
+                     files == 1 ? "" : fmt::format(" in {} files", files), kinds) +
+         table(rows);
 }
 
 std::string records_text(const Json& records) {
@@ -167,6 +170,12 @@ std::string hlo_text(const Json& description) {
   return result;
 }
 
+std::string state_text(const Json& state) {
+  std::string result = fmt::format("latest: {}\n", text(state["latest"]));
+  for (const Json& path : state["all"]) result += fmt::format("  {}\n", text(path));
+  return result;
+}
+
 }  // namespace
 
 std::string readable(const Json& description) {
@@ -175,6 +184,7 @@ std::string readable(const Json& description) {
   if (description.contains("meta_graphs")) return head + saved_model_text(description);
   if (description.contains("tensors")) return head + checkpoint_text(description);
   if (description.contains("graph")) return head + graph_text(description["graph"]);
+  if (description.contains("latest")) return head + state_text(description);
   if (description.contains("events")) return head + events_text(description);
   if (description.contains("records")) return head + records_text(description);
   if (description.contains("modules")) return head + hlo_text(description);

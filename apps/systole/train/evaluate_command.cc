@@ -2,18 +2,19 @@
 #include <fmt/core.h>
 
 #include "apps/systole/train/train_commands.h"
+#include "systole/base/number_text.h"
 
 namespace systole::app {
 namespace {
 
 // A matrix row by row; all else as the estimator writes it.
 std::string metric_text(const std::string& name, const Tensor& value) {
-  if (value.num_elements() == 1) return fmt::format("{} = {:.8g}\n", name, value.as_double(0));
+  if (value.num_elements() == 1) return fmt::format("{} = {}\n", name, number_text(value));
   if (value.rank() != 2) return fmt::format("{} = {}\n", name, value.to_string());
   std::string text = fmt::format("{}:\n", name);
   for (int64_t row = 0; row < value.dim(0); ++row) {
     for (int64_t column = 0; column < value.dim(1); ++column) {
-      text += fmt::format("{:>7.6g}", value.as_double(row * value.dim(1) + column));
+      text += fmt::format(" {:>6}", number_text(value, row * value.dim(1) + column));
     }
     text += "\n";
   }

@@ -24,7 +24,7 @@ void run_train(const TrainCommand& command) {
     return;
   }
   if (command.config.path.empty()) {
-    throw invalid_argument("train: configuration file, got none, expected its name");
+    throw UsageError("configuration file, got none, expected its name");
   }
   TrainingConfig config = command.config.read();
   const InputFn& input = needed_input(config.train_input, command.config.path, "train");
@@ -49,8 +49,10 @@ void run_train(const TrainCommand& command) {
   if (config.eval_input) {
     print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
   }
-  fmt::print("checkpoint: {}\nThe curves: tensorboard --logdir {}\n", estimator.latest_checkpoint(),
-             estimator.model_dir());
+  fmt::print(
+      "checkpoint: {0}\ncurves: systole inspect {1} --plot curves.svg, or tensorboard --logdir "
+      "{1}\n",
+      estimator.latest_checkpoint(), estimator.model_dir());
 }
 
 }  // namespace
@@ -62,9 +64,11 @@ CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options) 
 
 void add_config_overrides(CommandLine& line, TrainingOverrides& overrides) {
   line.option("--set", overrides.set,
-              "PATH=VALUE: puts a value in place of the file's, model.layers.0.dense.units=64")
+              "Puts a value in place of the file's: model.layers.0.dense.units=64")
+      .value_name("PATH=VALUE")
       .one_each();
-  line.option("--model_dir", overrides.model_dir, "In place of run_config.model_dir of the file");
+  line.option("--model_dir", overrides.model_dir, "In place of run_config.model_dir of the file")
+      .value_name("FOLDER");
 }
 
 const InputFn& needed_input(const InputFn& input, const std::string& path, const char* key) {

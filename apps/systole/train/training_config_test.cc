@@ -153,7 +153,7 @@ TEST_F(TrainingConfigTest, BadFiles) {
        "of at least 1"},
       {"train.max_steps=0", "train max_steps, got 0, expected an integer of at least 1"},
       {"train.steps=3", "train max_steps, got steps beside it, expected one of the two"},
-      {"run_config.model_dir=''", "tiny.yaml:1: run_config, got no model_dir, expected a folder"},
+      {"run_config.model_dir=''", "tiny.yaml:1:1: run_config, got no model_dir, expected a folder"},
       {"nothing", "--set: assignment, got 'nothing', expected a path, = and a value"},
   };
   for (const auto& [set, error] : rows) {
@@ -170,7 +170,7 @@ TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
     estimator.train(config.train_input, config.train);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("tiny.yaml:")) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("at --set model.layers:1")) << error.what();
   }
 }
 

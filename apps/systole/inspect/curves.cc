@@ -1,0 +1,97 @@
+#include "apps/systole/inspect/curves.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/io/event_reader.h"
+
+namespace systole::app {
+namespace {
+
+constexpr int kDeepest = 3;  // folders of runs: runs/first/eval
+
+using RunsByName = std::map<std::string, std::map<std::string, Curve>>;
+
+void add_event_file(FileSystem& file_system, const std::string& path, const std::string& run,
+                    std::map<std::string, Curve>& curves) {
+  EventReader reader(file_system, path);
+  try {
+    while (const auto event = reader.next()) {
+      for (const SummaryValue& value : event->values) {
+        if (value.kind != SummaryValue::Kind::scalar) continue;
+        Curve& curve = curves.try_emplace(value.tag, Curve{run, value.tag, {}}).first->second;
+        curve.points[event->step] = value.scalar;
+      }
+    }
+  } catch (const Error& error) {
+    if (error.code() != Code::data_loss || reader.offset() == 0) throw;
+    log_warning("{}; what stands before it is shown", error.message());
+  }
+}
+
+// Whether there was an event file.
+bool add_event_folder(FileSystem& file_system, const std::string& folder, const std::string& name,
+                      int depth, RunsByName& runs) {
+  bool found = false;
+  for (const std::string& path : event_files(file_system, folder)) {
+    const std::string run = name.empty() ? "train" : name;
+    add_event_file(file_system, path, run, runs[run]);
+    found = true;
+  }
+  if (depth == kDeepest) return found;
+  for (const std::string& below : file_system.list(folder)) {
+    const std::string path = join_path(folder, below);
+    if (!file_system.stat(path).is_directory) continue;
+    const std::string run = name.empty() ? below : name + "/" + below;
+    found |= add_event_folder(file_system, path, run, depth + 1, runs);
+  }
+  return found;
+}
+
+bool is_evaluation_run(const std::string& run) {
+  return run.substr(run.rfind('/') + 1).starts_with("eval");
+}
+
+}  // namespace
+
+std::vector<std::string> event_files(FileSystem& file_system, const std::string& path) {
+  if (!file_system.stat(path).is_directory) return {path};
+  std::vector<std::string> names = file_system.list(path);
+  std::erase_if(names,
+                [](const std::string& name) { return name.find("tfevents") == std::string::npos; });
+  std::ranges::sort(names);  // they hold the time
+  for (std::string& name : names) name = join_path(path, name);
+  return names;
+}
+
+std::vector<Curve> read_curves(FileSystem& file_system, const std::string& path) {
+  RunsByName runs;
+  if (!file_system.stat(path).is_directory) {
+    add_event_file(file_system, path, "train", runs["train"]);
+  } else if (!add_event_folder(file_system, path, "", 0, runs)) {
+    throw not_found("{}: event files, got none in the folder and those below it, expected some",
+                    path);
+  }
+  std::set<std::string> measured;
+  std::vector<Curve> curves;
+  for (const auto& [run, tags] : runs) {
+    for (const auto& [tag, curve] : tags) {
+      curves.push_back(curve);
+      if (is_evaluation_run(run)) measured.insert(tag);
+    }
+  }
+  if (curves.empty()) {
+    throw failed_precondition("{}: scalars, got none in the event files, expected some", path);
+  }
+  const auto rank = [&](const Curve& curve) {
+    const int group = curve.tag == "loss" ? 0 : measured.contains(curve.tag) ? 1 : 2;
+    return std::tuple(group, curve.tag, is_evaluation_run(curve.run), curve.run);
+  };
+  std::ranges::sort(curves, {}, rank);
+  return curves;
+}
+
+}  // namespace systole::app

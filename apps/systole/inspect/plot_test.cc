@@ -1,0 +1,94 @@
+#include "apps/systole/inspect/plot.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "systole/base/log.h"
+#include "systole/base/testing/error_of.h"
+#include "systole/io/event_writer.h"
+#include "systole/io/memory_file_system.h"
+
+namespace systole::app {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+void write_scalars(FileSystem& files, const std::string& folder, const std::string& tag,
+                   const std::vector<std::pair<int64_t, double>>& points) {
+  EventWriter writer(files, folder, "." + tag);  // names of one second differ
+  for (const auto& [step, value] : points) writer.add_scalar(tag, step, value);
+  writer.close();
+}
+
+TEST(CurvesTest, OfAFolderAndThoseBelowIt) {
+  MemoryFileSystem files;
+  write_scalars(files, "m", "rate", {{1, 0.5}});
+  write_scalars(files, "m", "loss", {{1, 4}, {2, 3}});
+  write_scalars(files, "m/eval", "accuracy", {{2, 0.9}});
+  write_scalars(files, "m/eval", "loss", {{2, 3.5}});
+  files.make_directories("m/tfevents");
+  const std::vector<Curve> curves = read_curves(files, "m");
+  std::vector<std::string> names;
+  for (const Curve& curve : curves) names.push_back(curve.run + " " + curve.tag);
+  EXPECT_THAT(names, ElementsAre("train loss", "eval loss", "eval accuracy", "train rate"));
+  EXPECT_THAT(curves[0].points, ElementsAre(Pair(1, 4), Pair(2, 3)));
+}
+
+TEST(CurvesTest, WhatIsMissingOrCut) {
+  MemoryFileSystem files;
+  files.make_directories("empty");
+  EXPECT_THAT(error_of([&] { read_curves(files, "empty"); }), HasSubstr("empty: event files, got"));
+  EventWriter(files, "none").close();
+  EXPECT_THAT(error_of([&] { read_curves(files, "none"); }), HasSubstr("none: scalars, got none"));
+  write_file_atomically(files, "text", "no record at all, but long enough for one");
+  EXPECT_THAT(error_of([&] { read_curves(files, "text"); }), HasSubstr("DATA_LOSS: text: "));
+  write_scalars(files, "m", "loss", {{1, 4}, {2, 3}});
+  const std::string path = event_files(files, "m").at(0);
+  const std::string bytes = read_file(files, path);
+  write_file_atomically(files, path, bytes.substr(0, bytes.size() - 3));
+  const LogCapture log;
+  EXPECT_THAT(read_curves(files, path).at(0).points, ElementsAre(Pair(1, 4)));
+  EXPECT_THAT(log.messages(), ::testing::Contains(HasSubstr("what stands before it is shown")));
+}
+
+TEST(PlotTest, TicksAreRound) {
+  EXPECT_THAT(axis_ticks(0, 1), ElementsAre(0, 0.2, 0.4, ::testing::DoubleEq(0.6), 0.8, 1));
+  EXPECT_THAT(axis_ticks(-7, 390), ElementsAre(0, 100, 200, 300));
+  EXPECT_THAT(axis_ticks(3, 3), ElementsAre(3));
+  EXPECT_LE(axis_ticks(1e30, 1e30 * (1 + 1e-15)).size(), 20U);
+}
+
+TEST(PlotTest, APanelForEachTag) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::string svg = plot_svg("runs/<1>", {{"train", "loss", {{0, 2}, {50, nan}, {100, 1}}},
+                                                {"eval", "loss", {{100, 1.5F}}},
+                                                {"train", "a&b", {{0, 1}}}});
+  EXPECT_THAT(svg, HasSubstr("runs/&lt;1&gt;"));
+  EXPECT_THAT(svg, HasSubstr(">a&amp;b</text>"));
+  EXPECT_THAT(svg, HasSubstr(">train 1</tspan>"));
+  EXPECT_THAT(svg, HasSubstr(">eval 1.5</tspan>"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, HasSubstr("M446.0 "));  // behind the gap a new line begins
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+TEST(PlotTest, LongCurvesAreThinnedOutAndKeepTheirPeaks) {
+  Curve curve{"train", "loss", {}};
+  for (int64_t step = 0; step < 100000; ++step) curve.points[step] = 1;
+  const size_t flat = plot_svg("t", {curve}).size();
+  EXPECT_LT(flat, 40000U);
+  curve.points[77777] = 10;
+  const std::string svg = plot_svg("t", {curve});
+  // The top of the panel, but for a twentieth of room.
+  EXPECT_THAT(svg, HasSubstr(fmt::format(" {:.1f}L", 34 + 46 + 190 * 0.05 / 1.1)));
+}
+
+}  // namespace
+}  // namespace systole::app
