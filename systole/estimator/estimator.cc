@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "systole/base/log.h"
+#include "systole/base/number_text.h"
 #include "systole/base/suggest.h"
 #include "systole/estimator/check.h"
 #include "systole/estimator/impl.h"
@@ -323,7 +324,7 @@ std::string Evaluation::to_string() const {
   std::string text;
   for (const auto& [name, value] : values_) {
     text += text.empty() ? "" : ", ";
-    text += value.num_elements() == 1 ? fmt::format("{} = {:.8g}", name, value.as_double(0))
+    text += value.num_elements() == 1 ? fmt::format("{} = {}", name, number_text(value))
                                       : fmt::format("{} = {}", name, value.to_string());
   }
   return text;

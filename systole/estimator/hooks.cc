@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "systole/base/log.h"
+#include "systole/base/number_text.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/tpu_collectives.h"
@@ -16,9 +17,7 @@ double machine_seconds() {
 }
 
 std::string number(const Tensor& value) {
-  if (value.num_elements() != 1) return value.to_string(10);
-  return is_floating(value.dtype()) ? fmt::format("{:.8g}", value.as_double(0))
-                                    : fmt::format("{}", static_cast<int64_t>(value.as_double(0)));
+  return value.num_elements() == 1 ? number_text(value) : value.to_string(10);
 }
 
 }  // namespace

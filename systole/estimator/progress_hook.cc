@@ -5,6 +5,14 @@
 #include "systole/train/losses.h"
 
 namespace systole {
+namespace {
+
+std::string rate_text(double steps_per_second) {
+  return steps_per_second < 1000 ? fmt::format("{:.4g} steps/s", steps_per_second)
+                                 : fmt::format("{:.0f} steps/s", steps_per_second);
+}
+
+}  // namespace
 
 ProgressHook::ProgressHook(Options options) : options_(std::move(options)) {}
 
@@ -26,8 +34,7 @@ void ProgressHook::before_run(RunContext& context) {
 }
 
 void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values) {
-  std::string note =
-      fmt::format("{:.4g} steps/s", static_cast<double>(context.steps()) / context.seconds());
+  std::string note = rate_text(static_cast<double>(context.steps()) / context.seconds());
   if (!values.empty()) note = fmt::format("loss {:.4f}, {}", values[0].as_double(0), note);
   progress_->set_note(std::move(note));
   progress_->add(context.steps());

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "systole/base/log.h"
+#include "systole/base/number_text.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
@@ -375,7 +376,7 @@ void Training::run() {
     log_warning("input: ended after step {} of {}, expected as many batches, or repeat()", step_,
                 last_step_);
   }
-  if (!values_.empty()) log_info("Loss for final step: {:.8g}.", values_[0].as_double(0));
+  if (!values_.empty()) log_info("Loss for final step: {}.", number_text(values_[0]));
 }
 
 }  // namespace

@@ -210,8 +210,10 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
       return restored;
     } catch (const Error& error) {
       if (error.code() != Code::data_loss) throw;
-      log_warning("{}: this checkpoint cannot be read; going back to the one before it ({})",
-                  prefix, error.message());
+      log_warning("{}: this checkpoint cannot be read; {} ({})", prefix,
+                  &prefix == &candidates.back() ? "there is none before it"
+                                                : "going back to the one before it",
+                  error.message());
       restored.damaged.push_back(fmt::format("{}: {}", prefix, error.message()));
     }
   }
