@@ -49,7 +49,10 @@ def broken_links(path, text, exists, read):
 def stale_programs(path, text, exists, read):
     """Problems of the programs that a Markdown file shows."""
     problems = []
-    for name, code in re.findall(r"^`([^`\n]+)`:\n+```cpp\n(.*?)^```", text, re.S | re.M):
+    shown = re.findall(r"^`([^`\n]+)`:\n+```cpp\n(.*?)^```", text, re.S | re.M)
+    for name, block in re.findall(r"^`([^`\n()]+)`:\n\n((?:    .*\n|\n)+)", text, re.M):
+        shown.append((name, re.sub(r"^    ", "", block.strip("\n") + "\n", flags=re.M)))
+    for name, code in shown:
         if not exists(name):
             problems.append(f"{path}: shows '{name}', which is not there")
         elif code not in read(name):

@@ -33,6 +33,12 @@ class CheckDocsTest(unittest.TestCase):
         self.assertEqual(shown("int main() {}\n"), ["README.md: what it shows of 'x.cc' is not what stands there"])
         self.assertEqual(shown("", "y.cc"), ["README.md: shows 'y.cc', which is not there"])
 
+    def test_indented_blocks_are_those_of_the_files(self):
+        def shown(code):
+            return check_docs.stale_programs("README.md", f"`x`:\n\n{code}\nText\n", lambda _: True, lambda _: "a:\n  b\n\nc\n")
+        self.assertEqual(shown("    a:\n      b\n\n    c\n"), [])
+        self.assertEqual(shown("    a:\n      c\n"), ["README.md: what it shows of 'x' is not what stands there"])
+
     def test_folders_without_readme(self):
         paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]
         self.assertEqual(check_docs.folders_without_readme(paths), ["b/c"])
