@@ -59,12 +59,14 @@ bool is_evaluation_run(const std::string& run) {
 
 std::vector<std::string> event_files(FileSystem& file_system, const std::string& path) {
   if (!file_system.stat(path).is_directory) return {path};
-  std::vector<std::string> names = file_system.list(path);
-  std::erase_if(names,
-                [](const std::string& name) { return name.find("tfevents") == std::string::npos; });
-  std::ranges::sort(names);  // they hold the time
-  for (std::string& name : names) name = join_path(path, name);
-  return names;
+  std::vector<std::string> files;
+  for (const std::string& name : file_system.list(path)) {
+    if (name.find("tfevents") == std::string::npos) continue;
+    const std::string file = join_path(path, name);
+    if (!file_system.stat(file).is_directory) files.push_back(file);
+  }
+  std::ranges::sort(files);  // their names hold the time
+  return files;
 }
 
 std::vector<Curve> read_curves(FileSystem& file_system, const std::string& path) {
