@@ -80,10 +80,15 @@ void stall(benchmark::State& state) {
   const auto step_after_snapshot = [&] {
     const st::CheckpointSnapshot snapshot = used->saver->snapshot(*used->session);
     step();
-    return snapshot.values.shares();
   };
-  // As in training, the first checkpoint is copied, and what the others need is made meanwhile.
-  while (!step_after_snapshot()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // What the step after the first checkpoint updates is copied, and what the others need is made
+  // meanwhile.
+  step_after_snapshot();
+  while (!loop.goes_on_beside_snapshots()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    step();
+  }
+  step_after_snapshot();
   constexpr size_t kPairs = 5;
   for (auto _ : state) {
     std::vector<double> longer;

@@ -32,7 +32,7 @@ std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
 }  // namespace
 
 void VariableSlot::own(runtime::Client& client) {
-  if (held()) set(client.buffer_from_host(buffer->to_host()));
+  if (held()) set(client.buffer_from_host(host_view(*buffer)));
 }
 
 void SessionState::clear() {

@@ -54,8 +54,6 @@ struct Session::Impl {
   std::atomic<int64_t> runs{0};
   std::once_flag idle_cores_once;  // used up by the note, or by a loop that uses the cores
   std::atomic<bool> snapshots_taken{false};
-  // Loops that can go on beside a snapshot that shares the variables' buffers.
-  std::atomic<int> loops_beside_snapshots{0};
 };
 
 }  // namespace systole

@@ -57,19 +57,26 @@ void transpose_blocks(const Tensor& from, Tensor& to, int64_t rows, int64_t colu
   }
 }
 
+template <class F>
+void for_each_in_parallel(size_t count, F&& f) {
+  ThreadPool::global().parallel_for(static_cast<int64_t>(count), 1,
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
+                                    });
+}
+
 }  // namespace
 
 struct StepLoop::Impl {
   struct Compiled;
   Impl(Session::Impl& in_session, StepLoopOptions given);
-  ~Impl();
 
   void check_inputs(std::span<const Tensor> inputs, int64_t steps) const;
   void run(std::span<const Tensor> inputs, int64_t steps);
   void execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first, int64_t end);
   void throw_failed_checks() const;
   void prepare_aside();
-  bool updates_held() const;
+  std::vector<VariableSlot*> held_updates() const;
   Tensor shown(size_t fetch, int64_t steps);
 
   Session::Impl& session;
@@ -150,10 +157,6 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   flags.resize(loop->program.checks.size());
 }
 
-StepLoop::Impl::~Impl() {
-  if (aside != nullptr) --session.loops_beside_snapshots;
-}
-
 void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps) const {
   if (steps < 1 || steps > options.max_steps) {
     throw invalid_argument("StepLoop.run: steps, got {}, expected 1 to {}", steps,
@@ -180,12 +183,13 @@ void StepLoop::Impl::throw_failed_checks() const {
   }
 }
 
-// REQUIRES: the session's lock.
-bool StepLoop::Impl::updates_held() const {
+// Those that a snapshot has. REQUIRES: the session's lock.
+std::vector<VariableSlot*> StepLoop::Impl::held_updates() const {
+  std::vector<VariableSlot*> held;
   for (size_t u = 0; u < loop->updates.size(); ++u) {
-    if (loop->program.in_place[u] && loop->updates[u]->held()) return true;
+    if (loop->program.in_place[u] && loop->updates[u]->held()) held.push_back(loop->updates[u]);
   }
-  return false;
+  return held;
 }
 
 // Once someone takes snapshots, makes what the step after one needs while training goes on.
@@ -196,7 +200,6 @@ void StepLoop::Impl::prepare_aside() {
       aside_in_work.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     try {
       aside = aside_in_work.get();
-      ++session.loops_beside_snapshots;
     } catch (const Error& error) {
       log_info("StepLoop: snapshots of variables stay copies: {}", error.message());
     }
@@ -223,14 +226,12 @@ void StepLoop::Impl::prepare_aside() {
 void StepLoop::Impl::run(std::span<const Tensor> inputs, int64_t steps) {
   prepare_aside();
   int64_t first = 0;
-  if (updates_held()) {
+  if (const std::vector<VariableSlot*> held = held_updates(); !held.empty()) {
     if (aside != nullptr) {
       execute(*aside, inputs, 0, 1);
       first = 1;
     } else {
-      for (size_t u = 0; u < loop->updates.size(); ++u) {
-        if (loop->program.in_place[u]) loop->updates[u]->own(*session.target.client);
-      }
+      for_each_in_parallel(held.size(), [&](size_t i) { held[i]->own(*session.target.client); });
     }
   }
   if (first < steps) execute(*loop, inputs, first, steps);
@@ -346,6 +347,7 @@ double StepLoop::compile_seconds() const { return stats().compile_seconds; }
 std::span<const std::string> StepLoop::averaged_variables() const {
   return impl_->loop->program.averaged;
 }
+bool StepLoop::goes_on_beside_snapshots() const { return impl_->aside != nullptr; }
 std::string StepLoop::optimized_program() const {
   return impl_->loop->executable->optimized_program();
 }
@@ -360,12 +362,11 @@ VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> 
   {
     const std::unique_lock lock(s.run_mutex);
     s.check_open();
-    const bool shares = s.loops_beside_snapshots > 0;
-    if (shares) snapshot.hold_ = std::make_shared<SnapshotHold>();
+    snapshot.hold_ = std::make_shared<SnapshotHold>();
     for (size_t i = 0; i < variables.size(); ++i) {
       VariableSlot& slot = s.state.slot(variables[i].handle().node());
       if (slot.buffer == nullptr) throw uninitialized_variable(*variables[i].handle().node());
-      if (!shares || slot.held()) {  // by an earlier snapshot
+      if (slot.held()) {  // by an earlier snapshot
         copied.push_back(i);
         continue;
       }
@@ -373,13 +374,10 @@ VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> 
       slot.hold = snapshot.hold_;
     }
   }
-  ThreadPool::global().parallel_for(
-      static_cast<int64_t>(copied.size()), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; ++c) {
-          const size_t i = copied[static_cast<size_t>(c)];
-          snapshot.values_[i].copy = session.variable_value(variables[i]);
-        }
-      });
+  for_each_in_parallel(copied.size(), [&](size_t c) {
+    const size_t i = copied[c];
+    snapshot.values_[i].copy = session.variable_value(variables[i]);
+  });
   return snapshot;
 }
 

@@ -64,11 +64,14 @@ class StepLoop {
   // changed then.
   void run(std::span<const Tensor> inputs, int64_t steps);
 
-  // The values of variables now, for a saver. Once a loop of large variables has run after the
-  // first snapshot, nothing is copied: the first step after a snapshot writes its updates to other
-  // memory, as large again, which is kept for the next one. Until then, and for loops that keep
-  // every step's values, it copies. Errors: FAILED_PRECONDITION for an uninitialised variable.
+  // The values of variables now, for a saver: nothing is copied but what an earlier snapshot still
+  // shares. What is run while the snapshot is there copies what it updates, once; but for the loops
+  // that go_on_beside_snapshots(). Errors: FAILED_PRECONDITION for an uninitialised variable.
   static VariableSnapshot snapshot(Session& session, std::span<const Variable> variables);
+  // The first step after a snapshot writes its updates to other memory, as large again, which is
+  // kept for the next one. Becomes true for loops of large variables some time after the session's
+  // first snapshot, when what they need is made; not for those that keep every step's values.
+  bool goes_on_beside_snapshots() const;
 
   // After run: for each fetch [num_replicas, ...] of the last step or, with Keep::every_step,
   // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a

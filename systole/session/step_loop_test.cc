@@ -339,13 +339,15 @@ TEST(StepLoopSnapshot, StaysAsItIsAndChangesNothing) {
     for (const VariableSnapshot* snapshot : {&first, &second}) {
       EXPECT_TRUE(snapshot->value(0).identical(before));
     }
-    return first.shares();
   };
-  EXPECT_FALSE(launch(2));
-  for (int tries = 0; tries < 1000 && !launch(1); ++tries) {
+  launch(2);
+  EXPECT_FALSE(loop.goes_on_beside_snapshots());
+  for (int tries = 0; tries < 1000 && !loop.goes_on_beside_snapshots(); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    launch(1);
   }
-  for (const int64_t steps : {1, 3, 2}) EXPECT_TRUE(launch(steps));
+  ASSERT_TRUE(loop.goes_on_beside_snapshots());
+  for (const int64_t steps : {1, 3, 2}) launch(steps);
   // Nor does a run of another program write over it.
   const Tensor before = session.variable_value(large);
   const VariableSnapshot snapshot = StepLoop::snapshot(session, variables);

@@ -47,6 +47,11 @@ class LoopWriter {
 
   StepModule write() {
     add_parameters();
+    return updates_ == UpdatesGo::aside ? write_one_step() : write_loop();
+  }
+
+ private:
+  StepModule write_loop() {
     Builder b(*main_);
     std::vector<Value> initial{first_};
     for (size_t u = 0; u < num_updated(); ++u) initial.push_back(initial_value(b, u));
@@ -55,12 +60,25 @@ class LoopWriter {
     hlo::Instruction* const loop =
         b.op_with_regions(Opcode::while_, initial, hlo::NoAttrs{}, [&](hlo::Instruction& op) {
           write_condition(op.add_region(), initial);
-          write_body(op.add_region(), initial);
+          Computation& body = op.add_region();
+          body.set_results(add_step(body, add_carried(body, initial)));
         });
-    return finish(*loop);
+    std::vector<Value> last;
+    for (int i = 0; i < loop->num_results(); ++i) last.push_back(loop->result(i));
+    return finish(last);
   }
 
- private:
+  // Without a loop, each update is computed where it goes: from one, what reads none of the memory
+  // that it carries would be moved out and copied.
+  StepModule write_one_step() {
+    Builder b(*main_);
+    std::vector<Value> before{first_};
+    for (size_t u = 0; u < num_updated(); ++u) before.push_back(initial_value(b, u));
+    before.resize(first_check() + step_.checks.size());
+    for (size_t c = first_check(); c < before.size(); ++c) before[c] = b.scalar(DType::pred, 0);
+    return finish(add_step(*main_, before));
+  }
+
   std::span<const Value> fetches() const { return one_.results().first(options_.fetches.size()); }
   size_t num_updated() const { return step_.updated.size(); }
   size_t first_fetch() const { return 1 + num_updated(); }
@@ -177,8 +195,8 @@ class LoopWriter {
     return b.add(random_state_, b.multiply(steps, b.constant(counts)));
   }
 
-  void write_body(Computation& region, std::span<const Value> initial) {
-    const std::vector<Value> carried = add_carried(region, initial);
+  // What a step makes of what it is given: of the number of the step, variables, fetches, checks.
+  std::vector<Value> add_step(Computation& region, const std::vector<Value>& carried) {
     const Value i = carried[0];
     Builder b(region);
     hlo::ValueMap map;
@@ -210,7 +228,7 @@ class LoopWriter {
       const Value failed = varying_[k] ? all_reduce(b, made[k], Opcode::or_) : made[k];
       next.push_back(b.binary(Opcode::or_, carried[first_check() + c], failed));
     }
-    region.set_results(next);
+    return next;
   }
 
   Value kept(Builder& b, Value carried, Value value, Value i) {
@@ -237,10 +255,11 @@ class LoopWriter {
     return mean_or_first(b, after, options_.num_replicas);
   }
 
-  StepModule finish(hlo::Instruction& loop) {
+  // `last`: what the last step made.
+  StepModule finish(std::span<const Value> last) {
     std::vector<Value> results;
     for (size_t f = 0; f < options_.fetches.size(); ++f) {
-      results.push_back(loop.result(static_cast<int>(first_fetch() + f)));
+      results.push_back(last[first_fetch() + f]);
       result_.fetch_types.push_back(fetches()[f].type());
     }
     for (size_t u = 0; u < num_updated(); ++u) {
@@ -252,12 +271,12 @@ class LoopWriter {
             {memory.def->attrs<hlo::ParameterAttrs>().index, static_cast<int>(results.size())});
       }
       result_.updated.push_back(variable);
-      result_.updated_types.push_back(loop.result(static_cast<int>(1 + u)).type());
+      result_.updated_types.push_back(last[1 + u].type());
       result_.in_place.push_back(in_place(u));
-      results.push_back(loop.result(static_cast<int>(1 + u)));
+      results.push_back(last[1 + u]);
     }
     for (size_t c = 0; c < step_.checks.size(); ++c) {
-      results.push_back(loop.result(static_cast<int>(first_check() + c)));
+      results.push_back(last[first_check() + c]);
     }
     main_->set_results(results);
     result_.updates = updates_;

@@ -20,6 +20,10 @@ class SnapshotHold {
   std::atomic<bool> released_ = false;
 };
 
+// The buffer's elements, without a copy where its device is this machine: for as long as nobody
+// writes there.
+Tensor host_view(const runtime::Buffer& buffer);
+
 // What StepLoop::snapshot() took: the values stay as they were then, whatever runs after it. Shares
 // the buffers of the session until it is destroyed, or has copies. Read by one thread at a time;
 // may outlive the session.
@@ -33,12 +37,10 @@ class VariableSnapshot {
   }
 
   size_t size() const { return values_.size(); }
-  // Buffers were not copied.
-  bool shares() const { return hold_ != nullptr; }
-  // That of the i-th variable that was asked for; a copy where the buffer is shared.
+  // That of the i-th variable that was asked for; for as long as the snapshot is there.
   Tensor value(size_t i) const {
     const Value& value = values_[i];
-    return value.shared != nullptr ? value.shared->to_host() : value.copy;
+    return value.shared != nullptr ? host_view(*value.shared) : value.copy;
   }
 
  private:
