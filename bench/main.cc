@@ -8,7 +8,6 @@
 #include "bench/cnn_step.h"
 #include "bench/figures.h"
 #include "bench/iris.h"
-#include "bench/mnist_train.h"
 
 // What a child of ours was started for (startup.cc), nothing when it is none: prints the seconds.
 bool measured_in_child(std::span<char*> arguments) {
@@ -19,8 +18,6 @@ bool measured_in_child(std::span<char*> arguments) {
     seconds = bench::seconds_to_compile_iris();
   } else if (what == "--compile-cnn-cold") {
     seconds = bench::seconds_to_compile_cnn();
-  } else if (what == "--first-mnist-step" && arguments.size() == 4) {
-    seconds = bench::seconds_to_first_step(arguments[2], std::stoll(arguments[3]));
   } else {
     return false;
   }

@@ -1,5 +1,3 @@
-#include "bench/mnist_train.h"
-
 #include <time.h>
 
 #include <chrono>
@@ -14,10 +12,6 @@ namespace bench {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-constexpr int64_t kBatch = 1024;
-constexpr int64_t kStepsALoop = 5;
-constexpr int64_t kLoops = 3;  // the first is not timed: it compiles
 
 st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
                               const st::Nest<st::Output>& labels, st::Mode mode,
@@ -51,10 +45,12 @@ class LoopEnds : public st::SessionRunHook {
 };
 
 struct Training {
-  std::string records;
-  int64_t iterations = 1;
-  int64_t loops = 1;
+  int64_t batch = 1024;
+  int64_t iterations = 5;
+  int64_t loops = 3;    // the first is not timed: it compiles
   bool writes = false;  // summaries and a checkpoint at the end of every loop
+
+  int64_t timed_images() const { return batch * iterations * (loops - 1); }
 };
 
 std::vector<SteadyClock::time_point> train(const Training& training) {
@@ -68,11 +64,11 @@ std::vector<SteadyClock::time_point> train(const Training& training) {
                          .save_checkpoints_steps = training.writes ? training.iterations : 0,
                          .tpu_config = st::TPUConfig{training.iterations, 8}};
     st::TPUEstimator estimator(
-        {.model_fn = model_fn, .config = config, .train_batch_size = kBatch});
+        {.model_fn = model_fn, .config = config, .train_batch_size = training.batch});
     estimator.train(
         [&](const st::Params& params) {
           const int64_t batch_size = params["batch_size"];
-          return st::TFRecordDataset(training.records)
+          return st::TFRecordDataset(mnist_folder() + "/train.tfrecords")
               .map(parse_mnist)
               .cache()
               .repeat()
@@ -84,12 +80,9 @@ std::vector<SteadyClock::time_point> train(const Training& training) {
   return ends->ends;
 }
 
-void train_rate(benchmark::State& state, bool writes) {
+void train_rate(benchmark::State& state, const Training& training) {
   for (auto _ : state) {
-    const auto ends = train({.records = mnist_folder() + "/train.tfrecords",
-                             .iterations = kStepsALoop,
-                             .loops = kLoops,
-                             .writes = writes});
+    const auto ends = train(training);
     state.SetIterationTime(std::chrono::duration<double>(ends.back() - ends.front()).count());
   }
 }
@@ -144,20 +137,26 @@ void host_work(benchmark::State& state) {
 
 }  // namespace
 
-double seconds_to_first_step(const std::string& records, int64_t started) {
-  const auto ends = train({.records = records});
-  const auto end = std::chrono::nanoseconds(ends.back().time_since_epoch()).count();
-  return static_cast<double>(end - started) * 1e-9;
-}
-
 void add_mnist_train_figures() {
-  constexpr int64_t kTimedImages = kBatch * kStepsALoop * (kLoops - 1);
+  const auto rate = [](Training training, bool writes) {
+    training.writes = writes;
+    return [training](benchmark::State& state) { train_rate(state, training); };
+  };
+  const Training rare{.batch = 128, .iterations = 100, .loops = 2};
+  add({.name = "mnist.train_every_100",
+       .unit = "images/s",
+       .work = static_cast<double>(rare.timed_images()),
+       .ours = rate(rare, true),
+       .manual_time = true,
+       .limit = rate(rare, false),
+       .repetitions = 3});
+  const Training often;
   add({.name = "mnist.train",
        .unit = "images/s",
-       .work = static_cast<double>(kTimedImages),
-       .ours = [](benchmark::State& state) { train_rate(state, true); },
+       .work = static_cast<double>(often.timed_images()),
+       .ours = rate(often, true),
        .manual_time = true,
-       .limit = [](benchmark::State& state) { train_rate(state, false); },
+       .limit = rate(often, false),
        .peer = "libtorch",
        .peer_body = libtorch("mnist.train"),
        .repetitions = 3});

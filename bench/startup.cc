@@ -1,12 +1,18 @@
-// What a person waits for: the command line's start, and the first compilation of a process.
-#include <fmt/core.h>
+// What a person waits for: the command line's start, the first compilation of a process, and the
+// first step of an example.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
@@ -26,43 +32,104 @@ void start_version(benchmark::State& state) {
   }
 }
 
-// A child of this program that measures itself and prints seconds; its arguments are made anew for
-// every start.
-using Arguments = std::function<std::string()>;
+// A file or folder of this process's own.
+std::filesystem::path own_temporary(const std::string& name) {
+  return std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()));
+}
 
-void cold(benchmark::State& state, const Arguments& arguments,
-          const std::string& environment = "") {
-  const std::string program = environment + (own_folder() / "systole_bench").string() + " ";
+// Starts a process and gives the seconds that it took for what is measured; 0: it failed.
+using Start = std::function<double()>;
+
+// A child of this program that measures itself and prints seconds.
+double measured_child(const std::string& argument) {
+  const std::string command = (own_folder() / "systole_bench").string() + " " + argument;
+  std::FILE* child = popen(command.c_str(), "r");
+  if (child == nullptr) return 0;
+  double seconds = 0;
+  if (std::fscanf(child, "%lf", &seconds) != 1) seconds = 0;
+  pclose(child);
+  return seconds;
+}
+
+// How long the program takes from its start until it has written `wanted`, to a file of its own; it
+// is killed then.
+double seconds_until_written(std::vector<std::string> arguments, const std::string& wanted) {
+  const auto path = own_temporary("systole_bench_log");
+  std::filesystem::remove(path);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, path.c_str(), O_CREAT | O_WRONLY, 0600);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0600);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const bool started = posix_spawn(&child, argv[0], &files, nullptr, argv.data(), environ) == 0;
+  posix_spawn_file_actions_destroy(&files);
+  double seconds = 0;
+  while (started && seconds == 0) {
+    usleep(500);
+    const bool ended = waitpid(child, nullptr, WNOHANG) != 0;
+    std::string text(1 << 14, '\0');
+    if (std::FILE* log = std::fopen(path.c_str(), "r")) {
+      text.resize(std::fread(text.data(), 1, text.size(), log));
+      std::fclose(log);
+    }
+    if (text.find(wanted) != std::string::npos) {
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    if (ended) return seconds;
+  }
+  if (started) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  std::filesystem::remove(path);
+  return seconds;
+}
+
+// From the start of the process to the end of the first step, of a program that people would run:
+// this one may be linked with libtorch, which takes its time to load.
+double first_mnist_step(int64_t batch_size) {
+  const std::string records = mnist_folder() + "/train.tfrecords";
+  const auto model_dir = own_temporary("systole_bench_first_step");
+  std::filesystem::remove_all(model_dir);
+  const double seconds = seconds_until_written(
+      {(own_folder() / "mnist_tpuestimator").string(), "--train_steps=1", "--iterations=1",
+       "--batch_size=" + std::to_string(batch_size), "--train_file=" + records,
+       "--eval_file=" + records, "--model_dir=" + model_dir.string()},
+      "step = 1");
+  std::filesystem::remove_all(model_dir);
+  return seconds;
+}
+
+void cold(benchmark::State& state, const Start& start) {
   for (auto _ : state) {
-    std::FILE* child = popen((program + arguments()).c_str(), "r");
-    double seconds = 0;
-    if (child == nullptr || std::fscanf(child, "%lf", &seconds) != 1)
-      state.SkipWithError("the child failed");
-    if (child != nullptr) pclose(child);
+    const double seconds = start();
+    if (seconds == 0) state.SkipWithError("the child failed: run `make build`");
     state.SetIterationTime(seconds);
   }
 }
 
 // With the machine code that another process has left.
-void cached(benchmark::State& state, const Arguments& arguments) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("systole_bench." + std::to_string(getpid()));
-  const std::string environment = "SYSTOLE_CACHE_DIR='" + folder.string() + "' ";
-  const std::string fill =
-      environment + (own_folder() / "systole_bench").string() + " " + arguments() + " >/dev/null";
-  if (std::system(fill.c_str()) != 0) return state.SkipWithError("the child failed");
-  cold(state, arguments, environment);
+void cached(benchmark::State& state, const Start& start) {
+  const auto folder = own_temporary("systole_bench_cache");
+  setenv("SYSTOLE_CACHE_DIR", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+  start();
+  cold(state, start);
+  unsetenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
   std::filesystem::remove_all(folder);
 }
 
-void add_cold_and_cached(const std::string& name, const Arguments& arguments) {
+void add_cold_and_cached(const std::string& name, const Start& start) {
   add({.name = name,
        .unit = "ms",
-       .ours = [=](benchmark::State& state) { cold(state, arguments); },
+       .ours = [=](benchmark::State& state) { cold(state, start); },
        .manual_time = true});
   add({.name = name + "_cached",
        .unit = "ms",
-       .ours = [=](benchmark::State& state) { cached(state, arguments); },
+       .ours = [=](benchmark::State& state) { cached(state, start); },
        .manual_time = true});
 }
 
@@ -70,14 +137,10 @@ void add_cold_and_cached(const std::string& name, const Arguments& arguments) {
 
 void add_startup_figures() {
   add({.name = "startup.version", .unit = "ms", .ours = start_version});
-  add_cold_and_cached("iris.compile", [] { return std::string("--compile-iris-cold"); });
-  add_cold_and_cached("cnn_step.compile", [] { return std::string("--compile-cnn-cold"); });
-  // From the start of the process, not from main on.
-  add_cold_and_cached("startup.first_step", [] {
-    const std::string records = mnist_folder() + "/train.tfrecords";
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return fmt::format("--first-mnist-step {} {}", records, std::chrono::nanoseconds(now).count());
-  });
+  add_cold_and_cached("iris.compile", [] { return measured_child("--compile-iris-cold"); });
+  add_cold_and_cached("cnn_step.compile", [] { return measured_child("--compile-cnn-cold"); });
+  add_cold_and_cached("startup.first_step", [] { return first_mnist_step(1024); });
+  add_cold_and_cached("startup.first_step_of_64", [] { return first_mnist_step(64); });
 }
 
 }  // namespace bench

@@ -23,6 +23,7 @@ std::string duration_text(double seconds) {
 
 std::string progress_line(const std::string& name, int64_t done, int64_t total, double seconds,
                           int width) {
+  if (total < 0) return fmt::format("{}  {}", name, done);
   const double part = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   std::string line = name + "  ";
   if (width > 0) {
@@ -63,7 +64,7 @@ void Progress::show() {
   shown_done_ = done_;
   const int64_t here = done_ - already_;
   const double left =
-      here == 0 || done_ == total_
+      here == 0 || done_ == total_ || total_ < 0
           ? -1
           : seconds_since(start_) * static_cast<double>(total_ - done_) / static_cast<double>(here);
   std::string line = progress_line(name_, done_, total_, left, terminal_ ? kBarWidth : 0);

@@ -11,7 +11,7 @@
 namespace systole {
 
 // "train  [=====>    ]   50 %  30000 of 60000, 6 s left". `width` is that of the bar; 0: none.
-// Negative `seconds`: how long it will take is not known.
+// Negative `seconds`: how long it will take is not known; negative `total`: nor of how many.
 std::string progress_line(const std::string& name, int64_t done, int64_t total, double seconds,
                           int width);
 // "6 s", "2 min 5 s", "3 h 20 min".
@@ -21,7 +21,8 @@ std::string duration_text(double seconds);
 class Progress {
  public:
   // Writes to `out` (may be null: nothing), which with `terminal` shows one line that is replaced.
-  // `already` of `total` were done before and do not count for the speed.
+  // `already` of `total` were done before and do not count for the speed. Negative `total`: nobody
+  // knows.
   Progress(Clock& clock, std::FILE* out, bool terminal, std::string name, int64_t total,
            int64_t already = 0);
 

@@ -22,6 +22,10 @@ void check_not_negative(std::string_view what, std::optional<int64_t> value) {
 }  // namespace
 
 void TPUConfig::validate() const {
+  if (!(hang_timeout_secs >= 0)) {
+    throw invalid_argument("TPUConfig: hang_timeout_secs, got {}, expected >= 0",
+                           hang_timeout_secs);
+  }
   check_positive("num_shards", num_shards);
   check_positive("experimental_host_call_every_n_steps", experimental_host_call_every_n_steps);
   if (num_cores_per_replica) {

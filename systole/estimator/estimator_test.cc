@@ -479,7 +479,8 @@ TEST(TPUEstimator, names_what_a_tpu_would_refuse) {
       train({.model_fn = line_model, .train_batch_size = 12}, line_input(64)),
       HasSubstr("train batch size 12 must be divisible by number of replicas 8: use 8 or 16"));
   EXPECT_THAT(train({.model_fn = line_model, .train_batch_size = 16}, unknown_batch),
-              HasSubstr("must have static shape. Tensor: f32[?,2]; batch(batch_size, "
+              HasSubstr("must have static shape. Tensor: features['x'] of f32[?,2]; "
+                        "batch(batch_size, "
                         "drop_remainder = true) or set_shape()"));
   EXPECT_THAT(train({.model_fn = line_model,
                      .config = {.tpu_config = {.num_shards = 4}},

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <chrono>
 
 #include "systole/base/log.h"
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/train_summaries.h"
+#include "systole/estimator/watchdog.h"
 
 namespace systole {
 namespace {
+
+using estimator::Pulse;
 
 std::vector<Variable> accumulators_of(const MetricMap& metrics) {
   std::vector<Variable> all;
@@ -16,18 +20,87 @@ std::vector<Variable> accumulators_of(const MetricMap& metrics) {
   return all;
 }
 
+// One pass over the input. Made by evaluate(), run by a thread that may be left behind: what it
+// uses is its own.
+struct EvaluationPass {
+  estimator::Input input;
+  std::shared_ptr<estimator::BuiltModel> built;
+  std::optional<estimator::HookPass> hooks;
+  std::optional<estimator::Feed> feed;
+  Precision precision = Precision::full;
+  int64_t limit = INT64_MAX;  // batches
+  int64_t global_step = 0;
+  int64_t done = 0;
+  int64_t examples = 0;
+
+  void run(Pulse& pulse);
+
+ private:
+  void make_runner(int64_t steps);
+  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse) const;
+};
+
 // The one that is there takes as many steps as it was made for.
-void make_runner(estimator::BuiltModel& built, int64_t replicas, int64_t steps,
-                 Precision precision) {
-  if (built.runner && built.runner->options().max_steps == steps) return;
+void EvaluationPass::make_runner(int64_t steps) {
+  std::optional<estimator::Runner>& runner = built->runner;
+  if (runner && runner->options().max_steps == steps &&
+      runner->options().fetches == hooks->fetches()) {
+    return;
+  }
   std::vector<Operation> updates;
-  for (const auto& [name, metric] : built.model.metrics) updates.emplace_back(metric.update_op);
-  built.runner.emplace(built.model, *built.session,
-                       estimator::Runner::Options{.targets = std::move(updates),
-                                                  .replicas = replicas,
-                                                  .max_steps = steps,
-                                                  .summed = accumulators_of(built.model.metrics),
-                                                  .precision = precision});
+  for (const auto& [name, metric] : built->model.metrics) updates.emplace_back(metric.update_op);
+  runner.emplace(built->model, *built->session,
+                 estimator::Runner::Options{.fetches = hooks->fetches(),
+                                            .targets = std::move(updates),
+                                            .replicas = input.replicas,
+                                            .max_steps = steps,
+                                            .summed = accumulators_of(built->model.metrics),
+                                            .precision = precision});
+}
+
+// What hooks see of it.
+std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches,
+                                           Pulse& pulse) const {
+  const double allowed = pulse.limit() * static_cast<double>(batches.steps);
+  const Pulse::Visit visit(pulse, Pulse::At::launch, done, done + batches.steps, allowed);
+  std::vector<Tensor> values;
+  for (const Tensor& result : built->runner->run(batches)) {
+    values.push_back(estimator::of_first_replica(result));
+  }
+  return values;
+}
+
+void EvaluationPass::run(Pulse& pulse) {
+  int64_t steps_each = 1;
+  {
+    const Pulse::Visit visit(pulse, Pulse::At::input, 0, 1);
+    steps_each = estimator::launch_steps(std::min<int64_t>(limit, 32), feed->step_bytes());
+  }
+  feed->set_max_steps(steps_each);
+  make_runner(steps_each);
+  hooks->start(*built->session, global_step);
+  const auto steps_after = [&](int64_t before) { return std::min(steps_each, limit - before); };
+  while (done < limit && hooks->before()) {
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t steps = steps_after(done);
+    const auto batches = [&] {
+      const Pulse::Visit visit(pulse, Pulse::At::input, done, done + steps);
+      return feed->next(steps, steps_after(done + steps));
+    }();
+    if (!batches) break;
+    const std::vector<Tensor> values = launch(*batches, pulse);
+    done += batches->steps;
+    examples += batches->examples;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (!hooks->after({.global_step = global_step,
+                       .steps = batches->steps,
+                       .seconds = seconds.count(),
+                       .examples = batches->examples},
+                      values)) {
+      break;
+    }
+  }
+  hooks->end();
 }
 
 // Of no examples there is no metric: zeros would look like one.
@@ -54,45 +127,36 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
   }
   const std::string prefix = checkpoint_for(eval.checkpoint_path);
-  const estimator::Input input = make_input(input_fn, Mode::eval);
-  const std::shared_ptr<estimator::BuiltModel> built = build(input, Mode::eval, eval.hooks);
-  const estimator::Model& model = built->model;
-  Session* const session = built->session.get();
-  estimator::HookPass hooks(eval.hooks, model.spec.evaluation_hooks, *model.graph);
-  restore(model, *session, prefix);
-  const int64_t global_step = session->variable_value(model.global_step).item<int64_t>();
-
-  estimator::Feed feed(
-      input, {.max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
-  const int64_t limit = eval.steps.value_or(INT64_MAX);
-  const int64_t steps_each =
-      estimator::launch_steps(std::min<int64_t>(limit, 32), feed.step_bytes());
-  feed.set_max_steps(steps_each);
-  make_runner(*built, input.replicas, steps_each, config.tpu_config.precision);
+  const auto pass = std::make_shared<EvaluationPass>();
+  pass->input = make_input(input_fn, Mode::eval);
+  pass->built = build(pass->input, Mode::eval, eval.hooks);
+  const estimator::Model& model = pass->built->model;
+  Session& session = *pass->built->session;
+  HookList hooks = eval.hooks;
+  hooks.insert(hooks.end(), model.spec.evaluation_hooks.begin(), model.spec.evaluation_hooks.end());
+  pass->hooks.emplace(std::move(hooks), *model.graph);
+  restore(model, session, prefix);
+  pass->global_step = session.variable_value(model.global_step).item<int64_t>();
+  pass->feed.emplace(
+      pass->input,
+      estimator::FeedOptions{
+          .max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
+  pass->limit = eval.steps.value_or(INT64_MAX);
+  pass->precision = config.tpu_config.precision;
+  estimator::run_watched(config.tpu_config.hang_timeout_secs,
+                         [pass](Pulse& pulse) { pass->run(pulse); });
+  if (eval.steps && pass->done < *eval.steps) {
+    log_warning("evaluate: the input ended after {} of {} batches ({} examples)", pass->done,
+                *eval.steps, pass->examples);
+  }
   Evaluation result;
-  hooks.start(*session, global_step);
-  const auto launch = [&](int64_t before) { return std::min(steps_each, limit - before); };
-  int64_t done = 0;
-  while (done < limit && hooks.before()) {
-    const int64_t steps = launch(done);
-    const auto batches = feed.next(steps, launch(done + steps));
-    if (!batches) break;
-    built->runner->run(*batches);
-    done += batches->steps;
-    result.examples_ += batches->examples;
-    if (!hooks.after()) break;
-  }
-  hooks.end();
-  if (eval.steps && done < *eval.steps) {
-    log_warning("evaluate: the input ended after {} of {} batches ({} examples)", done, *eval.steps,
-                result.examples_);
-  }
-  result.values_ = metric_values(model, *session, result.examples_);
-  result.values_["global_step"] = Tensor(global_step);
+  result.examples_ = pass->examples;
+  result.values_ = metric_values(model, session, pass->examples);
+  result.values_["global_step"] = Tensor(pass->global_step);
   estimator::write_evaluation(
-      config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), global_step,
+      config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), pass->global_step,
       result.values_);
-  log_info("Saving dict for global step {}: {}", global_step, result.to_string());
+  log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
   return result;
 }
 

@@ -1,12 +1,17 @@
 #include "systole/estimator/hook_pass.h"
 
+#include <utility>
+
 namespace systole::estimator {
 
-HookPass::HookPass(HookList hooks, const HookList& of_model, Graph& graph)
-    : hooks_(std::move(hooks)) {
-  hooks_.insert(hooks_.end(), of_model.begin(), of_model.end());
+HookPass::HookPass(HookList hooks, Graph& graph) : hooks_(std::move(hooks)) {
   const GraphScope scope(graph);
   for (const auto& hook : hooks_) hook->begin();
+  for (const auto& hook : hooks_) {
+    const std::vector<Output> wanted = hook->fetches();
+    fetches_of_hook_.push_back(wanted.size());
+    fetches_.insert(fetches_.end(), wanted.begin(), wanted.end());
+  }
 }
 
 void HookPass::start(Session& session, int64_t global_step) {
@@ -19,13 +24,28 @@ bool HookPass::before() {
   return !context_->stop_requested();
 }
 
-bool HookPass::after() {
-  for (const auto& hook : hooks_) hook->after_run(*context_, {});
+bool HookPass::after(LoopRun run, std::span<const Tensor> values) {
+  context_->profile_ = std::move(run.profile);
+  context_->profile_requested_ = false;
+  context_->step_ = run.global_step;
+  context_->steps_ = run.steps;
+  context_->seconds_ = run.seconds;
+  context_->examples_ = run.examples;
+  size_t next = 0;
+  for (size_t i = 0; i < hooks_.size(); ++i) {
+    hooks_[i]->after_run(*context_, values.subspan(next, fetches_of_hook_[i]));
+    next += fetches_of_hook_[i];
+  }
   return !context_->stop_requested();
 }
 
 void HookPass::end() {
   for (const auto& hook : hooks_) hook->end(context_->session());
+}
+
+Tensor of_first_replica(const Tensor& result) {
+  const Tensor first = result.slice(0, 1);
+  return first.reshape(Shape(std::span<const int64_t>(first.shape().dims()).subspan(1)));
 }
 
 }  // namespace systole::estimator

@@ -1,29 +1,48 @@
-// Hooks around one pass over the input: evaluation and prediction. Training's see more; see
-// train.cc.
+// Hooks around the loops of a training, an evaluation or a prediction.
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "systole/estimator/hooks.h"
 
 namespace systole::estimator {
 
+// A loop that was run.
+struct LoopRun {
+  int64_t global_step = 0;  // as of its end
+  int64_t steps = 0;
+  double seconds = 0;
+  int64_t examples = 0;
+  std::vector<runtime::StepProfile> profile = {};
+};
+
 // Not thread-safe. The methods are called in the order in which they stand.
 class HookPass {
  public:
-  // Those of the call and those of the model; begins them while `graph` may still grow.
-  HookPass(HookList hooks, const HookList& of_model, Graph& graph);
+  // Begins them while `graph` may still grow.
+  HookPass(HookList hooks, Graph& graph);
 
+  const HookList& hooks() const { return hooks_; }
+  // What they want to see after a loop, the first hook's first.
+  const std::vector<Output>& fetches() const { return fetches_; }
   // Variables have their values. The session outlives the pass.
   void start(Session& session, int64_t global_step);
-  // Around a loop. False when a hook wants no more of them.
+  // Around a loop; `values` are those of fetches(). False when a hook wants no more loops.
   bool before();
-  bool after();
+  bool profile_requested() const { return context_->profile_requested(); }
+  bool after(LoopRun run, std::span<const Tensor> values);
   void end();
 
  private:
   HookList hooks_;
+  std::vector<Output> fetches_;
+  std::vector<size_t> fetches_of_hook_;  // how many each asked for
   std::optional<RunContext> context_;
 };
+
+// Of a result of all replicas, [replicas, ...], that of the first.
+Tensor of_first_replica(const Tensor& result);
 
 }  // namespace systole::estimator

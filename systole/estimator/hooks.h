@@ -16,6 +16,10 @@
 
 namespace systole {
 
+namespace estimator {
+class HookPass;
+}
+
 // What a hook sees of the loop that was just run, or is about to be.
 class RunContext {
  public:
@@ -39,19 +43,9 @@ class RunContext {
   void request_stop() { stop_ = true; }
   bool stop_requested() const { return stop_; }
 
-  // For whoever runs the loop.
-  void set_profile(std::vector<runtime::StepProfile> profile) {
-    profile_ = std::move(profile);
-    profile_requested_ = false;
-  }
-  void set_loop(int64_t global_step, int64_t steps, double seconds, int64_t examples) {
-    step_ = global_step;
-    steps_ = steps;
-    seconds_ = seconds;
-    examples_ = examples;
-  }
-
  private:
+  friend class estimator::HookPass;
+
   Session& session_;
   int64_t step_;
   int64_t steps_ = 0;

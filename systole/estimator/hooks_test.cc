@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "systole/base/testing/temp_folder.h"
+#include "systole/estimator/hook_pass.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/spec.h"
@@ -19,6 +20,22 @@ namespace {
 using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// Stands for a hook of the test's, which has begun.
+class Around : public SessionRunHook {
+ public:
+  Around(SessionRunHook& hook, size_t values) : hook_(hook), values_(values) {}
+  std::vector<Output> fetches() override { return std::vector<Output>(values_); }
+  void before_run(RunContext& context) override { hook_.before_run(context); }
+  void after_run(RunContext& context, std::span<const Tensor> values) override {
+    hook_.after_run(context, values);
+  }
+  void end(Session& session) override { hook_.end(session); }
+
+ private:
+  SessionRunHook& hook_;
+  size_t values_;
+};
 
 class HooksTest : public ::testing::Test {
  protected:
@@ -35,16 +52,19 @@ class HooksTest : public ::testing::Test {
   void run(SessionRunHook& hook, const std::vector<int64_t>& ends,
            const std::vector<Tensor>& values) {
     hook.after_create_session(session_);
-    RunContext context(session_, step_);
+    Graph unused;
+    estimator::HookPass pass({std::make_shared<Around>(hook, values.size())}, unused);
+    pass.start(session_, step_);
     for (const int64_t end : ends) {
-      hook.before_run(context);
-      if (context.stop_requested()) break;
-      context.set_loop(end, end - step_, 1, 10 * (end - step_));
+      if (!pass.before()) break;
+      const int64_t steps = end - step_;
       step_ = end;
-      hook.after_run(context, values);
-      if (context.stop_requested()) break;
+      if (!pass.after({.global_step = end, .steps = steps, .seconds = 1, .examples = 10 * steps},
+                      values)) {
+        break;
+      }
     }
-    hook.end(session_);
+    pass.end();
   }
   void run(SessionRunHook& hook, const std::vector<int64_t>& ends, const Tensor& value) {
     run(hook, ends, std::vector<Tensor>{value});

@@ -73,21 +73,30 @@ void set_batch(ElementSpec& spec, int64_t batch) {
   });
 }
 
-void check_static(const ElementSpec& spec, std::string_view what) {
-  for (const TensorType& type : spec.flatten()) {
-    if (type.is_static()) continue;
-    const bool batch_alone = [&] {
-      Shape rest = type.shape;
-      rest.set_dim(0, 1);
-      return rest.is_static();
-    }();
-    throw invalid_argument(
-        "The {} to the model returned by input_fn must have static shape. Tensor: {}; {}", what,
-        type,
-        batch_alone ? "batch(batch_size, drop_remainder = true) or set_shape() gives the batch a "
-                      "known size"
-                    : "set_shape() or padded_batch() gives it a known shape");
+// `path`: where in them a tensor is, "['x'][0]".
+void check_static(const ElementSpec& spec, std::string_view what, const std::string& path = "") {
+  if (!spec.is_leaf()) {
+    for (size_t i = 0; i < spec.size(); ++i) {
+      const std::string key =
+          spec.is_dict() ? fmt::format("'{}'", spec.names()[i]) : fmt::format("{}", i);
+      check_static(spec[i], what, fmt::format("{}[{}]", path, key));
+    }
+    return;
   }
+  const TensorType& type = spec.leaf();
+  if (type.is_static()) return;
+  const bool batch_alone = [&] {
+    if (type.shape.rank() == 0) return false;
+    Shape rest = type.shape;
+    rest.set_dim(0, 1);
+    return rest.is_static();
+  }();
+  throw invalid_argument(
+      "The {} to the model returned by input_fn must have static shape. Tensor: {}{}; {}", what,
+      path.empty() ? "" : fmt::format("{}{} of ", what, path), type,
+      batch_alone ? "batch(batch_size, drop_remainder = true) or set_shape() gives the batch a "
+                    "known size"
+                  : "set_shape() or padded_batch() gives it a known shape");
 }
 
 std::optional<int64_t> common_batch(const Input& input) {

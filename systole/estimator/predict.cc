@@ -1,9 +1,11 @@
+#include <chrono>
 #include <deque>
 #include <set>
 
 #include "systole/base/log.h"
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/watchdog.h"
 
 namespace systole {
 namespace {
@@ -23,18 +25,21 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
 }
 
 // Everything that a range of predictions needs while it lives.
-struct Predictor {
+struct Predictor : std::enable_shared_from_this<Predictor> {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
   std::optional<Feed> feed;
   std::optional<estimator::HookPass> hooks;
   bool single_examples = true;
+  double hang_timeout = 0;  // seconds
   std::deque<Nest<Tensor>> ready;
+  int64_t batches = 0;
   bool ended = false;
 
   std::optional<Nest<Tensor>> next();
-  void run_batch(const estimator::LoopInput& batch);
+  void next_batch();
+  std::vector<Tensor> run_batch(const estimator::LoopInput& batch);
 };
 
 void check_batch(const Output& prediction, const estimator::Input& input) {
@@ -66,8 +71,10 @@ Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> resu
   return pack_like(structure, std::move(values));
 }
 
-void Predictor::run_batch(const estimator::LoopInput& batch) {
-  const std::span<const Tensor> results = built->runner->run(batch);
+// Returns what hooks see of it.
+std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch) {
+  const std::span<const Tensor> all = built->runner->run(batch);
+  const auto results = all.first(all.size() - hooks->fetches().size());
   for (size_t r = 0; r < batch.in_replica.size(); ++r) {
     const int64_t count = batch.in_replica[r];
     const auto replica = static_cast<int64_t>(r);
@@ -79,17 +86,39 @@ void Predictor::run_batch(const estimator::LoopInput& batch) {
       ready.push_back(example(predictions, results, replica, 0, count, false));
     }
   }
+  std::vector<Tensor> seen;
+  for (const Tensor& value : all.subspan(results.size())) {
+    seen.push_back(estimator::of_first_replica(value));
+  }
+  return seen;
+}
+
+void Predictor::next_batch() {
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<estimator::LoopInput> batch;
+  if (hooks->before()) {
+    auto read = std::make_shared<std::optional<estimator::LoopInput>>();
+    estimator::run_watched(hang_timeout,
+                           [self = shared_from_this(), read](estimator::Pulse& pulse) {
+                             const estimator::Pulse::Visit visit(pulse, estimator::Pulse::At::input,
+                                                                 self->batches, self->batches + 1);
+                             *read = self->feed->next(1, 1);
+                           });
+    batch = std::move(*read);
+  }
+  ended = !batch;
+  if (batch) {
+    const std::vector<Tensor> seen = run_batch(*batch);
+    ++batches;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    ended =
+        !hooks->after({.steps = 1, .seconds = seconds.count(), .examples = batch->examples}, seen);
+  }
+  if (ended) hooks->end();
 }
 
 std::optional<Nest<Tensor>> Predictor::next() {
-  while (ready.empty() && !ended) {
-    hooks->before();
-    const auto batch = feed->next(1, 1);
-    ended = !batch;
-    if (batch) run_batch(*batch);
-    ended = !hooks->after() || ended;
-    if (ended) hooks->end();
-  }
+  while (ready.empty() && !ended) next_batch();
   if (ready.empty()) return std::nullopt;
   Nest<Tensor> value = std::move(ready.front());
   ready.pop_front();
@@ -107,9 +136,15 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   estimator::BuiltModel& built = *predictor->built;
   predictor->predictions = selected(built.model.spec.predictions, predict.predict_keys);
   predictor->single_examples = predict.yield_single_examples;
-  const std::vector<Output> fetches = predictor->predictions.flatten();
+  predictor->hang_timeout = config.tpu_config.hang_timeout_secs;
+  std::vector<Output> fetches = predictor->predictions.flatten();
   for (const Output& output : fetches) check_batch(output, predictor->input);
-  predictor->hooks.emplace(predict.hooks, built.model.spec.prediction_hooks, *built.model.graph);
+  HookList hooks = predict.hooks;
+  const HookList& of_model = built.model.spec.prediction_hooks;
+  hooks.insert(hooks.end(), of_model.begin(), of_model.end());
+  predictor->hooks.emplace(std::move(hooks), *built.model.graph);
+  const std::vector<Output>& seen = predictor->hooks->fetches();
+  fetches.insert(fetches.end(), seen.begin(), seen.end());
   restore(built.model, *built.session, prefix);
   predictor->hooks->start(*built.session, 0);
   predictor->feed.emplace(

@@ -7,9 +7,9 @@
 namespace systole {
 namespace {
 
-std::string rate_text(double steps_per_second) {
-  return steps_per_second < 1000 ? fmt::format("{:.4g} steps/s", steps_per_second)
-                                 : fmt::format("{:.0f} steps/s", steps_per_second);
+std::string rate_text(double rate, std::string_view what) {
+  return rate < 1000 ? fmt::format("{:.4g} {}/s", rate, what)
+                     : fmt::format("{:.0f} {}/s", rate, what);
 }
 
 }  // namespace
@@ -27,14 +27,19 @@ std::vector<Output> ProgressHook::fetches() {
 void ProgressHook::before_run(RunContext& context) {
   if (progress_) return;
   const bool terminal = options_.terminal.value_or(::isatty(::fileno(options_.out)) != 0);
-  const int64_t begun = context.global_step();
+  constexpr int64_t kUnknownTotal = -1;
+  const int64_t begun = options_.counts_batches ? 0 : context.global_step();
+  const int64_t total = options_.steps            ? begun + *options_.steps
+                        : options_.counts_batches ? kUnknownTotal
+                                                  : options_.last_step;
   progress_.emplace(options_.clock == nullptr ? real_clock() : *options_.clock, options_.out,
-                    terminal, options_.name,
-                    options_.steps ? begun + *options_.steps : options_.last_step, begun);
+                    terminal, options_.name, total, begun);
 }
 
 void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values) {
-  std::string note = rate_text(static_cast<double>(context.steps()) / context.seconds());
+  std::string note = options_.counts_batches
+                         ? rate_text(context.examples() / context.seconds(), "examples")
+                         : rate_text(context.steps() / context.seconds(), "steps");
   if (!values.empty()) note = fmt::format("loss {:.4f}, {}", values[0].as_double(0), note);
   progress_->set_note(std::move(note));
   progress_->add(context.steps());

@@ -1,4 +1,4 @@
-// How far training has come, for whoever watches.
+// How far training, evaluation or prediction has come, for whoever watches.
 #pragma once
 
 #include <cstdio>
@@ -11,8 +11,8 @@
 
 namespace systole {
 
-// Shows a bar with the time left, the loss and the speed on a terminal, and a line every five
-// seconds and at the end elsewhere. (tf.keras.utils.Progbar)
+// Shows a bar with the time left, the loss of the last step and the speed on a terminal, and a line
+// every five seconds and at the end elsewhere. (tf.keras.utils.Progbar)
 class ProgressHook : public SessionRunHook {
  public:
   struct Options {
@@ -20,6 +20,8 @@ class ProgressHook : public SessionRunHook {
     // The global step that training goes to, or how many steps it takes.
     int64_t last_step = 0;
     std::optional<int64_t> steps = std::nullopt;
+    // For evaluate() and predict(): counts batches, `steps` of them where that is known.
+    bool counts_batches = false;
     std::FILE* out = stderr;
     // Absent: whether `out` is one.
     std::optional<bool> terminal = std::nullopt;

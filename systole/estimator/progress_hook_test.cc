@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/estimator/hook_pass.h"
 #include "systole/train/losses.h"
 
 namespace systole {
@@ -15,29 +16,45 @@ std::string written_to(std::FILE* file) {
   return text;
 }
 
-TEST(ProgressHookTest, ShowsStepsLossAndSpeed) {
+// Four loops of 20 steps and 4 seconds each from step 20 on.
+std::string shown(ProgressHook::Options options) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
-  ASSERT_NE(file, nullptr);
   Graph graph;
   const GraphScope scope(graph);
   losses::compute_weighted_loss(3.0F);
   FakeClock clock;
-  ProgressHook hook({.last_step = 100, .out = file.get(), .terminal = false, .clock = &clock});
-  hook.begin();
-  ASSERT_EQ(hook.fetches().size(), 1U);
+  options.out = file.get();
+  options.terminal = false;
+  options.clock = &clock;
+  estimator::HookPass pass({std::make_shared<ProgressHook>(options)}, graph);
+  EXPECT_EQ(pass.fetches().size(), 1U);
   Session session;
-  RunContext context(session, 20);
+  pass.start(session, 20);
   const Tensor loss = Tensor::of<float>({}, {0.25F});
-  for (int loop = 1; loop <= 4; ++loop) {
-    hook.before_run(context);
+  for (int64_t loop = 1; loop <= 4; ++loop) {
+    EXPECT_TRUE(pass.before());
     clock.advance(std::chrono::seconds(4));
-    context.set_loop(20 + loop * 20, 20, 4, 2560);
-    hook.after_run(context, std::span(&loss, 1));
+    EXPECT_TRUE(
+        pass.after({.global_step = 20 + loop * 20, .steps = 20, .seconds = 4, .examples = 2560},
+                   std::span(&loss, 1)));
   }
-  hook.end(session);
-  EXPECT_EQ(written_to(file.get()),
+  pass.end();
+  return written_to(file.get());
+}
+
+TEST(ProgressHookTest, ShowsStepsLossAndSpeed) {
+  EXPECT_EQ(shown({.last_step = 100}),
             "train   60 %  60 of 100, 8 s left  loss 0.2500, 5 steps/s\n"
             "train  100 %  100 of 100  loss 0.2500, 5 steps/s\n");
+}
+
+TEST(ProgressHookTest, CountsBatchesWhereNothingIsTrained) {
+  EXPECT_EQ(shown({.name = "evaluate", .steps = 160, .counts_batches = true}),
+            "evaluate   25 %  40 of 160, 24 s left  loss 0.2500, 640 examples/s\n"
+            "evaluate   50 %  80 of 160, 16 s left  loss 0.2500, 640 examples/s\n");
+  EXPECT_EQ(shown({.name = "evaluate", .counts_batches = true}),
+            "evaluate  40  loss 0.2500, 640 examples/s\n"
+            "evaluate  80  loss 0.2500, 640 examples/s\n");
 }
 
 TEST(ProgressHookTest, AModelWithoutLossesHasNone) {

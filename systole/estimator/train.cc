@@ -4,10 +4,12 @@
 
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
+#include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
+#include "systole/estimator/watchdog.h"
 #include "systole/io/local_file_system.h"
 #include "systole/train/async_saver.h"
 
@@ -17,6 +19,8 @@ namespace {
 using estimator::Feed;
 using estimator::LoopInput;
 using estimator::Model;
+using estimator::of_first_replica;
+using estimator::Pulse;
 using estimator::Runner;
 
 void check_steps(const TrainOptions& options, bool use_tpu) {
@@ -46,23 +50,25 @@ struct InputWait {
 class Training {
  public:
   Training(TPUEstimator::Impl& estimator, const InputFn& input_fn, const TrainOptions& options);
-  void run();
+  void run(Pulse& pulse);
 
  private:
-  void add_hooks();
+  HookList make_hooks();
   void start();
   void restore();
   void make_feed();
-  void make_runner();
+  void make_runner(Pulse& pulse);
   // Of the loop that begins with step `step`.
   int64_t loop_length(int64_t step);
   int64_t launch_after(int64_t done, int64_t steps);
   // Runs up to `steps` steps; returns how many the input had.
-  int64_t run_loop(int64_t steps);
+  int64_t run_loop(int64_t steps, Pulse& pulse);
+  std::span<const Tensor> launch(const LoopInput& batches, int64_t first, Pulse& pulse);
   void keep_values(std::span<const Tensor> results, int64_t steps);
-  void call_host(std::span<const Tensor> results, int64_t steps);
+  void call_host(std::span<const Tensor> results, int64_t first, int64_t steps, Pulse& pulse);
   void note_wait(double seconds);
-  void after_run(int64_t steps, double seconds);
+  bool after_run(int64_t steps, double seconds);
+  void end();
   void save(Session& session, int64_t step);
 
   TPUEstimator::Impl& estimator_;
@@ -71,23 +77,22 @@ class Training {
   estimator::Input input_;
   Model model_;
   std::shared_ptr<estimator::SummarySaverHook> summaries_;
-  HookList hooks_;
-  std::vector<size_t> fetches_of_hook_;  // how many each hook asked for
-  std::vector<Output> fetches_;
+  std::optional<estimator::HookPass> hooks_;
   std::unique_ptr<Session> session_;
   std::optional<Saver> saver_;
   std::optional<AsyncSaver> async_saver_;
   CheckpointExtras restored_;
   std::optional<Feed> feed_;
   std::optional<Runner> runner_;
-  std::optional<RunContext> context_;
   std::optional<IterationCountEstimator> timed_loop_;
   int64_t launch_ = 1;  // steps of one launch at most
   int64_t step_ = 0;
   int64_t last_step_ = INT64_MAX;
-  int64_t examples_ = 0;   // of the loop
-  double waited_ = 0;      // of the loop, for its input; seconds
-  InputWait input_wait_;   // since the last summary of it
+  int64_t examples_ = 0;                       // of the loop
+  std::vector<runtime::StepProfile> profile_;  // the same
+  double step_seconds_ = 0;                    // of the last launch; 0: there was none
+  double waited_ = 0;                          // of the loop, for its input; seconds
+  InputWait input_wait_;                       // since the last summary of it
   InputWait since_first_;  // since the first loop, whose input nothing could hide
   bool first_loop_done_ = false;
   bool warned_of_input_ = false;
@@ -105,26 +110,25 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
   const IterationsPerLoop& iterations = config_.tpu_config.iterations_per_loop;
   if (iterations.is_time()) timed_loop_.emplace(iterations.seconds());
   estimator.check(model_, Mode::train);
-  add_hooks();
+  hooks_.emplace(make_hooks(), *model_.graph);
   start();
   restore();
-  make_runner();
 }
 
-void Training::add_hooks() {
-  const GraphScope scope(*model_.graph);
+HookList Training::make_hooks() {
   const Output& loss = model_.spec.loss;
-  hooks_.push_back(std::make_shared<NanTensorHook>(loss, /*fail_on_nan_loss=*/true,
-                                                   estimator_.place(Mode::train).replicas));
+  HookList hooks;
+  hooks.push_back(std::make_shared<NanTensorHook>(loss, /*fail_on_nan_loss=*/true,
+                                                  estimator_.place(Mode::train).replicas));
   if (config_.save_summary_steps > 0) {
     summaries_ = std::make_shared<estimator::SummarySaverHook>(estimator::SummarySaverHook::Options{
         .folder = config_.model_dir, .save_steps = config_.save_summary_steps, .loss = loss});
-    hooks_.push_back(summaries_);
+    hooks.push_back(summaries_);
   }
   if (config_.log_step_count_steps > 0) {
-    hooks_.push_back(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
+    hooks.push_back(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
         .tensors = {{"loss", loss}}, .every_n_iter = config_.log_step_count_steps}));
-    hooks_.push_back(std::make_shared<StepCounterHook>(
+    hooks.push_back(std::make_shared<StepCounterHook>(
         StepCounterHook::Options{.every_n_steps = config_.log_step_count_steps,
                                  .record = [this](int64_t step, double steps, double examples) {
                                    if (!summaries_) return;
@@ -134,9 +138,9 @@ void Training::add_hooks() {
                                    input_wait_ = {};
                                  }}));
   }
-  hooks_.insert(hooks_.end(), options_.hooks.begin(), options_.hooks.end());
+  hooks.insert(hooks.end(), options_.hooks.begin(), options_.hooks.end());
   const HookList& of_model = model_.spec.training_hooks;
-  hooks_.insert(hooks_.end(), of_model.begin(), of_model.end());
+  hooks.insert(hooks.end(), of_model.begin(), of_model.end());
   const std::optional<int64_t> steps = config_.save_checkpoints_steps;
   const std::optional<int64_t> secs = config_.save_checkpoints_secs;
   const bool off = steps.value_or(0) == 0 && secs.value_or(0) == 0 && (steps || secs);
@@ -148,18 +152,13 @@ void Training::add_hooks() {
     } else {
       checkpoint.save_secs = static_cast<double>(secs.value_or(600));
     }
-    hooks_.push_back(std::make_shared<CheckpointSaverHook>(std::move(checkpoint)));
+    hooks.push_back(std::make_shared<CheckpointSaverHook>(std::move(checkpoint)));
   } else if (!options_.saving_listeners.empty()) {
     throw invalid_argument(
         "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
         "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.");
   }
-  for (const auto& hook : hooks_) hook->begin();
-  for (const auto& hook : hooks_) {
-    const std::vector<Output> wanted = hook->fetches();
-    fetches_of_hook_.push_back(wanted.size());
-    fetches_.insert(fetches_.end(), wanted.begin(), wanted.end());
-  }
+  return hooks;
 }
 
 void Training::start() {
@@ -189,13 +188,13 @@ void Training::restore() {
   step_ = session_->variable_value(model_.global_step).item<int64_t>();
   if (options_.max_steps) last_step_ = *options_.max_steps;
   if (options_.steps) last_step_ = step_ + *options_.steps;
-  for (const auto& hook : hooks_) {
+  for (const auto& hook : hooks_->hooks()) {
     const auto state = restored_.find("hook/" + hook->state_name());
     if (!hook->state_name().empty() && state != restored_.end()) {
       hook->restore_state(state->second);
     }
-    hook->after_create_session(*session_);
   }
+  hooks_->start(*session_, step_);
 }
 
 // The input goes on where it stood, unless it is another now.
@@ -215,13 +214,16 @@ void Training::make_feed() {
   }
 }
 
-void Training::make_runner() {
-  make_feed();
-  const int64_t wanted =
-      timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
-  launch_ = estimator::launch_steps(wanted, feed_->step_bytes());
+void Training::make_runner(Pulse& pulse) {
+  {
+    const Pulse::Visit visit(pulse, Pulse::At::input, step_, step_ + 1);
+    make_feed();
+    const int64_t wanted =
+        timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
+    launch_ = estimator::launch_steps(wanted, feed_->step_bytes());
+  }
   feed_->set_max_steps(launch_);
-  Runner::Options runner{.fetches = fetches_,
+  Runner::Options runner{.fetches = hooks_->fetches(),
                          .targets = {model_.spec.train_op},
                          .replicas = input_.replicas,
                          .max_steps = launch_,
@@ -254,25 +256,24 @@ int64_t Training::launch_after(int64_t done, int64_t steps) {
 void Training::keep_values(std::span<const Tensor> results, int64_t steps) {
   values_.clear();
   const bool every_step = static_cast<bool>(model_.spec.host_call);
-  for (size_t i = 0; i < fetches_.size(); ++i) {
-    Tensor value = results[i];
-    const auto without_first = [](const Tensor& t) {
-      return t.reshape(Shape(std::span<const int64_t>(t.shape().dims()).subspan(1)));
-    };
-    if (every_step) value = without_first(value.slice(steps - 1, steps));
-    values_.push_back(without_first(value.slice(0, 1)));
+  for (const Tensor& result : results.first(hooks_->fetches().size())) {
+    // A step is what comes first then.
+    values_.push_back(every_step
+                          ? of_first_replica(of_first_replica(result.slice(steps - 1, steps)))
+                          : of_first_replica(result));
   }
 }
 
 // [steps, replicas, batch, ...] -> steps calls with [replicas * batch, ...].
-void Training::call_host(std::span<const Tensor> results, int64_t steps) {
+void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t steps,
+                         Pulse& pulse) {
   const HostCall& host_call = model_.spec.host_call;
   if (!host_call) return;
   const int64_t every = config_.tpu_config.experimental_host_call_every_n_steps.value_or(1);
   for (int64_t step = 0; step < steps; ++step) {
     if (step % every != 0) continue;
     std::vector<Tensor> values;
-    for (const Tensor& all : results.subspan(fetches_.size())) {
+    for (const Tensor& all : results.subspan(hooks_->fetches().size())) {
       Dims dims(all.shape().begin() + 1, all.shape().end());
       if (dims.size() > 1) {
         dims[1] *= dims[0];
@@ -280,29 +281,46 @@ void Training::call_host(std::span<const Tensor> results, int64_t steps) {
       }
       values.push_back(all.slice(step, step + 1).reshape(Shape(std::move(dims))));
     }
+    const Pulse::Visit visit(pulse, Pulse::At::host_call, first + step, first + step + 1);
     host_call.fn(values);
   }
 }
 
-int64_t Training::run_loop(int64_t steps) {
+std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first, Pulse& pulse) {
+  constexpr double kSlower = 10;
+  const auto steps = static_cast<double>(batches.steps);
+  // The first one compiles, and nobody knows how long a step takes.
+  const double allowed =
+      step_seconds_ == 0 ? pulse.limit() * steps : pulse.limit() + kSlower * step_seconds_ * steps;
+  const Pulse::Visit visit(pulse, Pulse::At::launch, first, first + batches.steps, allowed);
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
+  step_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+  return results;
+}
+
+int64_t Training::run_loop(int64_t steps, Pulse& pulse) {
   int64_t done = 0;
   examples_ = 0;
   waited_ = 0;
-  std::vector<runtime::StepProfile> profile;
+  profile_.clear();
   while (done < steps && !input_ended_) {
+    const int64_t first = step_ + done;
     const int64_t launched = std::min(launch_, steps - done);
-    const auto batches = feed_->next(launched, launch_after(done + launched, steps));
+    const auto batches = [&] {
+      const Pulse::Visit visit(pulse, Pulse::At::input, first, first + launched);
+      return feed_->next(launched, launch_after(done + launched, steps));
+    }();
     input_ended_ = !batches;
     if (!batches) break;
-    const std::span<const Tensor> results =
-        runner_->run(*batches, context_->profile_requested() ? &profile : nullptr);
+    const std::span<const Tensor> results = launch(*batches, first, pulse);
     done += batches->steps;
     examples_ += batches->examples;
     waited_ += batches->waited_seconds;
-    call_host(results, batches->steps);
+    call_host(results, first, batches->steps, pulse);
     keep_values(results, batches->steps);
   }
-  context_->set_profile(std::move(profile));
   return done;
 }
 
@@ -321,15 +339,16 @@ void Training::note_wait(double seconds) {
               feed_->report().advice());
 }
 
-void Training::after_run(int64_t steps, double seconds) {
+// False when a hook wants no more loops.
+bool Training::after_run(int64_t steps, double seconds) {
   note_wait(seconds);
   step_ += steps;
-  context_->set_loop(step_, steps, seconds, examples_);
-  size_t next = 0;
-  for (size_t i = 0; i < hooks_.size(); ++i) {
-    hooks_[i]->after_run(*context_, std::span(values_).subspan(next, fetches_of_hook_[i]));
-    next += fetches_of_hook_[i];
-  }
+  return hooks_->after({.global_step = step_,
+                        .steps = steps,
+                        .seconds = seconds,
+                        .examples = examples_,
+                        .profile = std::move(profile_)},
+                       values_);
 }
 
 void Training::save(Session& session, int64_t step) {
@@ -337,7 +356,7 @@ void Training::save(Session& session, int64_t step) {
   SaveOptions save_options{.global_step = step};
   save_options.extras["input"] = feed_->save_state();
   save_options.extras["random"] = session.random_state();
-  for (const auto& hook : hooks_) {
+  for (const auto& hook : hooks_->hooks()) {
     if (!hook->state_name().empty()) {
       save_options.extras["hook/" + hook->state_name()] = hook->save_state();
     }
@@ -349,28 +368,30 @@ void Training::save(Session& session, int64_t step) {
   for (const auto& listener : options_.saving_listeners) listener(session, step);
 }
 
-void Training::run() {
-  const StopSignals signals;
+void Training::run(Pulse& pulse) {
   if (options_.max_steps && step_ >= *options_.max_steps) {
     log_info("Skipping training since max_steps has already saved.");
     return;
   }
-  context_.emplace(*session_, step_);
-  while (step_ < last_step_ && !context_->stop_requested() && !input_ended_) {
-    for (const auto& hook : hooks_) hook->before_run(*context_);
-    if (context_->stop_requested()) break;
+  make_runner(pulse);
+  while (step_ < last_step_ && !input_ended_) {
+    if (!hooks_->before()) break;
     const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = run_loop(loop_length(step_));
+    const int64_t steps = run_loop(loop_length(step_), pulse);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (steps == 0) break;
     if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
-    after_run(steps, seconds.count());
+    if (!after_run(steps, seconds.count())) break;
     if (const char* signal = StopSignals::received()) {
       log_warning("{}: training stops after step {}, which is saved", signal, step_);
       break;
     }
   }
-  for (const auto& hook : hooks_) hook->end(*session_);
+  end();
+}
+
+void Training::end() {
+  hooks_->end();
   async_saver_->join();
   if (input_ended_ && last_step_ != INT64_MAX && step_ < last_step_) {
     log_warning("input: ended after step {} of {}, expected as many batches, or repeat()", step_,
@@ -384,8 +405,12 @@ void Training::run() {
 void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& train_options) {
   check_steps(train_options, place(Mode::train).use_tpu);
   local_file_system().make_directories(config.model_dir);
-  const ModelDirLock lock(config.model_dir);
-  Training(*this, input_fn, train_options).run();
+  // What hangs still holds the folder.
+  const auto lock = std::make_shared<const ModelDirLock>(config.model_dir);
+  const auto training = std::make_shared<Training>(*this, input_fn, train_options);
+  const StopSignals signals;
+  estimator::run_watched(config.tpu_config.hang_timeout_secs,
+                         [lock, training](Pulse& pulse) { training->run(pulse); });
 }
 
 }  // namespace systole

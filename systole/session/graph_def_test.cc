@@ -167,6 +167,21 @@ TEST(GraphDefTest, WhatCannotBeImported) {
   EXPECT_THAT(error_with(message), ::testing::StartsWith("INVALID_ARGUMENT: g.pb: node 'y': "));
 }
 
+TEST(GraphDefTest, SqueezeWithoutAxesTakesAllOfSizeOne) {
+  for (const bool given : {false, true}) {
+    tensorflow::GraphDef message;
+    auto& node = add_node(message, "y", "Squeeze", {"x"});
+    if (given) (*node.mutable_attr())["squeeze_dims"].mutable_list()->add_i(-1);
+    auto& constant_node = add_node(message, "x", "Const", {});
+    tensor_to_message(Tensor::zeros(DType::f32, {1, 2, 1}),
+                      *(*constant_node.mutable_attr())["value"].mutable_tensor());
+    Graph graph;
+    const GraphScope scope(graph);
+    const auto imported = import_graph_def(message, {.outputs = {"y:0"}, .what = "g.pb"});
+    EXPECT_EQ(imported.outputs[0].shape(), given ? Shape({1, 2}) : Shape({2}));
+  }
+}
+
 // Frozen graphs that TensorFlow wrote.
 TEST(GoldenGraphDefTest, FrozenGraphsRun) {
   if (!local_file_system().exists("../shared/golden/graphdef")) {

@@ -73,6 +73,16 @@ std::vector<Output> import_pad(const ImportedNode& node, Variables&) {
                                               {{"T", x.dtype()}}, {}, node.name));
 }
 
+// Without axes, all of size 1.
+std::vector<Output> import_squeeze(const ImportedNode& node, Variables&) {
+  const auto given = node.attrs.find("squeeze_dims");
+  const auto* axes =
+      given == node.attrs.end() ? nullptr : std::get_if<std::vector<int64_t>>(&given->second);
+  SqueezeOptions options{.name = node.name};
+  if (axes != nullptr && !axes->empty()) options.axis = *axes;
+  return {squeeze(input(node, 0), options)};
+}
+
 std::vector<Output> import_gather(const ImportedNode& node, Variables&) {
   return {gather(input(node, 0), input(node, 1), {.name = node.name})};
 }
@@ -138,6 +148,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"Placeholder", import_placeholder},
     {"PlaceholderWithDefault", import_identity},
+    {"Squeeze", import_squeeze},
     {"StopGradient", import_identity},
     {"PreventGradient", import_identity},
     {"Snapshot", import_identity},
@@ -194,7 +205,7 @@ constexpr Arity kArities[] = {
      "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
      "MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform Rank "
      "Reciprocal Relu Relu6 Round Rsqrt Selu Shape Sigmoid Sign Sin Size Softmax Softplus "
-     "Softsign Sqrt Square Squeeze StringJoin StringLength StringLower StringStrip "
+     "Softsign Sqrt Square StringJoin StringLength StringLower StringStrip "
      "StringToNumber StringUpper Tan Tanh TruncatedNormal Unpack ZerosLike"},
     {2,
      "Add All Any ArgMax ArgMin BatchMatMulV2 BiasAdd BroadcastTo ConcatV2 Conv2D Cumsum "

@@ -61,7 +61,8 @@ template <class F>
 void for_each_in_parallel(size_t count, F&& f) {
   ThreadPool::global().parallel_for(static_cast<int64_t>(count), 1,
                                     [&](int64_t begin, int64_t end) {
-                                      for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
+                                      for (int64_t i = begin; i < end; ++i)
+                                        f(static_cast<size_t>(i));
                                     });
 }
 

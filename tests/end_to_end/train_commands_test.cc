@@ -1,10 +1,9 @@
 // systole train and its kin, on the configuration files of examples/configs.
 #include <gmock/gmock.h>
-
-#include <filesystem>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"

@@ -1,0 +1,62 @@
+// An end to waiting for input and launches that hang.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace systole::estimator {
+
+// What a thread that may hang does right now, as it tells itself. Thread-safe.
+class Pulse {
+ public:
+  enum class At : uint8_t { elsewhere, input, launch, host_call };
+
+  // `limit`: seconds that one visit may take unless it says more; 0: any time.
+  explicit Pulse(double limit) : limit_(limit) {}
+
+  // The thread is at `at` with the steps behind `first` up to `last`, until the object is gone,
+  // which must be within `seconds`, or the limit where that is more.
+  class Visit {
+   public:
+    Visit(Pulse& pulse, At at, int64_t first, int64_t last, double seconds = 0);
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Pulse& pulse_;
+  };
+
+  double limit() const { return limit_; }
+
+ private:
+  friend void run_watched(double limit, std::function<void(Pulse&)> body);
+  using Clock = std::chrono::steady_clock;
+
+  std::string overdue_message() const;
+  void wait_for_end_or_hang();
+
+  const double limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  At at_ = At::elsewhere;
+  int64_t first_ = 0;
+  int64_t last_ = 0;
+  Clock::time_point since_;
+  double allowed_ = 0;  // seconds
+  bool ended_ = false;
+  bool abandoned_ = false;
+};
+
+// Calls `body` on a thread of its own and waits for its end; what it throws is thrown here. Without
+// a limit it is called on this thread. Errors: DEADLINE_EXCEEDED when a visit takes longer than it
+// may. The thread is left behind then: should the visit ever end, it sleeps from there on, so that
+// it changes nothing any more. What it uses must not be the caller's.
+void run_watched(double limit, std::function<void(Pulse&)> body);
+
+}  // namespace systole::estimator

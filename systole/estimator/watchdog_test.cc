@@ -1,0 +1,79 @@
+#include "systole/estimator/watchdog.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "systole/base/testing/error_of.h"
+
+namespace systole::estimator {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Watchdog, passes_on_what_its_body_does) {
+  for (const double limit : {0.0, 60.0}) {
+    int runs = 0;
+    run_watched(limit, [&](Pulse& pulse) {
+      const Pulse::Visit visit(pulse, Pulse::At::launch, 0, 1);
+      ++runs;
+    });
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(error_of([&] {
+                run_watched(limit, [](Pulse& pulse) {
+                  const Pulse::Visit visit(pulse, Pulse::At::launch, 0, 1);
+                  throw invalid_argument("input: broken");
+                });
+              }),
+              "INVALID_ARGUMENT: input: broken");
+  }
+}
+
+TEST(Watchdog, a_body_may_take_its_time_elsewhere_and_where_it_says_so) {
+  bool ended = false;
+  run_watched(0.02, [&](Pulse& pulse) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    const Pulse::Visit visit(pulse, Pulse::At::launch, 0, 1, 60);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    ended = true;
+  });
+  EXPECT_TRUE(ended);
+}
+
+TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
+  struct Shared {
+    std::atomic<bool> released = false;
+    std::atomic<bool> back = false;
+    std::atomic<bool> went_on = false;
+  };
+  const std::vector<std::pair<Pulse::At, std::string>> cases = {
+      {Pulse::At::input, "input: batches for steps 5 to 8, got none in "},
+      {Pulse::At::launch, "device: steps 5 to 8, got no end of their launch on any replica in "},
+      {Pulse::At::host_call, "host_call: steps 5 to 8, got no end of its function in "}};
+  for (const auto& [at, what] : cases) {
+    const auto shared = std::make_shared<Shared>();
+    EXPECT_THAT(error_of([&, where = at] {
+                  run_watched(0.05, [shared, where](Pulse& pulse) {
+                    {
+                      const Pulse::Visit visit(pulse, where, 4, 8);
+                      while (!shared->released) std::this_thread::yield();
+                      shared->back = true;
+                    }
+                    shared->went_on = true;
+                  });
+                }),
+                AllOf(HasSubstr("DEADLINE_EXCEEDED: " + what),
+                      HasSubstr("expected it in 0.05 s (TPUConfig.hang_timeout_secs = 0.05)")));
+    shared->released = true;
+    while (!shared->back) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(shared->went_on);
+  }
+}
+
+}  // namespace
+}  // namespace systole::estimator
