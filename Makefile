@@ -19,7 +19,7 @@ bin := build/release/bin
 configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test sanitize stress kill-test fuzz bench bench-peers lint tidy format docs clean help deps
+.PHONY: quickstart build test quick-test sanitize stress kill-test mnist-accuracy fuzz bench bench-peers lint tidy format docs clean help deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -53,6 +53,12 @@ kill-test: deps ## kill -9 a training run at random moments, resume it, compare 
 	@$(call configure,release)
 	@$(call compile,release) --target iris_tpuestimator
 	@tools/kill_resume.sh $(ROUNDS)
+
+DATA ?= ../shared/data
+mnist-accuracy: deps ## train the MNIST example on all of DATA=/mnist/*.gz and hold it to 99 % of the test digits
+	@$(call configure,release)
+	@$(call compile,release) --target mnist_tpuestimator
+	@tools/mnist_accuracy.sh $(DATA)
 
 fuzz: ## every parser under libFuzzer and the address sanitizer, SECONDS_EACH= each; needs clang
 	@tools/install-deps.sh build fuzz

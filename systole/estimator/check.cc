@@ -81,7 +81,9 @@ void check_inputs(const Model& model, std::vector<Violation>& found) {
     if (!type.is_static()) {
       found.push_back(
           {.what = fmt::format("input '{}' has the unknown shape {}", input.name(), type),
-           .fix = "batch(batch_size, drop_remainder = true), or set_shape()"});
+           .fix =
+               "give it a known one in the input_fn: batch(batch_size, drop_remainder = true), or "
+               "set_shape()"});
     }
     if (type.dtype == DType::s64) {
       found.push_back(

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "systole/runtime/memory.h"
+
 namespace systole {
 namespace {
 
-std::string amount(int64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (size >= 1 << 30) return fmt::format("{:.2f} GiB", size / (1 << 30));
-  if (size >= 1 << 20) return fmt::format("{:.2f} MiB", size / (1 << 20));
-  return fmt::format("{:.2f} KiB", size / (1 << 10));
-}
+std::string amount(int64_t bytes) { return runtime::bytes_text(static_cast<double>(bytes)); }
 
 int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 

@@ -81,7 +81,7 @@ TEST(CheckModel, counts_the_memory_of_a_step) {
   EXPECT_LE(report.memory.step, 16 * column * 8);
   EXPECT_EQ(report.memory.largest.size(), 10U);
   EXPECT_THAT(report.to_string(), AllOf(HasSubstr("nothing that a TPU would refuse"),
-                                        HasSubstr("memory of a core: "), HasSubstr("of 8.00 GiB"),
+                                        HasSubstr("memory of a core: "), HasSubstr("of 8.0 GiB"),
                                         HasSubstr("f32[16,1048576]"), HasSubstr("check_test.cc:")));
 }
 
@@ -94,7 +94,7 @@ TEST(CheckModel, refuses_what_does_not_fit_into_a_core) {
   EXPECT_THAT(error_of([&] { estimator::enforce(report, Check::error); }),
               AllOf(HasSubstr("1 thing a TPU would refuse"),
                     HasSubstr("a step does not fit into a core: memory of a core: "),
-                    HasSubstr("of 128.00 MiB"), HasSubstr("a smaller batch, more cores")));
+                    HasSubstr("of 128.0 MiB"), HasSubstr("a smaller batch, more cores")));
   EXPECT_EQ(error_of([&] { estimator::enforce(report, Check::warn); }), "no error");
 }
 

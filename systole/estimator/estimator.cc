@@ -189,22 +189,30 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   const Place& where = place(mode);
   estimator::InputOptions wanted = input_options(*this, mode);
   std::vector<Violation> of_input;
-  // The input, or nothing after a violation.
-  const auto try_input = [&]() -> std::optional<estimator::Input> {
+  // The input, or nothing after a violation that `fix` mends.
+  const auto try_input = [&](std::string fix) -> std::optional<estimator::Input> {
     try {
       return estimator::make_input(input_fn, wanted);
     } catch (const Error& error) {
       if (error.code() != Code::invalid_argument) throw;
-      of_input.push_back({.what = std::string(error.message()), .fix = "see input_fn"});
+      of_input.push_back({.what = std::string(error.message()), .fix = std::move(fix)});
       return std::nullopt;
     }
   };
-  std::optional<estimator::Input> input = try_input();
+  const std::string other_input = "change what the input_fn returns";
   const int64_t too_many = wanted.batch_size.value_or(0) % where.replicas;
+  std::optional<estimator::Input> input =
+      try_input(too_many == 0 ? other_input : "change the batch size of the estimator");
   if (!input && too_many != 0) {
     // What else there is to say is said of a batch that can be split.
     *wanted.batch_size += where.replicas - too_many;
-    input = try_input();
+    input = try_input(other_input);
+  }
+  if (!input && wanted.use_tpu) {
+    // Shapes that are not known are among what is found in the model: all of them.
+    wanted.use_tpu = false;
+    of_input.pop_back();
+    input = try_input(other_input);
   }
   if (!input) return {.violations = std::move(of_input)};
   CheckReport report = estimator::check_model(

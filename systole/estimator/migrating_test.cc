@@ -179,6 +179,40 @@ TEST_F(MigratingTest, a_model_that_does_not_fit_is_refused_before_it_runs) {
               AllOf(HasSubstr("a step does not fit into a core"), HasSubstr("wide")));
 }
 
+TEST_F(MigratingTest, check_tells_of_all_inputs_and_of_the_model_at_once) {
+  TPUEstimatorOptions all = options();
+  all.train_batch_size = 12;
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params&) -> TPUEstimatorSpec {
+    const Output wide = cast(features["a"] + features["b"], DType::f64);
+    const Output loss = losses::mean_squared_error(
+        {.labels = labels, .predictions = cast(reduce_sum(wide, {.axis = 1}), DType::f32)});
+    return {.mode = mode, .loss = loss, .train_op = no_op()};
+  };
+  const InputFn open = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    const Tensor rows = Tensor::zeros(DType::f32, {64, 3});
+    return Dataset::from_tensor_slices(Element::tuple({Element::dict({{"a", rows}, {"b", rows}}),
+                                                       Tensor::zeros(DType::f32, {64})}))
+        .batch(batch);
+  };
+  const std::string report = TPUEstimator(all).check(open).to_string();
+  EXPECT_THAT(report,
+              AllOf(HasSubstr("1. train batch size 12 must be divisible by number of replicas 8: "
+                              "use 8 or 16; change the batch size of the estimator"),
+                    HasSubstr("'features:0' has the unknown shape f32[?,3]"),
+                    HasSubstr("'features_1:0' has the unknown shape f32[?,3]"),
+                    HasSubstr("dtype float64"), HasSubstr("CrossShardOptimizer must be used")));
+  // Nor twice what is wrong whatever the shapes.
+  all.train_batch_size = 16;
+  const CheckReport structure = TPUEstimator(all).check([](const Params&) {
+    return Dataset::from_tensors(
+        Element::tuple({Tensor::zeros(DType::f32, {16, 1}), Tensor::zeros(DType::f32, {8})}));
+  });
+  ASSERT_EQ(structure.violations.size(), 1U);
+  EXPECT_THAT(structure.violations[0].what, HasSubstr("expected one batch size"));
+}
+
 // Hooks of an evaluation see what they ask for, as those of training do.
 TEST_F(MigratingTest, hooks_of_evaluations_see_their_values) {
   TPUEstimatorOptions all = options();

@@ -37,9 +37,10 @@ void ProgressHook::before_run(RunContext& context) {
 }
 
 void ProgressHook::after_run(RunContext& context, std::span<const Tensor> values) {
-  std::string note = options_.counts_batches
-                         ? rate_text(context.examples() / context.seconds(), "examples")
-                         : rate_text(context.steps() / context.seconds(), "steps");
+  std::string note =
+      options_.counts_batches
+          ? rate_text(static_cast<double>(context.examples()) / context.seconds(), "examples")
+          : rate_text(static_cast<double>(context.steps()) / context.seconds(), "steps");
   if (!values.empty()) note = fmt::format("loss {:.4f}, {}", values[0].as_double(0), note);
   progress_->set_note(std::move(note));
   progress_->add(context.steps());

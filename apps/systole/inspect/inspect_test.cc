@@ -79,7 +79,7 @@ TEST_F(InspectTest, WhatStandsBesideACheckpoint) {
                           {{"input", std::string(2048, 'x')}, {"random", "abc"}});
   for (const char* path : {"d", "d/model.ckpt-7.systole"}) {
     EXPECT_THAT(inspect(path), ::testing::EndsWith("beside it, for training to go on (.systole)\n"
-                                                   "  input   2 KiB\n"
+                                                   "  input   2.0 KiB\n"
                                                    "  random  3 B\n"));
   }
 }

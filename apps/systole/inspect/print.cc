@@ -6,9 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "systole/runtime/memory.h"
+
 namespace systole::app {
 namespace {
 
+using runtime::bytes_text;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string text(const Json& value) {
@@ -23,14 +26,6 @@ std::string shape_text(const Json& dims) {
     result += (i > 0 ? "," : "") + (size < 0 ? std::string("?") : std::to_string(size));
   }
   return result + "]";
-}
-
-std::string bytes_text(double bytes) {
-  for (const char* unit : {"B", "KiB", "MiB"}) {
-    if (bytes < 1024) return fmt::format("{:.4g} {}", bytes, unit);
-    bytes /= 1024;
-  }
-  return fmt::format("{:.4g} GiB", bytes);
 }
 
 // Columns under each other, two blanks before each line and between columns.

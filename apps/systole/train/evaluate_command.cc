@@ -3,6 +3,7 @@
 
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/number_text.h"
+#include "systole/estimator/progress_hook.h"
 
 namespace systole::app {
 namespace {
@@ -22,13 +23,19 @@ std::string metric_text(const std::string& name, const Tensor& value) {
 }
 
 void run_evaluate(const ConfigOptions& options) {
-  const TrainingConfig config = options.read();
+  TrainingConfig config = options.read();
+  config.evaluate.hooks.push_back(progress_of_evaluation(config.evaluate));
   TPUEstimator estimator(config.estimator);
   print_evaluation(
       estimator.evaluate(needed_input(config.eval_input, options.path, "eval"), config.evaluate));
 }
 
 }  // namespace
+
+std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options) {
+  return std::make_shared<ProgressHook>(
+      ProgressHook::Options{.name = "evaluate", .steps = options.steps, .counts_batches = true});
+}
 
 void print_evaluation(const Evaluation& evaluation) {
   for (const auto& [name, value] : evaluation.values()) {

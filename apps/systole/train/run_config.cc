@@ -33,7 +33,9 @@ constexpr ConfigKey kTpuConfigKeys[] = {
      "What is done with what a TPU would refuse: `error` (the default with use_tpu), `warn`, "
      "`off`."},
     {"precision", "text", "full",
-     "`tpu`: inputs of products are rounded to bf16, as a TPU does by default."}};
+     "`tpu`: inputs of products are rounded to bf16, as a TPU does by default."},
+    {"hang_timeout_secs", "number", "1800",
+     "After so long, input or a launch that hangs is an error; 0: never."}};
 
 constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
     {"PER_HOST_V1", InputPipelineConfig::PER_HOST_V1},
@@ -66,6 +68,7 @@ TPUConfig parse_tpu_config(const ConfigSection& s) {
       "eval_training_input_configuration", kInputs, InputPipelineConfig::PER_HOST_V1);
   if (s.has("check")) config.check = s.choice<Check>("check", kChecks, Check::error);
   config.precision = s.choice<Precision>("precision", kPrecisions, Precision::full);
+  config.hang_timeout_secs = s.number("hang_timeout_secs", config.hang_timeout_secs);
   return config;
 }
 

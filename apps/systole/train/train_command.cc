@@ -36,6 +36,7 @@ void run_train(const TrainCommand& command) {
     config.train.hooks.push_back(std::make_shared<ProgressHook>(ProgressHook::Options{
         .last_step = config.train.max_steps.value_or(0), .steps = config.train.steps}));
   }
+  config.evaluate.hooks.push_back(progress_of_evaluation(config.evaluate));
   estimator.train(input, config.train);
   if (const char* signal = StopSignals::received()) {
     fmt::print("stopped by {}; the same command goes on from there\ncheckpoint: {}\n", signal,

@@ -24,6 +24,8 @@ void add_config_overrides(CommandLine& line, TrainingOverrides& overrides);
 
 // A line for each metric, and how many examples they are of.
 void print_evaluation(const Evaluation& evaluation);
+// Shows on stderr how far an evaluation has come.
+std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options);
 
 // The input_fn for a command. Errors: INVALID_ARGUMENT when the file has no such data.
 const InputFn& needed_input(const InputFn& input, const std::string& path, const char* key);
