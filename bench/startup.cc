@@ -61,6 +61,7 @@ double seconds_until_written(std::vector<std::string> arguments, const std::stri
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, path.c_str(), O_CREAT | O_WRONLY, 0600);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0600);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t child = 0;

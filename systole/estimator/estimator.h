@@ -183,8 +183,9 @@ class TPUEstimator {
   TPUEstimator& operator=(TPUEstimator&&) noexcept;
 
   // Trains from the latest checkpoint of model_dir on, if there is one. A SIGTERM or SIGINT ends
-  // the loop that runs, saves, and returns. Errors: those of the input, the model and the files;
-  // INVALID_ARGUMENT for steps that cannot be.
+  // the loop that runs, saves, and returns. Hooks are called on one thread, not the caller's.
+  // Errors: those of the input, the model and the files; INVALID_ARGUMENT for steps that cannot be;
+  // DEADLINE_EXCEEDED, here and below, for what hangs (TPUConfig::hang_timeout_secs).
   TPUEstimator& train(const InputFn& input_fn, const TrainOptions& options = {});
 
   // Metrics over the input, exact over any number of examples. Errors: NOT_FOUND when there is no

@@ -20,6 +20,7 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
     throw invalid_argument("predict_keys argument is not valid in case of non-dict predictions.");
   }
   std::vector<Nest<Output>::Entry> entries;
+  entries.reserve(keys.size());
   for (const std::string& key : keys) entries.emplace_back(key, predictions[key]);
   return Nest<Output>::dict(std::move(entries));
 }

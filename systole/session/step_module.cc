@@ -64,6 +64,7 @@ class LoopWriter {
           body.set_results(add_step(body, add_carried(body, initial)));
         });
     std::vector<Value> last;
+    last.reserve(static_cast<size_t>(loop->num_results()));
     for (int i = 0; i < loop->num_results(); ++i) last.push_back(loop->result(i));
     return finish(last);
   }
