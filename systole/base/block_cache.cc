@@ -4,14 +4,38 @@
 #include <mutex>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace systole {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr size_t kKilobyte = 1024;
+constexpr size_t kHugePage = 2 * kKilobyte * kKilobyte;
 
-void* fresh(size_t bytes) { return ::operator new(bytes, kAlignment, std::nothrow); }
-void give_back(void* block) { ::operator delete(block, kAlignment); }
+// Of blocks that huge pages can hold; large enough that what a page is larger than its block does
+// not matter.
+bool is_huge(size_t bytes) { return bytes >= 2 * kHugePage; }
+
+std::align_val_t alignment_of(size_t bytes) {
+  return std::align_val_t{is_huge(bytes) ? kHugePage : 64};
+}
+
+// Arrays that are walked through across their rows spend most of the time on finding small pages.
+void want_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  // Of whole pages: no more memory than was asked for. A system that has none says so, to nobody.
+  madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+}
+
+void* fresh(size_t bytes) {
+  void* const block = ::operator new(bytes, alignment_of(bytes), std::nothrow);
+  if (block != nullptr && is_huge(bytes)) want_huge_pages(block, bytes);
+  return block;
+}
+void give_back(void* block, size_t bytes) { ::operator delete(block, alignment_of(bytes)); }
 
 #if defined(__SANITIZE_ADDRESS__)
 
@@ -66,7 +90,7 @@ class BlockCache {
   };
 
   void drop_oldest() {
-    give_back(blocks_.front().memory);
+    give_back(blocks_.front().memory, blocks_.front().bytes);
     kept_ -= blocks_.front().bytes;
     blocks_.pop_front();
   }
@@ -102,7 +126,7 @@ void free_block(void* block, size_t bytes) {
   if (is_kept(bytes)) {
     cache().put(block, rounded(bytes));
   } else {
-    give_back(block);
+    give_back(block, bytes);
   }
 }
 

@@ -1,5 +1,6 @@
 // Large blocks of memory that are used again. A fresh one of a megabyte costs the system some
-// hundred page faults, which is more than most ops take for what they write there.
+// hundred page faults, which is more than most ops take for what they write there. Those of 4 MB on
+// ask the system for huge pages.
 #pragma once
 
 #include <cstddef>

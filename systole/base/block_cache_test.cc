@@ -27,7 +27,8 @@ TEST(BlockCacheTest, BlocksAreUsedAgain) {
 }
 
 TEST(BlockCacheTest, BlocksOfAllSizes) {
-  for (const size_t bytes : {size_t{65}, 64 * size_t{1024}, 32 * kMegabyte, 33 * kMegabyte}) {
+  for (const size_t bytes :
+       {size_t{65}, 64 * size_t{1024}, 5 * kMegabyte, 32 * kMegabyte, 33 * kMegabyte}) {
     for (int i = 0; i < 4; ++i) {
       void* const block = allocate_block(bytes);
       ASSERT_NE(block, nullptr);

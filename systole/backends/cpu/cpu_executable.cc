@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 #include "systole/runtime/host_buffer.h"
 
@@ -72,7 +73,9 @@ void* CpuExecutable::place_result(Run& run, size_t k, const Result& result) cons
     return data;
   }
   Tensor& target = result.host != nullptr ? *result.host : run.dropped[k];
-  const bool fits = target.unique() && target.dtype() == type.dtype && target.shape() == type.shape;
+  // (A part of another tensor may lie anywhere.)
+  const bool fits = target.unique() && target.dtype() == type.dtype &&
+                    target.shape() == type.shape && is_aligned(target.raw());
   if (!fits) target = Tensor(type);
   return target.raw();
 }

@@ -243,10 +243,10 @@ TEST(LargeArrays, ReducesByProgramsInOrder) {
   }
 }
 
-// Results of more than 16 MB, of parts that end inside of cache lines.
+// Results that few caches keep, of parts that end inside of cache lines where nothing else is said.
 class Streamed : public ::testing::Test {
  protected:
-  static constexpr int64_t kRows = 1103;
+  static constexpr int64_t kRows = 1303;
   static constexpr int64_t kColumns = 1001;
   Tensor matrix(DType dtype) {
     RandomStream random(53);
@@ -286,6 +286,41 @@ TEST_F(Streamed, Copies) {
       testing::check(
           {.opcode = Opcode::reverse, .operands = {x}, .attrs = hlo::DimensionsAttrs{{0, 1}}}),
       "");
+}
+
+// Whole lines of the result are written at a time.
+TEST_F(Streamed, TransposesByLines) {
+  RandomStream random(57);
+  const std::pair<DType, Shape> cases[] = {
+      {DType::bf16, {4160, 2503}}, {DType::f32, {32, 67, 2503}}, {DType::f64, {1056, 2503}}};
+  for (const auto& [dtype, shape] : cases) {
+    const Dims order = shape.rank() == 2 ? Dims{1, 0} : Dims{1, 2, 0};
+    const OpUnderTest op{.opcode = Opcode::transpose,
+                         .operands = {testing::random_tensor(random, {dtype, shape}, -8, 8)},
+                         .attrs = hlo::TransposeAttrs{order}};
+    EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);
+  }
+}
+
+// Rows that fill lines are stored where they belong, others are copied there.
+TEST_F(Streamed, RowsOfSeveralSteps) {
+  for (const int64_t columns : {1024, 1001}) {
+    RandomStream random(58);
+    hlo::Module module;
+    hlo::Builder b(module.add_function("main"));
+    const Shape shape{5100, columns};
+    const Value x = b.computation().add_parameter({DType::f32, shape});
+    const Value y = b.computation().add_parameter({DType::f32, Shape{columns}});
+    const Value shifted = b.add(x, b.broadcast_in_dim(y, shape, {1}));
+    const Value sum = b.reduce(x, Opcode::add, {1});
+    const Value mean = b.multiply(sum, b.splat_like(sum, 1.0 / 1024));
+    const Value centered = b.subtract(shifted, b.broadcast_in_dim(mean, shape, {0}));
+    b.computation().set_results({centered});
+    const std::vector<Tensor> arguments = {
+        testing::random_tensor(random, {DType::f32, shape}, -8, 8),
+        testing::random_tensor(random, {DType::f32, {columns}}, -8, 8)};
+    EXPECT_EQ(testing::check(module, arguments, {.of_largest = 1e-6}), "") << columns;
+  }
 }
 
 }  // namespace

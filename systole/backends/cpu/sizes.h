@@ -24,8 +24,9 @@ inline int64_t product(const Shape& shape, const Dims& axes) {
   return result;
 }
 
-// Buffers begin at cache lines, in bytes.
+// Results and temporaries begin at cache lines, in bytes.
 inline constexpr int64_t kAlignment = 64;
+inline bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kAlignment == 0; }
 inline int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace systole::cpu

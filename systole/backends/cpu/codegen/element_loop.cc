@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 
@@ -16,6 +17,8 @@ namespace {
 // Elements that are computed before they are streamed: few, so that the next ones are read
 // meanwhile.
 constexpr int64_t kBlock = 256;
+constexpr int64_t kDirectStep = 1024;  // elements that one thread does at least
+constexpr int64_t kAheadBytes = 2048;  // that loads run ahead: they would wait at every page
 
 // What is known of a loop before code is made for it.
 struct Nest {
@@ -24,6 +27,12 @@ struct Nest {
   std::vector<bool> streamed;  // by result
   size_t strip = 0;            // the loop that runs in blocks
   int64_t inside = 1;          // iterations of the loops in it
+  // What is streamed can be stored where it belongs: the strip is the innermost loop, and fills
+  // whole lines from its first element on.
+  bool direct = false;
+  std::vector<Slice> reads;
+
+  bool streams() const { return std::ranges::find(streamed, true) != streamed.end(); }
 };
 
 // The innermost loops that fill a block of the results and walk through it element by element; the
@@ -42,6 +51,26 @@ bool choose_strip(const Affine& target, Nest& nest) {
   return false;
 }
 
+bool can_store_directly(const FunctionEmitter& f, const ElementLoop& loop, const Nest& nest,
+                        const IndexSpace& space, const Affine& target) {
+  const Loop& strip = nest.loops[nest.strip];
+  if (nest.strip + 1 != nest.loops.size() || strip.size < kBlock) return false;
+  for (size_t k = 0; k < loop.written.size(); ++k) {
+    if (!nest.streamed[k]) continue;
+    const auto whole = [&](int64_t elements) {
+      return elements * loop.element_bytes[k] % kAlignment == 0;
+    };
+    if (!f.can_stream(loop.written[k], loop.element_bytes[k]) || !whole(target.constant))
+      return false;
+    for (const auto& [var, factor] : target.terms) {
+      const bool outer =
+          space.size(var) > 1 && std::ranges::find(strip.variables, var) == strip.variables.end();
+      if (outer && !whole(factor)) return false;
+    }
+  }
+  return true;
+}
+
 Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
   Nest nest;
   ElementAccess access(loop.step);
@@ -54,17 +83,18 @@ Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
                 (access.cost() + static_cast<double>(access.reads().size()) + 1);
   }
   nest.streamed.assign(loop.written.size(), false);
-  if (!loop.target || f.rows.count > 0 || !f.program.optimize ||
-      !choose_strip(loop.target(access, index), nest))
-    return nest;
+  for (const ElementAccess::Read& read : access.reads()) nest.reads.push_back(f.slice(read.leaf));
+  if (!loop.target || f.rows.count > 0 || !f.program.optimize) return nest;
+  const Affine target = loop.target(access, index);
+  if (!choose_strip(target, nest)) return nest;
   for (size_t k = 0; k < loop.written.size(); ++k) {
     const Slice& written = loop.written[k];
     const int64_t bytes = loop.shape.num_elements() * loop.element_bytes[k];
-    nest.streamed[k] = bytes >= f.program.target.streamed_bytes &&
-                       std::ranges::none_of(access.reads(), [&](const ElementAccess::Read& read) {
-                         return f.slice(read.leaf).overlaps(written);
-                       });
+    nest.streamed[k] =
+        bytes >= f.program.target.streamed_bytes &&
+        std::ranges::none_of(nest.reads, [&](const Slice& read) { return read.overlaps(written); });
   }
+  nest.direct = nest.streams() && can_store_directly(f, loop, nest, access, target);
   return nest;
 }
 
@@ -110,36 +140,61 @@ void emit_blocks(Elements& e, const ElementLoop& loop, const Nest& nest, llvm::V
   });
 }
 
+// Iterations [begin, end) of the outermost loop, or all.
+void emit_range(FunctionEmitter& g, const ElementLoop& loop, const Nest& nest, llvm::Value* begin,
+                llvm::Value* end) {
+  Elements e(g, loop.step);
+  const std::vector<Var> variables = add_variables(e, loop.shape.dims());
+  for (const Var var : variables) e.bind(var, nullptr);
+  const auto index = [&] { return make_index(loop.shape, coordinates(variables)); };
+  if (!nest.streams() || nest.direct) {
+    g.begin_step(loop.written);
+    emit_loops(e, nest.loops, begin, end, true, [&] { loop.store(e, index()); });
+  } else if (nest.strip == 0) {
+    emit_blocks(e, loop, nest, begin, end, index);
+  } else {
+    emit_loops(e, std::span(nest.loops).first(nest.strip), begin, end, false,
+               [&] { emit_blocks(e, loop, nest, nullptr, nullptr, index); });
+  }
+  if (!nest.streams()) return;
+  g.end_streams();
+  g.begin_step({});
+}
+
+// The same with what is streamed stored where it belongs. Ranges of the strip itself begin with
+// whole lines.
+void emit_direct(FunctionEmitter& f, const ElementLoop& loop, const Nest& nest) {
+  const int64_t size = nest.loops.front().size;
+  const int64_t step = nest.strip == 0 ? kDirectStep : 1;
+  const int64_t ranges = (size + step - 1) / step;
+  emit_parallel(f, ranges, nest.work,
+                [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+                  auto& b = g.b;
+                  for (size_t k = 0; k < loop.written.size(); ++k) {
+                    if (nest.streamed[k]) g.hint_streamed(loop.written[k]);
+                  }
+                  for (const Slice& read : nest.reads) g.hint_ahead(read, kAheadBytes);
+                  if (begin != nullptr && step > 1) {
+                    begin = b.CreateMul(begin, g.i64(step), "", true, true);
+                    end = b.CreateMul(end, g.i64(step), "", true, true);
+                    end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, g.i64(size));
+                  }
+                  emit_range(g, loop, nest, begin, end);
+                  g.clear_hints();
+                });
+}
+
 }  // namespace
 
 void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
   if (loop.shape.num_elements() == 0) return;
   const Nest nest = plan_loops(f, loop);
-  const bool streams = std::ranges::find(nest.streamed, true) != nest.streamed.end();
-  const auto generate = [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-    Elements e(g, loop.step);
-    const std::vector<Var> variables = add_variables(e, loop.shape.dims());
-    for (const Var var : variables) e.bind(var, nullptr);
-    const auto index = [&] { return make_index(loop.shape, coordinates(variables)); };
-    if (!streams) {
-      g.begin_step(loop.written);
-      emit_loops(e, nest.loops, begin, end, true, [&] { loop.store(e, index()); });
-      return;
-    }
-    if (nest.strip == 0) {
-      emit_blocks(e, loop, nest, begin, end, index);
-    } else {
-      emit_loops(e, std::span(nest.loops).first(nest.strip), begin, end, false,
-                 [&] { emit_blocks(e, loop, nest, nullptr, nullptr, index); });
-    }
-    g.end_streams();
-    g.begin_step({});
-  };
-  if (f.rows.count > 0) {
-    generate(f, f.rows.begin, f.rows.end);
-  } else {
-    emit_parallel(f, nest.loops.empty() ? 1 : nest.loops.front().size, nest.work, generate);
-  }
+  if (nest.direct) return emit_direct(f, loop, nest);
+  if (f.rows.count > 0) return emit_range(f, loop, nest, f.rows.begin, f.rows.end);
+  emit_parallel(f, nest.loops.empty() ? 1 : nest.loops.front().size, nest.work,
+                [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
+                  emit_range(g, loop, nest, begin, end);
+                });
 }
 
 void emit_element_loop(FunctionEmitter& f, const Instruction& x) {

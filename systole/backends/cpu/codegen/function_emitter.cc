@@ -2,6 +2,9 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/jit/memory_hints.h"
+#include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -54,6 +57,8 @@ FunctionEmitter::FunctionEmitter(ProgramEmitter& program, const std::string& nam
         return llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, program.module);
       }()) {
   for (unsigned i = 0; i < 4; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
+  function->addParamAttr(
+      2, llvm::Attribute::getWithAlignment(program.context(), llvm::Align(kAlignment)));
   set_pointers(function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3));
 }
 
@@ -70,6 +75,7 @@ std::unique_ptr<FunctionEmitter> FunctionEmitter::with_frame(ProgramEmitter& pro
   llvm::Value* frame = function->getArg(0);
   llvm::Value* pointers[4];
   for (int i = 0; i < 4; ++i) pointers[i] = result->load_pointer(at, frame, i);
+  result->note_alignment(*llvm::cast<llvm::LoadInst>(pointers[2]));
   result->set_pointers(pointers[0], pointers[1], pointers[2], pointers[3]);
   result->frame_ = frame;
   return result;
@@ -112,6 +118,13 @@ llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* t
   return load;
 }
 
+// What the program's own memory begins with, whoever gave it.
+void FunctionEmitter::note_alignment(llvm::LoadInst& pointer) {
+  pointer.setMetadata(
+      llvm::LLVMContext::MD_align,
+      llvm::MDNode::get(program.context(), llvm::ConstantAsMetadata::get(b.getInt64(kAlignment))));
+}
+
 llvm::Value* FunctionEmitter::address(const Slice& slice) {
   llvm::Value*& known = addresses_[{slice.memory, slice.index, slice.offset}];
   if (known != nullptr) return known;
@@ -120,7 +133,9 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
     case Memory::argument:
       return known = load_pointer(at, arguments_, slice.index);
     case Memory::result:
-      return known = load_pointer(at, results_, slice.index);
+      known = load_pointer(at, results_, slice.index);
+      note_alignment(*llvm::cast<llvm::LoadInst>(known));
+      return known;
     case Memory::temp:
       return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_,
                                                    static_cast<uint64_t>(slice.offset));
@@ -129,6 +144,22 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
     default:
       return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
   }
+}
+
+void FunctionEmitter::fetch_ahead(llvm::Value* begin, int64_t count, int64_t of) {
+  for (const auto& [array, ahead] : ahead_) {
+    const int64_t element_bytes = array.bytes / of;
+    llvm::Value* from =
+        b.CreateAdd(b.CreateMul(begin, i64(element_bytes), "", true, true), i64(ahead));
+    llvm::Value* pointer = b.CreateGEP(b.getInt8Ty(), address(array), from);
+    for (int64_t line = 0; line < element_bytes * count; line += kAlignment)
+      emit_fetch(b, b.CreateGEP(b.getInt8Ty(), pointer, i64(line)), ahead);
+  }
+}
+
+bool FunctionEmitter::can_stream(const Slice& array, int64_t element_bytes) const {
+  const bool own = array.memory == Memory::result || array.memory == Memory::temp;
+  return own && element_bytes > 1 && program.target.vector_bits >= 256;
 }
 
 llvm::AllocaInst* FunctionEmitter::local(llvm::Type* type, int64_t count) {
@@ -192,8 +223,10 @@ void FunctionEmitter::begin_step(const std::vector<Slice>& written) {
   scopes_.clear();
   llvm::MDBuilder md(program.context());
   auto* domain = md.createAnonymousAliasScopeDomain();
-  for (size_t i = 0; i < written.size(); ++i)
-    scopes_.push_back(md.createAnonymousAliasScope(domain));
+  for (const Slice& slice : written) {
+    const bool streamed = std::ranges::find(streamed_, slice) != streamed_.end();
+    scopes_.push_back(md.createAnonymousAliasScope(domain, streamed ? kStreamedScope : ""));
+  }
 }
 
 void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is_store) {
@@ -210,6 +243,13 @@ void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is
     access->setMetadata(llvm::LLVMContext::MD_noalias,
                         llvm::MDNode::get(program.context(), outside));
   }
+  const auto ahead = std::ranges::find(ahead_, slice, &std::pair<Slice, int64_t>::first);
+  if (is_store || ahead == ahead_.end()) return;
+  llvm::MDBuilder md(program.context());
+  llvm::Metadata* scope = md.createAnonymousAliasScope(md.createAnonymousAliasScopeDomain(),
+                                                       ahead_scope(ahead->second));
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope,
+                      llvm::MDNode::get(program.context(), {scope}));
 }
 
 llvm::Value* FunctionEmitter::from_memory(DType dtype, llvm::Value* x) {

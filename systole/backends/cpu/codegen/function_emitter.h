@@ -98,6 +98,21 @@ class FunctionEmitter {
   // What was streamed so far is seen by every thread that is told of it later.
   void end_streams();
 
+  // From here on, until the hints are cleared: what is stored to the array goes past the caches
+  // where vectors of it are aligned (end_streams has to follow); what is loaded from the array has
+  // what lies `bytes` behind it fetched.
+  void hint_streamed(const Slice& array) { streamed_.push_back(array); }
+  void hint_ahead(const Slice& array, int64_t bytes) { ahead_.emplace_back(array, bytes); }
+  // For a step that has no such loads: fetches what lies as far ahead of elements [begin, begin +
+  // count) of `of` as the hints say, of each array as large a share.
+  void fetch_ahead(llvm::Value* begin, int64_t count, int64_t of);
+  // The array begins with a line, and vectors of its elements are wide enough.
+  bool can_stream(const Slice& array, int64_t element_bytes) const;
+  void clear_hints() {
+    streamed_.clear();
+    ahead_.clear();
+  }
+
   // While set, steps compute those elements only that lie in rows [begin, end) of `count` equal
   // parts of their arrays. Those that gather rows take them into accumulators of part number `part`
   // of `parts`, which are made at first and merged at last.
@@ -140,6 +155,7 @@ class FunctionEmitter {
   void set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp,
                     llvm::Value* context);
   llvm::Value* load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index);
+  void note_alignment(llvm::LoadInst& pointer);
   void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
   llvm::Value* from_memory(DType dtype, llvm::Value* x);
   llvm::Value* to_memory(DType dtype, llvm::Value* x);
@@ -165,6 +181,8 @@ class FunctionEmitter {
   std::vector<Slice> written_;
   std::vector<std::pair<Slice, Slice>> redirected_;
   std::vector<llvm::MDNode*> scopes_;  // one for each written slice
+  std::vector<Slice> streamed_;
+  std::vector<std::pair<Slice, int64_t>> ahead_;
 };
 
 }  // namespace systole::cpu

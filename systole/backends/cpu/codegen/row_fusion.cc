@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -12,7 +13,7 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-constexpr int64_t kBlockBytes = 48 * 1024;  // what some rows of all arrays may take
+constexpr int64_t kBlockBytes = 128 * 1024;  // what some rows of all arrays may take
 
 // Where a value lies that a step of the fusion computes.
 struct RowPlace {
@@ -20,6 +21,7 @@ struct RowPlace {
   const Slice* result = nullptr;  // of the fusion, if it is one
   bool gathered = false;          // from all rows: a result, and there at the end
   bool in_block = true;           // rows are kept until the next rows come
+  bool direct = false;            // rows are stored past the caches
   int64_t elements = 0;           // of a row
 
   int64_t row_bytes() const { return elements * size_of(value.dtype()); }
@@ -72,9 +74,47 @@ class RowFusion {
     const auto found = std::ranges::find(results, value);
     if (found != results.end()) {
       place.result = &results_[static_cast<size_t>(found - results.begin())];
-      place.in_block = !place.gathered && place.result->bytes >= f.program.target.streamed_bytes;
+      const bool streamed =
+          !place.gathered && place.result->bytes >= f.program.target.streamed_bytes;
+      place.direct = streamed && place.row_bytes() % kAlignment == 0 && !is_read(value) &&
+                     f.can_stream(*place.result, size_of(value.dtype()));
+      place.in_block = streamed && !place.direct;
     }
     places_.push_back(place);
+  }
+
+  bool is_read(const Value& value) const {
+    return std::ranges::any_of(fusion_.region().instructions(), [&](const Instruction* x) {
+      return !x->is(Opcode::return_) &&
+             std::ranges::find(x->operands(), value) != x->operands().end();
+    });
+  }
+
+  // One step fetches the next rows of a large array while others' results are computed, so that
+  // memory does not wait: the one that makes random bits, or the last that reads the array, whose
+  // rows the caches then have.
+  const Instruction* fetching_step(const Value& array) const {
+    for (const Instruction* x : steps_) {
+      if (x->is(Opcode::rng_bit_generator)) return x;
+    }
+    const auto reads = [&](const Instruction* x) {
+      return std::ranges::find(x->operands(), array) != x->operands().end();
+    };
+    const auto last = std::find_if(steps_.rbegin(), steps_.rend(), reads);
+    return last == steps_.rend() ? nullptr : *last;
+  }
+
+  void set_hints(FunctionEmitter& g, const Instruction& step) const {
+    g.clear_hints();
+    for (const RowPlace& place : places_) {
+      if (place.direct) g.hint_streamed(g.slice(place.value));
+    }
+    for (int i = 0; i < fusion_.num_operands(); ++i) {
+      const Value array = fusion_.region().parameter(i);
+      const int64_t bytes = array.type().byte_size();
+      if (bytes >= g.program.target.streamed_bytes && fetching_step(array) == &step)
+        g.hint_ahead(g.slice(array), bytes / rows_ * together_);
+    }
   }
 
   double work() const {
@@ -140,7 +180,11 @@ class RowFusion {
       g.set_origin(slices[k],
                    b.CreateMul(g.rows.begin, g.i64(places_[k].elements), "", true, true));
     }
-    for (const Instruction* step : steps_) emit_step(g, *step);
+    for (const Instruction* step : steps_) {
+      set_hints(g, *step);
+      emit_step(g, *step);
+    }
+    g.clear_hints();
     for (size_t k = 0; k < places_.size(); ++k) {
       const RowPlace& place = places_[k];
       if (!place.in_block || place.result == nullptr) continue;

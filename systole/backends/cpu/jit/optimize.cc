@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/jit/memory_hints.h"
 
 namespace systole::cpu {
 
@@ -48,6 +49,7 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   auto passes = optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
                          : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
   passes.run(module, modules);
+  if (optimize) apply_memory_hints(module);
 }
 
 }  // namespace systole::cpu

@@ -10,6 +10,12 @@ namespace systole::cpu {
 // REQUIRES: the memory does not overlap.
 void stream(void* to, const void* from, int64_t bytes);
 
+inline constexpr int64_t kLineBytes = 64;  // of a cache line
+
+// The same for `count` lines that lie one behind the other and go `stride` bytes apart. REQUIRES:
+// `stride` is a multiple of a line. (Where `to` is not, the caches see them after all.)
+void stream_lines(void* to, int64_t stride, const void* from, int64_t count);
+
 // Everything that this thread has streamed is seen by every thread that sees a later store of it.
 void end_streams();
 

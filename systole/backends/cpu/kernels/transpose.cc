@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kLeastBytes = 16 * 1024;
 constexpr int64_t kTileBytes = 256;         // of a run along either axis
 constexpr int64_t kLeastRun = 64;           // bytes, to be copied as a whole
-constexpr int64_t kStrip = 16;              // tiles along the operand's minor axis
+constexpr int64_t kStripBytes = 4096;       // of tiles along the operand's minor axis: a page
 constexpr int64_t kGrainBytes = 64 * 1024;  // that are worth a thread
 
 // One axis of the result, or several that lie behind each other in the operand, too.
@@ -148,7 +148,10 @@ class TransposeKernel : public Kernel {
     from_minor_ = *minor;
     axes.erase(minor);
     others_ = std::move(axes);
-    side_ = std::max<int64_t>(kTileBytes / element_bytes, 16);
+    by_lines_ = streams && element_bytes > 1 && element_bytes < 16 && fills_lines();
+    side_ =
+        by_lines_ ? kLineBytes / element_bytes : std::max<int64_t>(kTileBytes / element_bytes, 16);
+    strip_ = kStripBytes / (side_ * element_bytes);
     for (const Axis& axis : others_) tiles_ *= axis.size;
     tiles_ *= tiles_along(from_minor_) * tiles_along(to_minor_);
   }
@@ -177,6 +180,15 @@ class TransposeKernel : public Kernel {
   }
 
  private:
+  // Runs of the result begin and end with cache lines.
+  bool fills_lines() const {
+    const auto whole = [&](int64_t elements) {
+      return elements * element_bytes_ % kLineBytes == 0;
+    };
+    return whole(to_minor_.size) && whole(from_minor_.to) &&
+           std::ranges::all_of(others_, [&](const Axis& axis) { return whole(axis.to); });
+  }
+
   int64_t tiles_along(const Axis& axis) const { return (axis.size + side_ - 1) / side_; }
 
   template <class T>
@@ -184,8 +196,8 @@ class TransposeKernel : public Kernel {
     for (int64_t tile = begin; tile < end; ++tile) {
       // All of a page along the operand's minor axis, then on along the result's.
       const int64_t per_others = tiles_along(from_minor_) * tiles_along(to_minor_);
-      const int64_t strip = tile % per_others / (kStrip * tiles_along(to_minor_)) * kStrip;
-      const int64_t width = std::min(kStrip, tiles_along(from_minor_) - strip);
+      const int64_t strip = tile % per_others / (strip_ * tiles_along(to_minor_)) * strip_;
+      const int64_t width = std::min(strip_, tiles_along(from_minor_) - strip);
       const int64_t inside = tile % per_others - strip * tiles_along(to_minor_);
       const int64_t i = inside / width * side_;
       const int64_t j = (strip + inside % width) * side_;
@@ -208,13 +220,19 @@ class TransposeKernel : public Kernel {
   void run_tile(const T* from, T* to, int64_t rows, int64_t columns) const {
     constexpr auto kSide = std::max<int64_t>(kTileBytes / static_cast<int64_t>(sizeof(T)), 16);
     alignas(64) T tile[static_cast<size_t>(kSide * kSide)];
-    transpose_tile(from, to_minor_.from, rows, columns, tile, kSide);
+    // A line of the result at a time where it can be: the fewest rows of the operand, which are
+    // then read far enough to be foreseen.
+    const int64_t side = by_lines_ ? side_ : kSide;
+    transpose_tile(from, to_minor_.from, rows, columns, tile, side);
+    if (by_lines_) {
+      return stream_lines(to, from_minor_.to * static_cast<int64_t>(sizeof(T)), tile, columns);
+    }
     const int64_t bytes = rows * static_cast<int64_t>(sizeof(T));
     for (int64_t j = 0; j < columns; ++j) {
       if (streams_) {
-        stream(to + j * from_minor_.to, tile + j * kSide, bytes);
+        stream(to + j * from_minor_.to, tile + j * side, bytes);
       } else {
-        std::memcpy(to + j * from_minor_.to, tile + j * kSide, static_cast<size_t>(bytes));
+        std::memcpy(to + j * from_minor_.to, tile + j * side, static_cast<size_t>(bytes));
       }
     }
   }
@@ -224,7 +242,9 @@ class TransposeKernel : public Kernel {
   std::vector<Axis> others_;
   int64_t element_bytes_;
   bool streams_;
-  int64_t side_;  // of a tile, in elements
+  bool by_lines_;  // streams, and tiles are as wide as a cache line
+  int64_t side_;   // of a tile, in elements
+  int64_t strip_;  // tiles
   int64_t tiles_ = 1;
 };
 
