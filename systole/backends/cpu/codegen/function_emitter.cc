@@ -146,17 +146,6 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
   }
 }
 
-void FunctionEmitter::fetch_ahead(llvm::Value* begin, int64_t count, int64_t of) {
-  for (const auto& [array, ahead] : ahead_) {
-    const int64_t element_bytes = array.bytes / of;
-    llvm::Value* from =
-        b.CreateAdd(b.CreateMul(begin, i64(element_bytes), "", true, true), i64(ahead));
-    llvm::Value* pointer = b.CreateGEP(b.getInt8Ty(), address(array), from);
-    for (int64_t line = 0; line < element_bytes * count; line += kAlignment)
-      emit_fetch(b, b.CreateGEP(b.getInt8Ty(), pointer, i64(line)), ahead);
-  }
-}
-
 bool FunctionEmitter::can_stream(const Slice& array, int64_t element_bytes) const {
   const bool own = array.memory == Memory::result || array.memory == Memory::temp;
   return own && element_bytes > 1 && program.target.vector_bits >= 256;

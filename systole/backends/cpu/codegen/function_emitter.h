@@ -103,9 +103,6 @@ class FunctionEmitter {
   // what lies `bytes` behind it fetched.
   void hint_streamed(const Slice& array) { streamed_.push_back(array); }
   void hint_ahead(const Slice& array, int64_t bytes) { ahead_.emplace_back(array, bytes); }
-  // For a step that has no such loads: fetches what lies as far ahead of elements [begin, begin +
-  // count) of `of` as the hints say, of each array as large a share.
-  void fetch_ahead(llvm::Value* begin, int64_t count, int64_t of);
   // The array begins with a line, and vectors of its elements are wide enough.
   bool can_stream(const Slice& array, int64_t element_bytes) const;
   void clear_hints() {

@@ -128,31 +128,6 @@ void loop_range(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end, int64_
 }
 
 constexpr double kBlockWork = 4;  // nanoseconds, about
-constexpr int64_t kBlocksAFetch = 64;
-
-// Blocks [begin, end) of four words, one behind the other, in runs between which the next rows of
-// other arrays are fetched.
-void emit_philox_rows(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
-                      llvm::Value* begin, llvm::Value* end) {
-  const int64_t count = x.results()[1].shape.num_elements();
-  const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
-  auto& b = f.b;
-  f.begin_step(written);
-  RngCode code(f, x);
-  llvm::Value* runs = b.CreateUDiv(b.CreateAdd(b.CreateSub(end, begin), f.i64(kBlocksAFetch - 1)),
-                                   f.i64(kBlocksAFetch));
-  f.loop(f.i64(0), runs, [&](llvm::Value* run) {
-    llvm::Value* first =
-        b.CreateAdd(begin, b.CreateMul(run, f.i64(kBlocksAFetch), "", true, true), "", true, true);
-    llvm::Value* last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                                b.CreateAdd(first, f.i64(kBlocksAFetch)), end);
-    f.fetch_ahead(b.CreateMul(first, f.i64(per_block), "", true, true), kBlocksAFetch * per_block,
-                  count);
-    f.loop(first, last, [&](llvm::Value* i) {
-      code.store(code.philox(i), {b.CreateMul(i, f.i64(per_block), "", true, true), 1}, per_block);
-    });
-  });
-}
 
 // Blocks [begin, end) of four words, one behind the other.
 void emit_philox_blocks(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
@@ -176,7 +151,7 @@ int64_t emit_philox(FunctionEmitter& f, const Instruction& x, const std::vector<
       return f.b.CreateMul(rows, f.i64(whole / f.rows.count), "", true, true);
     };
     if (f.rows.phase == FunctionEmitter::Rows::Phase::middle)
-      emit_philox_rows(f, x, written, blocks(f.rows.begin), blocks(f.rows.end));
+      emit_philox_blocks(f, x, written, blocks(f.rows.begin), blocks(f.rows.end));
     return whole;
   }
   if (whole > 0) {

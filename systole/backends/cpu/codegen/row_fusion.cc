@@ -13,7 +13,7 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-constexpr int64_t kBlockBytes = 128 * 1024;  // what some rows of all arrays may take
+constexpr int64_t kBlockBytes = 64 * 1024;  // what some rows of all arrays may take
 
 // Where a value lies that a step of the fusion computes.
 struct RowPlace {
@@ -90,13 +90,9 @@ class RowFusion {
     });
   }
 
-  // One step fetches the next rows of a large array while others' results are computed, so that
-  // memory does not wait: the one that makes random bits, or the last that reads the array, whose
-  // rows the caches then have.
+  // The last step that reads a large array, whose rows the caches then have, fetches the next rows
+  // of it while it computes.
   const Instruction* fetching_step(const Value& array) const {
-    for (const Instruction* x : steps_) {
-      if (x->is(Opcode::rng_bit_generator)) return x;
-    }
     const auto reads = [&](const Instruction* x) {
       return std::ranges::find(x->operands(), array) != x->operands().end();
     };

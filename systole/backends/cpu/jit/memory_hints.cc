@@ -62,15 +62,18 @@ void stream(llvm::StoreInst& store) {
   store.setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(c, one));
 }
 
-}  // namespace
-
-void emit_fetch(llvm::IRBuilderBase& b, llvm::Value* pointer, int64_t bytes) {
+void fetch(llvm::LoadInst& load, int64_t bytes) {
+  llvm::IRBuilder<> b(&load);
+  llvm::Value* pointer = b.CreateGEP(b.getInt8Ty(), load.getPointerOperand(),
+                                     b.getInt64(static_cast<uint64_t>(bytes)));
   constexpr uint32_t kRead = 0;
   constexpr uint32_t kData = 1;
   const uint32_t locality = bytes <= kFirstLevel ? 3 : 2;
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
                     {pointer, b.getInt32(kRead), b.getInt32(locality), b.getInt32(kData)});
 }
+
+}  // namespace
 
 std::string ahead_scope(int64_t bytes) { return std::string(kAhead) + std::to_string(bytes); }
 
@@ -89,11 +92,7 @@ void apply_memory_hints(llvm::Module& module) {
       }
     }
   }
-  for (const auto& [load, bytes] : loads) {
-    llvm::IRBuilder<> b(load);
-    llvm::Value* distance = b.getInt64(static_cast<uint64_t>(bytes));
-    emit_fetch(b, b.CreateGEP(b.getInt8Ty(), load->getPointerOperand(), distance), bytes);
-  }
+  for (const auto& [load, bytes] : loads) fetch(*load, bytes);
 }
 
 }  // namespace systole::cpu

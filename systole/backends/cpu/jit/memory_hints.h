@@ -6,10 +6,8 @@
 #include <string>
 
 namespace llvm {
-class IRBuilderBase;
 class Module;
-class Value;
-}  // namespace llvm
+}
 
 namespace systole::cpu {
 
@@ -17,9 +15,6 @@ namespace systole::cpu {
 inline constexpr const char* kStreamedScope = "systole.streamed";
 // The scope of loads that want what lies `bytes` behind them fetched.
 std::string ahead_scope(int64_t bytes);
-
-// Fetches the line at the pointer, which lies `bytes` ahead of what is used now.
-void emit_fetch(llvm::IRBuilderBase& b, llvm::Value* pointer, int64_t bytes);
 
 // Makes the vectors' stores in such scopes, where they are known to be aligned, go past the caches,
 // and adds the fetches to the vectors' loads.

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 #include "systole/backends/cpu/kernels/stream.h"
+#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -57,7 +58,7 @@ void transpose_any(const T* from, int64_t stride, int64_t rows, int64_t columns,
   }
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 
 __m128i load(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 void store(void* p, __m128i x) { _mm_storeu_si128(static_cast<__m128i*>(p), x); }
@@ -134,6 +135,65 @@ void transpose_tile(const T* from, int64_t stride, int64_t rows, int64_t columns
 
 #endif
 
+#if defined(__x86_64__)
+
+// 16 rows of 16 elements become 16 lines, written past the caches. REQUIRES: `to` and `to_stride`
+// are multiples of a line.
+__attribute__((target("avx512f"))) void stream_square(const uint32_t* from, int64_t stride,
+                                                      uint32_t* to, int64_t to_stride) {
+  __m512i x[16];
+  __m512i y[16];
+  for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_si512(from + i * stride);
+  for (int i = 0; i < 8; ++i) {
+    y[2 * i] = _mm512_unpacklo_epi32(x[2 * i], x[2 * i + 1]);
+    y[2 * i + 1] = _mm512_unpackhi_epi32(x[2 * i], x[2 * i + 1]);
+  }
+  // Then x[4 * i + k] holds, of rows 4 * i on, column k of each group of four.
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+  constexpr int kEven = 0x88;  // of both operands' groups
+  constexpr int kOdd = 0xdd;
+  for (int k = 0; k < 4; ++k) {
+    y[k] = _mm512_shuffle_i32x4(x[k], x[k + 4], kEven);
+    y[k + 4] = _mm512_shuffle_i32x4(x[k], x[k + 4], kOdd);
+    y[k + 8] = _mm512_shuffle_i32x4(x[k + 8], x[k + 12], kEven);
+    y[k + 12] = _mm512_shuffle_i32x4(x[k + 8], x[k + 12], kOdd);
+  }
+  for (int k = 0; k < 4; ++k) {
+    x[k] = _mm512_shuffle_i32x4(y[k], y[k + 8], kEven);
+    x[k + 4] = _mm512_shuffle_i32x4(y[k + 4], y[k + 12], kEven);
+    x[k + 8] = _mm512_shuffle_i32x4(y[k], y[k + 8], kOdd);
+    x[k + 12] = _mm512_shuffle_i32x4(y[k + 4], y[k + 12], kOdd);
+  }
+  for (int k = 0; k < 16; ++k)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + k * to_stride), x[k]);
+}
+
+// Writes the square if there is code for it here.
+template <class T>
+bool try_stream_square(const T* from, int64_t stride, T* to, int64_t to_stride) {
+  static const bool has_wide_lines = __builtin_cpu_supports("avx512f") != 0;
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (!has_wide_lines || !is_aligned(to)) return false;
+    stream_square(from, stride, to, to_stride);
+    return true;
+  }
+  return false;
+}
+
+#else
+
+template <class T>
+bool try_stream_square(const T*, int64_t, T*, int64_t) {
+  return false;
+}
+
+#endif
+
 struct Wide {
   uint64_t parts[2];
 };
@@ -193,24 +253,28 @@ class TransposeKernel : public Kernel {
 
   template <class T>
   void run_tiles(std::span<void* const> buffers, int64_t begin, int64_t end) const {
-    for (int64_t tile = begin; tile < end; ++tile) {
+    for (int64_t tile = begin; tile < end;) {
       // All of a page along the operand's minor axis, then on along the result's.
       const int64_t per_others = tiles_along(from_minor_) * tiles_along(to_minor_);
       const int64_t strip = tile % per_others / (strip_ * tiles_along(to_minor_)) * strip_;
       const int64_t width = std::min(strip_, tiles_along(from_minor_) - strip);
       const int64_t inside = tile % per_others - strip * tiles_along(to_minor_);
       const int64_t i = inside / width * side_;
-      const int64_t j = (strip + inside % width) * side_;
+      int64_t j = (strip + inside % width) * side_;
       int64_t rest = tile / per_others;
-      int64_t from = i * to_minor_.from + j;
-      int64_t to = i + j * from_minor_.to;
+      int64_t from = i * to_minor_.from;
+      int64_t to = i;
       for (auto axis = others_.rbegin(); axis != others_.rend(); ++axis) {
         from += rest % axis->size * axis->from;
         to += rest % axis->size * axis->to;
         rest /= axis->size;
       }
-      run_tile(static_cast<const T*>(buffers[0]) + from, static_cast<T*>(buffers[1]) + to,
-               std::min(side_, to_minor_.size - i), std::min(side_, from_minor_.size - j));
+      const int64_t in_page = std::min(end - tile, width - inside % width);
+      for (const int64_t last = tile + in_page; tile < last; ++tile, j += side_) {
+        run_tile(static_cast<const T*>(buffers[0]) + from + j,
+                 static_cast<T*>(buffers[1]) + to + j * from_minor_.to,
+                 std::min(side_, to_minor_.size - i), std::min(side_, from_minor_.size - j));
+      }
     }
     if (streams_) end_streams();
   }
@@ -223,6 +287,8 @@ class TransposeKernel : public Kernel {
     // A line of the result at a time where it can be: the fewest rows of the operand, which are
     // then read far enough to be foreseen.
     const int64_t side = by_lines_ ? side_ : kSide;
+    if (by_lines_ && columns == side && try_stream_square(from, to_minor_.from, to, from_minor_.to))
+      return;
     transpose_tile(from, to_minor_.from, rows, columns, tile, side);
     if (by_lines_) {
       return stream_lines(to, from_minor_.to * static_cast<int64_t>(sizeof(T)), tile, columns);
