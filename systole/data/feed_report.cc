@@ -13,6 +13,7 @@ std::string remedy(const StageStats& stage) {
   if ((is("map") || is("map_cpp") || is("map_batches")) && !stage.threaded) {
     return "give it num_parallel_calls = AUTOTUNE";
   }
+  if (is("parse_batch")) return "give the map that parses num_parallel_calls = AUTOTUNE";
   if (stage.name.starts_with("map"))
     return "its threads are all at work: make the function cheaper";
   if (is("TFRecordDataset")) return "read several files at once with num_parallel_reads";

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "systole/data/nodes.h"
+#include "systole/session/example_parser.h"
 
 namespace systole::data {
 namespace {
@@ -59,6 +60,63 @@ bool is_small(const HostFunction& function) {
   function.argument_spec().for_each(add);
   function.result_spec().for_each(add);
   return bytes <= kLargestElement;
+}
+
+// What a function on batches of records does first, and what it does with that.
+struct ParserFirst {
+  ParseBatchArguments parser;
+  Spec spec;
+  HostFunction rest;
+};
+
+// Where all that `function` wants of its argument is to have it parsed; nullopt for anything else.
+std::optional<ParserFirst> parser_first(const HostFunction& function) {
+  if (function.arguments().size() != 1) return std::nullopt;
+  const Output argument = function.arguments()[0];
+  Node* parser = nullptr;
+  for (const auto& node : argument.graph().nodes()) {
+    if (std::ranges::find(node->inputs(), argument) == node->inputs().end()) continue;
+    if (parser != nullptr || node->op_name() != "ParseExample") return std::nullopt;
+    parser = node.get();
+  }
+  if (parser == nullptr ||
+      std::ranges::find(function.results(), argument) != function.results().end()) {
+    return std::nullopt;
+  }
+  ExampleSchema schema(parser->attrs());
+  if (!ExampleBatch::takes(schema)) return std::nullopt;
+  Row defaults;
+  for (const Output& value : parser->inputs().subspan(1)) {
+    if (value.node()->op_name() != "Const") return std::nullopt;
+    defaults.push_back(value.node()->attr<Tensor>("value"));
+  }
+  std::vector<Output> parsed;
+  std::vector<Spec> types;
+  for (int i = 0; i < parser->num_outputs(); ++i) {
+    parsed.push_back(parser->output(i));
+    types.emplace_back(parser->output(i).type());
+  }
+  // The function keeps the graph.
+  const std::shared_ptr<Graph> graph(std::make_shared<HostFunction>(function), &argument.graph());
+  const auto results = function.results();
+  return ParserFirst{.parser = {.schema = std::move(schema),
+                                .defaults = std::move(defaults),
+                                .parser = parser->describe()},
+                     .spec = Spec::tuple(std::move(types)),
+                     .rest = HostFunction(graph, std::move(parsed),
+                                          std::vector<Output>(results.begin(), results.end()))};
+}
+
+// `function`, a form for batches, of `texts` in batches. Null where it does not parse them first.
+NodePtr parsed_batches(const NodePtr& texts, const HostFunction& function, Spec spec,
+                       int64_t batch_size, bool drop_remainder) {
+  std::optional<ParserFirst> first = parser_first(function);
+  if (!first) return nullptr;
+  first->parser.batch_size = batch_size;
+  first->parser.drop_remainder = drop_remainder;
+  NodePtr parsed = parse_batch_node(texts, std::move(first->spec), std::move(first->parser));
+  auto rest = std::make_shared<const GraphFunction>("map of batches", std::move(first->rest));
+  return map_node("map_batches", std::move(parsed), std::move(spec), {.graph = std::move(rest)});
 }
 
 }  // namespace
@@ -132,9 +190,15 @@ NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder
   if (map.graph == nullptr || !map.graph->batched()) {
     return batch_node(input, batch_size, drop_remainder);
   }
+  const NodePtr chosen = chosen_from(node->input());
+  NodePtr batches = batches_of(chosen, batch_size, drop_remainder);
+  if (map.num_parallel_calls == 0 && batches->name() == "batch") {
+    NodePtr parsed =
+        parsed_batches(chosen, *map.graph->batched(), spec, batch_size, drop_remainder);
+    if (parsed != nullptr) return parsed;
+  }
   auto function = std::make_shared<const GraphFunction>("map of batches", *map.graph->batched());
-  return map_node("map_batches", batches_of(chosen_from(node->input()), batch_size, drop_remainder),
-                  std::move(spec),
+  return map_node("map_batches", std::move(batches), std::move(spec),
                   {.graph = std::move(function),
                    .num_parallel_calls = map.num_parallel_calls,
                    .deterministic = map.deterministic});

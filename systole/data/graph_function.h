@@ -39,8 +39,9 @@ class GraphFunction {
 using GraphFunctionPtr = std::shared_ptr<const GraphFunction>;
 
 // `input` in batches. A map whose function has a form for batches is put behind the batch, and runs
-// once a batch; from_tensor_slices numbers its rows, and copies them into the batch. Both are found
-// through transformations that only choose and order elements.
+// once a batch; where it begins with the parser of tf.Examples and has no threads, that is done
+// record by record on the way into the batch. from_tensor_slices numbers its rows, and copies them
+// into the batch. All are found through transformations that only choose and order elements.
 NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder);
 
 }  // namespace systole::data

@@ -124,6 +124,29 @@ TEST(GraphMapTest, ErrorsNameTheElement) {
   EXPECT_EQ(elements(mapped.ignore_errors()).size(), 2U);
 }
 
+TEST(GraphMapTest, ErrorsNameTheRecordOfABatch) {
+  MemoryFileSystem fs;
+  RecordWriter writer(fs, "r");
+  for (int i = 0; i < 6; ++i) {
+    ExampleBuilder example;
+    example.bytes("image_raw", {"ab"});
+    if (i != 3) example.int64("label", {i});
+    writer.write(example.serialize());
+  }
+  writer.close();
+  for (const int64_t calls : {0, 1}) {
+    const auto got = elements(TFRecordDataset("r", {.file_system = &fs})
+                                  .map(parser, {.num_parallel_calls = calls})
+                                  .batch(2));
+    ASSERT_EQ(got.size(), 3U);
+    for (const char* part : {"NOT_FOUND: ParseExample: record 1: example: feature 'label'",
+                             "graph_map_test.cc:", "map of batches: element 1"}) {
+      EXPECT_NE(got[1].find(part), std::string::npos) << got[1];
+    }
+    EXPECT_EQ(got[2], "([[47.5 48] [47.5 48]], [4 5])");
+  }
+}
+
 TEST(GraphMapTest, RandomOpsDrawAnewInEachEpoch) {
   const auto noise = [] {
     return floats(4).map([](Output x) { return x + random_uniform({}, {.seed = 5}); });

@@ -55,6 +55,46 @@ TEST(IteratorTest, StatesOfOtherPipelinesAreErrors) {
       "by another pipeline");
 }
 
+TEST(IteratorTest, CachesAreReadAgainNotSaved) {
+  int64_t there = 1000;
+  const Dataset dataset =
+      Dataset::from_generator(
+          [&] {
+            return [i = int64_t{0}, &there]() mutable -> std::optional<Element> {
+              if (i == there) return std::nullopt;
+              return Tensor(i++);
+            };
+          },
+          kInt)
+          .cache()
+          .repeat();
+  for (const int64_t position : {400, 1001, 2400}) {
+    Iterator iterator(dataset);
+    rest(iterator, position);
+    const std::string state = iterator.save_state();
+    EXPECT_LT(state.size(), 200U);
+    Iterator restored(dataset);
+    restored.restore_state(state);
+    EXPECT_EQ(restored.save_state(), state);
+    EXPECT_EQ(rest(restored, 1), rest(iterator, 1));
+    EXPECT_EQ(restored.save_state(), iterator.save_state());
+  }
+  Iterator iterator(dataset);
+  rest(iterator, 1500);
+  const std::string state = iterator.save_state();
+  for (const int64_t now : {999, 1001}) {
+    there = now;
+    Iterator restored(dataset);
+    restored.restore_state(state);
+    EXPECT_EQ(
+        error_of([&] { restored.next(); }),
+        fmt::format("FAILED_PRECONDITION: cache: elements of its input, got {}, expected 1000 "
+                    "as when the position was saved; what the input reads has changed",
+                    now < 1000 ? "999" : "more than 1000"));
+    EXPECT_EQ(rest(restored, 1), std::vector<std::string>{"0"});  // the next epoch
+  }
+}
+
 TEST(IteratorTest, ClosingJoinsAtOnce) {
   const auto slow = [](const Element& x) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -10,6 +10,7 @@
 
 #include "systole/data/dataset.h"
 #include "systole/data/stage.h"
+#include "systole/graph/example_schema.h"
 
 namespace systole::data {
 
@@ -66,6 +67,15 @@ NodePtr shuffle_node(NodePtr input, int64_t buffer_size, std::optional<uint64_t>
                      bool reshuffle);
 
 NodePtr batch_node(NodePtr input, int64_t batch_size, bool drop_remainder);
+// Batches of texts as the outputs of a batched parser of tf.Examples.
+struct ParseBatchArguments {
+  ExampleSchema schema;  // that ExampleBatch takes
+  Row defaults;
+  std::string parser;  // the node, for errors
+  int64_t batch_size = 0;
+  bool drop_remainder = false;
+};
+NodePtr parse_batch_node(NodePtr input, Spec spec, ParseBatchArguments arguments);
 // How rows become a padded batch. Shapes and values have one entry a component.
 struct Padding {
   std::vector<Shape> shapes;

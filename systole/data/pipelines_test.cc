@@ -10,7 +10,10 @@
 #include "systole/data/testing/elements.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/parsing_ops.h"
 #include "systole/graph/random_ops.h"
+#include "systole/graph/set_shape.h"
+#include "systole/io/example.h"
 
 namespace systole::data {
 namespace {
@@ -299,6 +302,20 @@ std::vector<Pipeline> running_cases() {
       {"cache_parallel",
        [] { return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).cache().repeat(2); },
        "0 2 4 6 8 0 2 4 6 8", "s64[]"},
+      {"cache_any_order",
+       [] {
+         return range(5)
+             .map_cpp(by(2), kInt, {.num_parallel_calls = 2, .deterministic = false})
+             .cache()
+             .repeat(2);
+       },
+       "0 0 2 2 4 4 6 6 8 8", "s64[]", false},
+      {"cache_zipped",
+       [] {
+         const Dataset kept = range(3).shuffle(3).cache();
+         return Dataset::zip(Nest<Dataset>::tuple({kept, kept})).repeat(3);
+       },
+       "*", "(s64[], s64[])"},
       {"cache_blocks", [] { return range(150).cache().skip(126).take(4).repeat(2); },
        "126 127 128 129 126 127 128 129", "s64[]"},
       {"unbatch_parallel",
@@ -386,6 +403,25 @@ Dataset pairs() {
 }
 
 // Functions written with ops: called for several elements at once, or for a batch.
+// tf.Examples with two bytes and a label each.
+Dataset records(int64_t n) {
+  return range(n).map_cpp(
+      [](const Element& x) {
+        const auto i = x.leaf().item<int64_t>();
+        const std::string bytes{static_cast<char>(i), static_cast<char>(2 * i)};
+        return T(ExampleBuilder().bytes("image", {bytes}).int64("label", i).serialize());
+      },
+      TensorType{DType::string, {}});
+}
+
+Nest<Output> parsed(const Nest<Output>& record) {
+  const Nest<Output> features = parse_single_example(
+      record,
+      {{"image", FixedLenFeature{{}, DType::string}}, {"label", FixedLenFeature{{}, DType::s64}}});
+  return Nest<Output>::tuple(
+      {set_shape(decode_raw(features["image"], DType::u8), {2}), features["label"]});
+}
+
 std::vector<Pipeline> graph_cases() {
   return {
       {"map", [] { return range(9).map(twice); }, "0 2 4 6 8 10 12 14 16", "s64[]"},
@@ -428,6 +464,12 @@ std::vector<Pipeline> graph_cases() {
        [] { return pairs().shuffle(3, {.seed = 1}).repeat(2).batch(4).prefetch(1); }, "*",
        "(s32[?,2], f32[?])"},
       {"gather_texts", [] { return texts().skip(2).batch(3); }, "[ dddd e] [f g]", "string[?]"},
+      {"parse_batch",
+       [] { return records(7).map(parsed).shuffle(3, {.seed = 1}).repeat(2).batch(3); }, "*",
+       "(u8[?,2], s64[?])"},
+      {"parse_batch_of_all",
+       [] { return records(3).shuffle(9, {.seed = 1}).map(parsed).batch(2, true); }, "*",
+       "(u8[2,2], s64[2])"},
       {"shuffle_texts",
        [] {
          return texts()
@@ -437,6 +479,20 @@ std::vector<Pipeline> graph_cases() {
        },
        "*", "string[?]"},
   };
+}
+
+// The same, by the elements that a map gives one by one.
+TEST(ParseBatchTest, GivesWhatParsingOneByOneDoes) {
+  for (const int64_t buffer : {1, 2, 5, 100}) {
+    const auto chosen = [&] {
+      return records(40).map(parsed).shuffle(buffer, {.seed = 3}).repeat(2);
+    };
+    const Dataset batches = chosen().batch(7);
+    EXPECT_NE(batches.to_string().find(".parse_batch(7).map_batches()"), std::string::npos)
+        << batches.to_string();
+    const auto all = [](const Element&) { return true; };
+    EXPECT_EQ(joined(batches), joined(chosen().filter_cpp(all).batch(7)));
+  }
 }
 
 class PipelineTest : public testing::TestWithParam<Pipeline> {};

@@ -38,17 +38,20 @@ inline std::string& own_text(Row& row) {
   return row[0].data<std::string>()[0];
 }
 
-// `row` as one string scalar.
-inline void assign_text(Row& row, std::string_view text) {
-  if (!is_own_scalar(row, DType::string)) row.assign(1, Tensor(DType::string, {}));
-  std::string& kept = row[0].data<std::string>()[0];
-  // One long text does not make all that come after it hold as much.
+// `text` in the memory of `kept`. One long text does not make all that come after it hold as much.
+inline void assign_text(std::string& kept, std::string_view text) {
   const bool fits = text.size() <= kept.capacity() && kept.capacity() <= 2 * text.size() + 256;
   if (fits) {
     kept.assign(text);
   } else {
     kept = std::string(text);
   }
+}
+
+// `row` as one string scalar.
+inline void assign_text(Row& row, std::string_view text) {
+  if (!is_own_scalar(row, DType::string)) row.assign(1, Tensor(DType::string, {}));
+  assign_text(row[0].data<std::string>()[0], text);
 }
 
 // `row` as one s64 scalar.

@@ -79,15 +79,25 @@ std::vector<StageStats> IteratorRoot::stats() const {
 }
 
 bool Stage::next(Row& row) {
-  if (counters_ == nullptr) return do_next(row);
+  return counted([&] { return do_next(row); });
+}
+
+bool Stage::next_text(std::string_view& text) {
+  return counted([&] { return do_next_text(text); });
+}
+
+bool Stage::do_next_text(std::string_view& text) {
+  if (!do_next(text_row_)) return false;
+  text = std::as_const(text_row_.front()).data<std::string>()[0];
+  return true;
+}
+
+template <class Ask>
+bool Stage::counted(const Ask& ask) {
+  if (counters_ == nullptr) return ask();
   const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 2;
   ++calls_;
-  bool more = false;
-  if (!sampled || calls_ % kSampling == 0) {
-    more = next_timed(row);
-  } else {
-    more = do_next(row);
-  }
+  const bool more = !sampled || calls_ % kSampling == 0 ? timed(ask) : ask();
   // Counted by one thread at a time: an atomic addition would wait for all that was written before.
   if (more) {
     std::atomic<int64_t>& elements = counters_->elements;
@@ -96,7 +106,8 @@ bool Stage::next(Row& row) {
   return more;
 }
 
-bool Stage::next_timed(Row& row) {
+template <class Ask>
+bool Stage::timed(const Ask& ask) {
   const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 3;
   const int64_t begin = now_ns();
   const auto note = [&] {
@@ -106,7 +117,7 @@ bool Stage::next_timed(Row& row) {
   };
   bool more = false;
   try {
-    more = do_next(row);
+    more = ask();
   } catch (...) {
     note();
     throw;

@@ -46,6 +46,9 @@ class IteratorRoot {
   const IteratorOptions& options() const { return options_; }
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }
+  // Whether some stage gives elements as they come: another run may give another order.
+  bool any_order() const { return any_order_.load(std::memory_order_relaxed); }
+  void note_any_order() { any_order_.store(true, std::memory_order_relaxed); }
 
   // One object a node, kept while the iterator lives: what outlives the epochs of a repeat.
   // REQUIRES: the node does so too: it is none of a data set that a function made.
@@ -65,6 +68,7 @@ class IteratorRoot {
   Cancellation cancellation_;
   const IteratorOptions options_;
   std::atomic<uint64_t> entropy_;
+  std::atomic<bool> any_order_{false};
   mutable std::mutex mutex_;  // guards all below
   std::unordered_map<const DatasetNode*, std::any> shared_;
   std::unordered_map<const DatasetNode*, std::unique_ptr<StageCounters>> counters_;
@@ -110,6 +114,9 @@ class Stage {
 
   // False at the end; `row` is then whatever.
   bool next(Row& row);
+  // The same of a stage whose elements are one text each: a view into memory of the stage or of its
+  // inputs, valid until the stage is asked again. The two may be called in turns.
+  bool next_text(std::string_view& text);
   // Everything needed to go on from here, with what is before it.
   void save(StateWriter& writer);
   // REQUIRES: a stage of the same node that has given nothing yet.
@@ -117,18 +124,24 @@ class Stage {
 
  protected:
   virtual bool do_next(Row& row) = 0;
+  // For stages that need not make a row for it.
+  virtual bool do_next_text(std::string_view& text);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
   StageCounters* counters() { return counters_; }
 
  private:
   friend std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
-  bool next_timed(Row& row);
+  template <class Ask>
+  bool counted(const Ask& ask);
+  template <class Ask>
+  bool timed(const Ask& ask);
 
   const DatasetNode* node_ = nullptr;
   StageCounters* counters_ = nullptr;  // null when not counted
   int64_t calls_ = 0;
   double mean_ns_ = 0;  // of a call, lately
+  Row text_row_;        // of next_text()
 };
 
 // What a transformation or a source is: immutable, thread-safe.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "systole/base/prefetch.h"
 #include "systole/io/example.h"
 #include "systole/io/example_splitter.h"
 
@@ -42,34 +43,34 @@ struct Ragged {
   std::vector<int64_t> lengths;
 };
 
-// A shuffle leaves records all over the memory: they are asked for before their turn comes.
+// Records that are asked for before their turn comes.
 constexpr size_t kAhead = 3;
-void touch(const std::string& record) {
-  constexpr size_t kLine = 64;
-  const size_t bytes = std::min<size_t>(record.size(), 16 * kLine);
-  for (size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(record.data() + i);
-}
 
-class Parser {
+}  // namespace
+
+class ExampleBatch::Parser {
  public:
-  Parser(const ExampleSchema& schema, std::span<const std::string> records, bool batched,
+  Parser(const ExampleSchema& schema, size_t capacity, bool batched,
          std::span<const Tensor> defaults)
-      : schema_(schema), records_(records), batched_(batched), defaults_(defaults) {}
-
-  std::vector<Tensor> run() {
+      : schema_(schema), capacity_(capacity), batched_(batched), defaults_(defaults) {
     make_dense();
     make_splitter();
-    for (size_t r = 0; r < records_.size(); ++r) {
-      if (r + kAhead < records_.size()) touch(records_[r + kAhead]);
-      try {
-        if (read_plain(r)) continue;
-        view_.parse(records_[r]);
-        read_record(r);
-      } catch (const Error& error) {
-        if (!batched_) throw;
-        throw Error(error.code(), fmt::format("record {}: {}", r, error.message()));
+  }
+
+  void add(std::string_view record) {
+    try {
+      if (!read_plain(record)) {
+        view_.parse(record);
+        read_record();
       }
+    } catch (const Error& error) {
+      if (!batched_) throw;
+      throw Error(error.code(), fmt::format("record {}: {}", count_, error.message()));
     }
+    ++count_;
+  }
+
+  std::vector<Tensor> finish() {
     std::vector<Tensor> results;
     size_t next = 0;
     for (const ExampleSchema::Sparse& feature : schema_.sparse) {
@@ -79,9 +80,12 @@ class Parser {
       const ExampleSchema::Dense& feature = schema_.dense[i];
       if (feature.variable) {
         add_ragged(feature.dtype, feature.shape, &defaults_[i], ragged_[next++], false, results);
+      } else if (!dense_[i].valid()) {  // no record that would say how many bytes it has
+        results.emplace_back(feature.raw, Shape{0, 0});
+      } else if (count_ < capacity_) {
+        results.push_back(dense_[i].slice(0, static_cast<int64_t>(count_)));
       } else {
-        const bool no_record = !dense_[i].valid();  // that would say how many bytes it has
-        results.push_back(no_record ? Tensor(feature.raw, {0, 0}) : std::move(dense_[i]));
+        results.push_back(std::move(dense_[i]));
       }
     }
     return results;
@@ -112,7 +116,7 @@ class Parser {
         dense_.emplace_back();
         continue;
       }
-      const auto count = static_cast<int64_t>(records_.size());
+      const auto count = static_cast<int64_t>(capacity_);
       dense_.emplace_back(feature.dtype, batched_ ? joined({count}, feature.shape) : feature.shape);
     }
     ragged_.resize(num_ragged);
@@ -128,26 +132,26 @@ class Parser {
   }
 
   // False, with whatever in the record's row, where read_record() has to look closer.
-  bool read_plain(size_t record) {
-    if (!splitter_ || !splitter_->split(records_[record], found_)) return false;
+  bool read_plain(std::string_view record) {
+    if (!splitter_ || !splitter_->split(record, found_)) return false;
     for (size_t i = 0; i < found_.size(); ++i) {
       const ExampleSchema::Dense& feature = schema_.dense[i];
       const bool raw = feature.raw != DType::invalid;
-      if (raw ? !place_raw(i, record) : !place(feature.dtype, i, record)) return false;
+      if (raw ? !place_raw(i) : !place(feature.dtype, i)) return false;
     }
     return true;
   }
 
-  bool place(DType dtype, size_t index, size_t record) {
+  bool place(DType dtype, size_t index) {
     const PlainFeature& found = found_[index];
     switch (found.kind) {
       case FeatureKind::int64s:
-        return dtype == DType::s64 && unpack(found.values, row<int64_t>(index, record));
+        return dtype == DType::s64 && unpack(found.values, row<int64_t>(index));
       case FeatureKind::floats:
-        return dtype == DType::f32 && unpack(found.values, row<float>(index, record));
+        return dtype == DType::f32 && unpack(found.values, row<float>(index));
       case FeatureKind::bytes:
         if (dtype != DType::string || schema_.dense[index].shape.num_elements() != 1) return false;
-        row<std::string>(index, record)[0] = found.values;
+        row<std::string>(index)[0] = found.values;
         return true;
       case FeatureKind::none:
         break;
@@ -155,17 +159,17 @@ class Parser {
     return false;
   }
 
-  bool place_raw(size_t index, size_t record) {
+  bool place_raw(size_t index) {
     const PlainFeature& found = found_[index];
     Tensor& numbers = dense_[index];
     if (found.kind != FeatureKind::bytes || !numbers.valid()) return false;
     const auto row = static_cast<size_t>(numbers.dim(1) * size_of(numbers.dtype()));
     if (found.values.size() != row) return false;
-    std::memcpy(static_cast<char*>(numbers.raw()) + record * row, found.values.data(), row);
+    std::memcpy(static_cast<char*>(numbers.raw()) + count_ * row, found.values.data(), row);
     return true;
   }
 
-  void read_record(size_t record) {
+  void read_record() {
     size_t next = 0;
     for (const ExampleSchema::Sparse& feature : schema_.sparse) {
       visit_feature_dtype(feature.dtype, [&]<class T>() {
@@ -177,31 +181,32 @@ class Parser {
       const ExampleSchema::Dense& feature = schema_.dense[i];
       const bool required = defaults_[i].num_elements() == 0;
       if (feature.raw != DType::invalid) {
-        read_raw(feature, i, record);
+        read_raw(feature, i);
         continue;
       }
       visit_feature_dtype(feature.dtype, [&]<class T>() {
         if (feature.variable) {
           read_ragged(feature.key, feature.shape.num_elements(), required, ragged_[next].of<T>());
-        } else if (!read_fixed<T>(feature, i, record)) {
+        } else if (!read_fixed<T>(feature, i)) {
           if (required && feature.shape.num_elements() > 0) throw view_.missing(feature.key);
-          fill_fixed<T>(i, record);
+          fill_fixed<T>(i);
         }
       });
       next += feature.variable ? 1 : 0;
     }
   }
 
+  // Of the record that is being read.
   template <class T>
-  std::span<T> row(size_t feature, size_t record) {
+  std::span<T> row(size_t feature) {
     const std::span<T> all = dense_[feature].data<T>();
     const auto size = static_cast<size_t>(schema_.dense[feature].shape.num_elements());
-    return all.subspan(record * size, size);
+    return all.subspan(count_ * size, size);
   }
 
   template <class T>
-  bool read_fixed(const ExampleSchema::Dense& feature, size_t index, size_t record) {
-    const std::span<T> out = row<T>(index, record);
+  bool read_fixed(const ExampleSchema::Dense& feature, size_t index) {
+    const std::span<T> out = row<T>(index);
     // A feature without values counts as absent, as TensorFlow has it.
     const FeatureView* const found = view_.find(feature.key);
     if (found == nullptr || found->kind() == FeatureKind::none) return false;
@@ -216,7 +221,7 @@ class Parser {
   }
 
   // The bytes of a string scalar, as numbers in the record's row. The first record says how many.
-  void read_raw(const ExampleSchema::Dense& feature, size_t index, size_t record) {
+  void read_raw(const ExampleSchema::Dense& feature, size_t index) {
     std::string_view bytes;
     if (!view_.read(feature.key, std::span(&bytes, 1))) {
       if (defaults_[index].num_elements() == 0) throw view_.missing(feature.key);
@@ -231,7 +236,7 @@ class Parser {
             "of {}",
             feature.key, bytes.size(), size, feature.raw);
       }
-      numbers = Tensor(feature.raw, {static_cast<int64_t>(records_.size()),
+      numbers = Tensor(feature.raw, {static_cast<int64_t>(capacity_),
                                      static_cast<int64_t>(bytes.size() / size)});
     }
     const size_t row = static_cast<size_t>(numbers.dim(1)) * size;
@@ -239,12 +244,12 @@ class Parser {
       throw invalid_argument("feature '{}', got {} bytes, expected {} as in record 0", feature.key,
                              bytes.size(), row);
     }
-    std::memcpy(static_cast<char*>(numbers.raw()) + record * row, bytes.data(), row);
+    std::memcpy(static_cast<char*>(numbers.raw()) + count_ * row, bytes.data(), row);
   }
 
   template <class T>
-  void fill_fixed(size_t feature, size_t record) {
-    const std::span<T> out = row<T>(feature, record);
+  void fill_fixed(size_t feature) {
+    const std::span<T> out = row<T>(feature);
     const auto values = defaults_[feature].data<T>();
     if (values.empty()) return;
     for (size_t i = 0; i < out.size(); ++i) out[i] = values[values.size() == 1 ? 0 : i];
@@ -274,7 +279,7 @@ class Parser {
                   bool with_lengths, std::vector<Tensor>& results) {
     visit_feature_dtype(dtype, [&]<class T>() {
       const Ragged<T>& ragged = any.of<T>();
-      const auto count = static_cast<int64_t>(records_.size());
+      const auto count = static_cast<int64_t>(count_);
       int64_t longest = 0;
       for (const int64_t length : ragged.lengths) longest = std::max(longest, length);
       Tensor values(dtype, batched_ ? joined({count, longest}, item) : joined({longest}, item));
@@ -297,9 +302,10 @@ class Parser {
   }
 
   const ExampleSchema& schema_;
-  std::span<const std::string> records_;
-  bool batched_;
-  std::span<const Tensor> defaults_;
+  const size_t capacity_;  // records that there is memory for
+  const bool batched_;
+  const std::span<const Tensor> defaults_;
+  size_t count_ = 0;  // records that were read
   std::optional<ExampleSplitter> splitter_;
   std::vector<PlainFeature> found_;
   ExampleView view_;
@@ -308,12 +314,30 @@ class Parser {
   std::vector<AnyRagged> ragged_;
 };
 
-}  // namespace
+bool ExampleBatch::takes(const ExampleSchema& schema) {
+  return schema.sparse.empty() &&
+         std::ranges::none_of(schema.dense, &ExampleSchema::Dense::variable);
+}
+
+ExampleBatch::ExampleBatch(const ExampleSchema& schema, size_t capacity,
+                           std::span<const Tensor> defaults)
+    : parser_(std::make_unique<Parser>(schema, capacity, true, defaults)) {}
+ExampleBatch::~ExampleBatch() = default;
+
+void ExampleBatch::add(std::string_view record) { parser_->add(record); }
+std::vector<Tensor> ExampleBatch::finish() { return parser_->finish(); }
 
 std::vector<Tensor> parse_examples(const ExampleSchema& schema,
                                    std::span<const std::string> records, bool batched,
                                    std::span<const Tensor> defaults) {
-  return Parser(schema, records, batched, defaults).run();
+  ExampleBatch::Parser parser(schema, records.size(), batched, defaults);
+  for (size_t r = 0; r < records.size(); ++r) {
+    if (r + kAhead < records.size()) {
+      prefetch_bytes(records[r + kAhead].data(), records[r + kAhead].size());
+    }
+    parser.add(records[r]);
+  }
+  return parser.finish();
 }
 
 std::shared_ptr<const ExampleSchema> schema_of(KernelContext& context) {

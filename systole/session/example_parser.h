@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "systole/base/tensor.h"
@@ -19,6 +20,30 @@ namespace systole {
 std::vector<Tensor> parse_examples(const ExampleSchema& schema,
                                    std::span<const std::string> records, bool batched,
                                    std::span<const Tensor> defaults);
+
+// A batch that is parsed record by record, as they come. Not thread-safe.
+class ExampleBatch {
+ public:
+  // Whether it is for these features: those of fixed length, which need no record twice.
+  static bool takes(const ExampleSchema& schema);
+  // Of up to `capacity` records. `schema`, which it takes, and `defaults` outlive it.
+  ExampleBatch(const ExampleSchema& schema, size_t capacity, std::span<const Tensor> defaults);
+  ~ExampleBatch();
+  ExampleBatch(const ExampleBatch&) = delete;
+  ExampleBatch& operator=(const ExampleBatch&) = delete;
+
+  // Errors: those of parse_examples. The batch is then of no use any more.
+  void add(std::string_view record);
+  // What parse_examples gives for all that was added. REQUIRES: that was something.
+  std::vector<Tensor> finish();
+
+ private:
+  class Parser;
+  friend std::vector<Tensor> parse_examples(const ExampleSchema& schema,
+                                            std::span<const std::string> records, bool batched,
+                                            std::span<const Tensor> defaults);
+  std::unique_ptr<Parser> parser_;
+};
 
 // The node's schema, made once.
 std::shared_ptr<const ExampleSchema> schema_of(KernelContext& context);

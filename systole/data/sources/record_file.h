@@ -17,11 +17,20 @@ class RecordFile {
   virtual ~RecordFile() = default;
   // False at the end. Writes all components of `row`.
   virtual bool next(Row& row) = 0;
+  // The same of a file of texts, as a view that is valid until the next call.
+  virtual bool next_text(std::string_view& text) {
+    if (!next(text_row_)) return false;
+    text = std::as_const(text_row_.front()).data<std::string>()[0];
+    return true;
+  }
   // Where the next record begins, and going there: whatever number the format likes best.
   virtual uint64_t offset() const = 0;
   virtual void seek(uint64_t offset) = 0;
   // Whether what comes after a record that failed can be read.
   virtual bool can_skip() const { return false; }
+
+ private:
+  Row text_row_;
 };
 using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::string& path)>;
 

@@ -21,16 +21,10 @@ class RecordFilesStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override {
-    for (;;) {
-      if (file_ == nullptr) {
-        Row name;
-        if (!input_->next(name)) return false;
-        path_ = name.front().item<std::string>();
-        file_ = node_.open_(path_);
-      }
-      if (next_of_file(row)) return true;
-      file_.reset();
-    }
+    return next_of_files([&] { return file_->next(row); });
+  }
+  bool do_next_text(std::string_view& text) override {
+    return next_of_files([&] { return file_->next_text(text); });
   }
   void do_save(StateWriter& writer) override {
     writer.flag(file_ != nullptr);
@@ -50,9 +44,23 @@ class RecordFilesStage final : public InputStage {
   }
 
  private:
-  bool next_of_file(Row& row) {
+  template <class Ask>
+  bool next_of_files(const Ask& ask) {
+    for (;;) {
+      if (file_ == nullptr) {
+        Row name;
+        if (!input_->next(name)) return false;
+        path_ = name.front().item<std::string>();
+        file_ = node_.open_(path_);
+      }
+      if (next_of_file(ask)) return true;
+      file_.reset();
+    }
+  }
+  template <class Ask>
+  bool next_of_file(const Ask& ask) {
     try {
-      return file_->next(row);
+      return ask();
     } catch (...) {
       if (!file_->can_skip()) file_.reset();
       throw;

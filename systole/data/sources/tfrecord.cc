@@ -10,10 +10,16 @@ class TFRecordFile final : public data::RecordFile {
   TFRecordFile(FileSystem& file_system, const std::string& path, const RecordReaderOptions& options)
       : reader_(file_system, path, options) {}
   bool next(Row& row) override {
+    std::string_view text;
+    if (!next_text(text)) return false;
+    data::assign_text(row, text);
+    return true;
+  }
+  bool next_text(std::string_view& text) override {
     passed_over_ = false;
     try {
       const auto record = reader_.next();
-      if (record) data::assign_text(row, *record);
+      if (record) text = *record;
       return record.has_value();
     } catch (const Error&) {
       passed_over_ = reader_.skip_damaged();

@@ -1,5 +1,6 @@
 // cache in memory: what the first whole epoch gave. An epoch that is not read to its end leaves
-// nothing.
+// nothing. A saved position has the number of rows, not the rows: they are read again from the
+// input, which gives the same to the same epoch, unless some stage gives elements as they come.
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -33,22 +34,29 @@ void gather_block(std::span<Row> rows) {
   }
 }
 
+// The rows of an epoch, null until one was whole, and what is needed to have them again.
+struct Kept {
+  RowsPtr rows;
+  uint64_t epoch = 0;  // in which they were read, and in which branch
+  uint64_t branch = 0;
+  bool by_value = false;  // they cannot be had again
+};
+
 // Shared by the epochs of one iterator, and by branches that run side by side. Thread-safe.
 class CachedRows {
  public:
-  // Null until an epoch was whole.
-  RowsPtr get() {
+  Kept get() {
     const std::lock_guard lock(mutex_);
-    return rows_;
+    return kept_;
   }
-  void set(RowsPtr rows) {
+  void set(Kept kept) {
     const std::lock_guard lock(mutex_);
-    rows_ = std::move(rows);
+    kept_ = std::move(kept);
   }
 
  private:
   std::mutex mutex_;
-  RowsPtr rows_;
+  Kept kept_;
 };
 
 class MemoryCacheNode final : public DatasetNode {
@@ -62,76 +70,168 @@ class MemoryCacheStage final : public Stage {
   MemoryCacheStage(const MemoryCacheNode& node, const StageContext& context)
       : shared_(context.nested ? std::make_shared<CachedRows>()
                                : context.root->shared<CachedRows>(node)),
-        rows_(shared_->get()),
+        kept_(shared_->get()),
         node_(node),
         context_(context) {
-    if (rows_ == nullptr) input_ = make_stage(node.input(), context);
+    if (kept_.rows != nullptr) return;
+    kept_.epoch = context.epoch;
+    kept_.branch = context.branch;
+    input_ = make_stage(node.input(), context);
   }
 
  protected:
-  bool do_next(Row& row) override {
-    if (rows_ != nullptr) {
-      if (next_ >= rows_->size()) return false;
-      row = (*rows_)[next_++];
-      return true;
-    }
-    try {
-      if (input_->next(row)) {
-        filling_.push_back(row);
-        if (filling_.size() % kBlockRows == 0) {
-          gather_block(std::span(filling_).last(kBlockRows));
-        }
-        return true;
-      }
-    } catch (...) {
-      failed_ = true;  // an epoch with a hole is not kept
-      throw;
-    }
-    if (failed_) return false;
-    rows_ = std::make_shared<const std::vector<Row>>(std::move(filling_));
-    next_ = rows_->size();
-    shared_->set(rows_);
-    input_.reset();
-    return false;
-  }
-  void do_save(StateWriter& writer) override {
-    writer.flag(rows_ != nullptr);
-    const std::vector<Row>& rows = rows_ != nullptr ? *rows_ : filling_;
-    writer.number(rows.size());
-    for (const Row& row : rows) writer.row(row);
-    if (rows_ != nullptr) {
-      writer.number(next_);
-    } else {
-      writer.flag(failed_);
-      input_->save(writer);
-    }
-  }
-  void do_restore(StateReader& reader) override {
-    const bool whole = reader.flag();
-    std::vector<Row> rows(reader.count());
-    for (Row& row : rows) row = reader.row();
-    if (whole) {
-      rows_ = std::make_shared<const std::vector<Row>>(std::move(rows));
-      shared_->set(rows_);
-      input_.reset();
-      next_ = reader.number();
-      return;
-    }
-    filling_ = std::move(rows);
-    failed_ = reader.flag();
-    input_->restore(reader);
-  }
+  bool do_next(Row& row) override;
+  void do_save(StateWriter& writer) override;
+  void do_restore(StateReader& reader) override;
 
  private:
+  // What a position was restored with.
+  struct Again {
+    size_t rows = 0;
+    bool whole = false;
+  };
+  void read_again();
+  void keep(Row row);
+  void finish();
+  void save_rows(StateWriter& writer) const;
+  void restore_rows(StateReader& reader);
+
   std::shared_ptr<CachedRows> shared_;
-  RowsPtr rows_;  // null while filling
+  Kept kept_;  // its rows are null while filling
   const MemoryCacheNode& node_;
   const StageContext context_;
   size_t next_ = 0;
   std::unique_ptr<Stage> input_;
   std::vector<Row> filling_;
   bool failed_ = false;
+  std::optional<Again> again_;  // rows that are to be read before anything else
 };
+
+void MemoryCacheStage::keep(Row row) {
+  filling_.push_back(std::move(row));
+  if (filling_.size() % kBlockRows == 0) gather_block(std::span(filling_).last(kBlockRows));
+}
+
+void MemoryCacheStage::finish() {
+  kept_.rows = std::make_shared<const std::vector<Row>>(std::exchange(filling_, {}));
+  kept_.by_value = kept_.by_value || context_.root->any_order();
+  shared_->set(kept_);
+  input_.reset();
+}
+
+bool MemoryCacheStage::do_next(Row& row) {
+  if (again_) read_again();
+  if (kept_.rows != nullptr) {
+    if (next_ >= kept_.rows->size()) return false;
+    row = (*kept_.rows)[next_++];
+    return true;
+  }
+  try {
+    if (input_->next(row)) {
+      if (!failed_) keep(row);
+      return true;
+    }
+  } catch (...) {
+    failed_ = true;  // an epoch with a hole is not kept
+    filling_.clear();
+    throw;
+  }
+  if (failed_) return false;
+  finish();
+  next_ = kept_.rows->size();
+  return false;
+}
+
+// The rows that were there when the position was saved. Errors: those of the input;
+// FAILED_PRECONDITION when it gives another number of rows. This epoch is then at its end.
+void MemoryCacheStage::read_again() {
+  const Again again = *std::exchange(again_, std::nullopt);
+  if (again.whole) {
+    const Kept others = shared_->get();  // another branch may have been faster
+    if (others.rows != nullptr) {
+      kept_ = others;
+      return;
+    }
+  }
+  StageContext then = context_;
+  then.epoch = kept_.epoch;
+  then.branch = kept_.branch;
+  input_ = make_stage(node_.input(), then);
+  kept_.rows = std::make_shared<const std::vector<Row>>();
+  Row row;
+  bool more = true;
+  while ((filling_.size() < again.rows || again.whole) && (more = input_->next(row))) {
+    keep(std::exchange(row, {}));
+    context_.cancellation().check();
+    if (filling_.size() > again.rows) break;
+  }
+  if (filling_.size() != again.rows) {
+    throw failed_precondition(
+        "cache: elements of its input, got {}{}, expected {} as when the position was saved; what "
+        "the input reads has changed",
+        more ? "more than " : "", more ? again.rows : filling_.size(), again.rows);
+  }
+  kept_.rows.reset();
+  if (again.whole) finish();
+}
+
+void MemoryCacheStage::do_save(StateWriter& writer) {
+  const bool by_value = !again_ && (kept_.by_value || context_.root->any_order());
+  writer.flag(by_value);
+  if (by_value) return save_rows(writer);
+  const bool whole = again_ ? again_->whole : kept_.rows != nullptr;
+  const size_t there = whole && !again_ ? kept_.rows->size() : filling_.size();
+  writer.flag(whole);
+  writer.number(kept_.epoch);
+  writer.number(kept_.branch);
+  writer.number(again_ ? again_->rows : there);
+  writer.number(next_);
+  writer.flag(failed_);
+  if (failed_) input_->save(writer);
+}
+
+void MemoryCacheStage::do_restore(StateReader& reader) {
+  if (reader.flag()) return restore_rows(reader);
+  Again again;
+  again.whole = reader.flag();
+  kept_ = {};
+  kept_.epoch = reader.number();
+  kept_.branch = reader.number();
+  again.rows = reader.number();
+  next_ = reader.number();
+  failed_ = reader.flag();
+  if (failed_) {
+    if (input_ == nullptr) input_ = make_stage(node_.input(), context_);
+    input_->restore(reader);
+    return;
+  }
+  again_ = again;
+  input_.reset();
+}
+
+void MemoryCacheStage::save_rows(StateWriter& writer) const {
+  writer.flag(kept_.rows != nullptr);
+  const std::vector<Row>& rows = kept_.rows != nullptr ? *kept_.rows : filling_;
+  writer.number(rows.size());
+  for (const Row& row : rows) writer.row(row);
+  writer.number(next_);
+  writer.flag(failed_);
+  if (kept_.rows == nullptr) input_->save(writer);
+}
+
+void MemoryCacheStage::restore_rows(StateReader& reader) {
+  const bool whole = reader.flag();
+  filling_.resize(reader.count());
+  for (Row& row : filling_) row = reader.row();
+  next_ = reader.number();
+  failed_ = reader.flag();
+  kept_.by_value = true;
+  if (whole) {
+    finish();
+  } else {
+    input_->restore(reader);
+  }
+}
 
 std::unique_ptr<Stage> MemoryCacheNode::make(const StageContext& context) const {
   return std::make_unique<MemoryCacheStage>(*this, context);

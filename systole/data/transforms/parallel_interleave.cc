@@ -40,7 +40,9 @@ class ParallelInterleaveStage final : public InputStage {
         block_(std::max(static_cast<size_t>(node.options_.block_length), kLeastBlock)),
         cycle_(static_cast<size_t>(node.options_.cycle_length)),
         workers_(context.cancellation(), thread_count(node.options_.num_parallel_calls, context),
-                 [this](Workers::Lock& lock) { return step(lock); }) {}
+                 [this](Workers::Lock& lock) { return step(lock); }) {
+    if (!in_order_) context.root->note_any_order();
+  }
   ~ParallelInterleaveStage() override { workers_.stop(); }
 
  protected:

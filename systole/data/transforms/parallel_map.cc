@@ -43,7 +43,9 @@ class ParallelMapStage final : public InputStage {
         cancellation_(context.cancellation()),
         workers_(context.cancellation(), thread_count(node.arguments_.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }),
-        window_(static_cast<size_t>(workers_.count()) * 2) {}
+        window_(static_cast<size_t>(workers_.count()) * 2) {
+    if (!in_order_) context.root->note_any_order();
+  }
   ~ParallelMapStage() override { workers_.stop(); }
 
  protected:

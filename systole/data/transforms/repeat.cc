@@ -26,24 +26,10 @@ class RepeatStage final : public Stage {
 
  protected:
   bool do_next(Row& row) override {
-    while (!ended_) {
-      try {
-        if (node_.count_ != 0 && input_->next(row)) {
-          empty_ = false;
-          return true;
-        }
-      } catch (const Error&) {
-        empty_ = false;  // an epoch that fails is not an empty one
-        throw;
-      }
-      // An epoch without elements: there will never be any.
-      ended_ = (node_.count_ >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count_)) || empty_;
-      if (ended_) break;
-      context_.cancellation().check();
-      ++epoch_;
-      open();
-    }
-    return false;
+    return next_of_epochs([&] { return input_->next(row); });
+  }
+  bool do_next_text(std::string_view& text) override {
+    return next_of_epochs([&] { return input_->next_text(text); });
   }
   void do_save(StateWriter& writer) override {
     writer.number(epoch_);
@@ -60,6 +46,27 @@ class RepeatStage final : public Stage {
   }
 
  private:
+  template <class Ask>
+  bool next_of_epochs(const Ask& ask) {
+    while (!ended_) {
+      try {
+        if (node_.count_ != 0 && ask()) {
+          empty_ = false;
+          return true;
+        }
+      } catch (const Error&) {
+        empty_ = false;  // an epoch that fails is not an empty one
+        throw;
+      }
+      // An epoch without elements: there will never be any.
+      ended_ = (node_.count_ >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count_)) || empty_;
+      if (ended_) break;
+      context_.cancellation().check();
+      ++epoch_;
+      open();
+    }
+    return false;
+  }
   void open() {
     input_.reset();
     input_ = make_stage(node_.input(), context_.in_epoch(epoch_));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "systole/base/prefetch.h"
 #include "systole/data/recycle.h"
 #include "systole/data/stage.h"
 
@@ -57,6 +58,14 @@ class RowStore {
         row = taken(rows_, i);
     }
   }
+  // The same of texts; they stay texts.
+  void push_text(std::string_view text) { texts_.emplace_back(text); }
+  void drop_text(size_t i) { static_cast<void>(taken(texts_, i)); }
+  std::string_view text(size_t i) const { return texts_[i]; }
+  void set_text(size_t i, std::string_view text) { assign_text(texts_[i], text); }
+  // What it says is read soon.
+  void touch_text(size_t i) const { prefetch_bytes(texts_[i].data(), texts_[i].size()); }
+
   // Element `i` is wanted soon.
   void touch(size_t i) const {
     if (form_ == Form::texts) __builtin_prefetch(&texts_[i], 1);

@@ -40,11 +40,8 @@ class ShuffleStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override {
-    while (!ended_ && buffer_.size() + 1 < buffer_size_) {
-      ended_ = !input_->next(row);
-      if (!ended_) buffer_.push(row);
-      cancellation_.check();
-    }
+    settle();
+    fill([&] { return input_->next(row); }, [&] { buffer_.push(row); });
     // The buffer's last element need not go there: it is the one, or takes the place of the one.
     ended_ = ended_ || !input_->next(row);
     const size_t size = buffer_.size() + (ended_ ? 0 : 1);
@@ -52,13 +49,31 @@ class ShuffleStage final : public InputStage {
     const size_t i = draw(size);
     if (ended_) {
       buffer_.take(i, row);
-    } else {
-      if (i < buffer_.size()) buffer_.exchange(i, row);
-      draw_ahead(size);
+    } else if (i < buffer_.size()) {
+      buffer_.exchange(i, row);
     }
+    if (draw_ahead(ended_ ? size - 1 : size)) buffer_.touch(ahead_);
+    return true;
+  }
+  // The same, where the text that was drawn stays in the buffer until the next one is asked for.
+  bool do_next_text(std::string_view& text) override {
+    settle();
+    fill([&] { return input_->next_text(text); }, [&] { buffer_.push_text(text); });
+    ended_ = ended_ || !input_->next_text(text);
+    const size_t size = buffer_.size() + (ended_ ? 0 : 1);
+    if (size == 0) return false;
+    const size_t i = draw(size);
+    if (i < buffer_.size()) {
+      vacated_ = i;
+      coming_ = std::exchange(text, buffer_.text(i));
+    }
+    // Behind the end the last of the buffer takes the place of the one that is given.
+    const bool drawn = draw_ahead(ended_ ? size - 1 : size);
+    if (drawn) buffer_.touch_text(ended_ && ahead_ == i ? size - 1 : ahead_);
     return true;
   }
   void do_save(StateWriter& writer) override {
+    settle();
     writer.number(key_);
     writer.number(stream_);
     writer.number(ahead_size_ > 0 ? position_ : random_.position());
@@ -84,12 +99,33 @@ class ShuffleStage final : public InputStage {
     if (ahead_size > 0) random_.seek(position_);
     return random_.next_below(size);
   }
-  // The element of the next call is on its way to the caches while others work on this one.
-  void draw_ahead(size_t size) {
+  // The element of the next call is on its way to the caches while others work on this one. False
+  // when it is not in the buffer.
+  bool draw_ahead(size_t size) {
+    if (size == 0) return false;
     position_ = random_.position();
     ahead_ = random_.next_below(size);
     ahead_size_ = size;
-    if (ahead_ < buffer_.size()) buffer_.touch(ahead_);
+    return ahead_ < buffer_.size();
+  }
+  // Until the buffer is full but for one, or the input has ended.
+  template <class Ask, class Keep>
+  void fill(const Ask& ask, const Keep& keep) {
+    while (!ended_ && buffer_.size() + 1 < buffer_size_) {
+      ended_ = !ask();
+      if (!ended_) keep();
+      cancellation_.check();
+    }
+  }
+  // Fills the place of the text that was given: with the one that came last, or the buffer's last.
+  void settle() {
+    if (!vacated_) return;
+    if (ended_) {
+      buffer_.drop_text(*vacated_);
+    } else {
+      buffer_.set_text(*vacated_, coming_);
+    }
+    vacated_.reset();
   }
 
   const ShuffleNode& node_;
@@ -103,6 +139,8 @@ class ShuffleStage final : public InputStage {
   size_t ahead_size_ = 0;  // among so many; 0: nothing is drawn
   uint64_t position_ = 0;  // of random_ before that
   bool ended_ = false;
+  std::optional<size_t> vacated_;  // place in the buffer of the text that was given
+  std::string_view coming_;        // what is to be there, in the input's memory
 };
 
 std::unique_ptr<Stage> ShuffleNode::make(const StageContext& context) const {

@@ -1,0 +1,85 @@
+// batch and, on the way into it, the parser of tf.Examples that a map behind it begins with: each
+// record is read where it lies, once, and what it takes is the next one's.
+#include "systole/data/nodes.h"
+#include "systole/session/example_parser.h"
+
+namespace systole::data {
+namespace {
+
+class ParseBatchNode final : public DatasetNode {
+ public:
+  ParseBatchNode(NodePtr input, Spec spec, ParseBatchArguments arguments)
+      : DatasetNode("parse_batch", std::move(spec), {std::move(input)}),
+        arguments_(std::move(arguments)) {}
+  std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::string arguments() const override {
+    return fmt::format("{}{}", arguments_.batch_size,
+                       arguments_.drop_remainder ? ", drop_remainder" : "");
+  }
+
+  const ParseBatchArguments arguments_;
+};
+
+class ParseBatchStage final : public InputStage {
+ public:
+  ParseBatchStage(const ParseBatchNode& node, const StageContext& context)
+      : InputStage(node, context), arguments_(node.arguments_) {}
+
+ protected:
+  bool do_next(Row& row) override {
+    std::string_view text;
+    if (ended_ || !input_->next_text(text)) {
+      ended_ = true;
+      return false;
+    }
+    ExampleBatch batch(arguments_.schema, static_cast<size_t>(arguments_.batch_size),
+                       arguments_.defaults);
+    std::optional<Error> error;
+    int64_t count = 0;
+    do {
+      if (!error) error = add(text, batch);
+      if (++count == arguments_.batch_size) break;
+    } while (!(ended_ = !input_->next_text(text)));
+    if (count < arguments_.batch_size && arguments_.drop_remainder) return false;
+    const int64_t index = index_++;
+    // The batch is lost as a whole, as one is that a map fails for.
+    if (error) throw Error(*error).with_context(fmt::format("map of batches: element {}", index));
+    row = batch.finish();
+    return true;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(index_));
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    index_ = static_cast<int64_t>(reader.number());
+    input_->restore(reader);
+  }
+
+ private:
+  std::optional<Error> add(std::string_view text, ExampleBatch& batch) const {
+    try {
+      batch.add(text);
+      return std::nullopt;
+    } catch (const Error& error) {
+      return Error(error.code(), "ParseExample: " + error.message())
+          .with_context(arguments_.parser);
+    }
+  }
+
+  const ParseBatchArguments& arguments_;
+  int64_t index_ = 0;
+  bool ended_ = false;
+};
+
+std::unique_ptr<Stage> ParseBatchNode::make(const StageContext& context) const {
+  return std::make_unique<ParseBatchStage>(*this, context);
+}
+
+}  // namespace
+
+NodePtr parse_batch_node(NodePtr input, Spec spec, ParseBatchArguments arguments) {
+  return std::make_shared<ParseBatchNode>(std::move(input), std::move(spec), std::move(arguments));
+}
+
+}  // namespace systole::data
