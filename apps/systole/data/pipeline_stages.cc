@@ -1,7 +1,9 @@
 // The stages of a pipeline's YAML.
 #include <algorithm>
+#include <array>
 
 #include "apps/systole/data/pipeline_spec.h"
+#include "apps/systole/data/placed.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 
@@ -50,15 +52,35 @@ constexpr ConfigKey kWindowKeys[] = {
     {"shift", "integer", "", "From the begin of one to that of the next; the size when absent."},
     {"stride", "integer", "1", "Between the elements of a window."},
     {"drop_remainder", "boolean", "false", "Leave out windows that are not full."}};
-constexpr ConfigKey kFilterKeys[] = {
-    {"feature", "text", "", "Which one is looked at. Alone it is kept when it is true."},
-    {"length", "boolean", "false", "Look at the number of its rows, not at its value."},
-    {"equal", "number or text", "", "What it is."},
-    {"not_equal", "number or text", "", "What it is not."},
-    {"less", "number", "", "What it is below."},
-    {"less_equal", "number", "", "What it is at most."},
-    {"greater", "number", "", "What it is above."},
-    {"greater_equal", "number", "", "What it is at least."}};
+struct Comparison {
+  ConfigKey key;
+  Output (*of_values)(const Input& x, const Input& y, const NameOptions& options);
+  bool (*of_lengths)(double x, double y);
+};
+constexpr Comparison kComparisons[] = {
+    {{"equal", "number or text", "", "What it is."},
+     &equal,
+     [](double x, double y) { return x == y; }},
+    {{"not_equal", "number or text", "", "What it is not."},
+     &not_equal,
+     [](double x, double y) { return x != y; }},
+    {{"less", "number", "", "What it is below."}, &less, [](double x, double y) { return x < y; }},
+    {{"less_equal", "number", "", "What it is at most."},
+     &less_equal,
+     [](double x, double y) { return x <= y; }},
+    {{"greater", "number", "", "What it is above."},
+     &greater,
+     [](double x, double y) { return x > y; }},
+    {{"greater_equal", "number", "", "What it is at least."},
+     &greater_equal,
+     [](double x, double y) { return x >= y; }}};
+constexpr auto kFilterKeys = [] {
+  std::array<ConfigKey, 2 + std::size(kComparisons)> keys{
+      {{"feature", "text", "", "Which one is looked at. Alone it is kept when it is true."},
+       {"length", "boolean", "false", "Look at the number of its rows, not at its value."}}};
+  for (size_t i = 0; i < std::size(kComparisons); ++i) keys[2 + i] = kComparisons[i].key;
+  return keys;
+}();
 constexpr ConfigKey kInterleaveKeys[] = {
     {"pipeline", "pipeline", "required",
      "Of each element, which `tfrecord`, `text_line` and `fixed_length` without files take for the "
@@ -73,15 +95,17 @@ constexpr ConfigKey kFlatMapKeys[] = {
 Dataset map_stage(const Dataset& dataset, const ConfigSection& argument,
                   const PipelineScope& scope) {
   const ConfigNode list = argument.require("ops", "ops: a list of ops");
-  std::vector<GraphOp> ops;
+  std::vector<std::pair<ConfigNode, GraphOp>> ops;
   for (const ConfigNode& entry : list.items("map", "ops: a list of ops")) {
     const auto [name, op_argument] = named(entry, "op");
-    ops.push_back(parse_pipeline_op(name, op_argument, scope));
+    ops.emplace_back(entry, parse_pipeline_op(name, op_argument, scope));
   }
   return dataset.map(
-      [ops](const Nest<Output>& element) {
+      [&](const Nest<Output>& element) {
         Nest<Output> result = element;
-        for (const GraphOp& op : ops) result = op(result);
+        for (const auto& [entry, op] : ops) {
+          result = placed_at(entry, [&, &op = op] { return op(result); });
+        }
         return result;
       },
       {.num_parallel_calls = argument.integer("num_parallel_calls", 0)});
@@ -192,29 +216,16 @@ Dataset window_stage(const Dataset& dataset, const ConfigSection& argument, cons
       });
 }
 
-struct Comparison {
-  const char* key;
-  Output (*of_values)(const Input& x, const Input& y, const NameOptions& options);
-  bool (*of_lengths)(double x, double y);
-};
-constexpr Comparison kComparisons[] = {
-    {"equal", &equal, [](double x, double y) { return x == y; }},
-    {"not_equal", &not_equal, [](double x, double y) { return x != y; }},
-    {"less", &less, [](double x, double y) { return x < y; }},
-    {"less_equal", &less_equal, [](double x, double y) { return x <= y; }},
-    {"greater", &greater, [](double x, double y) { return x > y; }},
-    {"greater_equal", &greater_equal, [](double x, double y) { return x >= y; }}};
-
 Output compared(const Output& value, const ConfigSection& argument) {
   std::optional<Output> result;
   for (const Comparison& comparison : kComparisons) {
-    if (!argument.has(comparison.key)) continue;
+    const char* const key = comparison.key.name;
+    if (!argument.has(key)) continue;
     // Integers are compared as what they are with numbers that need not be integers.
     const Output holds =
         value.dtype() == DType::string
-            ? comparison.of_values(value, Tensor(argument.text(comparison.key)), {})
-            : comparison.of_values(cast(value, DType::f64), Tensor(argument.number(comparison.key)),
-                                   {});
+            ? comparison.of_values(value, Tensor(argument.text(key)), {})
+            : comparison.of_values(cast(value, DType::f64), Tensor(argument.number(key)), {});
     result = result ? logical_and(*result, holds) : holds;
   }
   return result.value_or(value);
@@ -229,9 +240,8 @@ Dataset filter_stage(const Dataset& dataset, const ConfigSection& argument, cons
   }
   std::vector<std::pair<const Comparison*, double>> tests;
   for (const Comparison& comparison : kComparisons) {
-    if (argument.has(comparison.key)) {
-      tests.emplace_back(&comparison, argument.number(comparison.key));
-    }
+    if (!argument.has(comparison.key.name)) continue;
+    tests.emplace_back(&comparison, argument.number(comparison.key.name));
   }
   return dataset.filter_cpp([length = length_of(dataset, argument), tests](const Element& element) {
     const auto rows = static_cast<double>(length(element));

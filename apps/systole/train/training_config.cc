@@ -22,7 +22,10 @@ constexpr ConfigKey kDataKeys[] = {
     {"eval", "pipeline", "", "Single examples, once."},
     {"predict", "pipeline", "", "The same; those of eval when absent."},
     {"labels", "text", "", "The feature that is to be learned."},
-    {"dir", "text", "", "Where relative names of files begin: by itself relative to this file."}};
+    {"dir", "text", "",
+     "Where relative names of files begin; a relative one begins beside this file, given by "
+     "`--set` "
+     "too."}};
 constexpr ConfigKey kEstimatorKeys[] = {
     {"use_tpu", "boolean", "true", "A TPU, virtual or not, or this machine's CPU."},
     {"train_batch_size", "integer", "required", "Over all cores."},
