@@ -1,14 +1,13 @@
 // Rows of docs/migrating.md that no other test is about: what happens here where TensorFlow's
 // estimators set traps.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
@@ -21,6 +20,7 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -67,19 +67,16 @@ ModelFn triples_model(const TrainFn& train_fn = minimized) {
 
 class MigratingTest : public ::testing::Test {
  protected:
-  ~MigratingTest() override { std::filesystem::remove_all(folder_); }
-
   TPUEstimatorOptions options(const std::string& name = "model") {
     return {.model_fn = triples_model(),
-            .model_dir = (folder_ / name).string(),
+            .model_dir = folder_ / name,
             .config = {.tf_random_seed = 3, .tpu_config = {.iterations_per_loop = 2}},
             .train_batch_size = 16,
             .eval_batch_size = 8,
             .predict_batch_size = 8};
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / fmt::format("systole_migrating_{}", ::getpid());
+  const TempFolder folder_;
 };
 
 TEST_F(MigratingTest, nothing_is_evaluated_without_a_checkpoint) {
