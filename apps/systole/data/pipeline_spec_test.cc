@@ -236,9 +236,9 @@ TEST(PipelineSpecTest, Errors) {
       {"", "a list of stages"},
       {"[range: 3", "YAML"},
       {"{a: 1}", "a list of stages"},
-      {"[rnge: 3]", "pipeline:1: source, got 'rnge', expected tfrecord"},
-      {"- range: 3\n- shufle: 2\n", "pipeline:2: stage, got 'shufle'"},
-      {"[range: x]", "pipeline:1: range stop, got 'x', expected an integer"},
+      {"[rnge: 3]", "pipeline:1:2: source, got 'rnge', expected tfrecord"},
+      {"- range: 3\n- shufle: 2\n", "pipeline:2:3: stage, got 'shufle'"},
+      {"[range: x]", "pipeline:1:2: range stop, got 'x', expected an integer"},
       {"[range: 3, batch: {size: 3}]", "batch, got 'size', expected batch_size, drop_remainder"},
       {"[range: 3, batch]", "batch, got no batch_size, expected an integer"},
       {"[range: 3, map: {ops: [fly]}]", "op, got 'fly'"},
@@ -262,7 +262,8 @@ TEST(PipelineSpecTest, Errors) {
       {"[zip: {a: [range: 3]}, padded_batch: {batch_size: 2, padding_values: {b: 4}}]",
        "padded_batch padding_values, got 'b', expected a"},
       {"[idx]", "idx, got no file, expected the name of a file"},
-      {"[zip: {a: [range: 3], b: 2}]", "pipeline:1: pipeline, got '2', expected a list of stages"},
+      {"[zip: {a: [range: 3], b: 2}]",
+       "pipeline:1:23: pipeline, got '2', expected a list of stages"},
   };
   for (const auto& [yaml, error] : rows) {
     EXPECT_THAT(error_of(yaml), HasSubstr(error)) << yaml;
