@@ -45,7 +45,7 @@ bool add_event_folder(FileSystem& file_system, const std::string& folder, const 
   for (const std::string& below : file_system.list(folder)) {
     const std::string path = join_path(folder, below);
     if (!file_system.stat(path).is_directory) continue;
-    const std::string run = name.empty() ? below : name + "/" + below;
+    const std::string run = join_path(name, below);
     found |= add_event_folder(file_system, path, run, depth + 1, runs);
   }
   return found;

@@ -205,7 +205,8 @@ std::vector<Panel> panels_of(const std::vector<Curve>& curves) {
   const AxisRange steps = steps_of(curves);
   for (size_t i = 0; i < panels.size(); ++i) {
     panels[i].x = static_cast<double>(i % kColumns) * kPanelWidth;
-    panels[i].y = kTitleHeight + static_cast<double>(i / kColumns) * kPanelHeight;
+    const size_t row = i / kColumns;
+    panels[i].y = kTitleHeight + static_cast<double>(row) * kPanelHeight;
     panels[i].steps = steps;
     panels[i].values = values_of(panels[i]);
   }
