@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <optional>
 #include <set>
 
@@ -30,6 +31,14 @@ std::optional<size_t> index_of(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [at, status] = std::from_chars(text.data(), end, index);
   return status == std::errc() && at == end ? std::optional(index) : std::nullopt;
+}
+
+// The text, for as long as the program runs: nodes of graphs outlive documents.
+const char* lasting(const std::string& text) {
+  static std::mutex mutex;
+  static auto* const texts = new std::set<std::string>;  // never destroyed
+  const std::lock_guard lock(mutex);
+  return texts->insert(text).first->c_str();
 }
 
 // Whether a path is another or leads into it.
@@ -201,6 +210,8 @@ Error ConfigNode::error(const std::string& what, const std::string& got,
 }
 
 Error ConfigNode::placed(const Error& error) const {
+  const std::string& told = error.message();
+  if (told.starts_with(document_->file + ":") || told.starts_with("--set ")) return error;
   return make_error(error.code(), "{}: {}", place(), error.message());
 }
 
@@ -214,7 +225,7 @@ SourceLocation ConfigNode::where() const {
     if (is_in(set, path_)) name = fmt::format("--set {}, {}", set, base_name);
   }
   SourceLocation where;
-  where.file = document_->file_names.insert(name).first->c_str();
+  where.file = lasting(name);
   where.line = static_cast<uint32_t>(std::max(line_, 1));
   return where;
 }

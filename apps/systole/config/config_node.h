@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,13 +45,14 @@ class ConfigNode {
   // What a message says of this value: "'text'", "a list", "a map", "nothing".
   std::string shown() const;
   Error error(const std::string& what, const std::string& got, const std::string& wanted) const;
-  // The error of something that was made of this value, with its place before it.
+  // The error of something that was made of this value, with its place before it unless a place of
+  // the same text is there.
   Error placed(const Error& error) const;
 
   // Of the text that parse() was given.
   const std::string& file() const;
   // The place in the file, for nodes that are built of it; it names the `--set` that has changed
-  // something there. Its name lives as long as a node of the document does.
+  // something there. Its name lives as long as the program: nodes outlive documents.
   SourceLocation where() const;
 
   // Puts a value at a path of names and numbers of list elements: "train.max_steps",
@@ -63,7 +63,6 @@ class ConfigNode {
   struct Document {
     std::string file;
     std::vector<std::string> set_paths;
-    std::set<std::string> file_names;  // that where() has given
   };
   struct Value;  // yaml-cpp's node
   ConfigNode(std::shared_ptr<Document> document, std::string path, Value value);

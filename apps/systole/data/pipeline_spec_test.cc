@@ -276,22 +276,23 @@ TEST(PipelineSpecTest, ErrorsOfStagesNameTheirLine) {
     std::string yaml;
     std::string error;
   } rows[] = {
-      {"- range: 3\n- batch: 0\n", "INVALID_ARGUMENT: pipeline:2: batch: batch_size, got 0"},
-      {"- range: 3\n- take: 1\n- shuffle: -1\n", "pipeline:3: shuffle: buffer_size, got -1"},
-      {"- tfrecord: /nowhere/x-*\n", "NOT_FOUND: pipeline:1: "},
-      {"- range: 3\n- reshape: [2]\n", "pipeline:2: "},
-      {"- range: 3\n- map:\n    ops:\n      - cast: int32\n      - reshape: [2]\n", "pipeline:5: "},
+      {"- range: 3\n- batch: 0\n", "INVALID_ARGUMENT: pipeline:2:3: batch: batch_size, got 0"},
+      {"- range: 3\n- take: 1\n- shuffle: -1\n", "pipeline:3:3: shuffle: buffer_size, got -1"},
+      {"- tfrecord: /nowhere/x-*\n", "NOT_FOUND: pipeline:1:3: "},
+      {"- range: 3\n- reshape: [2]\n", "pipeline:2:3: "},
+      {"- range: 3\n- map:\n    ops:\n      - cast: int32\n      - reshape: [2]\n",
+       "pipeline:5:9: "},
       {"- range: 3\n- flat_map:\n    - element\n    - batch: 0\n    - unbatch\n",
-       "pipeline:4: batch: batch_size, got 0"},
-      {"- zip:\n    a: [range: 3]\n- take: 2\n- padded_batch: {batch_size: 0}\n", "pipeline:4: "},
+       "pipeline:4:7: batch: batch_size, got 0"},
+      {"- zip:\n    a: [range: 3]\n- take: 2\n- padded_batch: {batch_size: 0}\n", "pipeline:4:3: "},
   };
   for (const auto& [yaml, error] : rows) {
     const std::string got = error_of(yaml);
     EXPECT_THAT(got, HasSubstr(error)) << yaml;
     EXPECT_EQ(got.find(": pipeline:"), got.rfind(": pipeline:")) << got;
   }
-  const TextFile lines("pipeline_numbers.txt", "1\nx\n");
-  EXPECT_THAT(error_of("- text_line: " + lines.path() +
+  const TempFolder folder;
+  EXPECT_THAT(error_of("- text_line: " + text_file(folder, "numbers.txt", "1\nx\n") +
                        "\n- map:\n    ops:\n      - string_to_number: int64\n"),
               HasSubstr("at pipeline:4"));
 }
