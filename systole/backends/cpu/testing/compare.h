@@ -19,10 +19,12 @@ std::string words(const T&... items) {
 }
 
 // How far results may lie from the reference: in units of the last place of the element's own
-// format, and as a share of the largest element of the result, for sums whose terms cancel.
+// format, as a share of the largest element of the result, for sums whose terms cancel, and as a
+// number, for results of which all may be such sums.
 struct Tolerance {
   double ulps = 0;
   double of_largest = 0;
+  double absolute = 0;
 };
 
 // One client for all tests.

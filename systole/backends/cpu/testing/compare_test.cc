@@ -40,8 +40,8 @@ double unit_in_last_place(DType dtype, double x) {
 bool close(DType dtype, double got, double want, const Tolerance& tolerance, double largest) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   if (got == want) return true;
-  const double allowed =
-      tolerance.ulps * unit_in_last_place(dtype, want) + tolerance.of_largest * largest;
+  const double allowed = tolerance.ulps * unit_in_last_place(dtype, want) +
+                         tolerance.of_largest * largest + tolerance.absolute;
   // Rounding up from the largest number gives infinity.
   const double finite = dtype == DType::f16   ? 65504
                         : dtype == DType::f64 ? std::numeric_limits<double>::max()
