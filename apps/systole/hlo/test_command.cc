@@ -139,7 +139,9 @@ class Report {
 
   bool finish() {
     clear_progress();
-    if (without_ > 0) fmt::print("{} files without checks left out\n", without_);
+    if (without_ > 0) {
+      fmt::print("{} file{} without checks left out\n", without_, without_ == 1 ? "" : "s");
+    }
     fmt::print("{} passed, {} failed, {} unsupported\n", passed_, failed_, unsupported_);
     return failed_ == 0;
   }
