@@ -117,7 +117,7 @@ TEST_F(HloCommands, TestCountsVerdicts) {
   EXPECT_THAT(result.output, HasSubstr("c.mlir: FAIL program 2 of 2: check.expect_eq_const"));
   EXPECT_THAT(result.output, HasSubstr("e.mlir: UNSUPPORTED UNIMPLEMENTED"));
   EXPECT_THAT(result.output, Not(HasSubstr("f.mlir:")));
-  EXPECT_THAT(result.output, EndsWith("1 files without checks left out\n"
+  EXPECT_THAT(result.output, EndsWith("1 file without checks left out\n"
                                       "1 passed, 2 failed, 2 unsupported\n"));
   EXPECT_EQ(run_program("systole hlo test " + path("a.mlir")).status, 0);
 }
