@@ -37,7 +37,9 @@ struct EvaluationPass {
 
  private:
   void make_runner(int64_t steps);
-  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse) const;
+  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse);
+
+  double step_seconds_ = 0;  // of the last launch; 0: there was none
 };
 
 // The one that is there takes as many steps as it was made for.
@@ -59,14 +61,16 @@ void EvaluationPass::make_runner(int64_t steps) {
 }
 
 // What hooks see of it.
-std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches,
-                                           Pulse& pulse) const {
-  const double allowed = pulse.limit() * static_cast<double>(batches.steps);
-  const Pulse::Visit visit(pulse, Pulse::At::launch, done, done + batches.steps, allowed);
+std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches, Pulse& pulse) {
+  const Pulse::Visit visit(pulse, Pulse::At::launch, done, done + batches.steps,
+                           pulse.launch_seconds(batches.steps, step_seconds_));
+  const auto start = std::chrono::steady_clock::now();
   std::vector<Tensor> values;
   for (const Tensor& result : built->runner->run(batches)) {
     values.push_back(estimator::of_first_replica(result));
   }
+  step_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+                  static_cast<double>(batches.steps);
   return values;
 }
 

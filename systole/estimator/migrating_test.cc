@@ -269,7 +269,36 @@ TEST_F(MigratingTest, input_that_hangs_is_an_error) {
   EXPECT_THAT(error_of([&] { estimator.train(examples, {.max_steps = 4}); }),
               HasSubstr("DEADLINE_EXCEEDED: input: batches for steps 3 to 3, got none in 0.2"));
   EXPECT_THAT(error_of([&] { estimator.evaluate(examples); }), HasSubstr(first));
-  EXPECT_THAT(error_of([&] { estimator.predict(hangs(number)).next(); }), HasSubstr(first));
+  PredictionRange predictions = estimator.predict(hangs(number));
+  EXPECT_THAT(error_of([&] { predictions.next(); }), HasSubstr(first));
+  EXPECT_EQ(predictions.next(), std::nullopt) << "an error ends a generator";
+  *released = true;
+}
+
+// A checkpoint waits for what the input reads ahead.
+TEST_F(MigratingTest, input_that_hangs_during_a_checkpoint_is_an_error) {
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  const InputFn some = [released](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    const auto examples = [released, left = 3 * batch]() mutable -> std::optional<Element> {
+      if (left-- > 0) {
+        const Tensor x = Tensor::of<float>({1}, {1});
+        return Element::tuple({x, x});
+      }
+      while (!*released) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return std::nullopt;
+    };
+    const TensorType number{DType::f32, {1}};
+    return Dataset::from_generator([examples] { return examples; },
+                                   ElementSpec::tuple({number, number}))
+        .batch(batch, true);
+  };
+  TPUEstimatorOptions all = options();
+  all.config.save_checkpoints_steps = 1;
+  all.config.tpu_config = {.iterations_per_loop = 1, .hang_timeout_secs = 2};
+  TPUEstimator estimator(all);
+  EXPECT_THAT(error_of([&] { estimator.train(some, {.max_steps = 9}); }),
+              HasSubstr("DEADLINE_EXCEEDED: input: its position behind step 3, got none in 2"));
   *released = true;
 }
 

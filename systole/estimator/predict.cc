@@ -40,7 +40,13 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
 
   std::optional<Nest<Tensor>> next();
   void next_batch();
-  std::vector<Tensor> run_batch(const estimator::LoopInput& batch);
+  // Both on a thread that may be left behind: in a Visit they touch nothing that next() does.
+  struct Batch {
+    std::optional<estimator::LoopInput> input;
+    std::vector<Tensor> seen;  // by hooks
+  };
+  void read_and_run(Batch& batch, estimator::Pulse& pulse);
+  std::vector<Tensor> run_batch(const estimator::LoopInput& batch, estimator::Pulse& pulse);
 };
 
 void check_batch(const Output& prediction, const estimator::Input& input) {
@@ -73,8 +79,12 @@ Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> resu
 }
 
 // Returns what hooks see of it.
-std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch) {
-  const std::span<const Tensor> all = built->runner->run(batch);
+std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch,
+                                         estimator::Pulse& pulse) {
+  const std::span<const Tensor> all = [&] {
+    const estimator::Pulse::Visit visit(pulse, estimator::Pulse::At::launch, batches, batches + 1);
+    return built->runner->run(batch);
+  }();
   const auto results = all.first(all.size() - hooks->fetches().size());
   for (size_t r = 0; r < batch.in_replica.size(); ++r) {
     const int64_t count = batch.in_replica[r];
@@ -94,26 +104,29 @@ std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch) {
   return seen;
 }
 
+void Predictor::read_and_run(Batch& batch, estimator::Pulse& pulse) {
+  {
+    const estimator::Pulse::Visit visit(pulse, estimator::Pulse::At::input, batches, batches + 1);
+    batch.input = feed->next(1, 1);
+  }
+  if (batch.input) batch.seen = run_batch(*batch.input, pulse);
+}
+
 void Predictor::next_batch() {
   const auto start = std::chrono::steady_clock::now();
-  std::optional<estimator::LoopInput> batch;
+  const auto batch = std::make_shared<Batch>();
+  ended = true;  // also behind an error, as a generator is; a thread may still be in the input
   if (hooks->before()) {
-    auto read = std::make_shared<std::optional<estimator::LoopInput>>();
     estimator::run_watched(hang_timeout,
-                           [self = shared_from_this(), read](estimator::Pulse& pulse) {
-                             const estimator::Pulse::Visit visit(pulse, estimator::Pulse::At::input,
-                                                                 self->batches, self->batches + 1);
-                             *read = self->feed->next(1, 1);
+                           [self = shared_from_this(), batch](estimator::Pulse& pulse) {
+                             self->read_and_run(*batch, pulse);
                            });
-    batch = std::move(*read);
   }
-  ended = !batch;
-  if (batch) {
-    const std::vector<Tensor> seen = run_batch(*batch);
+  if (batch->input) {
     ++batches;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    ended =
-        !hooks->after({.steps = 1, .seconds = seconds.count(), .examples = batch->examples}, seen);
+    ended = !hooks->after(
+        {.steps = 1, .seconds = seconds.count(), .examples = batch->input->examples}, batch->seen);
   }
   if (ended) hooks->end();
 }

@@ -57,23 +57,24 @@ class Training {
   void start();
   void restore();
   void make_feed();
-  void make_runner(Pulse& pulse);
+  void make_runner();
   // Of the loop that begins with step `step`.
   int64_t loop_length(int64_t step);
   int64_t launch_after(int64_t done, int64_t steps);
   // Runs up to `steps` steps; returns how many the input had.
-  int64_t run_loop(int64_t steps, Pulse& pulse);
-  std::span<const Tensor> launch(const LoopInput& batches, int64_t first, Pulse& pulse);
+  int64_t run_loop(int64_t steps);
+  std::span<const Tensor> launch(const LoopInput& batches, int64_t first);
   void keep_values(std::span<const Tensor> results, int64_t steps);
-  void call_host(std::span<const Tensor> results, int64_t first, int64_t steps, Pulse& pulse);
+  void call_host(std::span<const Tensor> results, int64_t first, int64_t steps);
   void note_wait(double seconds);
   bool after_run(int64_t steps, double seconds);
   void end();
   void save(Session& session, int64_t step);
 
-  TPUEstimator::Impl& estimator_;
-  const TrainOptions& options_;
-  const RunConfig& config_;
+  TPUEstimator::Impl& estimator_;  // the caller's: for the constructor alone
+  const TrainOptions options_;
+  const RunConfig config_;
+  Pulse* pulse_ = nullptr;  // of run()
   estimator::Input input_;
   Model model_;
   std::shared_ptr<estimator::SummarySaverHook> summaries_;
@@ -82,6 +83,7 @@ class Training {
   std::optional<Saver> saver_;
   std::optional<AsyncSaver> async_saver_;
   CheckpointExtras restored_;
+  estimator::FeedOptions feed_options_;
   std::optional<Feed> feed_;
   std::optional<Runner> runner_;
   std::optional<IterationCountEstimator> timed_loop_;
@@ -110,6 +112,8 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
   const IterationsPerLoop& iterations = config_.tpu_config.iterations_per_loop;
   if (iterations.is_time()) timed_loop_.emplace(iterations.seconds());
   estimator.check(model_, Mode::train);
+  feed_options_ = {.fixed = estimator_.place(Mode::train).use_tpu,
+                   .iterator = {.entropy = estimator_.entropy()}};
   hooks_.emplace(make_hooks(), *model_.graph);
   start();
   restore();
@@ -199,9 +203,7 @@ void Training::restore() {
 
 // The input goes on where it stood, unless it is another now.
 void Training::make_feed() {
-  const estimator::FeedOptions options{.fixed = estimator_.place(Mode::train).use_tpu,
-                                       .iterator = {.entropy = estimator_.entropy()}};
-  feed_.emplace(input_, options);
+  feed_.emplace(input_, feed_options_);
   const auto position = restored_.find("input");
   if (position == restored_.end()) return;
   try {
@@ -210,13 +212,13 @@ void Training::make_feed() {
     if (error.code() != Code::failed_precondition) throw;
     log_warning("input: begins anew, as the checkpoint has the position of another: {}",
                 error.message());
-    feed_.emplace(input_, options);
+    feed_.emplace(input_, feed_options_);
   }
 }
 
-void Training::make_runner(Pulse& pulse) {
+void Training::make_runner() {
   {
-    const Pulse::Visit visit(pulse, Pulse::At::input, step_, step_ + 1);
+    const Pulse::Visit visit(*pulse_, Pulse::At::input, step_, step_ + 1);
     make_feed();
     const int64_t wanted =
         timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
@@ -265,8 +267,7 @@ void Training::keep_values(std::span<const Tensor> results, int64_t steps) {
 }
 
 // [steps, replicas, batch, ...] -> steps calls with [replicas * batch, ...].
-void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t steps,
-                         Pulse& pulse) {
+void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t steps) {
   const HostCall& host_call = model_.spec.host_call;
   if (!host_call) return;
   const int64_t every = config_.tpu_config.experimental_host_call_every_n_steps.value_or(1);
@@ -281,26 +282,22 @@ void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t
       }
       values.push_back(all.slice(step, step + 1).reshape(Shape(std::move(dims))));
     }
-    const Pulse::Visit visit(pulse, Pulse::At::host_call, first + step, first + step + 1);
+    const Pulse::Visit visit(*pulse_, Pulse::At::host_call, first + step, first + step + 1);
     host_call.fn(values);
   }
 }
 
-std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first, Pulse& pulse) {
-  constexpr double kSlower = 10;
-  const auto steps = static_cast<double>(batches.steps);
-  // The first one compiles, and nobody knows how long a step takes.
-  const double allowed =
-      step_seconds_ == 0 ? pulse.limit() * steps : pulse.limit() + kSlower * step_seconds_ * steps;
-  const Pulse::Visit visit(pulse, Pulse::At::launch, first, first + batches.steps, allowed);
+std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first) {
+  const Pulse::Visit visit(*pulse_, Pulse::At::launch, first, first + batches.steps,
+                           pulse_->launch_seconds(batches.steps, step_seconds_));
   const auto start = std::chrono::steady_clock::now();
   const auto results = runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
-  step_seconds_ =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+  step_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+                  static_cast<double>(batches.steps);
   return results;
 }
 
-int64_t Training::run_loop(int64_t steps, Pulse& pulse) {
+int64_t Training::run_loop(int64_t steps) {
   int64_t done = 0;
   examples_ = 0;
   waited_ = 0;
@@ -309,16 +306,16 @@ int64_t Training::run_loop(int64_t steps, Pulse& pulse) {
     const int64_t first = step_ + done;
     const int64_t launched = std::min(launch_, steps - done);
     const auto batches = [&] {
-      const Pulse::Visit visit(pulse, Pulse::At::input, first, first + launched);
+      const Pulse::Visit visit(*pulse_, Pulse::At::input, first, first + launched);
       return feed_->next(launched, launch_after(done + launched, steps));
     }();
     input_ended_ = !batches;
     if (!batches) break;
-    const std::span<const Tensor> results = launch(*batches, first, pulse);
+    const std::span<const Tensor> results = launch(*batches, first);
     done += batches->steps;
     examples_ += batches->examples;
     waited_ += batches->waited_seconds;
-    call_host(results, first, batches->steps, pulse);
+    call_host(results, first, batches->steps);
     keep_values(results, batches->steps);
   }
   return done;
@@ -354,7 +351,11 @@ bool Training::after_run(int64_t steps, double seconds) {
 void Training::save(Session& session, int64_t step) {
   log_info("Saving checkpoints for {} into {}/model.ckpt.", step, config_.model_dir);
   SaveOptions save_options{.global_step = step};
-  save_options.extras["input"] = feed_->save_state();
+  {
+    // It waits for what the input reads ahead.
+    const Pulse::Visit visit(*pulse_, Pulse::At::position, step, step);
+    save_options.extras["input"] = feed_->save_state();
+  }
   save_options.extras["random"] = session.random_state();
   for (const auto& hook : hooks_->hooks()) {
     if (!hook->state_name().empty()) {
@@ -373,11 +374,12 @@ void Training::run(Pulse& pulse) {
     log_info("Skipping training since max_steps has already saved.");
     return;
   }
-  make_runner(pulse);
+  pulse_ = &pulse;
+  make_runner();
   while (step_ < last_step_ && !input_ended_) {
     if (!hooks_->before()) break;
     const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = run_loop(loop_length(step_), pulse);
+    const int64_t steps = run_loop(loop_length(step_));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (steps == 0) break;
     if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());

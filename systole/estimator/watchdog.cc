@@ -1,5 +1,6 @@
 #include "systole/estimator/watchdog.h"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -10,9 +11,11 @@
 namespace systole::estimator {
 namespace {
 
+// What is longer than a clock can count is 30 years.
 std::chrono::steady_clock::duration in_seconds(double seconds) {
+  constexpr double kMost = 1e9;
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
+      std::chrono::duration<double>(std::min(seconds, kMost)));
 }
 
 }  // namespace
@@ -36,6 +39,12 @@ Pulse::Visit::~Visit() {
   pulse_.at_ = At::elsewhere;
 }
 
+double Pulse::launch_seconds(int64_t steps, double step_seconds) const {
+  constexpr double kSlower = 10;
+  const auto count = static_cast<double>(steps);
+  return step_seconds == 0 ? limit_ * count : limit_ + kSlower * step_seconds * count;
+}
+
 // REQUIRES: the lock.
 std::string Pulse::overdue_message() const {
   const double seconds = std::chrono::duration<double>(Clock::now() - since_).count();
@@ -45,6 +54,9 @@ std::string Pulse::overdue_message() const {
     case At::input:
       what = fmt::format("input: batches for {}, got none", steps);
       break;
+    case At::position:
+      what = fmt::format("input: its position behind step {}, got none", last_);
+      break;
     case At::host_call:
       what = fmt::format("host_call: {}, got no end of its function", steps);
       break;
@@ -53,7 +65,7 @@ std::string Pulse::overdue_message() const {
   }
   return fmt::format(
       "{} in {:.3g} s, expected it in {:.3g} s (TPUConfig.hang_timeout_secs = {:.6g}); the thread "
-      "that hangs is left behind, and its model_dir is free when this process ends",
+      "that hangs is left behind until this process ends",
       what, seconds, allowed_, limit_);
 }
 

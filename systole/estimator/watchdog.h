@@ -13,7 +13,7 @@ namespace systole::estimator {
 // What a thread that may hang does right now, as it tells itself. Thread-safe.
 class Pulse {
  public:
-  enum class At : uint8_t { elsewhere, input, launch, host_call };
+  enum class At : uint8_t { elsewhere, input, position, launch, host_call };
 
   // `limit`: seconds that one visit may take unless it says more; 0: any time.
   explicit Pulse(double limit) : limit_(limit) {}
@@ -31,7 +31,9 @@ class Pulse {
     Pulse& pulse_;
   };
 
-  double limit() const { return limit_; }
+  // How long a launch of `steps` may take when the last one took `step_seconds` a step; 0: there
+  // was none, so this one compiles, and nobody knows how long a step takes.
+  double launch_seconds(int64_t steps, double step_seconds) const;
 
  private:
   friend void run_watched(double limit, std::function<void(Pulse&)> body);

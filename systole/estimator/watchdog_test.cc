@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -16,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Watchdog, passes_on_what_its_body_does) {
-  for (const double limit : {0.0, 60.0}) {
+  for (const double limit : {0.0, 60.0, 1e10, std::numeric_limits<double>::infinity()}) {
     int runs = 0;
     run_watched(limit, [&](Pulse& pulse) {
       const Pulse::Visit visit(pulse, Pulse::At::launch, 0, 1);
@@ -31,6 +32,12 @@ TEST(Watchdog, passes_on_what_its_body_does) {
               }),
               "INVALID_ARGUMENT: input: broken");
   }
+}
+
+TEST(Watchdog, launches_have_as_long_as_their_steps_take) {
+  const Pulse pulse(30);
+  EXPECT_EQ(pulse.launch_seconds(4, 0), 120) << "nobody knows";
+  EXPECT_EQ(pulse.launch_seconds(4, 0.5), 30 + 10 * 2);
 }
 
 TEST(Watchdog, a_body_may_take_its_time_elsewhere_and_where_it_says_so) {
@@ -52,6 +59,7 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
   };
   const std::vector<std::pair<Pulse::At, std::string>> cases = {
       {Pulse::At::input, "input: batches for steps 5 to 8, got none in "},
+      {Pulse::At::position, "input: its position behind step 8, got none in "},
       {Pulse::At::launch, "device: steps 5 to 8, got no end of their launch on any replica in "},
       {Pulse::At::host_call, "host_call: steps 5 to 8, got no end of its function in "}};
   for (const auto& [at, what] : cases) {

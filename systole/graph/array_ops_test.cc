@@ -104,7 +104,8 @@ TEST_F(ArrayOpsTest, NodesCarryTheUsersLineAndTensorFlowsNames) {
   };
   expect_node(__LINE__, reshape(x, {8}), "Reshape", "Reshape");
   expect_node(__LINE__, expand_dims(x, 0), "ExpandDims", "ExpandDims");
-  expect_node(__LINE__, squeeze(x), "Squeeze", "Squeeze");
+  expect_node(__LINE__, squeeze(expand_dims(x, 0)), "Squeeze", "Squeeze");
+  expect_node(__LINE__, squeeze(x), "Identity", "Squeeze_1");
   expect_node(__LINE__, transpose(x), "Transpose", "transpose");
   expect_node(__LINE__, concat({x, x}, 0), "ConcatV2", "concat");
   expect_node(__LINE__, concat({x}, 0, {.name = "one"}), "Identity", "one");

@@ -212,7 +212,12 @@ Error ConfigNode::error(const std::string& what, const std::string& got,
 Error ConfigNode::placed(const Error& error) const {
   const std::string& told = error.message();
   if (told.starts_with(document_->file + ":") || told.starts_with("--set ")) return error;
-  return make_error(error.code(), "{}: {}", place(), error.message());
+  for (const std::string& set : document_->set_paths) {
+    if (set != path_ && is_in(set, path_)) {  // something in it
+      return make_error(error.code(), "--set {}, {}: {}", set, place(), told);
+    }
+  }
+  return make_error(error.code(), "{}: {}", place(), told);
 }
 
 const std::string& ConfigNode::file() const { return document_->file; }

@@ -1,6 +1,7 @@
 #include "apps/systole/inspect/curves.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -32,6 +33,17 @@ void add_event_file(FileSystem& file_system, const std::string& path, const std:
   }
 }
 
+// Absent when nothing is there any more: a run that goes on renames its files, and links may
+// dangle.
+std::optional<bool> is_directory_now(FileSystem& file_system, const std::string& path) {
+  try {
+    return file_system.stat(path).is_directory;
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    return std::nullopt;
+  }
+}
+
 // Whether there was an event file.
 bool add_event_folder(FileSystem& file_system, const std::string& folder, const std::string& name,
                       int depth, RunsByName& runs) {
@@ -44,7 +56,7 @@ bool add_event_folder(FileSystem& file_system, const std::string& folder, const 
   if (depth == kDeepest) return found;
   for (const std::string& below : file_system.list(folder)) {
     const std::string path = join_path(folder, below);
-    if (!file_system.stat(path).is_directory) continue;
+    if (!is_directory_now(file_system, path).value_or(false)) continue;
     const std::string run = join_path(name, below);
     found |= add_event_folder(file_system, path, run, depth + 1, runs);
   }
@@ -63,7 +75,7 @@ std::vector<std::string> event_files(FileSystem& file_system, const std::string&
   for (const std::string& name : file_system.list(path)) {
     if (name.find("tfevents") == std::string::npos) continue;
     const std::string file = join_path(path, name);
-    if (!file_system.stat(file).is_directory) files.push_back(file);
+    if (!is_directory_now(file_system, file).value_or(true)) files.push_back(file);
   }
   std::ranges::sort(files);  // their names hold the time
   return files;

@@ -63,12 +63,13 @@ void add_inspect_command(CommandLine& line) {
   const CommandLineOption tensor =
       line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel")
           .value_name("NAME");
+  const CommandLineOption json = line.flag("--json", options->json, "Prints JSON");
   line.option("--plot", options->plot,
               "Draws the scalars of event files, and of those in the directories below, such as "
               "evaluations and other runs")
       .value_name("FILE.svg")
-      .excludes(tensor);
-  line.flag("--json", options->json, "Prints JSON");
+      .excludes(tensor)
+      .excludes(json);
   line.on_run([options] { inspect(*options); });
 }
 

@@ -126,11 +126,13 @@ std::string panel_grid(const Panel& panel) {
                            left, bottom, kPlotWidth);
 }
 
-// Of every pixel the least and the greatest value, in their order.
+// Of as many runs of points as there are pixels the least and the greatest value, in their order.
+// What is no finite number leaves a gap only where a curve is not thinned out.
 std::vector<std::pair<int64_t, float>> thinned_points(const Curve& curve) {
   std::vector<std::pair<int64_t, float>> all(curve.points.begin(), curve.points.end());
   const auto pixels = static_cast<size_t>(kPlotWidth);
   if (all.size() <= 2 * pixels) return all;
+  std::erase_if(all, [](const auto& point) { return !std::isfinite(point.second); });
   std::vector<std::pair<int64_t, float>> result;
   for (size_t pixel = 0; pixel < pixels; ++pixel) {
     const auto begin = all.begin() + static_cast<int64_t>(pixel * all.size() / pixels);

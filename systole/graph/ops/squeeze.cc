@@ -40,7 +40,9 @@ Output squeeze(Input input, const SqueezeOptions& options) {
   }
   // No axes in the attribute would mean all of size 1 to TensorFlow, those that turn out to be so
   // too.
-  if (axes.empty()) return identity(input, {.name = options.name});
+  if (axes.empty()) {
+    return identity(input, {.name = options.name.empty() ? "Squeeze" : options.name});
+  }
   const AttrMap attrs{{"T", value.dtype()}, {"squeeze_dims", axes}};
   return Graph::current()
       .add_node("Squeeze", {value}, attrs, input.where(), options.name)
