@@ -253,7 +253,7 @@ TEST_F(MigratingTest, input_that_hangs_is_an_error) {
   const auto hangs = [&](const ElementSpec& spec) {
     return [released, spec](const Params& params) {
       const int64_t batch = params["batch_size"];
-      const auto wait = [released]() -> std::optional<Element> {
+      auto wait = [released]() -> std::optional<Element> {
         while (!*released) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         return std::nullopt;
       };
@@ -280,7 +280,7 @@ TEST_F(MigratingTest, input_that_hangs_during_a_checkpoint_is_an_error) {
   const auto released = std::make_shared<std::atomic<bool>>(false);
   const InputFn some = [released](const Params& params) {
     const int64_t batch = params["batch_size"];
-    const auto examples = [released, left = 3 * batch]() mutable -> std::optional<Element> {
+    auto examples = [released, left = 3 * batch]() mutable -> std::optional<Element> {
       if (left-- > 0) {
         const Tensor x = Tensor::of<float>({1}, {1});
         return Element::tuple({x, x});

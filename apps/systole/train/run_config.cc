@@ -74,7 +74,7 @@ TPUConfig parse_tpu_config(const ConfigSection& s) {
 
 // What a TPU is called, for which there must be one.
 std::string target_of(const ConfigSection& s, const std::string& key) {
-  const std::string target = s.text(key);
+  std::string target = s.text(key);
   try {
     if (!target.empty()) resolve_target(target, "");
   } catch (const Error& error) {
