@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "apps/systole/config/yaml_documents.h"
+
 namespace systole::app {
 namespace {
 
@@ -76,9 +78,11 @@ std::string reason_of(const YAML::Exception& error, const std::string& yaml) {
 YAML::Node load(const std::string& yaml, const std::string& place) {
   const char* const wanted = "names with a colon and values behind them, or a list";
   const std::string shown_place = place.substr(0, place.find_last_not_of(':') + 1);
-  std::vector<YAML::Node> documents;
+  int documents = 0;
+  YAML::Node first;
   try {
-    documents = YAML::LoadAll(yaml);
+    documents = count_yaml_documents(yaml);
+    first = YAML::Load(yaml);
   } catch (const YAML::Exception& error) {
     const bool placed = place.ends_with(':') && !error.mark.is_null();
     throw invalid_argument(
@@ -87,11 +91,11 @@ YAML::Node load(const std::string& yaml, const std::string& place) {
                : shown_place,
         reason_of(error, yaml), wanted);
   }
-  if (documents.size() > 1) {
+  if (documents > 1) {
     throw invalid_argument("{}: text, got {} documents with --- between, expected one", shown_place,
-                           documents.size());
+                           documents);
   }
-  return documents.empty() ? YAML::Node() : documents[0];
+  return first;
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "apps/systole/config/config_section.h"
+#include "systole/base/testing/error_of.h"
 
 namespace systole::app {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -18,16 +20,6 @@ constexpr std::pair<const char*, int> kModes[] = {{"alpha", 1}, {"beta", 2}};
 
 ConfigSection dense(const std::string& yaml) {
   return {"dense", ConfigNode::parse(yaml, "net.yaml"), kDenseKeys};
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(ConfigSectionTest, Values) {
@@ -61,6 +53,7 @@ TEST(ConfigSectionTest, Errors) {
       {"\"\\\x8f\"", "net.yaml:1:4: text, got what is no YAML (unknown escape character: ?)"},
       {"units: *x",
        "net.yaml:1:8: text, got what is no YAML (the referenced anchor is not defined"},
+      {"- a\n, b", "net.yaml:2:1: text, got what is no YAML (a comma before a value), expected"},
       {"units: 1\n---\nunits: 2", "net.yaml: text, got 2 documents with --- between, expected one"},
       {std::string(3000, '['), "got what is no YAML (values in values in values, too many)"},
       {"units: \"a\\nb\"", "dense units, got 'a?b', expected an integer"},
