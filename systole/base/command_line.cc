@@ -287,11 +287,10 @@ CommandLineOption CommandLineOption::not_negative() const {
   return *this;
 }
 CommandLineOption CommandLineOption::between(int64_t least, int64_t most) const {
-  option_->check(number_check(fmt::format("{} to {}", least, most),
-                              fmt::format("{} to {}", least, most), [=](double value) {
-                                return value >= static_cast<double>(least) &&
-                                       value <= static_cast<double>(most);
-                              }));
+  const std::string range = fmt::format("{} to {}", least, most);
+  option_->check(number_check(range, range, [=](double value) {
+    return value >= static_cast<double>(least) && value <= static_cast<double>(most);
+  }));
   return *this;
 }
 CommandLineOption CommandLineOption::as_bytes() const {

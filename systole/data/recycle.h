@@ -38,6 +38,9 @@ inline std::string& own_text(Row& row) {
   return row[0].data<std::string>()[0];
 }
 
+// The text of a row that is one string scalar.
+inline std::string_view text_of(const Row& row) { return row[0].data<std::string>()[0]; }
+
 // `text` in the memory of `kept`. One long text does not make all that come after it hold as much.
 inline void assign_text(std::string& kept, std::string_view text) {
   const bool fits = text.size() <= kept.capacity() && kept.capacity() <= 2 * text.size() + 256;

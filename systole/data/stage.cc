@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "systole/base/random.h"
+#include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
@@ -101,7 +102,7 @@ bool Stage::next_text(std::string_view& text) {
 
 bool Stage::do_next_text(std::string_view& text) {
   if (!do_next(text_row_)) return false;
-  text = std::as_const(text_row_.front()).data<std::string>()[0];
+  text = text_of(text_row_);
   return true;
 }
 

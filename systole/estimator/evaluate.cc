@@ -37,9 +37,7 @@ struct EvaluationPass {
 
  private:
   void make_runner(int64_t steps);
-  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse);
-
-  double step_seconds_ = 0;  // of the last launch; 0: there was none
+  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse) const;
 };
 
 // The one that is there takes as many steps as it was made for.
@@ -61,16 +59,13 @@ void EvaluationPass::make_runner(int64_t steps) {
 }
 
 // What hooks see of it.
-std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches, Pulse& pulse) {
-  const Pulse::Visit visit(pulse, Pulse::At::launch, done, done + batches.steps,
-                           pulse.launch_seconds(batches.steps, step_seconds_));
-  const auto start = std::chrono::steady_clock::now();
+std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches,
+                                           Pulse& pulse) const {
+  const auto results =
+      pulse.launch(done, batches.steps, [&] { return built->runner->run(batches); });
   std::vector<Tensor> values;
-  for (const Tensor& result : built->runner->run(batches)) {
-    values.push_back(estimator::of_first_replica(result));
-  }
-  step_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-                  static_cast<double>(batches.steps);
+  values.reserve(results.size());
+  for (const Tensor& result : results) values.push_back(estimator::of_first_replica(result));
   return values;
 }
 

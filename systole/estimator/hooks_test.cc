@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/model_dir_lock.h"
@@ -17,6 +18,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -39,15 +41,6 @@ class Around : public SessionRunHook {
 
 class HooksTest : public ::testing::Test {
  protected:
-  template <class F>
-  std::string error_of(const F& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
   // Runs loops that end at these steps; the hook sees `values`.
   void run(SessionRunHook& hook, const std::vector<int64_t>& ends,
            const std::vector<Tensor>& values) {

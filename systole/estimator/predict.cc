@@ -81,10 +81,8 @@ Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> resu
 // Returns what hooks see of it.
 std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch,
                                          estimator::Pulse& pulse) {
-  const std::span<const Tensor> all = [&] {
-    const estimator::Pulse::Visit visit(pulse, estimator::Pulse::At::launch, batches, batches + 1);
-    return built->runner->run(batch);
-  }();
+  const std::span<const Tensor> all =
+      pulse.launch(batches, 1, [&] { return built->runner->run(batch); });
   const auto results = all.first(all.size() - hooks->fetches().size());
   for (size_t r = 0; r < batch.in_replica.size(); ++r) {
     const int64_t count = batch.in_replica[r];

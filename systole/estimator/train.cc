@@ -92,7 +92,6 @@ class Training {
   int64_t last_step_ = INT64_MAX;
   int64_t examples_ = 0;                       // of the loop
   std::vector<runtime::StepProfile> profile_;  // the same
-  double step_seconds_ = 0;                    // of the last launch; 0: there was none
   double waited_ = 0;                          // of the loop, for its input; seconds
   InputWait input_wait_;                       // since the last summary of it
   InputWait since_first_;  // since the first loop, whose input nothing could hide
@@ -288,13 +287,9 @@ void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t
 }
 
 std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first) {
-  const Pulse::Visit visit(*pulse_, Pulse::At::launch, first, first + batches.steps,
-                           pulse_->launch_seconds(batches.steps, step_seconds_));
-  const auto start = std::chrono::steady_clock::now();
-  const auto results = runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
-  step_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-                  static_cast<double>(batches.steps);
-  return results;
+  return pulse_->launch(first, batches.steps, [&] {
+    return runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
+  });
 }
 
 int64_t Training::run_loop(int64_t steps) {

@@ -13,6 +13,7 @@ namespace systole::estimator {
 // What a thread that may hang does right now, as it tells itself. Thread-safe.
 class Pulse {
  public:
+  using Clock = std::chrono::steady_clock;
   enum class At : uint8_t { elsewhere, input, position, launch, host_call };
 
   // `limit`: seconds that one visit may take unless it says more; 0: any time.
@@ -31,18 +32,30 @@ class Pulse {
     Pulse& pulse_;
   };
 
+  // run(), a launch of `steps` steps behind `first`, in a Visit that lasts as long as it may by how
+  // long the one before took.
+  template <class Run>
+  auto launch(int64_t first, int64_t steps, const Run& run) {
+    const Visit visit(*this, At::launch, first, first + steps,
+                      launch_seconds(steps, step_seconds_));
+    const Clock::time_point start = Clock::now();
+    auto results = run();
+    step_seconds_ =
+        std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+    return results;
+  }
   // How long a launch of `steps` may take when the last one took `step_seconds` a step; 0: there
   // was none, so this one compiles, and nobody knows how long a step takes.
   double launch_seconds(int64_t steps, double step_seconds) const;
 
  private:
   friend void run_watched(double limit, std::function<void(Pulse&)> body);
-  using Clock = std::chrono::steady_clock;
 
   std::string overdue_message() const;
   void wait_for_end_or_hang();
 
   const double limit_;
+  double step_seconds_ = 0;  // of the last launch; 0: there was none. Of the thread that launches
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/fingerprint.h"
@@ -15,6 +16,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using systole::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -42,15 +44,6 @@ class LookupTest : public ::testing::Test {
     const auto data = tensor.data<T>();
     return {data.begin(), data.end()};
   }
-  std::string error_of(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
   const TempFolder folder_;
   Graph graph_;
   GraphScope scope_{graph_};

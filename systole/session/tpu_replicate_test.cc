@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/error.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
@@ -16,6 +17,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Outputs = std::vector<Output>;
@@ -27,16 +29,6 @@ Tensor floats(std::initializer_list<float> values) {
 std::vector<float> values_of(const Tensor& tensor) {
   const auto data = tensor.data<float>();
   return {data.begin(), data.end()};
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 class TpuReplicateTest : public ::testing::TestWithParam<std::string> {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/session/session.h"
@@ -14,6 +15,7 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -30,15 +32,6 @@ class LayersTest : public ::testing::Test {
       names.push_back(v.name() + " " + v.type().to_string());
     }
     return names;
-  }
-  template <class F>
-  std::string error_of(const F& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
   }
   Output image(const Shape& shape, DType dtype = DType::f32) { return placeholder(dtype, shape); }
 

@@ -169,6 +169,18 @@ Change random_contrast_op(const ConfigNode& argument, const std::string& op, con
       [bounds](const Output& x) { return image::random_contrast(x, bounds.first, bounds.second); };
 }
 
+// Ops without an argument; what they have options for has its defaults.
+template <auto Function>
+Change plain_op(const ConfigNode&, const std::string&, const PipelineScope&) {
+  return [](const Output& x) {
+    if constexpr (std::is_invocable_v<decltype(Function), Input>) {
+      return Function(x);
+    } else {
+      return Function(x, {});
+    }
+  };
+}
+
 // Ops with one number.
 template <class Function>
 Change number_op(const ConfigNode& argument, const std::string& op, const Function& function) {
@@ -220,22 +232,12 @@ constexpr PipelineOp kOps[] = {
          return image::random_crop(x, shape);
        };
      }},
-    {"flip_left_right", "", "The mirror image.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::flip_left_right(x); };
-     }},
-    {"flip_up_down", "", "Upside down.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::flip_up_down(x); };
-     }},
+    {"flip_left_right", "", "The mirror image.", &plain_op<&image::flip_left_right>},
+    {"flip_up_down", "", "Upside down.", &plain_op<&image::flip_up_down>},
     {"random_flip_left_right", "", "The mirror image of half of the elements.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::random_flip_left_right(x); };
-     }},
+     &plain_op<&image::random_flip_left_right>},
     {"random_flip_up_down", "", "Half of the elements upside down.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::random_flip_up_down(x); };
-     }},
+     &plain_op<&image::random_flip_up_down>},
     {"adjust_brightness", "delta",
      "So much brighter; integers are fractions of their largest value.",
      [](Node argument, Name op, Scope) -> Change {
@@ -264,15 +266,9 @@ constexpr PipelineOp kOps[] = {
        };
      }},
     {"per_image_standardization", "", "Zero mean and unit norm.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::per_image_standardization(x); };
-     }},
-    {"rgb_to_grayscale", "", "One channel of three.",
-     [](Node, Name, Scope) -> Change {
-       return [](const Output& x) { return image::rgb_to_grayscale(x); };
-     }},
-    {"string_lower", "", "ASCII letters in lower case.",
-     [](Node, Name, Scope) -> Change { return [](const Output& x) { return string_lower(x); }; }},
+     &plain_op<&image::per_image_standardization>},
+    {"rgb_to_grayscale", "", "One channel of three.", &plain_op<&image::rgb_to_grayscale>},
+    {"string_lower", "", "ASCII letters in lower case.", &plain_op<&string_lower>},
     {"string_split", "characters", "The parts of a text between any of them.",
      [](Node argument, Name op, Scope) -> Change {
        return [delimiter = argument.as<std::string>(op, "characters")](const Output& x) {

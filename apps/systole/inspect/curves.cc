@@ -69,11 +69,15 @@ bool is_evaluation_run(const std::string& run) {
 
 }  // namespace
 
+bool is_event_file_name(const std::string& name) {
+  return name.find("tfevents") != std::string::npos;
+}
+
 std::vector<std::string> event_files(FileSystem& file_system, const std::string& path) {
   if (!file_system.stat(path).is_directory) return {path};
   std::vector<std::string> files;
   for (const std::string& name : file_system.list(path)) {
-    if (name.find("tfevents") == std::string::npos) continue;
+    if (!is_event_file_name(name)) continue;
     const std::string file = join_path(path, name);
     if (!is_directory_now(file_system, file).value_or(true)) files.push_back(file);
   }

@@ -16,6 +16,7 @@ struct Curve {
   std::map<int64_t, float> points;
 };
 
+bool is_event_file_name(const std::string& name);
 // The event files directly in a folder, the oldest first; a file is itself.
 std::vector<std::string> event_files(FileSystem& file_system, const std::string& path);
 

@@ -80,7 +80,7 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   const std::string name = base_name(path);
   if (name == "checkpoint") return {FileKind::checkpoint_state, path};
   if (name == "saved_model.pb") return {FileKind::saved_model, parent_path(path)};
-  if (name.find("tfevents") != std::string::npos) return {FileKind::events, path};
+  if (is_event_file_name(name)) return {FileKind::events, path};
   for (const std::string_view ending : {".pb", ".pbtxt", ".meta"}) {
     if (name.ends_with(ending)) return {FileKind::graph, path};
   }

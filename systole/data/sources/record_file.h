@@ -20,7 +20,7 @@ class RecordFile {
   // The same of a file of texts, as a view that is valid until the next call.
   virtual bool next_text(std::string_view& text) {
     if (!next(text_row_)) return false;
-    text = std::as_const(text_row_.front()).data<std::string>()[0];
+    text = text_of(text_row_);
     return true;
   }
   // Where the next record begins, and going there: whatever number the format likes best.

@@ -7,6 +7,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/random.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/index.h"
@@ -17,6 +18,8 @@
 
 namespace systole::hlo {
 namespace {
+
+using systole::testing::error_of;
 
 using P = std::span<const Value>;
 
@@ -710,16 +713,6 @@ TEST(VectorizeReplicasForm, AnUpdateBySumsIsComputedOnce) {
   EXPECT_EQ(one.varying_results, std::vector<bool>{false});
   EXPECT_EQ(one.module->aliases, module.aliases);
   EXPECT_FALSE(has_opcode(one.module->entry(), [](Opcode o) { return o == Opcode::reduce; }));
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(VectorizeReplicasErrors, SaysWhatDoesNotFit) {
