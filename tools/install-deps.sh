@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Systole needs and that are missing. Touches nothing, and no network, when all
-# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) lint fuzz docs peers
+# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) test lint fuzz docs peers
 set -euo pipefail
 
 # group  package              why
@@ -30,6 +30,7 @@ build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    librapidcheck-dev    tests over random inputs
 build    libbenchmark-dev     benchmarks
+test     mlir-19-tools        mlir-opt reads the programs that we print
 lint     git                  finds what changed
 lint     g++                  compiles every header alone
 lint     python3              the checks of tools/

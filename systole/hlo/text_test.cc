@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -249,17 +247,6 @@ TEST(Text, PrintsWhatItReads) {
   EXPECT_EQ(print(*parse(kProgram)), kProgram);
   const std::string pretty = print(*parse(kProgram), {.pretty = true});
   EXPECT_EQ(print(*parse(pretty)), kProgram) << pretty;
-}
-
-TEST(Text, MlirReadsIt) {
-  const char* const tool = "mlir-opt-19";
-  if (std::system("command -v mlir-opt-19 > /dev/null 2>&1") != 0) {
-    GTEST_SKIP() << tool << " is not installed (package mlir-19-tools)";
-  }
-  FILE* const pipe = popen("mlir-opt-19 --allow-unregistered-dialect -o /dev/null", "w");
-  ASSERT_NE(pipe, nullptr);
-  std::fwrite(kProgram.data(), 1, kProgram.size(), pipe);
-  EXPECT_EQ(pclose(pipe), 0);
 }
 
 // Cut anywhere, it is an error with a place, and nothing worse.
