@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/window_access.h"
 #include "systole/hlo/builder.h"
 
 namespace systole::cpu {
@@ -63,10 +64,21 @@ std::optional<int64_t> rows_of_bits(const Instruction& rng) {
   return bits.shape.num_elements() / columns;
 }
 
+// Those along the leading axes whose windows are of one element.
+std::optional<int64_t> rows_of_windows(const Instruction& x) {
+  if (!windows_tile(x) || x.shape().num_elements() == 0) return {};
+  const Dims& window = x.attrs<hlo::WindowAttrs>().window_dimensions;
+  int64_t rows = 1;
+  for (int d = 0; d < x.shape().rank() && window[static_cast<size_t>(d)] == 1; ++d)
+    rows *= x.shape()[d];
+  return rows;
+}
+
 }  // namespace
 
 std::optional<int64_t> rows_of_step(const Instruction& instruction) {
   if (instruction.is(Opcode::rng_bit_generator)) return rows_of_bits(instruction);
+  if (instruction.is(Opcode::select_and_scatter)) return rows_of_windows(instruction);
   const Step step(instruction);
   if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return std::nullopt;
   const Instruction* reduction = reduction_of(step);
@@ -109,6 +121,9 @@ bool works_by_rows(const Instruction& instruction, int64_t rows,
                    const std::function<bool(Value)>& inside) {
   if (instruction.is(Opcode::rng_bit_generator))
     return rows_of_step(instruction) == rows && !inside(instruction.operand(0));
+  // (Both arrays have the result's leading axes.)
+  if (instruction.is(Opcode::select_and_scatter))
+    return rows_of_step(instruction) == rows && !inside(instruction.operand(2));
   const Step step(instruction);
   const std::vector<Value> roots = step.roots();
   const Instruction* reduction = reduction_of(step);
@@ -152,7 +167,9 @@ bool is_used(Value value) {
 bool is_row_fusion(const Instruction& x) {
   if (!x.is(Opcode::fusion)) return false;
   for (const Instruction* step : x.region().instructions()) {
-    if (step->is(Opcode::fusion) || step->is(Opcode::rng_bit_generator)) return true;
+    if (step->is(Opcode::fusion) || step->is(Opcode::rng_bit_generator) ||
+        step->is(Opcode::select_and_scatter))
+      return true;
     if (!step->is(Opcode::reduce)) continue;
     const auto users = step->users();
     if (std::ranges::any_of(

@@ -10,8 +10,9 @@
 
 namespace systole::cpu {
 
-// The rows that a step asks for: those that its reductions reduce each for itself, or, of random
-// bits, those along the last axis. None for other steps.
+// The rows that a step asks for: those that its reductions reduce each for itself; of random bits,
+// those along the last axis; of a select_and_scatter, those that no window leaves. None for other
+// steps.
 std::optional<int64_t> rows_of_step(const hlo::Instruction& step);
 
 // The reduction's region is an operation that has an identity, so that it can be done in parts.

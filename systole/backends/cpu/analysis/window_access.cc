@@ -15,4 +15,16 @@ Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size
   return quotient;
 }
 
+bool windows_tile(const hlo::Instruction& x) {
+  const auto& attrs = x.attrs<hlo::WindowAttrs>();
+  for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
+    const int axis = static_cast<int>(d);
+    const int64_t window = attrs.window_dimensions[d];
+    if (window != attrs.window_strides[d] || attrs.padding[d].first != 0 ||
+        x.operand(1).shape()[axis] * window != x.shape()[axis])
+      return false;
+  }
+  return true;
+}
+
 }  // namespace systole::cpu

@@ -26,4 +26,7 @@ struct WindowStep {
 Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size,
                          const Affine& window, const Affine& inside, std::vector<Bound>& bounds);
 
+// Every element of a select_and_scatter's result lies in exactly one window.
+bool windows_tile(const hlo::Instruction& select_and_scatter);
+
 }  // namespace systole::cpu

@@ -12,14 +12,11 @@ namespace {
 
 // How the windows lie.
 struct WindowCover {
-  explicit WindowCover(const Instruction& x) {
+  explicit WindowCover(const Instruction& x) : whole(windows_tile(x)) {
     const auto& attrs = x.attrs<hlo::WindowAttrs>();
     for (size_t d = 0; d < attrs.window_dimensions.size(); ++d) {
-      const int axis = static_cast<int>(d);
       const int64_t window = attrs.window_dimensions[d];
       apart = apart && window <= attrs.window_strides[d];
-      whole = whole && window == attrs.window_strides[d] && attrs.padding[d].first == 0 &&
-              x.operand(1).shape()[axis] * window == x.shape()[axis];
       cut = cut || attrs.padding[d].first < 0;
       elements *= window;
     }
@@ -28,7 +25,7 @@ struct WindowCover {
   }
   bool apart = true;        // no element lies in two
   bool first_apart = true;  // apart along the first axis
-  bool whole = true;        // every element lies in exactly one
+  bool whole;               // every element lies in exactly one
   bool cut = false;         // the first ones begin behind the first elements
   int64_t elements = 1;     // of a window
 };

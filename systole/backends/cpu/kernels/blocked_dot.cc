@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/backends/cpu/kernels/parallel.h"
 
 namespace systole::cpu {
 namespace {
@@ -209,11 +210,7 @@ class BlockedDot : public Kernel {
     };
     const int64_t tiles =
         static_cast<int64_t>(l_.lhs_batch.size()) * tiles_of_rows() * tiles_of_columns();
-    if (context.pool == nullptr) {
-      work(0, tiles);
-    } else {
-      context.pool->parallel_for(tiles, 1, work);
-    }
+    run_in_parallel(context, tiles, 1, work);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "systole/backends/cpu/kernels/convolution_problem.h"
+#include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/openmp.h"
 
@@ -157,6 +158,7 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
                                                 int num_threads) {
   const std::optional<Problem> problem = convolution_problem(convolution);
   if (!problem) return nullptr;
+  if (auto direct = make_direct_convolution_kernel(*problem)) return direct;
   set_openmp_threads(num_threads);
   const std::optional<Plan> plan = choose_plan(*problem);
   if (!plan) return nullptr;

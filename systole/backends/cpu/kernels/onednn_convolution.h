@@ -1,4 +1,4 @@
-// Convolutions and their gradients by oneDNN.
+// Convolutions and their gradients by oneDNN, and where that is slower by code of our own.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "systole/backends/cpu/kernels/openmp.h"
+#include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/backends/cpu/kernels/stream.h"
 
@@ -32,13 +32,7 @@ void note_step(RunContext* context, int64_t step, const void*, const void*, cons
 
 void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
                   void* frame) {
-  if (context->pool == nullptr) {
-    body(frame, 0, n);
-  } else if (context->openmp) {
-    openmp_parallel_for(context->pool->num_threads(), n, grain, body, frame);
-  } else {
-    context->pool->parallel_for(n, grain, body, frame);
-  }
+  run_in_parallel(*context, n, grain, body, frame);
 }
 
 uint64_t unsigned_power(uint64_t base, uint64_t exponent) {

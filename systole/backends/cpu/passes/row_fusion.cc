@@ -5,6 +5,7 @@
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/codegen/native.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/fusion.h"
 
@@ -27,6 +28,7 @@ bool is_step(const Instruction& x) {
   if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
   if (x.is(Opcode::fusion)) return !is_row_fusion(x);
   if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
+  if (x.is(Opcode::select_and_scatter)) return has_native_code(x);
   return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) || computes_elements(x);
 }
 

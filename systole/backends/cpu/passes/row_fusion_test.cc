@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/testing/compare.h"
 #include "systole/hlo/builder.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/text.h"
@@ -51,6 +52,56 @@ TEST(RowFusion, MakesOneStepOfASoftmax) {
   EXPECT_EQ(fusions(*module), 1) << hlo::print(*module);
   hlo::verify(*module);
   EXPECT_FALSE(RowFusionPass().run(*module));
+}
+
+// Of max pooling and a relu, summed up by feature, as in the gradient of a layer.
+std::unique_ptr<hlo::Module> pooling_gradient(const Shape& shape, const Dims& window,
+                                              const Dims& strides) {
+  auto module = std::make_unique<hlo::Module>();
+  hlo::Builder b(module->add_function("main"));
+  Dims pooled = shape.dims();
+  for (size_t d = 0; d < pooled.size(); ++d) pooled[d] = (pooled[d] - window[d]) / strides[d] + 1;
+  const Value x = b.computation().add_parameter({DType::f32, shape});
+  const Value gradient = b.computation().add_parameter({DType::f32, Shape(pooled)});
+  const Value zero = b.scalar(DType::f32, 0);
+  hlo::Instruction* scatter = b.op_with_regions(
+      Opcode::select_and_scatter, {x, gradient, zero},
+      hlo::WindowAttrs{.window_dimensions = window,
+                       .window_strides = strides,
+                       .padding = std::vector<std::pair<int64_t, int64_t>>(pooled.size())},
+      [](hlo::Instruction& self) {
+        for (const Opcode opcode : {Opcode::compare, Opcode::add}) {
+          hlo::Builder r(self.add_region());
+          const Value left = r.computation().add_parameter({DType::f32, {}});
+          const Value right = r.computation().add_parameter({DType::f32, {}});
+          r.computation().set_results({opcode == Opcode::add
+                                           ? r.add(left, right)
+                                           : r.compare(left, right, hlo::ComparisonDirection::ge)});
+        }
+      });
+  const Value zeros = b.broadcast_in_dim(zero, shape, {});
+  const Value positive = b.compare(x, zeros, hlo::ComparisonDirection::gt);
+  const Value by_layer = b.select(positive, scatter->result(), zeros);
+  b.computation().set_results({by_layer, b.reduce(by_layer, Opcode::add, {0, 1, 2})});
+  hlo::FusionPass().run(*module);
+  return module;
+}
+
+TEST(RowFusion, TakesTheGradientOfPoolingImageByImage) {
+  const auto module = pooling_gradient({8, 32, 32, 16}, {1, 2, 2, 1}, {1, 2, 2, 1});
+  RandomStream random(61);
+  const std::vector<Tensor> arguments = {
+      testing::random_tensor(random, {DType::f32, {8, 32, 32, 16}}, -1, 1),
+      testing::random_tensor(random, {DType::f32, {8, 16, 16, 16}}, -1, 1)};
+  EXPECT_EQ(testing::check(*module, arguments, {.of_largest = 1e-5}), "");
+  EXPECT_TRUE(RowFusionPass().run(*module));
+  EXPECT_EQ(row_fusions(*module), 1);
+  EXPECT_EQ(fusions(*module), 1) << hlo::print(*module);
+  hlo::verify(*module);
+  EXPECT_FALSE(RowFusionPass().run(*module));
+  // Windows that overlap, and those over several images.
+  EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 33, 33, 16}, {1, 3, 3, 1}, {1, 2, 2, 1})));
+  EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 32, 32, 16}, {8, 2, 2, 1}, {8, 2, 2, 1})));
 }
 
 TEST(RowFusion, LeavesWhatItDoesNotPayFor) {

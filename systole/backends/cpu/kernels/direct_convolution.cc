@@ -1,0 +1,41 @@
+#include "systole/backends/cpu/kernels/direct_convolution.h"
+
+#include "systole/backends/cpu/kernels/direct_forward.h"
+#include "systole/backends/cpu/kernels/direct_gradient.h"
+
+namespace systole::cpu {
+namespace {
+
+// Threads share images: there have to be some for each.
+constexpr int64_t kFewestImages = 8;
+
+// Measured: how often one is as fast as oneDNN's code for channels-last images, in brackets.
+bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
+  const bool is_point = s.kernel_height * s.kernel_width == 1;
+  switch (p.form) {
+    case ConvolutionProblem::Form::forward:
+      // Sums of one feature leave oneDNN's matrix products almost nothing to do (1.5).
+      return s.features <= 2 && fits_direct_forward(s);
+    case ConvolutionProblem::Form::input_gradient:
+      // Images of few features leave its registers half empty (1.1).
+      return !is_point && s.out_features == 32 && fits_direct_forward(s);
+    default:
+      // Images of few features (1.2), and strides (1.4).
+      return !is_point && (s.features <= 4 || s.row_stride * s.column_stride > 1) &&
+             fits_direct_gradient(s);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem) {
+  const std::optional<DirectSizes> sizes = direct_sizes(problem);
+  if (!host_has_direct_kernels() || !sizes || sizes->batch < kFewestImages ||
+      !is_faster(problem, *sizes))
+    return nullptr;
+  return problem.form == ConvolutionProblem::Form::kernel_gradient
+             ? make_direct_gradient_kernel(*sizes)
+             : make_direct_forward_kernel(*sizes);
+}
+
+}  // namespace systole::cpu

@@ -1,0 +1,144 @@
+#include "systole/backends/cpu/kernels/direct_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "systole/backends/cpu/kernels/direct_sizes.h"
+#include "systole/base/random.h"
+
+namespace systole::cpu {
+namespace {
+
+using Form = ConvolutionProblem::Form;
+using SizeList = dnnl::memory::dims;
+
+// A layer over images of `height` by `width`, its window shifted by `low`.
+struct DirectLayer {
+  Form form;
+  int64_t batch, in, height, width, out, window, stride, low, rows, columns;
+};
+
+// Of axes batch, features, rows and columns, channels last.
+dnnl::memory::desc images(int64_t batch, int64_t features, int64_t rows, int64_t columns) {
+  return {{batch, features, rows, columns},
+          dnnl::memory::data_type::f32,
+          SizeList{rows * columns * features, 1, columns * features, features}};
+}
+
+ConvolutionProblem problem_of(const DirectLayer& l) {
+  const auto high = [&](int64_t size, int64_t result) {
+    return (result - 1) * l.stride + l.window - size - l.low;
+  };
+  return {.form = l.form,
+          .image = images(l.batch, l.in, l.height, l.width),
+          .kernel = {{l.out, l.in, l.window, l.window},
+                     dnnl::memory::data_type::f32,
+                     SizeList{1, l.out, l.window * l.in * l.out, l.in * l.out}},
+          .output = images(l.batch, l.out, l.rows, l.columns),
+          .strides = {l.stride, l.stride},
+          .dilations = {0, 0},
+          .low = {l.low, l.low},
+          .high = {high(l.height, l.rows), high(l.width, l.columns)}};
+}
+
+// The images, the kernel and the output: dense, in this order of axes.
+struct Operands {
+  explicit Operands(const DirectLayer& l)
+      : image(DType::f32, {l.batch, l.height, l.width, l.in}),
+        kernel(DType::f32, {l.window, l.window, l.in, l.out}),
+        output(DType::f32, {l.batch, l.rows, l.columns, l.out}) {
+    RandomStream random(7);
+    for (Tensor* t : {&image, &kernel, &output}) {
+      for (float& x : t->data<float>()) x = static_cast<float>(random.next_below(9)) - 4;
+    }
+  }
+  Tensor image, kernel, output;
+
+  // In the order of a kernel's buffers, the result last.
+  std::vector<Tensor*> in_order(Form form) {
+    if (form == Form::forward) return {&image, &kernel, &output};
+    if (form == Form::input_gradient) return {&output, &kernel, &image};
+    return {&image, &output, &kernel};
+  }
+};
+
+// Small whole numbers: sums are exact in any order.
+void convolve(const DirectLayer& l, Operands& x) {
+  const auto result = x.in_order(l.form)[2]->data<float>();
+  std::ranges::fill(result, 0.0F);
+  const auto image = x.image.data<float>();
+  const auto kernel = x.kernel.data<float>();
+  const auto output = x.output.data<float>();
+  for (int64_t place = 0; place < l.batch * l.rows * l.columns; ++place) {
+    const int64_t n = place / l.columns / l.rows;
+    for (int64_t tap = 0; tap < l.window * l.window; ++tap) {
+      const int64_t row = place / l.columns % l.rows * l.stride + tap / l.window - l.low;
+      const int64_t column = place % l.columns * l.stride + tap % l.window - l.low;
+      if (row < 0 || row >= l.height || column < 0 || column >= l.width) continue;
+      for (int64_t i = 0; i < l.in; ++i) {
+        float& pixel =
+            image[static_cast<size_t>(((n * l.height + row) * l.width + column) * l.in + i)];
+        for (int64_t o = 0; o < l.out; ++o) {
+          float& weight = kernel[static_cast<size_t>((tap * l.in + i) * l.out + o)];
+          float& sum = output[static_cast<size_t>(place * l.out + o)];
+          if (l.form == Form::forward) {
+            sum += pixel * weight;
+          } else if (l.form == Form::input_gradient) {
+            pixel += sum * weight;
+          } else {
+            weight += pixel * sum;
+          }
+        }
+      }
+    }
+  }
+}
+
+constexpr DirectLayer kDirectLayers[] = {
+    // One feature; two features, a cut edge, two panels of features and columns that overlap.
+    {Form::forward, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
+    {Form::forward, 9, 2, 33, 51, 64, 3, 2, 0, 16, 25},
+    // The gradient of a wide layer by its images.
+    {Form::input_gradient, 8, 32, 14, 28, 48, 3, 1, 1, 14, 28},
+    {Form::input_gradient, 8, 32, 16, 26, 5, 4, 1, 1, 15, 25},
+    // Few features: places of several rows in a panel. Many: each row has panels of its own.
+    {Form::kernel_gradient, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
+    {Form::kernel_gradient, 17, 3, 21, 21, 64, 7, 2, 3, 11, 11},
+    {Form::kernel_gradient, 8, 24, 9, 9, 32, 3, 2, 0, 5, 5},
+    {Form::kernel_gradient, 8, 19, 40, 44, 32, 3, 3, 1, 14, 15},
+};
+
+TEST(DirectConvolution, IsThePlainLoops) {
+  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
+  for (const DirectLayer& layer : kDirectLayers) {
+    const auto kernel = make_direct_convolution_kernel(problem_of(layer));
+    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
+    Operands want(layer);
+    convolve(layer, want);
+    for (const int threads : {1, 3}) {
+      Operands got(layer);
+      std::vector<void*> buffers;
+      for (Tensor* t : got.in_order(layer.form)) buffers.push_back(t->raw());
+      ThreadPool pool(threads);
+      RunContext context;
+      context.pool = threads == 1 ? nullptr : &pool;
+      for (int i = 0; i < 2; ++i) kernel->run(buffers, context);
+      const auto result = got.in_order(layer.form)[2]->data<float>();
+      EXPECT_TRUE(std::ranges::equal(result, want.in_order(layer.form)[2]->data<float>()))
+          << layer.window << " " << layer.in << " " << threads;
+    }
+  }
+}
+
+TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {
+  DirectLayer wide{Form::forward, 8, 16, 14, 14, 32, 5, 1, 2, 14, 14};
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide)), nullptr);
+  DirectLayer one_image{Form::forward, 1, 1, 14, 14, 32, 5, 1, 2, 14, 14};
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image)), nullptr);
+  DirectLayer odd_features{Form::kernel_gradient, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features)), nullptr);
+}
+
+}  // namespace
+}  // namespace systole::cpu

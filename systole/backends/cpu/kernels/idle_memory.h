@@ -1,0 +1,34 @@
+// Memory that a kernel's next run finds where its last one left it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "systole/base/tensor.h"
+
+namespace systole::cpu {
+
+// Thread-safe: of runs at the same time each has memory of its own, of which one is kept.
+class IdleMemory {
+ public:
+  IdleMemory() = default;
+  ~IdleMemory() { delete idle_.load(); }
+  IdleMemory(const IdleMemory&) = delete;
+
+  // At least so many elements of f32, of any content.
+  std::unique_ptr<Tensor> take(int64_t elements) {
+    std::unique_ptr<Tensor> memory(idle_.exchange(nullptr));
+    if (memory == nullptr || memory->shape().num_elements() < elements)
+      memory = std::make_unique<Tensor>(DType::f32, Shape{elements});
+    return memory;
+  }
+  void give_back(std::unique_ptr<Tensor> memory) {
+    Tensor* none = nullptr;
+    if (idle_.compare_exchange_strong(none, memory.get())) memory.release();
+  }
+
+ private:
+  std::atomic<Tensor*> idle_ = nullptr;
+};
+
+}  // namespace systole::cpu
