@@ -9,7 +9,7 @@ namespace systole::cpu {
 namespace {
 
 using hlo::Instruction;
-using Words = std::vector<llvm::Value*>;  // of 32 bits: the low ones of 64
+using Words = std::vector<llvm::Value*>;  // of 32 bits
 
 // Where a block's words go: word k to element first + k * step.
 struct LanePlace {
@@ -37,21 +37,20 @@ class RngCode {
 
   int64_t words_per_element() const { return size_of(dtype_) == 8 ? 2 : 1; }
 
-  // Block `number` of the counter's. Words are the low halves of 64 bits, whose high halves hold
-  // anything: a vector's products are made of low halves and need no conversions.
+  // Block `number` of the counter's.
   Words philox(llvm::Value* number) {
     llvm::Value* counter = b_.CreateAdd(state_values_[1], number);
     llvm::Value* carry = b_.CreateZExt(b_.CreateICmpULT(counter, number), b_.getInt64Ty());
     // Of two words the key is the counter's high half, too.
     llvm::Value* upper = b_.CreateAdd(state_values_[state_words_ == 3 ? 2 : 0], carry);
-    Words c = {counter, upper_half(counter), upper, upper_half(upper)};
+    Words c = {low(counter), high(counter), low(upper), high(upper)};
     llvm::Value* key0 = low(state_values_[0]);
     llvm::Value* key1 = high(state_values_[0]);
     for (int round = 0; round < 10; ++round) {
       llvm::Value* p0 = product(c[0], 0xD2511F53U);
       llvm::Value* p1 = product(c[2], 0xCD9E8D57U);
-      c = {b_.CreateXor(b_.CreateXor(upper_half(p1), c[1]), wide(key0)), p1,
-           b_.CreateXor(b_.CreateXor(upper_half(p0), c[3]), wide(key1)), p0};
+      c = {b_.CreateXor(b_.CreateXor(high(p1), c[1]), key0), low(p1),
+           b_.CreateXor(b_.CreateXor(high(p0), c[3]), key1), low(p0)};
       key0 = b_.CreateAdd(key0, b_.getInt32(0x9E3779B9U));
       key1 = b_.CreateAdd(key1, b_.getInt32(0xBB67AE85U));
     }
@@ -79,7 +78,7 @@ class RngCode {
       y = b_.CreateAdd(
           y, b_.CreateAdd(keys[(group + 2) % 3], b_.getInt32(static_cast<uint32_t>(group + 1))));
     }
-    return {wide(x), wide(y)};
+    return {x, y};
   }
 
   // The first `count` elements that the words make.
@@ -94,22 +93,17 @@ class RngCode {
   llvm::Value* low(llvm::Value* x) { return b_.CreateTrunc(x, b_.getInt32Ty()); }
   llvm::Value* high(llvm::Value* x) { return low(b_.CreateLShr(x, 32)); }
   llvm::Value* wide(llvm::Value* x) { return b_.CreateZExt(x, b_.getInt64Ty()); }
-  llvm::Value* lower_half(llvm::Value* x) { return b_.CreateAnd(x, b_.getInt64(~uint32_t{0})); }
-  llvm::Value* upper_half(llvm::Value* x) { return b_.CreateLShr(x, 32); }
-  // Of the low half of 64 bits.
   llvm::Value* product(llvm::Value* x, uint32_t factor) {
-    return b_.CreateMul(lower_half(x), b_.getInt64(factor));
+    return b_.CreateMul(wide(x), b_.getInt64(factor));
   }
   llvm::Value* load_state(int64_t i) {
     return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), state_,
                                                                         static_cast<uint64_t>(i)));
   }
-  llvm::Value* pair(const Words& words, size_t k) {
-    return b_.CreateOr(lower_half(words[2 * k]), b_.CreateShl(words[2 * k + 1], 32));
-  }
   // The low bits of a word, or two words.
   llvm::Value* element(const Words& words, size_t k) {
-    if (words_per_element() == 2) return pair(words, k);
+    if (words_per_element() == 2)
+      return b_.CreateOr(wide(words[2 * k]), b_.CreateShl(wide(words[2 * k + 1]), 32));
     llvm::Value* bits = b_.CreateTrunc(words[k], register_type(f_.program.context(), dtype_));
     return fit(f_, dtype_, bits);
   }
