@@ -6,6 +6,7 @@
 #include <new>
 
 #include "systole/base/block_cache.h"
+#include "systole/base/tensor_in.h"
 
 namespace systole {
 
@@ -22,9 +23,11 @@ class TensorBuffer {
       std::uninitialized_default_construct_n(strings(), strings_);
     }
   }
+  // Of memory that somebody else owns.
+  explicit TensorBuffer(std::byte* borrowed) : data_(borrowed), bytes_(0) {}
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
-    if (data_ != inline_) free_block(data_, bytes_);
+    if (bytes_ > sizeof(inline_)) free_block(data_, bytes_);
   }
   TensorBuffer(const TensorBuffer&) = delete;
   TensorBuffer& operator=(const TensorBuffer&) = delete;
@@ -79,6 +82,13 @@ Tensor Tensor::view(DType dtype, Shape shape, void* data) {
   result.num_elements_ = shape.num_elements();
   result.shape_ = std::move(shape);
   result.data_ = static_cast<std::byte*>(data);
+  return result;
+}
+
+template <>
+Tensor Tensor::of<BorrowedMemory>(Shape shape, std::span<const BorrowedMemory> memory) {
+  Tensor result = view(memory[0].dtype, std::move(shape), memory[0].data);
+  result.buffer_ = std::make_shared<TensorBuffer>(result.data_);
   return result;
 }
 

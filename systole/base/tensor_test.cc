@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "systole/base/tensor_in.h"
 #include "systole/base/testing/error_of.h"
 
 namespace systole {
@@ -81,6 +82,17 @@ TEST(TensorTest, ViewReadsTheCallersMemory) {
   memory[3] = 9;
   EXPECT_EQ(view.as_double(3), 9);
   EXPECT_FALSE(view.unique());
+}
+
+TEST(TensorTest, InTheCallersMemory) {
+  std::vector<float> memory = {1, 2, 3, 4};
+  Tensor part = tensor_in(DType::f32, {2}, memory.data() + 2);
+  EXPECT_TRUE(part.unique());
+  const Tensor copy = part;
+  EXPECT_FALSE(part.unique());
+  part.data<float>()[1] = 9;
+  EXPECT_EQ(memory, (std::vector<float>{1, 2, 3, 9}));
+  EXPECT_EQ(copy.as_double(1), 9);
 }
 
 TEST(TensorTest, Errors) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "systole/base/tensor_in.h"
 #include "systole/data/outcome.h"
 #include "systole/data/workers.h"
 
@@ -57,6 +58,8 @@ struct DeviceFeed::Impl {
   bool step(Workers::Lock& lock);
   void fill(Stack& stack);
   bool fill_step(Stack& stack, int64_t k);
+  bool ask(Stack& stack, int64_t replica, int64_t k);
+  std::byte* place(Tensor& component, int64_t replica, int64_t k) const;
   void copy_part(const Tensor& from, int64_t offset, Tensor& to, int64_t replica, int64_t k) const;
   void save_stack(StateWriter& writer, const Stack& stack) const;
   void restore_stack(StateReader& reader, Stack& stack);
@@ -66,6 +69,7 @@ struct DeviceFeed::Impl {
   Iterator iterator;
   Row row;
   int64_t steps_asked = 0;  // of the filling thread
+  bool in_place = true;     // the pipeline may write batches where they are wanted
 
   Cancellation cancellation;
   // Guarded by the lock of workers:
@@ -126,12 +130,37 @@ void DeviceFeed::Impl::fill(Stack& stack) {
 // False at the end of input.
 bool DeviceFeed::Impl::fill_step(Stack& stack, int64_t k) {
   for (int64_t r = 0; r < options.replicas; ++r) {
-    if ((r == 0 || options.per_replica) && !iterator.next_row(row)) return false;
+    if ((r == 0 || options.per_replica) && !ask(stack, r, k)) return false;
     for (size_t c = 0; c < types.size(); ++c) {
       copy_part(row[c], options.per_replica ? 0 : r, stack.components[c], r, k);
     }
   }
   return true;
+}
+
+// The next element, in its place where the pipeline can write it there. False at the end of input.
+bool DeviceFeed::Impl::ask(Stack& stack, int64_t replica, int64_t k) {
+  const bool in_one_piece = options.per_replica || options.replicas == 1 || options.steps == 1;
+  if (!in_place || !in_one_piece) return iterator.next_row(row);
+  row.clear();
+  const int64_t parts = options.per_replica ? 1 : options.replicas;
+  for (size_t c = 0; c < types.size(); ++c) {
+    Shape shape = types[c].shape;
+    if (parts > 1) shape.set_dim(0, shape[0] * parts);
+    row.push_back(
+        tensor_in(types[c].dtype, std::move(shape), place(stack.components[c], replica, k)));
+  }
+  if (!iterator.next_row(row)) return false;
+  in_place = false;
+  for (size_t c = 0; c < row.size(); ++c) {
+    in_place = in_place || row[c].raw() == place(stack.components[c], replica, k);
+  }
+  return true;
+}
+
+std::byte* DeviceFeed::Impl::place(Tensor& component, int64_t replica, int64_t k) const {
+  const int64_t bytes = component.byte_size() / (options.replicas * options.steps);
+  return static_cast<std::byte*>(component.raw()) + (replica * options.steps + k) * bytes;
 }
 
 // Part `part` of a batch to its place for a replica and a step.
@@ -143,8 +172,9 @@ void DeviceFeed::Impl::copy_part(const Tensor& from, int64_t part, Tensor& to, i
     throw invalid_argument("DeviceFeed: batch, got {}, expected as many elements as in {}",
                            from.type(), to.type());
   }
-  std::memcpy(static_cast<std::byte*>(to.raw()) + (replica * options.steps + k) * bytes,
-              static_cast<const std::byte*>(from.raw()) + part * bytes, static_cast<size_t>(bytes));
+  std::byte* const target = place(to, replica, k);
+  const std::byte* const source = static_cast<const std::byte*>(from.raw()) + part * bytes;
+  if (source != target) std::memcpy(target, source, static_cast<size_t>(bytes));
 }
 
 void DeviceFeed::Impl::save_stack(StateWriter& writer, const Stack& stack) const {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "systole/base/testing/error_of.h"
+#include "systole/data/nodes.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/math_ops.h"
 
 namespace systole::data {
 namespace {
@@ -71,6 +75,54 @@ TEST(DeviceFeedTest, BuffersAreAlignedAndUsedAgain) {
     EXPECT_EQ(batch.components[0].data<int64_t>()[0], i * 4);
   }
   EXPECT_EQ(seen.size(), 2U);
+}
+
+// The batches that a feed of one replica stacks, as the data set would give them.
+std::vector<std::string> unstacked(const Dataset& dataset, int64_t steps) {
+  DeviceFeed feed(dataset, {.steps = steps});
+  std::vector<std::string> result;
+  for (DeviceFeed::Batch batch = feed.next(); batch.steps_filled > 0; batch = feed.next()) {
+    for (int64_t k = 0; k < batch.steps_filled; ++k) {
+      Row row;
+      for (size_t c = 0; c < batch.components.size(); ++c) {
+        const Dims& dims = batch.components[c].shape().dims();
+        const Tensor stack = batch.components[c].reshape(Shape(Dims(dims.begin() + 1, dims.end())));
+        row.push_back(stack.slice(k, k + 1).reshape(feed.step_types()[c].shape));
+      }
+      result.push_back(to_text(to_element(dataset.element_spec(), std::move(row))));
+    }
+  }
+  return result;
+}
+
+// Pipelines that end with a stage that can write into the stacks, and others.
+TEST(DeviceFeedTest, BatchesMadeInPlaceAreThoseOfTheDataSet) {
+  const Dataset numbers = Dataset::range(96);
+  const auto half = [](Output x) { return cast(x, DType::f32) * 0.5; };
+  Tensor table(DType::f32, {96, 3});
+  std::iota(table.data<float>().begin(), table.data<float>().end(), 0.0F);
+  const Dataset rows = Dataset::from_tensor_slices(Element(table));
+  const Dataset datasets[] = {
+      numbers.batch(16, true),
+      numbers.map(half).batch(16, true),
+      numbers.map(half).batch(3, true),
+      numbers.map(half).shuffle(20, {.seed = 1}).batch(16, true),
+      numbers.map(half).batch(16, true).shuffle(4, {.seed = 1}),
+      numbers.map(half).batch(16, true).repeat(3),
+      numbers.map(half).batch(16, true).take(5),
+      numbers.map(half).batch(16, true).cache().repeat(2),
+      numbers.batch(16, true).map(half, {.num_parallel_calls = 2}),
+      numbers.batch(16, true).prefetch(2),
+      Dataset::zip(Nest<Dataset>::tuple({rows, numbers})).batch(16, true),
+      rows.shuffle(96, {.seed = 2}).batch(16, true),
+      numbers.map(half).batch(16).set_shape(Shape{16}),
+  };
+  for (const Dataset& dataset : datasets) {
+    for (const int64_t steps : {1, 4}) {
+      EXPECT_EQ(unstacked(dataset, steps), elements(dataset))
+          << dataset.to_string() << ", " << steps;
+    }
+  }
 }
 
 TEST(DeviceFeedTest, RestoresAtEveryStack) {

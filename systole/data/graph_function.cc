@@ -128,8 +128,15 @@ GraphFunction::GraphFunction(std::string what, HostFunction function)
       worth_chunks_(batched_ && is_small(function_)) {}
 
 Row GraphFunction::call(const Row& row, int64_t index, uint64_t epoch) const {
+  Row results;
+  call_into(row, index, epoch, results);
+  return results;
+}
+
+void GraphFunction::call_into(const Row& row, int64_t index, uint64_t epoch, Row& results) const {
   try {
-    return function_.run(row, epoch + static_cast<uint64_t>(index));
+    results.resize(function_.results().size());
+    function_.run_into(row, epoch + static_cast<uint64_t>(index), results);
   } catch (...) {
     throw current_error().with_context(fmt::format("{}: element {}", what_, index));
   }

@@ -24,6 +24,8 @@ class GraphFunction {
 
   // The element `index` of epoch `epoch` (which random ops draw by). Errors name the element.
   Row call(const Row& row, int64_t index, uint64_t epoch) const;
+  // The same into the memory of `results`, as HostFunction::run_into().
+  void call_into(const Row& row, int64_t index, uint64_t epoch, Row& results) const;
   // The elements index, index + 1... that are no errors, in place. Several at once where the
   // function has a form for batches and none of them fails.
   void call_all(std::span<Outcome> outcomes, int64_t index, uint64_t epoch) const;

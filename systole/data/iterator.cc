@@ -49,7 +49,7 @@ Iterator::~Iterator() = default;
 bool Iterator::next_row(Row& row) {
   impl_->root.cancellation().check();
   if (impl_->ended) return false;
-  impl_->ended = !impl_->running().next(row);
+  impl_->ended = !impl_->running().next_into(row);
   return !impl_->ended;
 }
 

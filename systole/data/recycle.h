@@ -21,6 +21,18 @@ inline bool sole_owner(const Tensor& tensor) {
   return true;
 }
 
+// Lets go of what others have of the row, so that the rest can be written to.
+inline void keep_own(Row& row) {
+  for (Tensor& tensor : row) {
+    if (!sole_owner(tensor)) tensor = Tensor();
+  }
+}
+
+// Makes `tensor` one of this type, in its own memory where it has it. REQUIRES: keep_own().
+inline void make_room(Tensor& tensor, DType dtype, const Shape& shape) {
+  if (tensor.dtype() != dtype || tensor.shape() != shape) tensor = Tensor(dtype, shape);
+}
+
 // The row is one scalar of this dtype that can be written to.
 inline bool is_own_scalar(const Row& row, DType dtype) {
   return row.size() == 1 && row[0].dtype() == dtype && row[0].rank() == 0 && sole_owner(row[0]);

@@ -100,6 +100,18 @@ bool Stage::next_text(std::string_view& text) {
   return counted([&] { return do_next_text(text); });
 }
 
+bool Stage::next_into(Row& row) {
+  return counted([&] { return do_next_into(row); });
+}
+
+bool Stage::do_next_into(Row& row) {
+  if (row.empty() || row.front().raw() != given_) row.clear();
+  given_ = nullptr;
+  if (!do_next(row)) return false;
+  if (!row.empty()) given_ = row.front().raw();
+  return true;
+}
+
 bool Stage::do_next_text(std::string_view& text) {
   if (!do_next(text_row_)) return false;
   text = text_of(text_row_);

@@ -117,6 +117,9 @@ class Stage {
   // The same of a stage whose elements are one text each: a view into memory of the stage or of its
   // inputs, valid until the stage is asked again. The two may be called in turns.
   bool next_text(std::string_view& text);
+  // The same for a consumer whose memory `row` is, of the types of an element: numbers are written
+  // there where the stage can, and a component replaced where it cannot; no stage keeps it.
+  bool next_into(Row& row);
   // Everything needed to go on from here, with what is before it.
   void save(StateWriter& writer);
   // REQUIRES: a stage of the same node that has given nothing yet.
@@ -126,6 +129,8 @@ class Stage {
   virtual bool do_next(Row& row) = 0;
   // For stages that need not make a row for it.
   virtual bool do_next_text(std::string_view& text);
+  // For stages that write their elements, and those that pass on what is written.
+  virtual bool do_next_into(Row& row);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
   StageCounters* counters() { return counters_; }
@@ -140,8 +145,9 @@ class Stage {
   const DatasetNode* node_ = nullptr;
   StageCounters* counters_ = nullptr;  // null when not counted
   int64_t calls_ = 0;
-  double mean_ns_ = 0;  // of a call, lately
-  Row text_row_;        // of next_text()
+  double mean_ns_ = 0;           // of a call, lately
+  Row text_row_;                 // of next_text()
+  const void* given_ = nullptr;  // the memory of the last element of next_into(): ours to use again
 };
 
 // What a transformation or a source is: immutable, thread-safe.
@@ -165,7 +171,7 @@ class DatasetNode {
   virtual std::string arguments() const { return ""; }
   // The same transformation of another input; null unless all it does is to choose and order
   // elements, without looking at them.
-  virtual NodePtr with_input(NodePtr) const { return nullptr; }
+  virtual NodePtr with_input(const NodePtr&) const { return nullptr; }
   // What a map maps with; null for anything else.
   virtual const MapArguments* map_arguments() const { return nullptr; }
   // Of a source whose elements are the rows of tensors: those; null for anything else.

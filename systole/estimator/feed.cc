@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "systole/base/tensor_in.h"
 #include "systole/data/outcome.h"
 #include "systole/data/workers.h"
 #include "systole/estimator/step_reader.h"
@@ -25,6 +26,7 @@ void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, 
   const int64_t all = from.dim(0);
   const auto row_bytes = static_cast<size_t>(from.byte_size() / std::max<int64_t>(all, 1));
   const auto* source = static_cast<const std::byte*>(from.raw());
+  if (source + static_cast<size_t>(first) * row_bytes == to) return;  // it was made there
   if (count > 0) {
     std::memcpy(to, source + static_cast<size_t>(first) * row_bytes,
                 static_cast<size_t>(count) * row_bytes);
@@ -33,6 +35,13 @@ void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, 
   for (int64_t i = count; i < batch; ++i) {
     std::memcpy(to + static_cast<size_t>(i) * row_bytes,
                 source + static_cast<size_t>(last) * row_bytes, row_bytes);
+  }
+}
+
+// Memory of its own for what lies in a stack that is not for it.
+void clone(Step& step) {
+  for (Row& row : step) {
+    for (Tensor& tensor : row) tensor = tensor.clone();
   }
 }
 
@@ -71,6 +80,8 @@ struct Feed::Impl {
   void fill(Stack& stack, int64_t steps);
   std::vector<TensorType> types_of(const Step& step) const;
   void set_types(Stack& stack, const std::vector<TensorType>& types) const;
+  Step places(Stack& stack) const;
+  bool is_in_place(Step& step, Stack& stack) const;
   void place(const Step& step, Stack& stack) const;
   std::byte* slot(Stack& stack, size_t component, int64_t replica, int64_t step) const;
   Step step_of(Stack& stack, int64_t at) const;
@@ -111,9 +122,11 @@ void Feed::Impl::fill(Stack& stack, int64_t steps) {
   stack.error.reset();
   try {
     while (stack.steps() < steps) {
-      std::optional<Step> step = reader.read();
+      std::optional<Step> step = reader.read(places(stack));
       if (!step) break;
+      const bool in_place = is_in_place(*step, stack);
       const std::vector<TensorType> types = types_of(*step);
+      if (in_place && types != stack.types) clone(*step);
       if (stack.steps() == 0) {
         set_types(stack, types);
       } else if (types != stack.types) {
@@ -127,11 +140,43 @@ void Feed::Impl::fill(Stack& stack, int64_t steps) {
         break;
       }
       place(*step, stack);
-      reader.recycle(std::move(*step));
+      if (!in_place) reader.recycle(std::move(*step));
     }
   } catch (...) {
     stack.error = data::current_error();
   }
+}
+
+// Memory for the rows of the stack's next step, where each is one piece of the memory that the
+// stack has from its last use; nothing where it is not.
+Step Feed::Impl::places(Stack& stack) const {
+  const bool own = input.layout == Layout::per_replica;
+  const bool one_piece = own || input.replicas == 1 || options.max_steps == 1;
+  const bool shared = input.layout == Layout::broadcast && input.replicas > 1;
+  if (options.pad || !one_piece || shared || stack.buffers.empty() ||
+      stack.buffers[0].dim(1) != options.max_steps) {
+    return {};
+  }
+  Step step(own ? static_cast<size_t>(input.replicas) : 1);
+  for (size_t s = 0; s < step.size(); ++s) {
+    for (size_t i = 0; i < stack.types.size(); ++i) {
+      TensorType type = stack.types[i];
+      if (!own) type.shape.set_dim(0, type.shape[0] * input.replicas);
+      step[s].push_back(tensor_in(type.dtype, type.shape,
+                                  slot(stack, i, static_cast<int64_t>(s), stack.steps())));
+    }
+  }
+  return step;
+}
+
+// Whether any of it was made where it belongs.
+bool Feed::Impl::is_in_place(Step& step, Stack& stack) const {
+  for (size_t s = 0; s < step.size(); ++s) {
+    for (size_t i = 0; i < std::min(step[s].size(), stack.buffers.size()); ++i) {
+      if (step[s][i].raw() == slot(stack, i, static_cast<int64_t>(s), stack.steps())) return true;
+    }
+  }
+  return false;
 }
 
 // Of a replica's batch.

@@ -13,12 +13,14 @@ StepReader::StepReader(const Input& input, bool incomplete, const IteratorOption
   }
 }
 
-Row StepReader::read(size_t source) {
-  Row row;
-  if (!spare_.empty()) {
-    row = std::move(spare_.back());
-    spare_.pop_back();
-  }
+Row StepReader::spare() {
+  if (spare_.empty()) return {};
+  Row row = std::move(spare_.back());
+  spare_.pop_back();
+  return row;
+}
+
+Row StepReader::read(size_t source, Row row) {
   if (!iterators_[source].next_row(row)) return {};
   for (const Tensor& tensor : row) {
     if (tensor.rank() > 0 && tensor.dim(0) == rows_of(row)) continue;
@@ -30,13 +32,14 @@ Row StepReader::read(size_t source) {
   return rows_of(row) == 0 ? Row() : row;
 }
 
-std::optional<Step> StepReader::read_new() {
+std::optional<Step> StepReader::read_new(Step places) {
   if (ended_) return std::nullopt;
   Step step;
   const bool a_batch_each = input_.layout == Layout::per_replica;
   const size_t wanted = a_batch_each ? static_cast<size_t>(input_.replicas) : 1;
   while (step.size() < wanted) {
-    Row row = read(iterators_.size() == 1 ? 0 : step.size());
+    Row row = read(iterators_.size() == 1 ? 0 : step.size(),
+                   places.empty() ? spare() : std::move(places[step.size()]));
     if (row.empty()) break;
     step.push_back(std::move(row));
   }
@@ -46,8 +49,8 @@ std::optional<Step> StepReader::read_new() {
   return step;
 }
 
-std::optional<Step> StepReader::read() {
-  if (pending_.empty()) return read_new();
+std::optional<Step> StepReader::read(Step places) {
+  if (pending_.empty()) return read_new(std::move(places));
   Step step = std::move(pending_.front());
   pending_.pop_front();
   return step;

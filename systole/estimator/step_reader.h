@@ -23,9 +23,10 @@ class StepReader {
   // `incomplete`: a step for only some of the replicas is a step.
   StepReader(const Input& input, bool incomplete, const IteratorOptions& options);
 
-  // Nothing at the end of input. Errors: those of the data sets; INVALID_ARGUMENT for elements
+  // Nothing at the end of input. `places`: memory for the step's rows, where the data sets may
+  // write them; none, or one a row. Errors: those of the data sets; INVALID_ARGUMENT for elements
   // without a batch.
-  std::optional<Step> read();
+  std::optional<Step> read(Step places = {});
   // Gives it again before all others.
   void unread(Step step) { pending_.push_front(std::move(step)); }
   // Takes memory that a later read() may use.
@@ -42,8 +43,9 @@ class StepReader {
   std::vector<StageStats> stats() const;
 
  private:
-  Row read(size_t source);
-  std::optional<Step> read_new();
+  Row read(size_t source, Row row);
+  Row spare();
+  std::optional<Step> read_new(Step places);
 
   const Input& input_;
   const bool incomplete_;

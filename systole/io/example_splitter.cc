@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "systole/io/wire.h"
 
@@ -13,6 +14,9 @@ using wire::Type;
 constexpr char tag_of(int number, Type type) {
   return static_cast<char>(number << 3 | static_cast<int>(type));
 }
+// Frames that did not fit, after which no more are tried.
+constexpr int kMostMisses = 8;
+
 constexpr char kFirst = tag_of(1, Type::bytes);
 constexpr char kSecond = tag_of(2, Type::bytes);
 
@@ -52,8 +56,8 @@ bool is_one_varint(std::string_view bytes) {
   return !bytes.empty() && std::ranges::find_if(bytes, is_last) == bytes.end() - 1;
 }
 
-bool read_values(FeatureKind kind, std::string_view list, std::string_view& values) {
-  if (take_all(list, kFirst, values)) return true;
+// Those of a list that has no packed ones.
+bool read_single(FeatureKind kind, std::string_view list, std::string_view& values) {
   if (list.empty()) return false;
   // A number that is not packed is encoded as it would be if it were, behind its tag.
   values = list.substr(1);
@@ -76,9 +80,57 @@ size_t ExampleSplitter::index_at(size_t place, std::string_view key) {
 }
 
 bool ExampleSplitter::split(std::string_view record, std::span<PlainFeature> found) {
+  if (misses_ < kMostMisses && record.size() == frame_.record_size && !record.empty()) {
+    if (split_as_before(record, found)) return true;
+    ++misses_;
+  }
+  if (!split_anew(record, found)) return false;
+  // Records of ever other sizes have no use for a frame, nor have those that never have the same.
+  const bool same_size = std::exchange(last_size_, record.size()) == record.size();
+  if (same_size && packed_ && misses_ < kMostMisses) keep_frame(record, found);
+  return true;
+}
+
+bool ExampleSplitter::split_as_before(std::string_view record,
+                                      std::span<PlainFeature> found) const {
+  const char* kept = frame_.bytes.data();
+  for (const Frame::Piece& piece : frame_.around) {
+    if (std::memcmp(record.data() + piece.begin, kept, piece.size) != 0) return false;
+    kept += piece.size;
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Frame::Piece& values = frame_.values[i];
+    found[i] = {frame_.kinds[i], record.substr(values.begin, values.size)};
+  }
+  return true;
+}
+
+void ExampleSplitter::keep_frame(std::string_view record, std::span<const PlainFeature> found) {
+  frame_ = {.record_size = record.size()};
+  for (const PlainFeature& feature : found) {
+    frame_.kinds.push_back(feature.kind);
+    frame_.values.push_back(
+        {static_cast<size_t>(feature.values.data() - record.data()), feature.values.size()});
+  }
+  std::vector<Frame::Piece> in_order = frame_.values;
+  std::ranges::sort(in_order, {}, &Frame::Piece::begin);
+  size_t at = 0;
+  const auto keep = [&](size_t end) {
+    frame_.around.push_back({at, end - at});
+    frame_.bytes += record.substr(at, end - at);
+  };
+  for (const Frame::Piece& values : in_order) {
+    keep(values.begin);
+    at = values.begin + values.size;
+  }
+  keep(record.size());
+}
+
+bool ExampleSplitter::split_anew(std::string_view record, std::span<PlainFeature> found) {
   for (PlainFeature& feature : found) feature.kind = FeatureKind::none;
   std::string_view features;
   if (!take_all(record, kFirst, features)) return false;
+  packed_ = true;
   size_t wanted = found.size();
   for (size_t place = 0; !features.empty(); ++place) {
     std::string_view entry;
@@ -93,7 +145,10 @@ bool ExampleSplitter::split(std::string_view record, std::span<PlainFeature> fou
     if (index == found.size()) continue;
     PlainFeature& feature = found[index];
     if (feature.kind != FeatureKind::none) return false;
-    if (!read_values(kind, list, feature.values)) return false;
+    if (!take_all(list, kFirst, feature.values)) {
+      packed_ = false;
+      if (!read_single(kind, list, feature.values)) return false;
+    }
     feature.kind = kind;
     --wanted;
   }

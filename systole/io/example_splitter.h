@@ -35,10 +35,29 @@ class ExampleSplitter {
     std::string key;
     size_t index = 0;  // in keys_; their number when nobody asked for it
   };
+  // All of a record but the values that were asked for. Where it is the same, so are their places.
+  struct Frame {
+    struct Piece {
+      size_t begin;
+      size_t size;
+    };
+    size_t record_size = 0;     // 0: there is none
+    std::string bytes;          // the pieces around the values
+    std::vector<Piece> around;  // in the record's order
+    std::vector<Piece> values;  // by feature
+    std::vector<FeatureKind> kinds;
+  };
   size_t index_at(size_t place, std::string_view key);
+  bool split_anew(std::string_view record, std::span<PlainFeature> found);
+  bool split_as_before(std::string_view record, std::span<PlainFeature> found) const;
+  void keep_frame(std::string_view record, std::span<const PlainFeature> found);
 
   std::vector<std::string> keys_;
   std::vector<Place> places_;
+  Frame frame_;
+  int misses_ = 0;        // records of the frame's size with another frame
+  size_t last_size_ = 0;  // of the record before
+  bool packed_ = false;   // no value of the record has to be looked at to know where it ends
 };
 
 // Packed values to numbers; false unless there are exactly out.size() of them.

@@ -50,6 +50,46 @@ TEST(ExampleSplitterTest, FeaturesInAnyOrder) {
   }
 }
 
+TEST(ExampleSplitterTest, RecordsOfOneFrameAndOthersOfTheirSize) {
+  ExampleSplitter splitter({"label", "image"});
+  std::array<PlainFeature, 2> found;
+  const auto read = [&](const std::string& record) -> std::string {
+    if (!splitter.split(record, found)) return "none";
+    std::array<int64_t, 1> label{};
+    if (!unpack(found[0].values, label)) return "no label";
+    return std::to_string(label[0]) + " " + std::string(found[1].values);
+  };
+  const auto record = [](const std::string& image, int64_t label, const std::string& name) {
+    return ExampleBuilder()
+        .bytes("image", image)
+        .int64("label", label)
+        .bytes("n", name)
+        .serialize();
+  };
+  // All of one size. Other names, like other keys, are another frame.
+  for (int round = 0; round < 20; ++round) {
+    const std::string name = round % 3 == 0 ? "x" : "y";
+    EXPECT_EQ(read(record("abc", round, name)), std::to_string(round) + " abc");
+    EXPECT_EQ(read(record("def", 127, name)), "127 def");
+    EXPECT_EQ(read(record("de", 128, name)), "128 de");
+    EXPECT_EQ(read(ExampleBuilder().bytes("imago", "def").int64("label", 7).serialize() + name),
+              "none");
+  }
+}
+
+// A number that is not packed ends where its bytes say, not where those of the record before did.
+TEST(ExampleSplitterTest, SingleNumbersOfOneSize) {
+  ExampleSplitter splitter({"x"});
+  std::array<PlainFeature, 1> found;
+  const auto record = [](const std::string& varint) {
+    return record_with(field(3, std::string(1, char{1 << 3}) + varint));
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(splitter.split(record("\x81\x01"), found));
+    EXPECT_FALSE(splitter.split(record("\x01\x01"), found));
+  }
+}
+
 TEST(ExampleSplitterTest, Numbers) {
   const std::vector<int64_t> integers = {0, -1, 128, std::numeric_limits<int64_t>::min(),
                                          std::numeric_limits<int64_t>::max()};

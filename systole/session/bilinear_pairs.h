@@ -22,6 +22,7 @@ class BilinearPairs {
 
  private:
   const uint8_t* row(const uint8_t* image, int64_t y);
+  void find_neighbours();
 
   const ResizeAxes& axes_;
   const int64_t height_;
@@ -29,6 +30,10 @@ class BilinearPairs {
   const int64_t channels_;
   std::vector<int32_t> left_;  // of a pixel, its bytes in a row
   std::vector<int32_t> right_;
+  // Pixels of the result, [begin, end), that are made of two neighbours in the image.
+  int64_t neighbours_begin_ = 0;
+  int64_t neighbours_end_ = 0;
+  std::vector<float> fractions_;   // of a pixel, for each of its lanes
   std::vector<uint8_t> last_row_;  // with room for what is read behind its end
 };
 

@@ -50,14 +50,16 @@ constexpr size_t kAhead = 3;
 
 class ExampleBatch::Parser {
  public:
-  Parser(const ExampleSchema& schema, size_t capacity, bool batched,
+  // `capacity` records, and `most` when they prove to be more.
+  Parser(const ExampleSchema& schema, size_t capacity, size_t most, bool batched,
          std::span<const Tensor> defaults)
-      : schema_(schema), capacity_(capacity), batched_(batched), defaults_(defaults) {
+      : schema_(schema), capacity_(capacity), most_(most), batched_(batched), defaults_(defaults) {
     make_dense();
     make_splitter();
   }
 
   void add(std::string_view record) {
+    if (count_ == capacity_) grow();
     try {
       if (!read_plain(record)) {
         view_.parse(record);
@@ -83,7 +85,9 @@ class ExampleBatch::Parser {
       } else if (!dense_[i].valid()) {  // no record that would say how many bytes it has
         results.emplace_back(feature.raw, Shape{0, 0});
       } else if (count_ < capacity_) {
-        results.push_back(dense_[i].slice(0, static_cast<int64_t>(count_)));
+        const Tensor filled = dense_[i].slice(0, static_cast<int64_t>(count_));
+        // A few do not keep the memory of many.
+        results.push_back(count_ < capacity_ / 2 ? filled.clone() : filled);
       } else {
         results.push_back(std::move(dense_[i]));
       }
@@ -120,6 +124,23 @@ class ExampleBatch::Parser {
       dense_.emplace_back(feature.dtype, batched_ ? joined({count}, feature.shape) : feature.shape);
     }
     ragged_.resize(num_ragged);
+  }
+
+  // For more records than were likely: those that are there move.
+  void grow() {
+    capacity_ = std::min(2 * capacity_, most_);
+    for (Tensor& rows : dense_) {
+      if (!rows.valid()) continue;
+      Shape shape = rows.shape();
+      shape.set_dim(0, static_cast<int64_t>(capacity_));
+      Tensor larger(rows.dtype(), std::move(shape));
+      if (rows.dtype() == DType::string) {
+        std::ranges::move(rows.data<std::string>(), larger.data<std::string>().begin());
+      } else {
+        std::memcpy(larger.raw(), rows.raw(), static_cast<size_t>(rows.byte_size()));
+      }
+      rows = std::move(larger);
+    }
   }
 
   // Features of one length alone, of many records: most are read in one pass.
@@ -302,7 +323,8 @@ class ExampleBatch::Parser {
   }
 
   const ExampleSchema& schema_;
-  const size_t capacity_;  // records that there is memory for
+  size_t capacity_;  // records that there is memory for
+  const size_t most_;
   const bool batched_;
   const std::span<const Tensor> defaults_;
   size_t count_ = 0;  // records that were read
@@ -319,9 +341,9 @@ bool ExampleBatch::takes(const ExampleSchema& schema) {
          std::ranges::none_of(schema.dense, &ExampleSchema::Dense::variable);
 }
 
-ExampleBatch::ExampleBatch(const ExampleSchema& schema, size_t capacity,
+ExampleBatch::ExampleBatch(const ExampleSchema& schema, size_t likely, size_t most,
                            std::span<const Tensor> defaults)
-    : parser_(std::make_unique<Parser>(schema, capacity, true, defaults)) {}
+    : parser_(std::make_unique<Parser>(schema, std::min(likely, most), most, true, defaults)) {}
 ExampleBatch::~ExampleBatch() = default;
 
 void ExampleBatch::add(std::string_view record) { parser_->add(record); }
@@ -330,7 +352,7 @@ std::vector<Tensor> ExampleBatch::finish() { return parser_->finish(); }
 std::vector<Tensor> parse_examples(const ExampleSchema& schema,
                                    std::span<const std::string> records, bool batched,
                                    std::span<const Tensor> defaults) {
-  ExampleBatch::Parser parser(schema, records.size(), batched, defaults);
+  ExampleBatch::Parser parser(schema, records.size(), records.size(), batched, defaults);
   for (size_t r = 0; r < records.size(); ++r) {
     if (r + kAhead < records.size()) {
       prefetch_bytes(records[r + kAhead].data(), records[r + kAhead].size());

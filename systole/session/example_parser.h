@@ -26,8 +26,10 @@ class ExampleBatch {
  public:
   // Whether it is for these features: those of fixed length, which need no record twice.
   static bool takes(const ExampleSchema& schema);
-  // Of up to `capacity` records. `schema`, which it takes, and `defaults` outlive it.
-  ExampleBatch(const ExampleSchema& schema, size_t capacity, std::span<const Tensor> defaults);
+  // Of up to `most` records, with memory for `likely` of them at first. `schema`, which it takes,
+  // and `defaults` outlive it.
+  ExampleBatch(const ExampleSchema& schema, size_t likely, size_t most,
+               std::span<const Tensor> defaults);
   ~ExampleBatch();
   ExampleBatch(const ExampleBatch&) = delete;
   ExampleBatch& operator=(const ExampleBatch&) = delete;

@@ -18,9 +18,13 @@ class HostRun {
       : environment_(environment), state_(state), device_(device) {
     values_.resize(static_cast<size_t>(plan.num_slots), nullptr);
     owned_.resize(values_.size());
+    targets_.resize(values_.size(), nullptr);
     std::ranges::copy(feeds, values_.begin());
     for (const auto& [slot, value] : plan.constants) values_[static_cast<size_t>(slot)] = &value;
   }
+
+  // What is stored in `slot` goes into the memory of `tensor`, which it takes, where it can.
+  void set_target(int slot, Tensor& tensor) { targets_[static_cast<size_t>(slot)] = &tensor; }
 
   void run(const HostPlan::Step& step) {
     if (step.node == nullptr) {
@@ -43,6 +47,10 @@ class HostRun {
     HostSmall<const Tensor*> fed;
     for (const int slot : step.inputs) fed.push_back(values_[static_cast<size_t>(slot)]);
     HostSmall<Tensor> fetched(step.outputs.size());
+    for (size_t i = 0; i < fetched.size(); ++i) {
+      Tensor* const target = targets_[static_cast<size_t>(step.outputs[i])];
+      if (target != nullptr) fetched[i] = std::move(*target);
+    }
     device_.run(step, fed, {fetched.data(), fetched.size()});
     for (size_t i = 0; i < fetched.size(); ++i) store(step.outputs[i], std::move(fetched[i]));
   }
@@ -83,6 +91,7 @@ class HostRun {
   DeviceRunner& device_;
   HostSmall<const Tensor*> values_;
   HostSmall<Tensor> owned_;
+  HostSmall<Tensor*> targets_;  // null where there is none
 };
 
 }  // namespace
@@ -96,6 +105,11 @@ void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
                    const HostEnvironment& environment, HostContextState& state,
                    DeviceRunner& device, std::span<Tensor> fetched) {
   HostRun run(plan, feeds, environment, state, device);
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    if (plan.fetch_slots[i] >= 0 && fetched[i].valid()) {
+      run.set_target(plan.fetch_slots[i], fetched[i]);
+    }
+  }
   for (const HostPlan::Step& step : plan.steps) run.run(step);
   for (size_t i = 0; i < fetched.size(); ++i) {
     if (plan.fetch_slots[i] >= 0) fetched[i] = run.result(plan.fetch_slots[i]);

@@ -27,8 +27,9 @@ struct HostContextState {
 };
 
 // Runs the plan's steps in order. `feeds[i]` is the value of the plan's feed i, `fetched` has a
-// tensor for each fetch; those of operations are left alone. Thread-safe when `device` is. Errors:
-// what kernels and programs throw, with the node.
+// tensor for each fetch: those of operations are left alone, and the others are where a device
+// program may put what is fetched, if nobody shares their memory. Thread-safe when `device` is.
+// Errors: what kernels and programs throw, with the node.
 void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
                    const HostEnvironment& environment, HostContextState& state,
                    DeviceRunner& device, std::span<Tensor> fetched);

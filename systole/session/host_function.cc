@@ -137,6 +137,13 @@ std::vector<Tensor> HostFunction::operator()(std::span<const Tensor> arguments) 
 }
 
 std::vector<Tensor> HostFunction::run(std::span<const Tensor> arguments, uint64_t draw) const {
+  std::vector<Tensor> results(impl_->results.size());
+  run_into(arguments, draw, results);
+  return results;
+}
+
+void HostFunction::run_into(std::span<const Tensor> arguments, uint64_t draw,
+                            std::span<Tensor> results) const {
   if (arguments.size() != impl_->args.size()) {
     throw invalid_argument("HostFunction: number of arguments, got {}, expected {}",
                            arguments.size(), impl_->args.size());
@@ -153,10 +160,8 @@ std::vector<Tensor> HostFunction::run(std::span<const Tensor> arguments, uint64_
     feeds.push_back(&arguments[i]);
   }
   static const HostEnvironment environment;
-  std::vector<Tensor> results(impl_->results.size());
   PartRunner runner(*impl_->parts, draw);
   run_host_plan(*impl_->plan, feeds, environment, impl_->state, runner, results);
-  return results;
 }
 
 const Graph& HostFunction::graph() const { return *impl_->graph; }

@@ -43,6 +43,10 @@ class HostFunction {
   // whichever thread.
   std::vector<Tensor> run(std::span<const Tensor> arguments, uint64_t draw) const;
 
+  // The same into `results`, one tensor a result: numbers that compiled ops give are written into
+  // the memory of a tensor that has their type and that nobody shares; others are replaced.
+  void run_into(std::span<const Tensor> arguments, uint64_t draw, std::span<Tensor> results) const;
+
   const Graph& graph() const;
   std::span<const Output> arguments() const;
   std::span<const Output> results() const;

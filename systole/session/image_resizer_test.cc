@@ -56,6 +56,11 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       {DType::u8, {3, 9, 2}, {3, 1}},
       {DType::u8, {8, 9, 2}, {5, 7}},
       {DType::u8, {4, 4, 1}, {4, 4}},
+      {DType::u8, {2, 20, 31, 3}, {9, 14}},
+      {DType::u8, {20, 31, 3}, {9, 13}, {.half_pixel_centers = true}},
+      {DType::u8, {20, 31, 3}, {9, 40}, {.half_pixel_centers = true}},
+      {DType::u8, {20, 31, 4}, {20, 5}, {.align_corners = true}},
+      {DType::u8, {5, 16, 1}, {4, 15}},
   };
   for (const Resize resize :
        {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {

@@ -30,12 +30,13 @@ class BatchStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Row& row) override { return do_next_into(row); }
+  bool do_next_into(Row& row) override {
     if (ended_ || !input_->next(part_)) {
       ended_ = true;
       return false;
     }
-    begin_batch();
+    begin_batch(row);
     int64_t count = 0;
     do {
       add(count++);
@@ -50,26 +51,30 @@ class BatchStage final : public InputStage {
   }
 
  private:
-  // Memory for a batch of elements like part_.
-  void begin_batch() {
+  // Memory for a batch of elements like part_: that of `row` where it fits.
+  void begin_batch(Row& row) {
+    row.resize(part_.size());
+    keep_own(row);
     batch_.clear();
     types_.clear();
     last_texts_.resize(part_.size());
     for (size_t c = 0; c < part_.size(); ++c) {
       Dims dims{node_.batch_size_};
       dims.insert(dims.end(), part_[c].shape().begin(), part_[c].shape().end());
-      batch_.push_back(memory_for(part_[c].dtype(), Shape(std::move(dims)), last_texts_[c]));
+      make_memory(part_[c].dtype(), Shape(std::move(dims)), last_texts_[c], row[c]);
+      batch_.push_back(std::move(row[c]));
       types_.push_back(part_[c].type());
     }
   }
   // Texts go round: those of the last batch, when it is done with, are what the elements of this
   // one leave their memory for.
-  static Tensor memory_for(DType dtype, Shape shape, Tensor& last) {
-    if (dtype != DType::string) return Tensor(dtype, std::move(shape));
+  static void make_memory(DType dtype, const Shape& shape, Tensor& last, Tensor& memory) {
+    if (dtype != DType::string) return make_room(memory, dtype, shape);
+    memory = Tensor();
     if (last.dtype() != dtype || last.shape() != shape || !sole_owner(last)) {
-      last = Tensor(dtype, std::move(shape));
+      last = Tensor(dtype, shape);
     }
-    return last;
+    memory = last;
   }
   void add(int64_t i) {
     for (size_t c = 0; c < part_.size(); ++c) {

@@ -36,10 +36,10 @@ class CountingNode final : public DatasetNode {
     return std::make_unique<StageType>(*this, context, numbers_);
   }
   std::string arguments() const override { return fmt::format("{}", fmt::join(numbers_, ", ")); }
-  NodePtr with_input(NodePtr input) const override {
+  NodePtr with_input(const NodePtr& input) const override {
     Spec spec = input->spec();
     if (this->spec() != this->input()->spec()) return nullptr;  // enumerate gives more
-    return std::make_shared<CountingNode>(name(), std::move(input), std::move(spec), numbers_);
+    return std::make_shared<CountingNode>(name(), input, std::move(spec), numbers_);
   }
 
  private:
@@ -52,13 +52,16 @@ class TakeStage final : public CountingStage {
       : CountingStage(node, context), limit_(n[0]) {}
 
  protected:
-  bool do_next(Row& row) override {
-    if (limit_ >= 0 && count_ >= limit_) return false;
-    ++count_;
-    return input_->next(row);
-  }
+  bool do_next(Row& row) override { return counts() && input_->next(row); }
+  bool do_next_into(Row& row) override { return counts() && input_->next_into(row); }
 
  private:
+  bool counts() {
+    if (limit_ >= 0 && count_ >= limit_) return false;
+    ++count_;
+    return true;
+  }
+
   const int64_t limit_;
 };
 

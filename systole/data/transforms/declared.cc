@@ -10,6 +10,7 @@ class PassStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override { return input_->next(row); }
+  bool do_next_into(Row& row) override { return input_->next_into(row); }
 };
 
 class OptionsNode final : public DatasetNode {
@@ -42,13 +43,15 @@ class SetShapeStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
-    if (!input_->next(row)) return false;
+  bool do_next(Row& row) override { return input_->next(row) && checked(row); }
+  bool do_next_into(Row& row) override { return input_->next_into(row) && checked(row); }
+
+ private:
+  bool checked(const Row& row) const {
     check_row("set_shape", row, node_.types());
     return true;
   }
 
- private:
   const SetShapeNode& node_;
 };
 

@@ -1,7 +1,9 @@
 // Rows of tensors by their numbers, a batch at a time: from_tensor_slices behind batch.
 #include <cstring>
 
+#include "systole/base/prefetch.h"
 #include "systole/data/nodes.h"
+#include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
@@ -17,25 +19,28 @@ class GatherNode final : public DatasetNode {
   const Row tensors_;
 };
 
-Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
+// Rows that are asked for before their turn comes: a shuffle's are all over the memory.
+constexpr size_t kAhead = 4;
+
+void gather_rows(const Tensor& tensor, std::span<const int64_t> indices, Tensor& result) {
   Shape shape = tensor.shape();
   shape.set_dim(0, static_cast<int64_t>(indices.size()));
-  Tensor result(tensor.dtype(), std::move(shape));
+  make_room(result, tensor.dtype(), shape);
   const int64_t count = tensor.dim(0) == 0 ? 0 : tensor.num_elements() / tensor.dim(0);
   if (tensor.dtype() == DType::string) {
     const auto from = tensor.data<std::string>().begin();
     auto to = result.data<std::string>().begin();
     for (const int64_t i : indices) to = std::copy_n(from + i * count, count, to);
-    return result;
+    return;
   }
   const auto bytes = static_cast<size_t>(count * size_of(tensor.dtype()));
+  const auto at = [&](int64_t row) { return static_cast<size_t>(row) * bytes; };
   const auto* const from = static_cast<const std::byte*>(tensor.raw());
   auto* to = static_cast<std::byte*>(result.raw());
-  for (const int64_t i : indices) {
-    std::memcpy(to, from + static_cast<size_t>(i) * bytes, bytes);
-    to += bytes;
+  for (size_t i = 0; i < indices.size(); ++i, to += bytes) {
+    if (i + kAhead < indices.size()) prefetch_bytes(from + at(indices[i + kAhead]), bytes);
+    std::memcpy(to, from + at(indices[i]), bytes);
   }
-  return result;
 }
 
 class GatherStage final : public InputStage {
@@ -44,11 +49,13 @@ class GatherStage final : public InputStage {
       : InputStage(node, context), tensors_(node.tensors_) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Row& row) override { return do_next_into(row); }
+  bool do_next_into(Row& row) override {
     if (!input_->next(indices_)) return false;
     row.resize(tensors_.size());
+    keep_own(row);
     for (size_t c = 0; c < row.size(); ++c) {
-      row[c] = rows_of(tensors_[c], std::as_const(indices_.front()).data<int64_t>());
+      gather_rows(tensors_[c], std::as_const(indices_.front()).data<int64_t>(), row[c]);
     }
     return true;
   }

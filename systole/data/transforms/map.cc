@@ -4,6 +4,7 @@
 
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
+#include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
@@ -28,10 +29,17 @@ class MapStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override {
+    if (arguments_.graph != nullptr) return do_next_into(row);
     if (!input_->next(row)) return false;
-    const int64_t index = index_++;
-    row = arguments_.graph != nullptr ? arguments_.graph->call(row, index, epoch_)
-                                      : arguments_.fn(std::move(row), index);
+    row = arguments_.fn(std::move(row), index_++);
+    return true;
+  }
+  bool do_next_into(Row& row) override {
+    if (arguments_.graph == nullptr) return InputStage::do_next_into(row);
+    Row argument;
+    if (!input_->next(argument)) return false;
+    keep_own(row);
+    arguments_.graph->call_into(argument, index_++, epoch_, row);
     return true;
   }
   void do_save(StateWriter& writer) override {

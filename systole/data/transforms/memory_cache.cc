@@ -105,6 +105,7 @@ class MemoryCacheStage final : public Stage {
   std::vector<Row> filling_;
   bool failed_ = false;
   std::optional<Again> again_;  // rows that are to be read before anything else
+  bool lost_ = false;           // they could not be read
 };
 
 void MemoryCacheStage::keep(Row row) {
@@ -120,6 +121,7 @@ void MemoryCacheStage::finish() {
 }
 
 bool MemoryCacheStage::do_next(Row& row) {
+  if (lost_) return false;
   if (again_) read_again();
   if (kept_.rows != nullptr) {
     if (next_ >= kept_.rows->size()) return false;
@@ -145,19 +147,20 @@ bool MemoryCacheStage::do_next(Row& row) {
 // The rows that were there when the position was saved. Errors: those of the input;
 // FAILED_PRECONDITION when it gives another number of rows. This epoch is then at its end.
 void MemoryCacheStage::read_again() {
-  const Again again = *std::exchange(again_, std::nullopt);
+  const Again again = *again_;
   if (again.whole) {
     const Kept others = shared_->get();  // another branch may have been faster
     if (others.rows != nullptr) {
       kept_ = others;
+      again_.reset();
       return;
     }
   }
+  lost_ = true;
   StageContext then = context_;
   then.epoch = kept_.epoch;
   then.branch = kept_.branch;
   input_ = make_stage(node_.input(), then);
-  kept_.rows = std::make_shared<const std::vector<Row>>();
   Row row;
   bool more = true;
   while ((filling_.size() < again.rows || again.whole) && (more = input_->next(row))) {
@@ -171,7 +174,8 @@ void MemoryCacheStage::read_again() {
         "the input reads has changed",
         more ? "more than " : "", more ? again.rows : filling_.size(), again.rows);
   }
-  kept_.rows.reset();
+  lost_ = false;
+  again_.reset();
   if (again.whole) finish();
 }
 

@@ -6,6 +6,9 @@
 namespace systole::data {
 namespace {
 
+// Records that the first batch has memory for, be there as few of them as there may.
+constexpr size_t kFirstLikely = 64;
+
 class ParseBatchNode final : public DatasetNode {
  public:
   ParseBatchNode(NodePtr input, Spec spec, ParseBatchArguments arguments)
@@ -32,7 +35,9 @@ class ParseBatchStage final : public InputStage {
       ended_ = true;
       return false;
     }
-    ExampleBatch batch(arguments_.schema, static_cast<size_t>(arguments_.batch_size),
+    const auto most = static_cast<size_t>(arguments_.batch_size);
+    // After one whole batch the next is likely to be another.
+    ExampleBatch batch(arguments_.schema, index_ > 0 ? most : kFirstLikely, most,
                        arguments_.defaults);
     std::optional<Error> error;
     int64_t count = 0;

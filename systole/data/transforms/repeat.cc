@@ -10,8 +10,8 @@ class RepeatNode final : public DatasetNode {
       : DatasetNode("repeat", input->spec(), {input}), count_(count) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override { return count_ < 0 ? "" : std::to_string(count_); }
-  NodePtr with_input(NodePtr input) const override {
-    return std::make_shared<RepeatNode>(std::move(input), count_);
+  NodePtr with_input(const NodePtr& input) const override {
+    return std::make_shared<RepeatNode>(input, count_);
   }
 
   const int64_t count_;
@@ -27,6 +27,9 @@ class RepeatStage final : public Stage {
  protected:
   bool do_next(Row& row) override {
     return next_of_epochs([&] { return input_->next(row); });
+  }
+  bool do_next_into(Row& row) override {
+    return next_of_epochs([&] { return input_->next_into(row); });
   }
   bool do_next_text(std::string_view& text) override {
     return next_of_epochs([&] { return input_->next_text(text); });

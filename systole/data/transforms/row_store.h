@@ -4,17 +4,17 @@
 
 #include <utility>
 
-#include "systole/base/prefetch.h"
 #include "systole/data/recycle.h"
 #include "systole/data/stage.h"
+#include "systole/data/transforms/text_store.h"
 
 namespace systole::data {
 
 // Not thread-safe.
 class RowStore {
  public:
-  // Of elements of these types.
-  explicit RowStore(const std::vector<TensorType>& types) {
+  // Of up to `most` elements of these types.
+  RowStore(const std::vector<TensorType>& types, size_t most) : texts_(most) {
     if (types.size() != 1 || types[0].shape != Shape()) return;
     if (types[0].dtype == DType::string) form_ = Form::texts;
     if (types[0].dtype == DType::s64) form_ = Form::numbers;
@@ -35,7 +35,7 @@ class RowStore {
   void push(Row& row) {
     switch (form_) {
       case Form::texts:
-        texts_.push_back(std::move(own_text(row)));
+        texts_.push(std::move(own_text(row)));
         return;
       case Form::numbers:
         numbers_.push_back(row[0].item<int64_t>());
@@ -49,7 +49,7 @@ class RowStore {
   void take(size_t i, Row& row) {
     switch (form_) {
       case Form::texts:
-        own_text(row) = taken(texts_, i);
+        own_text(row) = texts_.take(i);
         return;
       case Form::numbers:
         assign_number(row, taken(numbers_, i));
@@ -59,22 +59,22 @@ class RowStore {
     }
   }
   // The same of texts; they stay texts.
-  void push_text(std::string_view text) { texts_.emplace_back(text); }
-  void drop_text(size_t i) { static_cast<void>(taken(texts_, i)); }
-  std::string_view text(size_t i) const { return texts_[i]; }
-  void set_text(size_t i, std::string_view text) { assign_text(texts_[i], text); }
+  void push_text(std::string_view text) { texts_.push_copy(text); }
+  void drop_text(size_t i) { texts_.drop(i); }
+  std::string_view text(size_t i) const { return texts_.text(i); }
+  void set_text(size_t i, std::string_view text) { texts_.set(i, text); }
   // What it says is read soon.
-  void touch_text(size_t i) const { prefetch_bytes(texts_[i].data(), texts_[i].size()); }
+  void touch_text(size_t i) const { texts_.touch_text(i); }
 
   // Element `i` is wanted soon.
   void touch(size_t i) const {
-    if (form_ == Form::texts) __builtin_prefetch(&texts_[i], 1);
+    if (form_ == Form::texts) texts_.touch(i);
   }
   // Element `i` for that in `row`.
   void exchange(size_t i, Row& row) {
     switch (form_) {
       case Form::texts:
-        std::swap(own_text(row), texts_[i]);
+        texts_.exchange(i, own_text(row));
         return;
       case Form::numbers:
         assign_number(row, std::exchange(numbers_[i], row[0].item<int64_t>()));
@@ -88,7 +88,7 @@ class RowStore {
     writer.number(size());
     Row row;
     for (size_t i = 0; i < size(); ++i) {
-      if (form_ == Form::texts) assign_text(row, texts_[i]);
+      if (form_ == Form::texts) assign_text(row, texts_.text(i));
       if (form_ == Form::numbers) assign_number(row, numbers_[i]);
       writer.row(form_ == Form::rows ? rows_[i] : row);
     }
@@ -115,7 +115,7 @@ class RowStore {
 
   Form form_ = Form::rows;
   std::vector<Row> rows_;
-  std::vector<std::string> texts_;
+  TextStore texts_;
   std::vector<int64_t> numbers_;
 };
 

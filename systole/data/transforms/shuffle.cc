@@ -16,9 +16,9 @@ class ShuffleNode final : public DatasetNode {
         reshuffle_(reshuffle) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override { return std::to_string(buffer_size_); }
-  NodePtr with_input(NodePtr input) const override {
-    return std::make_shared<ShuffleNode>(std::move(input), static_cast<int64_t>(buffer_size_),
-                                         seed_, reshuffle_);
+  NodePtr with_input(const NodePtr& input) const override {
+    return std::make_shared<ShuffleNode>(input, static_cast<int64_t>(buffer_size_), seed_,
+                                         reshuffle_);
   }
 
   const size_t buffer_size_;
@@ -36,7 +36,7 @@ class ShuffleStage final : public InputStage {
         key_(drawing_key(node.seed_, context, node)),
         stream_(node.reshuffle_ ? context.epoch : 0),
         random_(key_, stream_),
-        buffer_(node.types()) {}
+        buffer_(node.types(), node.buffer_size_) {}
 
  protected:
   bool do_next(Row& row) override {

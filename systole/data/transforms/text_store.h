@@ -1,0 +1,137 @@
+// The texts that a shuffle keeps, drawn all over them: those that it copies lie in a few large
+// blocks, which need fewer entries in the processor's table of pages than a string each would.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "systole/base/block_cache.h"
+#include "systole/base/error.h"
+#include "systole/base/prefetch.h"
+#include "systole/data/recycle.h"
+
+namespace systole::data {
+
+// Not thread-safe. Memory: what it was first filled with and an eighth more; what is longer than
+// the text whose place it takes, and what is moved here, has memory of its own.
+class TextStore {
+ public:
+  // Of up to `most` texts.
+  explicit TextStore(size_t most) : most_(most) {}
+  ~TextStore() {
+    for (const Block& block : blocks_) free_block(block.begin, block.bytes);
+  }
+  TextStore(const TextStore&) = delete;
+  TextStore& operator=(const TextStore&) = delete;
+
+  size_t size() const { return slots_.size(); }
+  // Valid until text `i` is changed, given away or moved to the place of one that is.
+  std::string_view text(size_t i) const {
+    const Slot& slot = slots_[i];
+    return slot.filled ? std::string_view(slot.begin, slot.size) : std::string_view(own_[i]);
+  }
+
+  void push(std::string text) {
+    slots_.emplace_back();
+    own_.push_back(std::move(text));
+  }
+  void push_copy(std::string_view text) {
+    push({});
+    set(size() - 1, text);
+  }
+  // REQUIRES: `text` is none of these.
+  void set(size_t i, std::string_view text) {
+    Slot& slot = slots_[i];
+    if (slot.begin == nullptr && text.size() <= kLongest) take_room(slot, text.size());
+    if (text.size() > slot.capacity) {
+      slot.filled = false;
+      return assign_text(own_[i], text);
+    }
+    if (!slot.filled) own_[i] = std::string();
+    slot.filled = true;
+    slot.size = static_cast<uint32_t>(text.size());
+    std::memcpy(slot.begin, text.data(), text.size());
+  }
+  // Text `i` for `text`.
+  void exchange(size_t i, std::string& text) {
+    Slot& slot = slots_[i];
+    if (slot.filled) own_[i].assign(slot.begin, slot.size);
+    slot.filled = false;
+    std::swap(own_[i], text);
+  }
+  // Gives text `i` away; the last takes its place.
+  std::string take(size_t i) {
+    std::string result;
+    exchange(i, result);
+    drop(i);
+    return result;
+  }
+  void drop(size_t i) {
+    slots_[i] = slots_.back();
+    slots_.pop_back();
+    std::swap(own_[i], own_.back());
+    own_.pop_back();
+  }
+  // Text `i` is exchanged soon.
+  void touch(size_t i) const { __builtin_prefetch(&own_[i], 1); }
+  // Text `i` is read soon.
+  void touch_text(size_t i) const {
+    const std::string_view soon = text(i);
+    prefetch_bytes(soon.data(), soon.size());
+  }
+
+ private:
+  static constexpr size_t kLongest = 64U << 10U;  // text in a block
+  static constexpr size_t kLeastBlock = 4U << 10U;
+  static constexpr size_t kMostBlock = 4U << 20U;  // large enough for huge pages
+
+  struct Block {
+    char* begin;
+    size_t bytes;
+  };
+  // A place in a block.
+  struct Slot {
+    char* begin = nullptr;  // null where there is none yet
+    uint32_t capacity = 0;
+    uint32_t size = 0;
+    bool filled = false;  // the text is here, not in own_
+  };
+
+  // A little more than this text takes, for those that come after it.
+  void take_room(Slot& slot, size_t size) {
+    constexpr size_t kLine = 64;
+    const size_t bytes = (size + size / 8 + kLine) / kLine * kLine;
+    if (left_ < bytes) add_block(bytes);
+    slot.begin = next_;
+    slot.capacity = static_cast<uint32_t>(bytes);
+    next_ += bytes;
+    left_ -= bytes;
+  }
+  // For as many texts of `bytes` as there still may be.
+  void add_block(size_t bytes) {
+    const size_t coming = std::min(most_ - std::min(most_, size()) + 1, kMostBlock / bytes);
+    const size_t wanted = std::clamp(coming * bytes, std::max(kLeastBlock, bytes), kMostBlock);
+    auto* const begin = static_cast<char*>(allocate_block(wanted));
+    if (begin == nullptr) {
+      throw make_error(Code::resource_exhausted, "shuffle: no memory, got a request for {} bytes",
+                       wanted);
+    }
+    blocks_.push_back({begin, wanted});
+    next_ = begin;
+    left_ = wanted;
+  }
+
+  const size_t most_;
+  std::vector<Slot> slots_;
+  std::vector<std::string> own_;
+  std::vector<Block> blocks_;
+  char* next_ = nullptr;  // what is left of the last block
+  size_t left_ = 0;
+};
+
+}  // namespace systole::data
