@@ -16,7 +16,7 @@ std::string remedy(const StageStats& stage) {
   if (is("parse_batch")) return "give the map that parses num_parallel_calls = AUTOTUNE";
   if (stage.name.starts_with("map"))
     return "its threads are all at work: make the function cheaper";
-  if (is("TFRecordDataset")) return "read several files at once with num_parallel_reads";
+  if (is("TFRecordDataset")) return "read more files at once with num_parallel_reads";
   if (is("interleave")) return "give it num_parallel_calls";
   if (is("from_generator") || is("filter")) return "put prefetch() right behind it";
   return "put prefetch() behind it, so that it works beside the stages after it";

@@ -23,7 +23,7 @@ class InnerDataset {
       throw invalid_argument("{}: data set of element {}, got {}, expected {} components", what_,
                              index_, node_->spec().to_string(), types_.size());
     }
-    StageContext inside = context.in_function(index);
+    StageContext inside = context.in_function(index, !maker.fn);
     if (!maker.fn) inside.argument = &argument_;
     stage_ = make_stage(node_, inside);
   }

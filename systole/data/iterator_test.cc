@@ -188,6 +188,29 @@ TEST(IteratorTest, Stats) {
   EXPECT_EQ(stats[2].elements, 100);
 }
 
+// What runs inside of a function is there once, for all that it made; a C++ function's is not
+// known.
+TEST(IteratorTest, StatsOfWhatAFunctionMade) {
+  const Dataset three = Dataset::range(3);
+  const auto twice = [](const Dataset& x) { return x.repeat(2).prefetch(1); };
+  for (const int64_t calls : {0, 2}) {
+    Iterator iterator(three.interleave(twice, {.cycle_length = 2, .num_parallel_calls = calls}));
+    rest(iterator);
+    const std::vector<StageStats> stats = iterator.stats();
+    ASSERT_EQ(stats.size(), 5U);
+    const std::array<std::pair<std::string, int64_t>, 5> expected = {
+        {{"interleave", 6}, {"range", 3}, {"prefetch", 6}, {"repeat", 6}, {"argument", 6}}};
+    for (size_t i = 0; i < stats.size(); ++i) {
+      EXPECT_EQ(stats[i].name, expected[i].first);
+      EXPECT_EQ(stats[i].elements, expected[i].second) << stats[i].name;
+      EXPECT_GE(stats[i].busy_seconds, 0);
+    }
+  }
+  Iterator called(three.flat_map([](const Element& x) { return Dataset::from_tensors(x); }));
+  rest(called);
+  EXPECT_EQ(called.stats().size(), 2U);
+}
+
 struct BadCall {
   const char* name;
   std::function<void()> call;

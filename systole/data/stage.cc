@@ -52,22 +52,24 @@ StageContext StageContext::in_branch(uint64_t i) const {
   return result;
 }
 
-StageContext StageContext::in_function(uint64_t i) const {
+StageContext StageContext::in_function(uint64_t i, bool traced) const {
   StageContext result = in_epoch(i);
   result.nested = true;
+  result.lasting = lasting && traced;
   return result;
 }
 
-StageCounters* IteratorRoot::counters(const DatasetNode& node, int depth, StageCounters* consumer) {
+StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContext& context) {
   if (!options_.stats) return nullptr;
   const std::lock_guard lock(mutex_);
   auto& entry = counters_[&node];
   if (entry == nullptr) {
     entry = std::make_unique<StageCounters>();
     entry->name = node.name();
-    entry->depth = depth;
+    entry->depth = context.depth;
+    entry->nested = context.nested;
     order_.push_back(entry.get());
-    if (consumer != nullptr) consumer->inputs.push_back(entry.get());
+    if (context.consumer != nullptr) context.consumer->inputs.push_back(entry.get());
   }
   return entry.get();
 }
@@ -76,12 +78,15 @@ std::vector<StageStats> IteratorRoot::stats() const {
   const std::lock_guard lock(mutex_);
   std::vector<StageStats> result;
   for (const StageCounters* stage : order_) {
-    int64_t inputs_ns = 0;
-    for (const StageCounters* input : stage->inputs) inputs_ns += input->inclusive_ns;
     const int64_t inclusive = stage->inclusive_ns;
     const bool threaded = stage->threaded;
-    const int64_t own =
-        threaded ? stage->busy_ns.load() : std::max<int64_t>(inclusive - inputs_ns, 0);
+    // Threads are busy with what is in their function, and wait for other inputs.
+    int64_t inputs_ns = 0;
+    for (const StageCounters* input : stage->inputs) {
+      if (!threaded || input->nested) inputs_ns += input->inclusive_ns;
+    }
+    const int64_t all = threaded ? stage->busy_ns.load() : inclusive;
+    const int64_t own = std::max<int64_t>(all - inputs_ns, 0);
     result.push_back({.name = stage->name,
                       .depth = stage->depth,
                       .threaded = threaded,
@@ -124,8 +129,10 @@ bool Stage::counted(const Ask& ask) {
   const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 2;
   ++calls_;
   const bool more = !sampled || calls_ % kSampling == 0 ? timed(ask) : ask();
-  // Counted by one thread at a time: an atomic addition would wait for all that was written before.
-  if (more) {
+  if (more && counters_->nested) {
+    counters_->elements.fetch_add(1, std::memory_order_relaxed);
+  } else if (more) {
+    // By one thread at a time: an atomic addition would wait for all that was written before.
     std::atomic<int64_t>& elements = counters_->elements;
     elements.store(elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -184,7 +191,7 @@ std::string DatasetNode::to_string() const {
 
 std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context) {
   StageCounters* const counters =
-      context.nested ? nullptr : context.root->counters(*node, context.depth, context.consumer);
+      context.lasting ? context.root->counters(*node, context) : nullptr;
   context.consumer = counters;
   ++context.depth;
   std::unique_ptr<Stage> stage = node->make(context);

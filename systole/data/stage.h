@@ -22,13 +22,16 @@ namespace systole::data {
 using Spec = Nest<TensorType>;
 class DatasetNode;
 struct MapArguments;
+struct StageContext;
 using NodePtr =
     std::shared_ptr<const DatasetNode>;  // immutable and shared by the Datasets after it
 
-// What one stage has done so far. Written by its own thread, read by any.
+// What one stage has done so far; inside of a function, all stages of one node. Written by their
+// own threads, read by any.
 struct StageCounters {
   std::string name;
-  int depth = 0;  // stages between it and the end of the pipeline
+  int depth = 0;        // stages between it and the end of the pipeline
+  bool nested = false;  // inside of a function that makes data sets
   std::atomic<bool> threaded{false};
   std::vector<const StageCounters*> inputs;  // guarded by the root
   std::atomic<int64_t> elements{0};
@@ -59,8 +62,8 @@ class IteratorRoot {
     if (!value.has_value()) value = std::make_shared<T>();
     return std::any_cast<std::shared_ptr<T>>(value);
   }
-  // Null when nobody wants to know.
-  StageCounters* counters(const DatasetNode& node, int depth, StageCounters* consumer);
+  // Null when nobody wants to know. REQUIRES: as shared().
+  StageCounters* counters(const DatasetNode& node, const StageContext& context);
   // In the order of the pipeline, the last stage first.
   std::vector<StageStats> stats() const;
 
@@ -90,6 +93,7 @@ struct StageContext {
   uint64_t branch = 0;  // which input of which zip
   int depth = 0;
   bool nested = false;  // inside a data set that a function made
+  bool lasting = true;  // its nodes live as long as the iterator: they are not made anew
   StageCounters* consumer = nullptr;
   const BoundArgument* argument = nullptr;  // of the functions around; outlives the stages
   // From options(): 0 and false where it says nothing.
@@ -103,7 +107,8 @@ struct StageContext {
   // For the i-th of inputs that run side by side.
   StageContext in_branch(uint64_t i) const;
   // For a data set that a function made, which ends before the iterator does.
-  StageContext in_function(uint64_t i) const;
+  // Its nodes end, too, unless they are `traced`.
+  StageContext in_function(uint64_t i, bool traced) const;
 };
 
 // A running stage: gives element after element. One thread at a time. After an error it can be
