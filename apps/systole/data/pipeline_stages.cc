@@ -177,11 +177,22 @@ Dataset padded_batch_stage(const Dataset& dataset, const ConfigSection& argument
 }
 
 // Gives the number of rows of the feature that a section names.
+// The type of the feature that `feature` names; without a name the element is to be one.
+const TensorType& feature_type(const ElementSpec& element, const ConfigSection& argument) {
+  const std::string name = argument.text("feature");
+  const ElementSpec* const found = name.empty() ? &element : element.find(name);
+  if (found != nullptr && found->is_leaf()) return found->leaf();
+  const std::string got = name.empty() ? "none" : "'" + name + "'";
+  throw argument.node().error(argument.what("feature"), got,
+                              element.is_dict() ? expected_names(name, element.names())
+                                                : "none: the elements are " + element.to_string());
+}
+
 std::function<int64_t(const Element&)> length_of(const Dataset& dataset,
                                                  const ConfigSection& argument) {
   const std::string feature = argument.text("feature");
   const ElementSpec& spec = dataset.element_spec();
-  const TensorType& type = feature.empty() ? spec.leaf() : spec[feature].leaf();
+  const TensorType& type = feature_type(spec, argument);
   if (type.shape.rank() == 0) {
     throw argument.node().error(argument.what("feature"), fmt::format("{}", type),
                                 "one with a length");
@@ -234,6 +245,7 @@ Output compared(const Output& value, const ConfigSection& argument) {
 Dataset filter_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
   if (!argument.flag("length")) {
     const std::string feature = argument.text("feature");
+    feature_type(dataset.element_spec(), argument);
     return dataset.filter([&](const Nest<Output>& element) -> Nest<Output> {
       return compared((feature.empty() ? element : element[feature]).leaf(), argument);
     });
