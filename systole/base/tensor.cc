@@ -23,8 +23,8 @@ class TensorBuffer {
       std::uninitialized_default_construct_n(strings(), strings_);
     }
   }
-  // Of memory that somebody else owns.
-  explicit TensorBuffer(std::byte* borrowed) : data_(borrowed), bytes_(0) {}
+  explicit TensorBuffer(const BorrowedMemory& borrowed)
+      : data_(static_cast<std::byte*>(borrowed.data)), bytes_(0), borrowed_(borrowed) {}
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
     if (bytes_ > sizeof(inline_)) free_block(data_, bytes_);
@@ -33,6 +33,10 @@ class TensorBuffer {
   TensorBuffer& operator=(const TensorBuffer&) = delete;
 
   std::byte* data() { return data_; }
+  // Null when the memory is its own.
+  const BorrowedMemory* borrowed() const {
+    return borrowed_.data == nullptr ? nullptr : &borrowed_;
+  }
 
  private:
   std::string* strings() { return static_cast<std::string*>(static_cast<void*>(data_)); }
@@ -42,6 +46,7 @@ class TensorBuffer {
   std::byte* data_ = inline_;
   size_t bytes_;
   size_t strings_ = 0;
+  BorrowedMemory borrowed_;
 };
 
 Tensor::Tensor(DType dtype, Shape shape) : shape_(std::move(shape)), dtype_(dtype) {
@@ -88,8 +93,14 @@ Tensor Tensor::view(DType dtype, Shape shape, void* data) {
 template <>
 Tensor Tensor::of<BorrowedMemory>(Shape shape, std::span<const BorrowedMemory> memory) {
   Tensor result = view(memory[0].dtype, std::move(shape), memory[0].data);
-  result.buffer_ = std::make_shared<TensorBuffer>(result.data_);
+  result.buffer_ = std::make_shared<TensorBuffer>(memory[0]);
   return result;
+}
+
+template <>
+std::span<const BorrowedMemory> Tensor::data<BorrowedMemory>() const {
+  const BorrowedMemory* const borrowed = buffer_ == nullptr ? nullptr : buffer_->borrowed();
+  return {borrowed, borrowed == nullptr ? 0U : 1U};
 }
 
 Tensor Tensor::slice(int64_t begin, int64_t end) const {

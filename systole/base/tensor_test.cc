@@ -88,6 +88,9 @@ TEST(TensorTest, InTheCallersMemory) {
   std::vector<float> memory = {1, 2, 3, 4};
   Tensor part = tensor_in(DType::f32, {2}, memory.data() + 2);
   EXPECT_TRUE(part.unique());
+  EXPECT_TRUE(is_borrowed(part.slice(0, 1)));
+  EXPECT_FALSE(is_borrowed(part.clone()));
+  EXPECT_FALSE(is_borrowed(Tensor::view(DType::f32, {2}, memory.data())));
   const Tensor copy = part;
   EXPECT_FALSE(part.unique());
   part.data<float>()[1] = 9;

@@ -1,5 +1,6 @@
 #include "systole/data/device_feed.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -151,10 +152,7 @@ bool DeviceFeed::Impl::ask(Stack& stack, int64_t replica, int64_t k) {
         tensor_in(types[c].dtype, std::move(shape), place(stack.components[c], replica, k)));
   }
   if (!iterator.next_row(row)) return false;
-  in_place = false;
-  for (size_t c = 0; c < row.size(); ++c) {
-    in_place = in_place || row[c].raw() == place(stack.components[c], replica, k);
-  }
+  in_place = std::ranges::any_of(row, is_borrowed);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "systole/base/random.h"
+#include "systole/base/tensor_in.h"
 #include "systole/data/recycle.h"
 
 namespace systole::data {
@@ -110,11 +111,8 @@ bool Stage::next_into(Row& row) {
 }
 
 bool Stage::do_next_into(Row& row) {
-  if (row.empty() || row.front().raw() != given_) row.clear();
-  given_ = nullptr;
-  if (!do_next(row)) return false;
-  if (!row.empty()) given_ = row.front().raw();
-  return true;
+  if (std::ranges::any_of(row, is_borrowed)) row.clear();
+  return do_next(row);
 }
 
 bool Stage::do_next_text(std::string_view& text) {

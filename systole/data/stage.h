@@ -122,8 +122,9 @@ class Stage {
   // The same of a stage whose elements are one text each: a view into memory of the stage or of its
   // inputs, valid until the stage is asked again. The two may be called in turns.
   bool next_text(std::string_view& text);
-  // The same for a consumer whose memory `row` is, of the types of an element: numbers are written
-  // there where the stage can, and a component replaced where it cannot; no stage keeps it.
+  // The same for a consumer that may lend its memory in `row` (base/tensor_in.h): numbers are
+  // written there where the stage can, and a component is replaced where it cannot; no stage keeps
+  // it.
   bool next_into(Row& row);
   // Everything needed to go on from here, with what is before it.
   void save(StateWriter& writer);
@@ -150,9 +151,8 @@ class Stage {
   const DatasetNode* node_ = nullptr;
   StageCounters* counters_ = nullptr;  // null when not counted
   int64_t calls_ = 0;
-  double mean_ns_ = 0;           // of a call, lately
-  Row text_row_;                 // of next_text()
-  const void* given_ = nullptr;  // the memory of the last element of next_into(): ours to use again
+  double mean_ns_ = 0;  // of a call, lately
+  Row text_row_;        // of next_text()
 };
 
 // What a transformation or a source is: immutable, thread-safe.

@@ -38,6 +38,12 @@ void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, 
   }
 }
 
+// Whether any of it was made where it belongs.
+bool is_in_place(const Step& step) {
+  return std::ranges::any_of(step,
+                             [](const Row& row) { return std::ranges::any_of(row, is_borrowed); });
+}
+
 // Memory of its own for what lies in a stack that is not for it.
 void clone(Step& step) {
   for (Row& row : step) {
@@ -81,7 +87,6 @@ struct Feed::Impl {
   std::vector<TensorType> types_of(const Step& step) const;
   void set_types(Stack& stack, const std::vector<TensorType>& types) const;
   Step places(Stack& stack) const;
-  bool is_in_place(Step& step, Stack& stack) const;
   void place(const Step& step, Stack& stack) const;
   std::byte* slot(Stack& stack, size_t component, int64_t replica, int64_t step) const;
   Step step_of(Stack& stack, int64_t at) const;
@@ -124,7 +129,7 @@ void Feed::Impl::fill(Stack& stack, int64_t steps) {
     while (stack.steps() < steps) {
       std::optional<Step> step = reader.read(places(stack));
       if (!step) break;
-      const bool in_place = is_in_place(*step, stack);
+      const bool in_place = is_in_place(*step);
       const std::vector<TensorType> types = types_of(*step);
       if (in_place && types != stack.types) clone(*step);
       if (stack.steps() == 0) {
@@ -167,16 +172,6 @@ Step Feed::Impl::places(Stack& stack) const {
     }
   }
   return step;
-}
-
-// Whether any of it was made where it belongs.
-bool Feed::Impl::is_in_place(Step& step, Stack& stack) const {
-  for (size_t s = 0; s < step.size(); ++s) {
-    for (size_t i = 0; i < std::min(step[s].size(), stack.buffers.size()); ++i) {
-      if (step[s][i].raw() == slot(stack, i, static_cast<int64_t>(s), stack.steps())) return true;
-    }
-  }
-  return false;
 }
 
 // Of a replica's batch.
