@@ -94,6 +94,12 @@ class HostRun {
   HostSmall<Tensor*> targets_;  // null where there is none
 };
 
+bool is_made_by_device(const HostPlan& plan, int slot) {
+  return std::ranges::any_of(plan.steps, [&](const HostPlan::Step& step) {
+    return step.node == nullptr && std::ranges::find(step.outputs, slot) != step.outputs.end();
+  });
+}
+
 }  // namespace
 
 const Tensor* FeedValues::find(Output key) const {
@@ -106,8 +112,12 @@ void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
                    DeviceRunner& device, std::span<Tensor> fetched) {
   HostRun run(plan, feeds, environment, state, device);
   for (size_t i = 0; i < fetched.size(); ++i) {
-    if (plan.fetch_slots[i] >= 0 && fetched[i].valid()) {
-      run.set_target(plan.fetch_slots[i], fetched[i]);
+    const int slot = plan.fetch_slots[i];
+    if (slot < 0 || !fetched[i].valid()) continue;
+    if (is_made_by_device(plan, slot)) {
+      run.set_target(slot, fetched[i]);
+    } else {
+      fetched[i] = Tensor();  // a kernel may get its memory, while caches still know it
     }
   }
   for (const HostPlan::Step& step : plan.steps) run.run(step);
