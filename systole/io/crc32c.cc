@@ -108,7 +108,26 @@ const bool kHasInstruction =
 
 #endif
 
+// The product of two polynomials modulo that of the checksum.
+uint32_t times(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (; a != 0; a <<= 1) {
+    if ((a & 0x80000000) != 0) product ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? kPolynomial : 0);
+  }
+  return product;
+}
+
 }  // namespace
+
+uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes) {
+  uint32_t power = 0x80000000 >> 8;  // x^8: of one byte, of two, of four...
+  for (; second_bytes != 0; second_bytes >>= 1) {
+    if ((second_bytes & 1) != 0) first = times(first, power);
+    power = times(power, power);
+  }
+  return first ^ second;
+}
 
 uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before) {
   const char* at = bytes.data();

@@ -11,6 +11,10 @@ namespace systole {
 // speed of the processor's own instruction where it has one. Thread-safe.
 uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
 
+// The checksum of two parts, the second of `second_bytes` bytes, from those of each: what is read
+// or written in parallel has one checksum too. Thread-safe.
+uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes);
+
 // As files keep checksums: a checksum over bytes that hold checksums would tell little.
 constexpr uint32_t mask_crc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 constexpr uint32_t unmask_crc32c(uint32_t masked) {

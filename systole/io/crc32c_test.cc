@@ -70,6 +70,15 @@ TEST(Crc32cTest, ContinuesFromWhatCameBefore) {
   }
 }
 
+TEST(Crc32cTest, JoinsWhatWasSummedApart) {
+  const std::string bytes = random_bytes(70000);
+  const std::string_view all = bytes;
+  for (const size_t cut : {0, 1, 7, 4096, 65537, 69999, 70000}) {
+    const uint32_t first = crc32c(all.substr(0, cut));
+    EXPECT_EQ(crc32c_joined(first, crc32c(all.substr(cut)), all.size() - cut), crc32c(all)) << cut;
+  }
+}
+
 TEST(Crc32cTest, Mask) {
   EXPECT_EQ(mask_crc32c(0), 0xa282ead8U);
   for (const uint32_t crc : {0U, 1U, 0xe3069283U, 0xffffffffU}) {

@@ -143,6 +143,26 @@ TEST(TensorBundleTest, Parts) {
             "DATA_LOSS: m: tensor 'w': slice, got 1,4:-, expected one of [4,3]");
 }
 
+// Large enough to be read by several threads.
+TEST(TensorBundleTest, ALargeTensor) {
+  MemoryFileSystem fs;
+  Tensor large(DType::s32, {(int64_t{5} << 20) + 3});
+  const auto elements = large.data<int32_t>();
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<int32_t>(i * 2654435761U);
+  {
+    BundleWriter writer(fs, "m");
+    writer.add("large", large);
+    writer.finish();
+  }
+  EXPECT_TRUE(BundleReader(fs, "m").read("large").identical(large));
+  std::string data = read_file(fs, "m.data-00000-of-00001");
+  data[size_t{17} << 20] ^= 4;
+  write_file_atomically(fs, "m.data-00000-of-00001", data);
+  EXPECT_THAT(error_of([&] { BundleReader(fs, "m").read("large"); }),
+              ::testing::StartsWith("DATA_LOSS: m.data-00000-of-00001: tensor 'large' at byte 0: "
+                                    "checksum, got 0x"));
+}
+
 TEST(TensorBundleTest, WrongUse) {
   MemoryFileSystem fs;
   sample(fs);

@@ -84,6 +84,13 @@ void Session::Impl::check_graph(const Variable& variable) const {
                          variable.name());
 }
 
+void Session::Impl::check_value(const Variable& variable, const Tensor& value) const {
+  check_graph(variable);
+  if (value.type() == variable.type()) return;
+  throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}",
+                         variable.name(), value.type(), variable.type());
+}
+
 void Session::Impl::check_cores(int num_replicas) const {
   const HostEnvironment& system = target.environment;
   if (!system.is_tpu || num_replicas <= system.num_cores) return;
@@ -176,11 +183,7 @@ Tensor Session::variable_value(const Variable& variable) {
 }
 
 void Session::set_variable(const Variable& variable, const Tensor& value) {
-  impl_->check_graph(variable);
-  if (value.type() != variable.type()) {
-    throw invalid_argument("Session.set_variable: value for '{}', got {}, expected {}",
-                           variable.name(), value.type(), variable.type());
-  }
+  impl_->check_value(variable, value);
   auto buffer = impl_->target.client->buffer_from_host(value);
   const std::unique_lock lock(impl_->run_mutex);
   impl_->check_open();

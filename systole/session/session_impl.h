@@ -37,6 +37,8 @@ struct Session::Impl {
   void note_idle_cores(const Program& program);
   // Errors: INVALID_ARGUMENT for a variable of another graph.
   void check_graph(const Variable& variable) const;
+  // Errors: those, and INVALID_ARGUMENT for a value of another type than the variable's.
+  void check_value(const Variable& variable, const Tensor& value) const;
   // Errors: INVALID_ARGUMENT when a TPU has fewer.
   void check_cores(int num_replicas) const;
   void check_open() const {

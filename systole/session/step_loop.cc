@@ -353,6 +353,18 @@ std::string StepLoop::optimized_program() const {
   return impl_->loop->executable->optimized_program();
 }
 
+void StepLoop::set_variables(Session& session, std::span<const Variable> variables,
+                             std::vector<Tensor> values) {
+  Session::Impl& s = *session.impl_;
+  for (size_t i = 0; i < variables.size(); ++i) s.check_value(variables[i], values[i]);
+  const std::vector<std::shared_ptr<runtime::Buffer>> buffers =
+      buffers_of(*s.target.client, std::move(values));
+  const std::unique_lock lock(s.run_mutex);
+  s.check_open();
+  for (size_t i = 0; i < variables.size(); ++i)
+    s.state.slot(variables[i].handle().node()).set(buffers[i]);
+}
+
 VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> variables) {
   VariableSnapshot snapshot;
   snapshot.values_.resize(variables.size());

@@ -68,6 +68,11 @@ class StepLoop {
   // shares. What is run while the snapshot is there copies what it updates, once; but for the loops
   // that go_on_beside_snapshots(). Errors: FAILED_PRECONDITION for an uninitialised variable.
   static VariableSnapshot snapshot(Session& session, std::span<const Variable> variables);
+  // Sets variables, each to the value of its place, whose memory becomes the variable's where the
+  // device is this machine and nobody else has it. Errors: those of Session::set_variable, with
+  // nothing set. REQUIRES: as many values as variables.
+  static void set_variables(Session& session, std::span<const Variable> variables,
+                            std::vector<Tensor> values);
   // The first step after a snapshot writes its updates to other memory, as large again, which is
   // kept for the next one. Becomes true for loops of large variables some time after the session's
   // first snapshot, when what they need is made; not for those that keep every step's values.

@@ -356,6 +356,29 @@ TEST(StepLoopSnapshot, StaysAsItIsAndChangesNothing) {
   EXPECT_FALSE(session.variable_value(large).identical(before));
 }
 
+TEST_P(StepLoopTest, SetsVariablesAllOrNone) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable a(fill({100}, 1.0F), {.name = "a"});
+  const Variable b(Tensor(2.0F), {.name = "b"});
+  Session session("", {.graph = &graph, .backend = GetParam()});
+  const std::vector<Variable> both = {a, b};
+  const Tensor kept = random_floats({2, 100}, 3);
+  // A part of a tensor and memory that someone else has are copied.
+  StepLoop::set_variables(session, both, {kept.slice(1, 2).reshape({100}), Tensor(3.0F)});
+  EXPECT_TRUE(session.variable_value(a).identical(kept.slice(1, 2).reshape({100})));
+  EXPECT_EQ(session.variable_value(b).item<float>(), 3);
+  session.run({a.assign_add(fill({100}, 1.0F))});
+  EXPECT_TRUE(kept.identical(random_floats({2, 100}, 3)));
+  StepLoop::set_variables(session, both, {random_floats({100}, 4), Tensor(5.0F)});
+  EXPECT_TRUE(session.variable_value(a).identical(random_floats({100}, 4)));
+  EXPECT_EQ(error_of([&] {
+              StepLoop::set_variables(session, both, {random_floats({100}, 6), Tensor(7)});
+            }),
+            "INVALID_ARGUMENT: Session.set_variable: value for 'b', got s32[], expected f32[]");
+  EXPECT_TRUE(session.variable_value(a).identical(random_floats({100}, 4)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, StepLoopTest, ::testing::Values("cpu", "reference"),
                          [](const auto& info) { return info.param; });
 

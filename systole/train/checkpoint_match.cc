@@ -6,6 +6,7 @@
 #include "systole/base/thread_pool.h"
 #include "systole/io/checkpoint_state.h"
 #include "systole/io/local_file_system.h"
+#include "systole/session/step_loop.h"
 #include "systole/train/saver.h"
 
 namespace systole {
@@ -57,7 +58,9 @@ void CheckpointMatch::restore(Session& session, const BundleReader& reader) cons
           values[i] = reader.read(pairs_[i].key);
         }
       });
-  for (size_t i = 0; i < pairs_.size(); ++i) session.set_variable(pairs_[i].variable, values[i]);
+  std::vector<Variable> variables;
+  for (const Pair& pair : pairs_) variables.push_back(pair.variable);
+  StepLoop::set_variables(session, variables, std::move(values));
 }
 
 namespace {

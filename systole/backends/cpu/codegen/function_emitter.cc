@@ -146,8 +146,15 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
   }
 }
 
+void FunctionEmitter::hint_streamed(const Slice& array) {
+  if (array.memory == Memory::argument) note_alignment(*llvm::cast<llvm::LoadInst>(address(array)));
+  streamed_.push_back(array);
+}
+
+// An argument that is written is a large buffer of the device.
 bool FunctionEmitter::can_stream(const Slice& array, int64_t element_bytes) const {
-  const bool own = array.memory == Memory::result || array.memory == Memory::temp;
+  const bool own = array.memory == Memory::result || array.memory == Memory::temp ||
+                   array.memory == Memory::argument;
   return own && element_bytes > 1 && program.target.vector_bits >= 256;
 }
 

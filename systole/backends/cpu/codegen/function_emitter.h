@@ -101,7 +101,7 @@ class FunctionEmitter {
   // From here on, until the hints are cleared: what is stored to the array goes past the caches
   // where vectors of it are aligned (end_streams has to follow); what is loaded from the array has
   // what lies `bytes` behind it fetched.
-  void hint_streamed(const Slice& array) { streamed_.push_back(array); }
+  void hint_streamed(const Slice& array);
   void hint_ahead(const Slice& array, int64_t bytes) { ahead_.emplace_back(array, bytes); }
   // The array begins with a line, and vectors of its elements are wide enough.
   bool can_stream(const Slice& array, int64_t element_bytes) const;

@@ -77,6 +77,7 @@ class RowFusion {
       const bool streamed =
           !place.gathered && place.result->bytes >= f.program.target.streamed_bytes;
       place.direct = streamed && place.row_bytes() % kAlignment == 0 && !is_read(value) &&
+                     place.result->memory != Memory::argument &&  // which a later step may read
                      f.can_stream(*place.result, size_of(value.dtype()));
       place.in_block = streamed && !place.direct;
     }
