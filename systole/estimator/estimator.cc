@@ -10,6 +10,7 @@
 #include "systole/base/suggest.h"
 #include "systole/estimator/check.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/watchdog.h"
 #include "systole/graph/tpu_ops.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/tensor_bundle.h"
@@ -145,7 +146,14 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
 }
 
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
-  return estimator::make_input(input_fn, input_options(*this, mode));
+  using estimator::Pulse;
+  const auto input = std::make_shared<estimator::Input>();
+  estimator::run_watched(config.tpu_config.hang_timeout_secs,
+                         [input, input_fn, wanted = input_options(*this, mode)](Pulse& pulse) {
+                           const Pulse::Visit visit(pulse, Pulse::At::input_fn, 0, 0);
+                           *input = estimator::make_input(input_fn, wanted);
+                         });
+  return std::move(*input);
 }
 
 estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode mode) {

@@ -25,11 +25,13 @@
 #include "systole/estimator/params.h"
 #include "systole/estimator/serving.h"
 #include "systole/estimator/spec.h"
+#include "systole/estimator/tpu_context.h"
 
 namespace systole {
 
 // Builds the model of one replica in the current graph, from its part of a batch. `labels` is empty
-// when the input has none. params: the user's, and "batch_size" (of a replica), "use_tpu".
+// when the input has none. params: the user's, and "batch_size" (of a replica), "use_tpu", and with
+// a TPU "context", a TPUContext.
 using ModelFn = std::function<TPUEstimatorSpec(
     const Nest<Output>& features, const Nest<Output>& labels, Mode mode, const Params& params)>;
 
@@ -53,8 +55,8 @@ class InputFnResult {
   Nest<Output> features_;
   Nest<Output> labels_;
 };
-// params: the user's, and "batch_size" as the InputPipelineConfig says. Called once a train(),
-// evaluate() or predict() (PER_SHARD_V1: once a replica).
+// params: the user's, "batch_size" as the InputPipelineConfig says, and with a TPU "context", a
+// TPUContext. Called once a train(), evaluate() or predict() (PER_SHARD_V1: once a replica).
 using InputFn = std::function<InputFnResult(const Params& params)>;
 
 // Where variables begin when there is no checkpoint in model_dir.
@@ -183,13 +185,14 @@ class TPUEstimator {
   TPUEstimator& operator=(TPUEstimator&&) noexcept;
 
   // Trains from the latest checkpoint of model_dir on, if there is one. A SIGTERM or SIGINT ends
-  // the loop that runs, saves, and returns. Hooks are called on one thread, not the caller's.
+  // the loop that runs, saves, and returns. The input_fn and hooks are called one after the other,
+  // on other threads than the caller's.
   // Errors: those of the input, the model and the files; INVALID_ARGUMENT for steps that cannot be;
   // DEADLINE_EXCEEDED, here and below, for what hangs (TPUConfig::hang_timeout_secs).
   TPUEstimator& train(const InputFn& input_fn, const TrainOptions& options = {});
 
   // Metrics over the input, exact over any number of examples. Errors: NOT_FOUND when there is no
-  // checkpoint.
+  // checkpoint; CANCELLED when a SIGTERM or SIGINT came, which ends it behind the loop that runs.
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
 
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});
@@ -264,7 +267,7 @@ struct EvalSpec {
   double throttle_secs = 600;  // at least between two evaluations
 };
 // Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
-// evaluation: where SIGINT or SIGTERM ended the training there is none after it.
+// evaluation: where SIGINT or SIGTERM ended the training or an evaluation there is none after it.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

@@ -321,6 +321,22 @@ TEST_F(EstimatorErrorTest, a_signal_ends_training_without_an_evaluation) {
   EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
 }
 
+TEST_F(EstimatorErrorTest, a_signal_ends_an_evaluation) {
+  const auto hook = std::make_shared<Raises>();
+  TPUEstimator estimator = trained(options());
+  const std::string error =
+      "evaluate: metrics, got SIGTERM after 32 batches, expected the end of the input";
+  EXPECT_EQ(error_of([&] { estimator.evaluate(batches, {.steps = 100, .hooks = {hook}}); }),
+            "CANCELLED: " + error);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "eval"));
+  // And the training that it belongs to, whose last step is saved.
+  const LogCapture log;
+  const Evaluation none = train_and_evaluate(estimator, {.input_fn = batches, .max_steps = 20},
+                                             {.input_fn = batches, .steps = 100, .hooks = {hook}});
+  EXPECT_EQ(none.examples(), 0);
+  EXPECT_THAT(log.messages(), Contains(HasSubstr(error)));
+}
+
 TEST_F(EstimatorErrorTest, another_input_than_the_checkpoints_begins_anew) {
   const LogCapture log;
   TPUEstimatorOptions wider = options();
@@ -403,6 +419,10 @@ TEST_F(EstimatorErrorTest, each_input_pipeline_has_its_batch_size) {
     all.model_fn = [&](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
                        const Params& params) {
       of_replica = params["batch_size"];
+      const auto context = params["context"].as<TPUContext>();
+      EXPECT_EQ(context.num_replicas(), 8);
+      EXPECT_EQ(error_of([&] { context.current_input_fn_deployment(); }),
+                "FAILED_PRECONDITION: This TPUContext instance must not be called from model_fn.");
       EXPECT_EQ(features.leaf().shape()[0], of_replica);
       return model(features, labels, mode, params);
     };
@@ -410,6 +430,14 @@ TEST_F(EstimatorErrorTest, each_input_pipeline_has_its_batch_size) {
     TPUEstimator estimator(all);
     estimator.train(
         [&](const Params& params) {
+          const auto context = params["context"].as<TPUContext>();
+          const TPUContext::Deployment& call = context.current_input_fn_deployment();
+          EXPECT_EQ(call.invocation_index, static_cast<int64_t>(told.size()));
+          EXPECT_EQ(call.total_invocations, c.calls);
+          EXPECT_EQ(call.replicas_consumed, 8 / c.calls);
+          EXPECT_EQ(context.current_host(), 0);
+          EXPECT_EQ(context.device_for_replica(7),
+                    std::pair(std::string("/task:0/device:CPU:0"), int64_t{7}));
           told.push_back(params["batch_size"]);
           return batches(params);
         },

@@ -4,6 +4,7 @@
 #include "systole/base/log.h"
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
 #include "systole/estimator/watchdog.h"
 
@@ -98,6 +99,11 @@ void EvaluationPass::run(Pulse& pulse) {
                       values)) {
       break;
     }
+    if (const char* signal = StopSignals::received()) {
+      throw make_error(Code::cancelled,
+                       "evaluate: metrics, got {} after {} batches, expected the end of the input",
+                       signal, done);
+    }
   }
   hooks->end();
 }
@@ -125,6 +131,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   if (eval.steps && *eval.steps <= 0) {
     throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
   }
+  const StopSignals signals;
   const std::string prefix = checkpoint_for(eval.checkpoint_path);
   const auto pass = std::make_shared<EvaluationPass>();
   pass->input = make_input(input_fn, Mode::eval);

@@ -158,6 +158,15 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
   for (int64_t i = 0; i < calls; ++i) {
     const auto graph = std::make_shared<Graph>();  // of the ops that get_next() makes
     const GraphScope scope(*graph);
+    if (options.use_tpu) {
+      params.set("context",
+                 std::any(TPUContext(
+                     options.replicas,
+                     TPUContext::Deployment{.device = TPUContext::host_device(),
+                                            .invocation_index = i,
+                                            .total_invocations = calls,
+                                            .replicas_consumed = options.replicas / calls})));
+    }
     input.datasets.push_back(input_fn(params).dataset());
   }
   read_spec(input);

@@ -275,6 +275,20 @@ TEST_F(MigratingTest, input_that_hangs_is_an_error) {
   *released = true;
 }
 
+TEST_F(MigratingTest, an_input_fn_that_hangs_is_an_error) {
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  const InputFn hangs = [released](const Params&) -> InputFnResult {
+    while (!*released) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    throw invalid_argument("input_fn: too late");
+  };
+  TPUEstimatorOptions all = options();
+  all.config.tpu_config.hang_timeout_secs = 0.2;
+  TPUEstimator estimator(all);
+  const auto message = HasSubstr("DEADLINE_EXCEEDED: input_fn: its call, got no end of it in 0.2");
+  EXPECT_THAT(error_of([&] { estimator.train(hangs, {.max_steps = 4}); }), message);
+  *released = true;
+}
+
 // A checkpoint waits for what the input reads ahead.
 TEST_F(MigratingTest, input_that_hangs_during_a_checkpoint_is_an_error) {
   const auto released = std::make_shared<std::atomic<bool>>(false);

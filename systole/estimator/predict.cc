@@ -33,10 +33,10 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   std::optional<Feed> feed;
   std::optional<estimator::HookPass> hooks;
   bool single_examples = true;
-  double hang_timeout = 0;  // seconds
   std::deque<Nest<Tensor>> ready;
   int64_t batches = 0;
   bool ended = false;
+  std::optional<estimator::WatchedThread> thread;  // of all batches; ends first
 
   std::optional<Nest<Tensor>> next();
   void next_batch();
@@ -115,10 +115,9 @@ void Predictor::next_batch() {
   const auto batch = std::make_shared<Batch>();
   ended = true;  // also behind an error, as a generator is; a thread may still be in the input
   if (hooks->before()) {
-    estimator::run_watched(hang_timeout,
-                           [self = shared_from_this(), batch](estimator::Pulse& pulse) {
-                             self->read_and_run(*batch, pulse);
-                           });
+    thread->run([self = shared_from_this(), batch](estimator::Pulse& pulse) {
+      self->read_and_run(*batch, pulse);
+    });
   }
   if (batch->input) {
     ++batches;
@@ -148,7 +147,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   estimator::BuiltModel& built = *predictor->built;
   predictor->predictions = selected(built.model.spec.predictions, predict.predict_keys);
   predictor->single_examples = predict.yield_single_examples;
-  predictor->hang_timeout = config.tpu_config.hang_timeout_secs;
+  predictor->thread.emplace(config.tpu_config.hang_timeout_secs);
   std::vector<Output> fetches = predictor->predictions.flatten();
   for (const Output& output : fetches) check_batch(output, predictor->input);
   HookList hooks = predict.hooks;

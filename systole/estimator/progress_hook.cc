@@ -16,6 +16,10 @@ std::string rate_text(double rate, std::string_view what) {
 
 ProgressHook::ProgressHook(Options options) : options_(std::move(options)) {}
 
+ProgressHook::~ProgressHook() {
+  if (progress_) progress_->finish();
+}
+
 void ProgressHook::begin() {
   loss_ = losses::get_losses().empty() ? Output() : losses::get_total_loss();
 }

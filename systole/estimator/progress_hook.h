@@ -28,6 +28,10 @@ class ProgressHook : public SessionRunHook {
     Clock* clock = nullptr;  // the machine's when null
   };
   explicit ProgressHook(Options options);
+  // Ends the line of a bar that nothing else has ended: what is written next may be an error.
+  ~ProgressHook() override;
+  ProgressHook(const ProgressHook&) = delete;
+  ProgressHook& operator=(const ProgressHook&) = delete;
 
   void begin() override;
   std::vector<Output> fetches() override;

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/signals.h"
 
@@ -12,9 +13,14 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
   int64_t evaluated = -1;
   Clock::time_point when;
   const auto evaluate = [&](int64_t step) {
-    last = estimator.evaluate(
-        eval_spec.input_fn,
-        {.steps = eval_spec.steps, .hooks = eval_spec.hooks, .name = eval_spec.name});
+    try {
+      last = estimator.evaluate(
+          eval_spec.input_fn,
+          {.steps = eval_spec.steps, .hooks = eval_spec.hooks, .name = eval_spec.name});
+    } catch (const Error& error) {
+      if (error.code() != Code::cancelled || StopSignals::received() == nullptr) throw;
+      log_warning("{}", error.message());
+    }
     evaluated = step;
     when = Clock::now();
   };

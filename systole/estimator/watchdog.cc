@@ -51,6 +51,9 @@ std::string Pulse::overdue_message() const {
   const std::string steps = fmt::format("steps {} to {}", first_ + 1, last_);
   std::string what;
   switch (at_) {
+    case At::input_fn:
+      what = "input_fn: its call, got no end of it";
+      break;
     case At::input:
       what = fmt::format("input: batches for {}, got none", steps);
       break;
@@ -69,42 +72,90 @@ std::string Pulse::overdue_message() const {
       what, seconds, allowed_, limit_);
 }
 
-void Pulse::wait_for_end_or_hang() {
-  std::unique_lock lock(mutex_);
-  while (!ended_) {
+void Pulse::wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended) {
+  while (!ended) {
     // Whoever begins meanwhile has as long at least.
     const bool visits = at_ != At::elsewhere;
     const auto until = visits ? since_ + in_seconds(allowed_) : Clock::now() + in_seconds(limit_);
-    changed_.wait_until(lock, until, [this] { return ended_; });
-    if (ended_ || at_ == At::elsewhere || Clock::now() < since_ + in_seconds(allowed_)) continue;
+    changed_.wait_until(lock, until, [&] { return ended; });
+    if (ended || at_ == At::elsewhere || Clock::now() < since_ + in_seconds(allowed_)) continue;
     abandoned_ = true;
     throw make_error(Code::deadline_exceeded, "{}", overdue_message());
   }
 }
 
-void run_watched(double limit, std::function<void(Pulse&)> body) {
-  const auto pulse = std::make_shared<Pulse>(limit);
-  if (limit <= 0) return body(*pulse);
-  const auto failure = std::make_shared<std::exception_ptr>();
-  std::thread thread([pulse, failure, body = std::move(body)]() mutable {
+struct WatchedThread::Shared {
+  explicit Shared(double limit) : pulse(limit) {}
+
+  Pulse pulse;
+  // Guarded by the pulse's mutex; whoever changes them says so with its condition.
+  std::function<void(Pulse&)> body;  // empty between two calls
+  std::exception_ptr failure;
+  bool ended = false;
+  bool stops = false;
+};
+
+void WatchedThread::work(Shared& shared) {
+  std::unique_lock lock(shared.pulse.mutex_);
+  while (true) {
+    shared.pulse.changed_.wait(lock, [&] { return shared.stops || shared.body; });
+    if (shared.stops) return;
+    std::function<void(Pulse&)> body = std::exchange(shared.body, nullptr);
+    lock.unlock();
+    std::exception_ptr failure;
     try {
-      body(*pulse);
+      body(shared.pulse);
     } catch (...) {
-      *failure = std::current_exception();
+      failure = std::current_exception();
     }
     body = nullptr;
-    const std::lock_guard lock(pulse->mutex_);
-    pulse->ended_ = true;
-    pulse->changed_.notify_all();
-  });
+    lock.lock();
+    shared.failure = std::exchange(failure, nullptr);
+    shared.ended = true;
+    shared.pulse.changed_.notify_all();
+  }
+}
+
+WatchedThread::~WatchedThread() {
+  if (shared_ == nullptr) return;
+  {
+    const std::lock_guard lock(shared_->pulse.mutex_);
+    shared_->stops = true;
+    shared_->pulse.changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void WatchedThread::run(std::function<void(Pulse&)> body) {
+  if (limit_ <= 0) {
+    Pulse pulse(limit_);
+    return body(pulse);
+  }
+  if (shared_ == nullptr) {
+    shared_ = std::make_shared<Shared>(limit_);
+    thread_ = std::thread([shared = shared_] { work(*shared); });
+  }
+  Pulse& pulse = shared_->pulse;
+  std::unique_lock lock(pulse.mutex_);
+  shared_->body = std::move(body);
+  shared_->ended = false;
+  pulse.changed_.notify_all();
   try {
-    pulse->wait_for_end_or_hang();
+    pulse.wait_for_end_or_hang(lock, shared_->ended);
   } catch (...) {
-    thread.detach();
+    lock.unlock();
+    thread_.detach();
+    shared_ = nullptr;
     throw;
   }
-  thread.join();
-  if (*failure != nullptr) std::rethrow_exception(*failure);
+  if (const std::exception_ptr failure = std::exchange(shared_->failure, nullptr)) {
+    lock.unlock();
+    std::rethrow_exception(failure);
+  }
+}
+
+void run_watched(double limit, std::function<void(Pulse&)> body) {
+  WatchedThread(limit).run(std::move(body));
 }
 
 }  // namespace systole::estimator

@@ -5,8 +5,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 namespace systole::estimator {
 
@@ -14,7 +16,7 @@ namespace systole::estimator {
 class Pulse {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class At : uint8_t { elsewhere, input, position, launch, host_call };
+  enum class At : uint8_t { elsewhere, input_fn, input, position, launch, host_call };
 
   // `limit`: seconds that one visit may take unless it says more; 0: any time.
   explicit Pulse(double limit) : limit_(limit) {}
@@ -49,10 +51,11 @@ class Pulse {
   double launch_seconds(int64_t steps, double step_seconds) const;
 
  private:
-  friend void run_watched(double limit, std::function<void(Pulse&)> body);
+  friend class WatchedThread;
 
   std::string overdue_message() const;
-  void wait_for_end_or_hang();
+  // What is waited for: `ended`, which is guarded by the lock.
+  void wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended);
 
   const double limit_;
   double step_seconds_ = 0;  // of the last launch; 0: there was none. Of the thread that launches
@@ -64,14 +67,36 @@ class Pulse {
   int64_t last_ = 0;
   Clock::time_point since_;
   double allowed_ = 0;  // seconds
-  bool ended_ = false;
   bool abandoned_ = false;
 };
 
-// Calls `body` on a thread of its own and waits for its end; what it throws is thrown here. Without
-// a limit it is called on this thread. Errors: DEADLINE_EXCEEDED when a visit takes longer than it
-// may. The thread is left behind then: should the visit ever end, it sleeps from there on, so that
-// it changes nothing any more. What it uses must not be the caller's.
+// A thread for what may hang, one call after the other: it is made by the first one. Not
+// thread-safe.
+class WatchedThread {
+ public:
+  // Without a limit there is no thread: calls run on their caller's.
+  explicit WatchedThread(double limit) : limit_(limit) {}
+  // REQUIRES: not on the thread itself.
+  ~WatchedThread();
+  WatchedThread(const WatchedThread&) = delete;
+  WatchedThread& operator=(const WatchedThread&) = delete;
+
+  // Calls `body` on the thread and waits for its end; what it throws is thrown here. Errors:
+  // DEADLINE_EXCEEDED when a visit takes longer than it may. The thread is left behind then: should
+  // the visit ever end, it sleeps from there on, so that it changes nothing any more. What `body`
+  // uses must not be the caller's; it is destroyed before run() returns, unless it hangs.
+  void run(std::function<void(Pulse&)> body);
+
+ private:
+  struct Shared;
+  static void work(Shared& shared);
+
+  const double limit_;
+  std::shared_ptr<Shared> shared_;  // with the thread; null: there is none
+  std::thread thread_;
+};
+
+// WatchedThread::run() on a thread for this one call.
 void run_watched(double limit, std::function<void(Pulse&)> body);
 
 }  // namespace systole::estimator

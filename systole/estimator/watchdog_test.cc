@@ -34,6 +34,39 @@ TEST(Watchdog, passes_on_what_its_body_does) {
   }
 }
 
+TEST(Watchdog, one_thread_takes_one_call_after_the_other) {
+  for (const double limit : {0.0, 60.0}) {
+    WatchedThread thread(limit);
+    std::vector<std::thread::id> threads;
+    const auto kept = std::make_shared<int>(0);
+    for (int call = 0; call < 3; ++call) {
+      thread.run([&threads, kept](Pulse&) { threads.push_back(std::this_thread::get_id()); });
+      EXPECT_EQ(kept.use_count(), 1) << "nothing is held behind a call";
+      EXPECT_EQ(
+          error_of([&] { thread.run([](Pulse&) { throw invalid_argument("input: broken"); }); }),
+          "INVALID_ARGUMENT: input: broken");
+    }
+    EXPECT_EQ(threads[0] == std::this_thread::get_id(), limit == 0);
+    EXPECT_EQ(threads, std::vector(3, threads[0]));
+  }
+}
+
+TEST(Watchdog, a_thread_that_hangs_is_replaced) {
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  WatchedThread thread(0.05);
+  EXPECT_THAT(error_of([&] {
+                thread.run([released](Pulse& pulse) {
+                  const Pulse::Visit visit(pulse, Pulse::At::launch, 0, 1);
+                  while (!*released) std::this_thread::yield();
+                });
+              }),
+              HasSubstr("DEADLINE_EXCEEDED: device: "));
+  bool ran = false;
+  thread.run([&](Pulse&) { ran = true; });
+  EXPECT_TRUE(ran);
+  *released = true;
+}
+
 TEST(Watchdog, launches_have_as_long_as_their_steps_take) {
   const Pulse pulse(30);
   EXPECT_EQ(pulse.launch_seconds(4, 0), 120) << "nobody knows";
@@ -58,6 +91,7 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
     std::atomic<bool> went_on = false;
   };
   const std::vector<std::pair<Pulse::At, std::string>> cases = {
+      {Pulse::At::input_fn, "input_fn: its call, got no end of it in "},
       {Pulse::At::input, "input: batches for steps 5 to 8, got none in "},
       {Pulse::At::position, "input: its position behind step 8, got none in "},
       {Pulse::At::launch, "device: steps 5 to 8, got no end of their launch on any replica in "},

@@ -1,8 +1,10 @@
 // systole predict: what a SavedModel says of an input, or a model of a configuration file of its
 // data.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,8 +13,11 @@
 #include "apps/systole/inspect/predict_input.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
+#include "systole/base/progress.h"
+#include "systole/estimator/progress_hook.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/npy.h"
+#include "systole/io/slice_copy.h"
 
 namespace systole::app {
 namespace {
@@ -65,6 +70,78 @@ void check_saved_model_options(const PredictOptions& options) {
   }
 }
 
+// The rows of all batches, one behind the other.
+Tensor joined(const std::vector<NamedTensors>& batches, const std::string& name) {
+  const Tensor& first = batches[0].at(name);
+  if (batches.size() == 1) return first;
+  Shape shape = first.shape();
+  shape.set_dim(0, 0);
+  for (const NamedTensors& batch : batches) shape.set_dim(0, shape[0] + batch.at(name).dim(0));
+  Tensor whole(first.dtype(), shape);
+  int64_t row = 0;
+  for (const NamedTensors& batch : batches) {
+    const Tensor& rows = batch.at(name);
+    TensorSlice slice;
+    for (const int64_t size : rows.shape()) slice.extents.push_back({0, size});
+    slice.extents[0].start = row;
+    copy_into_slice(rows, slice, whole);
+    row += rows.dim(0);
+  }
+  return whole;
+}
+
+// How many examples there are, where all inputs and outputs keep examples apart.
+std::optional<int64_t> separate_examples(const SignatureInfo& signature,
+                                         const NamedTensors& inputs) {
+  const auto by_example = [](const auto& named) {
+    const std::optional<Shape>& shape = named.second.shape;
+    return shape && shape->rank() > 0 && (*shape)[0] == kUnknown;
+  };
+  if (!std::ranges::all_of(signature.inputs, by_example) ||
+      !std::ranges::all_of(signature.outputs, by_example)) {
+    return std::nullopt;
+  }
+  std::optional<int64_t> examples;
+  for (const auto& [name, tensor] : inputs) {
+    const int64_t rows = tensor.rank() > 0 ? tensor.dim(0) : 0;
+    if (rows != examples.value_or(rows)) return std::nullopt;
+    examples = rows;
+  }
+  return examples;
+}
+
+// Where lines of results on a terminal do not show it themselves.
+bool shows_progress(const PredictOptions& options) {
+  return !options.output.empty() || ::isatty(STDOUT_FILENO) == 0;
+}
+
+// Calls use(outputs, first example) for one batch after the other.
+void predict_batches(SavedModel& model, const PredictOptions& options, const NamedTensors& inputs,
+                     const std::function<void(const NamedTensors&, int64_t)>& use) {
+  constexpr int64_t kBatch = 1024;
+  const auto predict = [&](const NamedTensors& part) {
+    return model.predict(part, options.signature);
+  };
+  const auto examples = separate_examples(model.signature(options.signature), inputs);
+  // (The smaller last batch is another program: not for a few of them.)
+  if (!examples || *examples <= 4 * kBatch) return use(predict(inputs), 0);
+  const int64_t wanted = std::min(*examples, options.count.value_or(INT64_MAX));
+  Progress progress(real_clock(), shows_progress(options) ? stderr : nullptr,
+                    ::isatty(STDERR_FILENO) != 0, "predict", wanted);
+  for (int64_t first = 0; first < wanted; first += kBatch) {
+    const int64_t end = std::min(first + kBatch, wanted);
+    NamedTensors batch;
+    for (const auto& [name, tensor] : inputs) batch[name] = tensor.slice(first, end);
+    const NamedTensors outputs = predict(batch);
+    const bool separate = std::ranges::all_of(
+        outputs, [&](const auto& named) { return named.second.dim(0) == end - first; });
+    if (!separate) return use(predict(inputs), 0);
+    use(outputs, first);
+    progress.add(end - first);
+  }
+  progress.finish();
+}
+
 void predict_saved_model(const PredictOptions& options) {
   FileSystem& files = local_file_system();
   const FoundFile found = find_file(files, options.config.path);
@@ -78,14 +155,22 @@ void predict_saved_model(const PredictOptions& options) {
   if (found.path != options.config.path) log_info("predict: {}", found.path);
   SavedModel model(found.path);
   const SignatureInfo& signature = model.signature(options.signature);
-  const NamedTensors outputs =
-      model.predict(read_predict_inputs(files, signature, options.inputs), options.signature);
-  if (options.output.empty()) return print_lines(outputs, options.count.value_or(INT64_MAX));
+  const NamedTensors inputs = read_predict_inputs(files, signature, options.inputs);
+  std::vector<NamedTensors> batches;
+  predict_batches(model, options, inputs, [&](const NamedTensors& outputs, int64_t first) {
+    if (options.output.empty()) {
+      print_lines(outputs, options.count.value_or(INT64_MAX) - first);
+    } else {
+      batches.push_back(outputs);
+    }
+  });
+  if (options.output.empty()) return;
   files.make_directories(options.output);
-  for (const auto& [name, tensor] : outputs) {
+  for (const auto& [name, first] : batches.at(0)) {
+    const Tensor whole = joined(batches, name);
     const std::string path = join_path(options.output, name + ".npy");
-    write_npy(files, path, tensor);
-    fmt::print("{}: {} in {}\n", name, tensor.type(), path);
+    write_npy(files, path, whole);
+    fmt::print("{}: {} in {}\n", name, whole.type(), path);
   }
 }
 
@@ -102,8 +187,13 @@ void predict_config(const PredictOptions& options) {
   TPUEstimator estimator(config.estimator);
   int64_t left = options.count.value_or(INT64_MAX);
   if (left == 0) return;
+  systole::PredictOptions predict;
+  if (shows_progress(options)) {
+    predict.hooks.push_back(std::make_shared<ProgressHook>(
+        ProgressHook::Options{.name = "predict", .counts_batches = true}));
+  }
   for (const auto& prediction :
-       estimator.predict(needed_input(config.predict_input, path, "predict or eval"))) {
+       estimator.predict(needed_input(config.predict_input, path, "predict or eval"), predict)) {
     Json line = Json::object();
     for (const std::string& name : prediction.names()) {
       line[name] = values_json(prediction[name].leaf());

@@ -18,6 +18,22 @@ struct TrainCommand {
   bool keys = false;
 };
 
+void print_stop(const char* what_next, const TPUEstimator& estimator) {
+  fmt::print("stopped by {}; {}\ncheckpoint: {}\n", StopSignals::received(), what_next,
+             estimator.latest_checkpoint());
+}
+
+// False when a signal came before its end.
+bool print_evaluation_of(TPUEstimator& estimator, const TrainingConfig& config) {
+  try {
+    print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != Code::cancelled || StopSignals::received() == nullptr) throw;
+    return false;
+  }
+}
+
 void run_train(const TrainCommand& command) {
   if (command.keys) {
     fmt::print("{}", config_reference());
@@ -31,6 +47,7 @@ void run_train(const TrainCommand& command) {
   // On a terminal the bar says what the log would; errors and warnings are still shown.
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   if (terminal && std::getenv("SYSTOLE_LOG") == nullptr) set_log_level(LogLevel::warning);
+  const StopSignals signals;  // between training and evaluation, too
   TPUEstimator estimator(config.estimator);
   if (config.train.max_steps || config.train.steps) {
     config.train.hooks.push_back(std::make_shared<ProgressHook>(ProgressHook::Options{
@@ -38,17 +55,14 @@ void run_train(const TrainCommand& command) {
   }
   config.evaluate.hooks.push_back(progress_of_evaluation(config.evaluate));
   estimator.train(input, config.train);
-  if (const char* signal = StopSignals::received()) {
-    fmt::print("stopped by {}; the same command goes on from there\ncheckpoint: {}\n", signal,
-               estimator.latest_checkpoint());
-    return;
-  }
+  if (StopSignals::received() != nullptr)
+    return print_stop("the same command goes on from there", estimator);
   if (estimator.latest_checkpoint().empty()) {
     log_warning("train: run_config saves no checkpoints, so there is nothing to evaluate");
     return;
   }
-  if (config.eval_input) {
-    print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
+  if (config.eval_input && !print_evaluation_of(estimator, config)) {
+    return print_stop("training is over, systole evaluate measures what it made", estimator);
   }
   fmt::print(
       "checkpoint: {0}\ncurves: systole inspect {1} --plot curves.svg, or tensorboard --logdir "
