@@ -1,5 +1,8 @@
 #include "systole/estimator/check.h"
 
+#include <algorithm>
+#include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "systole/base/log.h"
@@ -53,18 +56,52 @@ std::vector<const Node*> roots_of(const Model& model) {
   return roots;
 }
 
-void check_dtypes(const Node& node, std::vector<Violation>& found) {
+// The step counter is kept in 64 bits on purpose, so that checkpoints fit.
+bool refused(DType dtype) {
+  return !supported(dtype) && dtype != DType::s64 && dtype != DType::u64;
+}
+
+std::optional<DType> refused_dtype(const Node& node) {
   for (const TensorType& type : node.output_types()) {
-    if (supported(type.dtype)) continue;
-    // The step counter is kept in 64 bits on purpose, so that checkpoints fit.
-    if (type.dtype == DType::s64 || type.dtype == DType::u64) continue;
-    found.push_back(
-        {.what = fmt::format("dtype {} of {} is not supported on a TPU",
-                             dtype_info(type.dtype).tf_name, node.describe()),
-         .fix = type.dtype == DType::string
-                    ? "parse and decode in the input_fn"
-                    : fmt::format("cast it to {}", is_floating(type.dtype) ? "float32" : "int32")});
-    return;
+    if (refused(type.dtype)) return type.dtype;
+  }
+  return std::nullopt;
+}
+
+std::string dtype_fix(DType dtype, std::string_view where) {
+  return dtype == DType::string
+             ? "parse and decode in the input_fn"
+             : fmt::format("cast it to {}{}", is_floating(dtype) ? "float32" : "int32", where);
+}
+
+// Where a dtype comes from: what computes with it further on changes with that.
+void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
+                  std::vector<Violation>& found) {
+  std::set<DType> known;
+  for (const Output& input : model.inputs) {
+    if (!refused(input.dtype())) continue;
+    known.insert(input.dtype());
+    found.push_back({.what = fmt::format("input '{}' is {}, which a TPU does not support",
+                                         input.name(), dtype_info(input.dtype()).tf_name),
+                     .fix = dtype_fix(input.dtype(), " in the input_fn")});
+  }
+  // Constants have the dtype of what they are used with, gradients that of what they are of: they
+  // are told of where nothing else is.
+  for (const bool derived : {false, true}) {
+    const std::set<DType> before = known;
+    for (const Node* node : nodes) {
+      const std::optional<DType> dtype = refused_dtype(*node);
+      if (!dtype || node->op_name() == "Placeholder" || (derived && before.contains(*dtype)))
+        continue;
+      const bool is_derived = node->op_name() == "Const" || node->name().starts_with("gradients/");
+      const bool takes_it = std::ranges::any_of(
+          node->inputs(), [&](const Output& input) { return input.dtype() == *dtype; });
+      if (is_derived != derived || takes_it) continue;
+      known.insert(*dtype);
+      found.push_back({.what = fmt::format("dtype {} of {} is not supported on a TPU",
+                                           dtype_info(*dtype).tf_name, node->describe()),
+                       .fix = dtype_fix(*dtype, "")});
+    }
   }
 }
 
@@ -115,8 +152,8 @@ CheckReport check_model(const Model& model, const CheckOptions& options) {
   for (const Node* node : nodes) {
     if (node->op_name() == "Placeholder") continue;
     check_op(*node, found);
-    check_dtypes(*node, found);
   }
+  check_dtypes(model, nodes, found);
   check_optimizer(model, nodes, options, found);
   constexpr int64_t kMemoryOfV2 = int64_t{8} << 30;
   report.memory =

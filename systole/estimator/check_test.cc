@@ -17,6 +17,7 @@ namespace {
 
 using systole::testing::error_of;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(PaddedBytes, are_those_of_tiles) {
@@ -118,6 +119,24 @@ TEST(CheckModel, says_everything_at_once) {
                     HasSubstr("cast it to float32"), HasSubstr("(AsString) runs on the host only"),
                     HasSubstr("move it to the input_fn, or to a host_call"),
                     HasSubstr("CrossShardOptimizer must be used for model training on TPUs.")));
+}
+
+TEST(CheckModel, says_where_a_dtype_comes_from) {
+  const auto model_fn = [](const Nest<Output>& x, const Nest<Output>& y, Mode, const Params&) {
+    const Output loss = losses::mean_squared_error(
+        {.labels = y,
+         .predictions = cast(layers::dense(cast(x, DType::f64), {.units = 1}), DType::f32)});
+    return TPUEstimatorSpec{.mode = Mode::train,
+                            .loss = loss,
+                            .train_op = CrossShardOptimizer(GradientDescentOptimizer(0.1))
+                                            .minimize(loss, {.global_step = get_global_step()})};
+  };
+  std::vector<std::string> told;
+  for (const Violation& violation : check(model_fn).violations) told.push_back(violation.what);
+  // The cast and the layer's variables, and none of what is computed with them.
+  EXPECT_THAT(told, ElementsAre(HasSubstr("dtype float64 of node 'Cast' at "),
+                                HasSubstr("dtype float64 of node 'dense/kernel/Read"),
+                                HasSubstr("dtype float64 of node 'dense/bias/Read")));
 }
 
 }  // namespace

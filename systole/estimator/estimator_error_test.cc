@@ -215,6 +215,17 @@ TEST_F(EstimatorErrorTest, steps_of_an_evaluation_are_positive) {
               HasSubstr("Must specify steps > 0, given: 0"));
 }
 
+TEST_F(EstimatorErrorTest, a_checkpoint_that_is_not_there) {
+  TPUEstimator estimator = trained(options());
+  EXPECT_EQ(error_of([&] {
+              estimator.evaluate(batches,
+                                 {.steps = 1, .checkpoint_path = folder_ / "model.ckpt-7"});
+            }),
+            fmt::format("NOT_FOUND: checkpoint_path: checkpoint, got '{0}/model.ckpt-7', expected "
+                        "the prefix of one: the latest there is '{0}/model.ckpt-2'",
+                        folder_.path()));
+}
+
 TEST_F(EstimatorErrorTest, a_warm_start_from_nothing) {
   TPUEstimatorOptions all = options();
   all.warm_start_from = "/no/such/checkpoint";

@@ -168,6 +168,11 @@ std::vector<Output> repeat(int64_t n, const LoopBodyFn& body, const InputList& i
       throw invalid_argument("tpu.repeat: results of the body, got {}, expected {}", next.size(),
                              v.size() - 1);
     }
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (next[i].dtype() == v[i + 1].dtype()) continue;
+      throw invalid_argument("tpu.repeat: result {} of the body, got {}, expected {}", i,
+                             next[i].type(), v[i + 1].type());
+    }
     next.insert(next.begin(), add(v[0], Tensor(int64_t{1})));
     return next;
   };

@@ -4,6 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/where_scope.h"
 
 namespace systole {
 namespace {
@@ -65,6 +66,7 @@ Operation CrossShardOptimizer::apply_gradients(
     }
     const GraphScope in_graph(gradient.graph());
     const NameScope scope(name());
+    const WhereScope where(gradient.node()->where());
     const tpu::CrossReplicaSumOptions groups{.group_assignment = options_.group_assignment};
     Output sum = tpu::cross_replica_sum(gradient, groups);
     if (options_.reduction == CrossShardOptimizerOptions::Reduction::MEAN) {
