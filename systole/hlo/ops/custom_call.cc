@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "systole/base/error.h"
 #include "systole/hlo/op_semantics.h"
+#include "systole/hlo/placement.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -15,12 +12,14 @@ std::vector<TensorType> infer_custom_call(const InferContext& context) {
 
 std::vector<Tensor> evaluate_custom_call(const Instruction& instruction,
                                          std::span<const Tensor> operands, const Evaluator&) {
+  if (is_placement(instruction)) return {operands.begin(), operands.end()};
   const std::string& target = instruction.attrs<CustomCallAttrs>().call_target_name;
-  // On one partition these are what they say of how a value is split: nothing.
-  constexpr std::array<std::string_view, 3> kAnnotations = {"Sharding", "SPMDFullToShardShape",
-                                                            "SPMDShardToFullShape"};
-  const bool annotation = std::ranges::find(kAnnotations, target) != kAnnotations.end();
-  if (annotation && operands.size() == 1 && instruction.num_results() == 1) return {operands[0]};
+  if (is_placement_target(target)) {
+    throw unimplemented(
+        "custom_call: '{}', got results of other types than the operands, expected the same: one "
+        "device runs the program, {}",
+        target, instruction.describe());
+  }
   throw unimplemented("custom_call: target, got '{}', expected one that this device has, {}",
                       target, instruction.describe());
 }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "systole/hlo/callees.h"
+#include "systole/hlo/placement.h"
 
 namespace systole::hlo {
 namespace {
@@ -27,7 +28,7 @@ bool is_pure(const Instruction& instruction, int calls) {
     if (!is_pure(*region, calls)) return false;
   }
   const auto* custom_call = std::get_if<CustomCallAttrs>(&instruction.attrs());
-  if (custom_call != nullptr) return !custom_call->has_side_effect;
+  if (custom_call != nullptr) return !custom_call->has_side_effect || is_placement(instruction);
   const Module& module = instruction.parent().module();
   return std::ranges::all_of(callees(instruction.attrs()), [&](const std::string& name) {
     const Computation* callee = module.find_function(name);

@@ -42,6 +42,9 @@ class ValueReader {
         std::holds_alternative<int64_t>(attribute_.value)) {
       lexer_.seek(attribute_.offset);
       field = read_scalar(lexer_);
+    } else if (const auto* splat = std::get_if<Splat>(&attribute_.value)) {
+      lexer_.charge(attribute_.offset, splat->type.byte_size());
+      field = elements_of(*splat);
     } else {
       field = get<Tensor>("dense<...>");
     }
@@ -205,6 +208,39 @@ AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char 
   return order;
 }
 
+// What exporters say of ops that does not change what they mean.
+bool is_remark(std::string_view attribute) {
+  constexpr std::string_view kRemarks[] = {"name", "result_accuracy", "result_layout", "xla_shape"};
+  return std::ranges::find(kRemarks, attribute) != std::end(kRemarks);
+}
+
+// #stablehlo.conv<raw input_batch_dimension = 0, ...>
+void read_raw_convolution(Lexer& lexer, const Dictionary& fields, const Attribute& attribute,
+                          ConvolutionAttrs& a) {
+  const std::pair<std::string_view, int64_t*> numbers[] = {
+      {"input_batch_dimension", &a.input_batch_dimension},
+      {"input_feature_dimension", &a.input_feature_dimension},
+      {"kernel_input_feature_dimension", &a.kernel_input_feature_dimension},
+      {"kernel_output_feature_dimension", &a.kernel_output_feature_dimension},
+      {"output_batch_dimension", &a.output_batch_dimension},
+      {"output_feature_dimension", &a.output_feature_dimension}};
+  const std::pair<std::string_view, Dims*> lists[] = {
+      {"input_spatial_dimensions", &a.input_spatial_dimensions},
+      {"kernel_spatial_dimensions", &a.kernel_spatial_dimensions},
+      {"output_spatial_dimensions", &a.output_spatial_dimensions}};
+  const auto read = [&](std::string_view name, auto& field) {
+    const Attribute* found = fields.find(name);
+    if (found == nullptr) {
+      throw lexer.error_at(
+          attribute.offset,
+          fmt::format("convolution: dimension_numbers, got no '{}', expected one", name));
+    }
+    ValueReader(lexer, name, *found).read(field);
+  };
+  for (const auto& [name, field] : numbers) read(name, *field);
+  for (const auto& [name, field] : lists) read(name, *field);
+}
+
 // The reading visitor of text/attrs.h.
 class AttrReader {
  public:
@@ -281,6 +317,10 @@ class AttrReader {
     seek_body(name, "stablehlo.conv");
     const std::string what = fmt::format("{}: {}", op_, name);
     const bool brackets = lexer_.accept('<');
+    if (brackets && lexer_.peek().is_word("raw")) {
+      const Dictionary fields = read_raw_struct(lexer_);
+      return read_raw_convolution(lexer_, fields, find_required(name), a);
+    }
     const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
     // "x[" is one token less than "x0" would be.
     lexer_.expect_word("x", what);
@@ -304,7 +344,7 @@ class AttrReader {
     for (const Dictionary& dictionary : dictionaries_) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
-        if (foreign || entry.name == "result_accuracy" || used_.contains(entry.name)) continue;
+        if (foreign || is_remark(entry.name) || used_.contains(entry.name)) continue;
         throw lexer_.error_at(
             entry.attribute.offset,
             fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));

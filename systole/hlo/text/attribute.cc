@@ -42,10 +42,15 @@ class Reader {
 
   // name = attribute, ... up to and with `close`.
   Dictionary read_entries(char open, char close) {
+    lexer_.expect(open, "attributes");
+    return read_entry_list(close);
+  }
+
+  // The same behind its opening token.
+  Dictionary read_entry_list(char close) {
     Dictionary dictionary;
     std::unordered_set<std::string> names;
     dictionary.offset = lexer_.position();
-    lexer_.expect(open, "attributes");
     while (!lexer_.accept(close)) {
       if (!dictionary.entries.empty()) {
         lexer_.expect(',', "attributes");
@@ -106,8 +111,10 @@ class Reader {
       attribute.value = token.is_word("true");
     } else if (token.is_word("unit")) {
       lexer_.take();
-    } else if (token.is_word("dense")) {
-      attribute.value = read_literal(lexer_);
+    } else if (token.is_word("dense") || token.is_word("dense_resource")) {
+      std::visit(
+          [&](auto&& literal) { attribute.value = std::forward<decltype(literal)>(literal); },
+          read_literal(lexer_));
     } else if (token.is_word("array")) {
       attribute.value = read_array();
     } else if (is_short_) {
@@ -196,9 +203,15 @@ class Reader {
     throw lexer_.error_at(begin, "array, expected integers of 64 bits");
   }
 
+  // MHLO's attributes are StableHLO's, by another name.
+  static std::string dialect_name(std::string_view name) {
+    const bool mhlo = name == "mhlo" || name.starts_with("mhlo.");
+    return mhlo ? fmt::format("stable{}", name.substr(1)) : std::string(name);
+  }
+
   DialectAttribute read_dialect_attribute() {
     const Token token = lexer_.take();
-    DialectAttribute attribute{std::string(token.text.substr(1)), lexer_.position()};
+    DialectAttribute attribute{dialect_name(token.text.substr(1)), lexer_.position()};
     if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
     return attribute;
   }
@@ -291,5 +304,10 @@ std::string attribute_text(Lexer& lexer, const Attribute& attribute) {
 Dictionary read_dictionary(Lexer& lexer) { return Reader(lexer).read_entries('{', '}'); }
 
 Dictionary read_struct(Lexer& lexer) { return Reader(lexer).read_entries('<', '>'); }
+
+Dictionary read_raw_struct(Lexer& lexer) {
+  lexer.expect_word("raw", "attributes");
+  return Reader(lexer).read_entry_list('>');
+}
 
 }  // namespace systole::hlo::text

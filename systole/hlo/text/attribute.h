@@ -9,6 +9,7 @@
 
 #include "systole/base/tensor.h"
 #include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 
@@ -47,8 +48,8 @@ struct Other {};
 struct Attribute {
   size_t offset = 0;
   size_t end = 0;  // behind its last token
-  std::variant<Unit, bool, int64_t, std::string, Symbol, Tensor, DenseArray, std::vector<Attribute>,
-               Dictionary, DialectAttribute, Word, Other>
+  std::variant<Unit, bool, int64_t, std::string, Symbol, Tensor, Splat, DenseArray,
+               std::vector<Attribute>, Dictionary, DialectAttribute, Word, Other>
       value;
 };
 
@@ -68,5 +69,7 @@ Dictionary read_dictionary(Lexer& lexer);
 std::string attribute_text(Lexer& lexer, const Attribute& attribute);
 // <name = attribute, ...>: the body of #stablehlo.gather and its like.
 Dictionary read_struct(Lexer& lexer);
+// raw name = attribute, ...>: a structure without its '<', in a form that some have besides theirs.
+Dictionary read_raw_struct(Lexer& lexer);
 
 }  // namespace systole::hlo::text

@@ -23,6 +23,16 @@ std::vector<Value> results_of(Instruction& instruction) {
   return values;
 }
 
+// Of a constant that is a large one of equal elements; otherwise nullptr.
+const Splat* splat_of(const ParsedOp& op) {
+  if (op.name != "stablehlo.constant") return nullptr;
+  for (const Dictionary& dictionary : op.attributes) {
+    const Attribute* value = dictionary.find("value");
+    if (value != nullptr) return std::get_if<Splat>(&value->value);
+  }
+  return nullptr;
+}
+
 // `error`, which an op's inference threw, with the op's place.
 Error at(const Lexer& lexer, size_t offset, const Error& error) {
   return {error.code(), fmt::format("{}: {}", lexer.place(offset), error.message())};
@@ -40,16 +50,22 @@ void BodyReader::add_parameter(Computation& computation, const ParsedParameter& 
 
 void BodyReader::read_block_label(Computation& computation) {
   if (!lexer_.peek().is(TokenKind::block)) return;
-  lexer_.take();
+  for (const ParsedParameter& parameter : read_block_parameters()) {
+    add_parameter(computation, parameter);
+  }
+}
+
+std::vector<ParsedParameter> BodyReader::read_block_parameters() {
+  std::vector<ParsedParameter> parameters;
+  lexer_.expect(TokenKind::block, "block", "a name such as ^bb0");
   if (lexer_.accept('(')) {
-    bool first = true;
     while (!lexer_.accept(')')) {
-      if (!first) lexer_.expect(',', "block");
-      first = false;
-      add_parameter(computation, read_parameter(lexer_));
+      if (!parameters.empty()) lexer_.expect(',', "block");
+      parameters.push_back(read_parameter(lexer_));
     }
   }
   lexer_.expect(':', "block");
+  return parameters;
 }
 
 void BodyReader::read_body(Computation& computation) {
@@ -62,12 +78,16 @@ void BodyReader::read_body(Computation& computation) {
 
 void BodyReader::read_op(Computation& computation) {
   const ParsedOp op = text::read_op(lexer_, scopes_);
-  const size_t end = lexer_.position();
   if (op.name == "func.return" || op.name == "stablehlo.return") {
     set_results(computation, op);
   } else {
-    define_results(op, make(computation, op));
+    add_op(computation, op);
   }
+}
+
+void BodyReader::add_op(Computation& computation, const ParsedOp& op) {
+  const size_t end = lexer_.position();
+  define_results(op, make(computation, op));
   lexer_.seek(end);
 }
 
@@ -81,12 +101,22 @@ void BodyReader::set_results(Computation& computation, const ParsedOp& op) {
 }
 
 std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op) {
-  if (const auto opcode = opcode_of(op.name)) return make_instruction(computation, *opcode, op);
-  if (!op.regions.empty()) {
+  const Splat* splat = splat_of(op);
+  const auto opcode = opcode_of(op.name);
+  const bool kept = opcode && splat == nullptr && !chlo_of_custom_call(op);
+  if (kept) return make_instruction(computation, *opcode, op);
+  const bool sharded = op.name == kShardedRegion || op.name == kNamedRegion;
+  if (op.regions.size() != (sharded ? 1 : 0)) {
     throw lexer_.error_at(op.offset(),
-                          fmt::format("op, got {} with regions, expected none", op.token.text));
+                          fmt::format("op, got {} with {} regions, expected {}", op.token.text,
+                                      op.regions.size(), sharded ? "one" : "none"));
   }
-  const std::vector<Value> values = import(computation, op);
+  std::vector<Value> values;
+  if (splat != nullptr) {
+    values = {import_splat(computation, *splat, op.metadata)};
+  } else {
+    values = sharded ? inline_region(computation, op) : import(computation, op);
+  }
   const std::vector<TensorType> declared = flatten(op.results);
   if (types_of(values) != declared) {
     throw lexer_.error_at(op.offset(),
@@ -94,6 +124,51 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
                                       to_string(declared), to_string(types_of(values))));
   }
   return values;
+}
+
+// One device holds all that there is: the region is a part of what it stands in.
+std::vector<Value> BodyReader::inline_region(Computation& computation, const ParsedOp& op) {
+  const ParsedRegion& region = op.regions[0];
+  lexer_.seek(region.body);
+  enter_region();
+  std::vector<ParsedParameter> parameters = region.parameters;
+  if (lexer_.peek().is(TokenKind::block)) parameters = read_block_parameters();
+  if (parameters.size() != op.operands.size()) {
+    throw lexer_.error_at(op.offset(),
+                          fmt::format("{}: parameters of its region, got {}, expected {}", op.name,
+                                      parameters.size(), op.operands.size()));
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    expect_same_type(op, "parameter", parameters[i].type, op.operands[i]->type);
+    scopes_.define(lexer_, parameters[i].name, {NamedValue(*op.operands[i])});
+  }
+  std::vector<Value> results;
+  std::vector<TypeTree> types;
+  while (true) {
+    if (lexer_.peek().is('}')) throw lexer_.unexpected(op.name, "a return before");
+    const ParsedOp inner = text::read_op(lexer_, scopes_);
+    if (inner.name != kShardedReturn) {
+      add_op(computation, inner);
+      continue;
+    }
+    results = inner.values();
+    for (const NamedValue* value : inner.operands) types.push_back(value->type);
+    break;
+  }
+  leave_region();
+  for (size_t i = 0; i < std::min(types.size(), op.results.size()); ++i) {
+    expect_same_type(op, "result", types[i], op.results[i]);
+  }
+  return results;
+}
+
+// A device's part of a value is all of it only where there is one device.
+void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
+                                  const TypeTree& global) const {
+  if (local == global) return;
+  throw unimplemented("{}: {}: {}, got {} of {}, expected all of it: one device runs the program",
+                      lexer_.place(op.offset()), op.name, what, to_string(flatten({{local}})),
+                      to_string(flatten({{global}})));
 }
 
 // The values that stand for an op that no module keeps.
@@ -144,7 +219,7 @@ std::vector<Value> BodyReader::make_instruction(Computation& computation, Opcode
 void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parsed) {
   Computation& region = instruction.add_region();
   if (!parsed.applied.text.empty()) {
-    const auto opcode = opcode_of(parsed.applied.text);
+    const auto opcode = opcode_of(native_name(parsed.applied.text));
     const bool reduces = opcode && traits(*opcode).has(kElementwise) &&
                          traits(*opcode).min_operands == 2 && traits(*opcode).max_operands == 2 &&
                          std::holds_alternative<NoAttrs>(empty_attrs(*opcode));
@@ -162,14 +237,22 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
     return;
   }
   lexer_.seek(parsed.body);
+  enter_region();
+  for (const ParsedParameter& parameter : parsed.parameters) add_parameter(region, parameter);
+  read_block_label(region);
+  read_body(region);
+  leave_region();
+}
+
+void BodyReader::enter_region() {
   if (++depth_ > kMaxRegionDepth) {
     throw lexer_.unexpected("region", fmt::format("at most {} levels", kMaxRegionDepth));
   }
   lexer_.expect('{', "region");
   open_scope();
-  for (const ParsedParameter& parameter : parsed.parameters) add_parameter(region, parameter);
-  read_block_label(region);
-  read_body(region);
+}
+
+void BodyReader::leave_region() {
   lexer_.expect('}', "region");
   close_scope();
   --depth_;

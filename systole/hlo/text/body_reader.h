@@ -27,10 +27,18 @@ class BodyReader {
 
  private:
   void read_op(Computation& computation);
+  void add_op(Computation& computation, const ParsedOp& op);
   void set_results(Computation& computation, const ParsedOp& op);
   std::vector<Value> make(Computation& computation, const ParsedOp& op);
   std::vector<Value> import(Computation& computation, const ParsedOp& op);
+  std::vector<Value> inline_region(Computation& computation, const ParsedOp& op);
+  void expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
+                        const TypeTree& global) const;
   std::vector<Value> element_of_tuple(const ParsedOp& op);
+  std::vector<ParsedParameter> read_block_parameters();
+  // Between these stands a region's body.
+  void enter_region();
+  void leave_region();
   std::vector<Value> make_instruction(Computation& computation, Opcode opcode, const ParsedOp& op);
   void read_region(Instruction& instruction, const ParsedRegion& parsed);
   void check_types(const Instruction& instruction, size_t offset);

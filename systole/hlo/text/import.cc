@@ -15,6 +15,10 @@ constexpr std::string_view kDeprecated[] = {"stablehlo.broadcast", "stablehlo.cr
                                             "stablehlo.einsum"};
 constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehlo.tuple"};
 constexpr std::string_view kChlo = "chlo.";
+constexpr std::string_view kMhlo = "mhlo.";
+// Their value is their operand's, wherever it lies; the last has no result.
+constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
+                                            "sdy.sharding_constraint", "sdy.sharding_group"};
 
 class Importer {
  public:
@@ -25,6 +29,8 @@ class Importer {
 
   std::vector<Value> run() {
     if (op_.name.starts_with(kChlo)) return expand_chlo();
+    if (const auto op = chlo_of_custom_call(op_)) return expand_custom_call(*op);
+    if (op_.name.starts_with("sdy.")) return placement();
     if (op_.name.starts_with("check.") || op_.name.starts_with("interpreter.")) return call();
     const std::string_view stem = op_.stem();
     if (stem == "broadcast") return broadcast();
@@ -41,6 +47,25 @@ class Importer {
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
+  // mhlo.topk's attributes are in a dictionary of its own; the others have none.
+  std::vector<Value> expand_custom_call(const std::string& name) {
+    chlo::Attrs attrs;
+    for (const Dictionary& dictionary : op_.attributes) {
+      const Attribute* own = dictionary.find("mhlo.attributes");
+      if (own == nullptr) continue;
+      const auto* fields = std::get_if<Dictionary>(&own->value);
+      if (fields == nullptr) throw lexer_.error_at(own->offset, "mhlo.attributes, expected {...}");
+      attrs.k = read_integer_or(lexer_, *fields, "k", 0);
+      const Attribute* largest = fields->find("largest");
+      const bool* value = largest == nullptr ? nullptr : std::get_if<bool>(&largest->value);
+      if (value != nullptr && !*value) {
+        throw unimplemented("{}: mhlo.topk, got largest = false, expected true",
+                            lexer_.place(largest->offset));
+      }
+    }
+    return chlo::find_expansion(name)(builder_, op_.values(), attrs, declared_);
+  }
+
   // The target is the op's name. What it compares with, where the text has it as an attribute, is
   // one more operand.
   std::vector<Value> call() {
@@ -51,8 +76,12 @@ class Importer {
     for (const Dictionary& dictionary : op_.attributes) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const auto* constant = std::get_if<Tensor>(&entry.attribute.value);
+        const auto* splat = std::get_if<Splat>(&entry.attribute.value);
         if (constant != nullptr && entry.name == "value") {
           operands.push_back(builder_.constant(*constant));
+        } else if (splat != nullptr && entry.name == "value") {
+          lexer_.charge(entry.attribute.offset, splat->type.byte_size());
+          operands.push_back(builder_.constant(elements_of(*splat)));
         } else {
           attributes.entries.push_back(entry);
         }
@@ -61,6 +90,12 @@ class Importer {
     Attrs attrs = read_attrs(lexer_, Opcode::custom_call, op_.offset(), {std::move(attributes)});
     return results(
         builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs), declared_));
+  }
+
+  std::vector<Value> placement() const {
+    expect_operands(1);
+    if (op_.stem() == "sharding_group") return {};
+    return op_.values();
   }
 
   std::vector<Value> broadcast() {
@@ -138,6 +173,19 @@ class Importer {
 
 }  // namespace
 
+std::string native_name(std::string_view name) {
+  if (name == "arith.constant") return "stablehlo.constant";
+  if (name == "mhlo.erf") return "chlo.erf";
+  if (!name.starts_with(kMhlo)) return std::string(name);
+  return fmt::format("stablehlo.{}", name.substr(kMhlo.size()));
+}
+
+Value import_splat(Computation& computation, const Splat& splat, const Metadata& metadata) {
+  Builder builder(computation);
+  builder.set_metadata(metadata);
+  return builder.broadcast_in_dim(builder.constant(splat.element), splat.type.shape, {});
+}
+
 std::optional<Opcode> opcode_of(std::string_view name) {
   const size_t dot = name.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
@@ -152,11 +200,29 @@ std::optional<Opcode> opcode_of(std::string_view name) {
   return opcode == Opcode::call ? std::nullopt : opcode;
 }
 
+std::optional<std::string> chlo_of_custom_call(const ParsedOp& op) {
+  if (op.name != "stablehlo.custom_call") return std::nullopt;
+  for (const Dictionary& dictionary : op.attributes) {
+    const Attribute* attribute = dictionary.find("call_target_name");
+    if (attribute == nullptr) continue;
+    const auto* symbol = std::get_if<Symbol>(&attribute->value);
+    const auto* string = std::get_if<std::string>(&attribute->value);
+    const std::string target = symbol != nullptr ? symbol->name : string != nullptr ? *string : "";
+    if (!target.starts_with(kMhlo)) return std::nullopt;
+    std::string name = target == "mhlo.topk" ? "top_k" : target.substr(kMhlo.size());
+    if (chlo::find_expansion(name) == nullptr) return std::nullopt;
+    return name;
+  }
+  return std::nullopt;
+}
+
 bool is_known_op(std::string_view name) {
   if (name.starts_with(kChlo)) return chlo::find_expansion(name.substr(kChlo.size())) != nullptr;
   return opcode_of(name).has_value() || name.starts_with("check.") ||
          name.starts_with("interpreter.") ||
          std::ranges::find(kTuples, name) != std::end(kTuples) ||
+         std::ranges::find(kPlacements, name) != std::end(kPlacements) || name == kShardedRegion ||
+         name == kNamedRegion || name == kShardedReturn ||
          std::ranges::find(kDeprecated, name) != std::end(kDeprecated);
 }
 

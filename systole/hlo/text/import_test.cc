@@ -62,6 +62,122 @@ TEST(TextImport, Einsum) {
             "(tensor<5x2x4xf32>) -> tensor<4x2x5xf32>\n");
 }
 
+// A large constant of equal elements costs no more than one.
+TEST(TextImport, Splats) {
+  EXPECT_EQ(ops_of("", "%0 = stablehlo.constant dense<1.5> : tensor<4096x1048576xf32>"),
+            "%0 = \"stablehlo.constant\"() {value = dense<1.5> : tensor<f32>} : () -> tensor<f32>\n"
+            "%1 = \"stablehlo.broadcast_in_dim\"(%0) {broadcast_dimensions = array<i64>} : "
+            "(tensor<f32>) -> tensor<4096x1048576xf32>\n");
+  EXPECT_EQ(ops_of("",
+                   "%0 = \"stablehlo.constant\"() <{value = dense<\"0x01\"> : tensor<8192xi1>}> : "
+                   "() -> tensor<8192xi1>"),
+            "%0 = \"stablehlo.constant\"() {value = dense<true> : tensor<i1>} : () -> tensor<i1>\n"
+            "%1 = \"stablehlo.broadcast_in_dim\"(%0) {broadcast_dimensions = array<i64>} : "
+            "(tensor<i1>) -> tensor<8192xi1>\n");
+}
+
+TEST(TextImport, Resources) {
+  const std::string function =
+      "func.func @main() -> tensor<2xi16> {\n"
+      "  %0 = stablehlo.constant dense_resource<a.b> : tensor<2xi16>\n"
+      "  return %0 : tensor<2xi16>\n}\n";
+  const std::string list =
+      "\n{-#\n  dialect_resources: {\n    builtin: {\n      c: \"0x0800000000\",\n"
+      "      a.b: \"0x020000000100FFFF\"\n    }\n  }\n#-}\n";
+  const auto module = parse(function + list);
+  const Instruction& constant = *module->entry().results()[0].def;
+  EXPECT_EQ(constant.attrs<ConstantAttrs>().value.data<int16_t>()[0], 1);
+  EXPECT_EQ(constant.attrs<ConstantAttrs>().value.data<int16_t>()[1], -1);
+  EXPECT_EQ(
+      error_of(function),
+      "INVALID_ARGUMENT: f:2:42: constant, got the resource 'a.b', expected one that the text "
+      "ends with, {-# dialect_resources: ... #-}");
+  EXPECT_EQ(error_of(function + "\n{-# dialect_resources: {builtin: {a.b: \"0x02000000\"}} #-}"),
+            "INVALID_ARGUMENT: f:6:40: resource 'a.b', got 10 characters, expected 18 for "
+            "tensor<2xi16>");
+  EXPECT_NE(error_of("func.func @main() { %0 = stablehlo.constant dense_resource<__elided__> : "
+                     "tensor<9x9x9xf32> return }")
+                .find("constant, got one whose elements the exporter left out"),
+            std::string::npos);
+}
+
+// One device holds what Shardy would spread over several.
+TEST(TextImport, Shardy) {
+  const std::string text = R"(module @m {
+  sdy.mesh @mesh = <["x"=2, "y"=1]>
+  "sdy.mesh"() <{mesh = #sdy.mesh<[], device_ids=[0]>, sym_name = "one"}> : () -> ()
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x", ?}p0]> : tensor<4xf32>
+    sdy.sharding_group %0 group_id=3 : tensor<4xf32>
+    %1 = "sdy.reshard"(%0) <{sharding = #sdy.sharding<@mesh, [{}]>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = sdy.manual_computation(%1, %a) in_shardings=[<@mesh, [{"y"}]>, <@mesh, [{}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%b: tensor<4xf32>, %c: tensor<4xf32>) {
+      %3 = stablehlo.add %b, %c : tensor<4xf32>
+      sdy.return %3 : tensor<4xf32>
+    } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %4 = sdy.propagation_barrier %2 allowed_direction=NONE : tensor<4xf32>
+    return %4 : tensor<4xf32>
+  }
+}
+)";
+  const std::string pretty = R"(module @m {
+  sdy.mesh @mesh = <["x"=2, "y"=1]>
+  sdy.mesh @one = <[], device_ids=[0]>
+  func.func public @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+)";
+  const auto module = parse(text);
+  verify(*module);
+  EXPECT_EQ(print(*module, {.pretty = true}), pretty);
+  EXPECT_EQ(print(*parse(print(*module)), {.pretty = true}), pretty);
+  EXPECT_EQ(
+      error_of("func.func @main(%a: tensor<4xf32>) {\n"
+               "%0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] "
+               "out_shardings=[<@m, [{\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2xf32>) {\n"
+               "sdy.return %b : tensor<2xf32>\n} : (tensor<4xf32>) -> tensor<4xf32>\nreturn }"),
+      "UNIMPLEMENTED: f:2:6: sdy.manual_computation: parameter, got (f32[2]) of (f32[4]), "
+      "expected all of it: one device runs the program");
+}
+
+// What StableHLO grew out of, and what compilers write for readers without CHLO.
+TEST(TextImport, OtherNames) {
+  EXPECT_EQ(
+      ops_of("%a: tensor<2xf32>",
+             "%0 = \"mhlo.compare\"(%a, %a) {comparison_direction = "
+             "#mhlo<comparison_direction LT>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>"),
+      "%0 = \"stablehlo.compare\"(%arg0, %arg0) {comparison_direction = "
+      "#stablehlo<comparison_direction LT>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n");
+  EXPECT_EQ(
+      ops_of("%a: tensor<2xf32>",
+             "%0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 "
+             ": i64} : (tensor<2xf32>) -> tensor<2xf32>"),
+      ops_of("%a: tensor<2xf32>", "%0 = chlo.erf %a : tensor<2xf32> -> tensor<2xf32>"));
+  EXPECT_EQ(
+      ops_of("%a: tensor<5xf32>",
+             "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, "
+             "largest = true}} : (tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)"),
+      ops_of("%a: tensor<5xf32>",
+             "%0:2 = chlo.top_k(%a, k = 2) : tensor<5xf32> -> (tensor<2xf32>, tensor<2xi32>)"));
+}
+
+TEST(TextImport, OtherFormatsAreNamed) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"ML\xefR\x0dStableHLO_v1.0.0", "format, got MLIR bytecode, expected StableHLO text"},
+      {"HloModule jit_f, entry_computation_layout={}", "format, got HLO text"},
+      {std::string("\n\x05jit_f\0", 8), "format, got binary data"},
+      {"PK\x03\x04", "format, got a zip archive"},
+      {"module {\nvhlo.func_v1 @main() {}\n}", "2:1: module, got 'vhlo.func_v1', expected "},
+      {"func.func @main() {\n\"vhlo.return_v1\"() : () -> ()\n}",
+       "2:1: op, got \"vhlo.return_v1\""},
+  };
+  for (const auto& [text, error] : rows) {
+    EXPECT_NE(error_of(text).find("UNIMPLEMENTED: f:"), std::string::npos) << error_of(text);
+    EXPECT_NE(error_of(text).find(error), std::string::npos) << error_of(text);
+  }
+}
+
 TEST(TextImport, CrossReplicaSum) {
   const std::string ops = ops_of("%a: tensor<2xf32>",
                                  "%0 = \"stablehlo.cross-replica-sum\"(%a) {replica_groups = "

@@ -49,6 +49,7 @@ std::string describe(const Token& token) {
 Lexer::Lexer(std::string_view text, std::string_view file, size_t begin)
     : text_(text), file_(file) {
   find_aliases(begin);
+  find_resources(begin);
   move_to(begin);
 }
 
@@ -67,6 +68,50 @@ void Lexer::find_aliases(size_t begin) {
     const size_t end = text_.find('\n', i);
     begin = end == std::string_view::npos ? text_.size() : end + 1;
   }
+}
+
+// name: "..." anywhere between {-# and #-}; the names of the lists have no string behind them.
+void Lexer::find_resources(size_t begin) {
+  constexpr std::string_view kOpen = "{-#";
+  constexpr std::string_view kClose = "#-}";
+  const size_t open = text_.find("\n{-#", begin);
+  if (open == std::string_view::npos) return;
+  std::string name;
+  bool named = false;
+  for (size_t i = skip_space(open) + kOpen.size();;) {
+    i = skip_space(i);
+    if (text_.substr(i, kClose.size()) == kClose) return;
+    const Token token = lex(i);
+    if (token.is(TokenKind::end)) return;
+    if (token.is(TokenKind::string) && named) {
+      resources_.emplace(std::exchange(name, {}), token.offset);
+      named = false;
+    } else if (token.is(':')) {
+      named = !name.empty();
+    } else {
+      const bool key = token.is(TokenKind::string) || token.is(TokenKind::identifier);
+      name = key ? unquote(token.text) : "";
+      named = false;
+    }
+    i = token.offset + token.text.size();
+  }
+}
+
+std::optional<size_t> Lexer::resource(const std::string& name) const {
+  const auto found = resources_.find(name);
+  if (found == resources_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Lexer::skip_resources() {
+  constexpr std::string_view kClose = "#-}";
+  const size_t begin = position();
+  if (!text_.substr(begin).starts_with("{-#")) throw unexpected("module", "'func.func'");
+  const size_t close = text_.find(kClose, begin);
+  if (close == std::string_view::npos) {
+    throw error_at(begin, "resources, got the end of the text, expected '#-}' for this '{-#'");
+  }
+  move_to(close + kClose.size());
 }
 
 std::optional<size_t> Lexer::use_alias(const Token& name) const {

@@ -75,6 +75,12 @@ class Lexer {
   // nullopt when the text has none. Definitions stand on lines of their own, anywhere.
   std::optional<size_t> use_alias(const Token& name) const;
 
+  // Where the string of that name stands in the lists of resources that a text may end with:
+  // {-# dialect_resources: {builtin: {name: "0x..."}} #-}.
+  std::optional<size_t> resource(const std::string& name) const;
+  // From their '{' to behind them. Errors: that is no list of resources, or has no end.
+  void skip_resources();
+
   // From an opening token to behind its closing one, over everything between.
   void skip_balanced(char open, char close);
 
@@ -90,6 +96,7 @@ class Lexer {
  private:
   void move_to(size_t offset);
   void find_aliases(size_t begin);
+  void find_resources(size_t begin);
   Token lex(size_t offset) const;
   size_t skip_space(size_t offset) const;
   Token lex_number(size_t offset) const;
@@ -102,6 +109,7 @@ class Lexer {
   size_t work_ = 0;     // bytes lexed so far
   int64_t memory_ = 0;  // bytes charged so far
   std::unordered_map<std::string_view, size_t> aliases_;
+  std::unordered_map<std::string, size_t> resources_;
   size_t end_ = 0;  // of the last token taken
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "systole/base/tensor.h"
 #include "systole/hlo/text/lexer.h"
@@ -17,8 +18,17 @@ std::string literal_text(const Tensor& value, int64_t max_elements);
 // "0.001 : f32", or its bits where it is not finite.
 std::string float_text(float value);
 
-// Reads dense<...> : tensor<...> in each of its forms.
-Tensor read_literal(Lexer& lexer);
+// A large tensor of equal elements, which a few letters of text can be.
+struct Splat {
+  Tensor element;  // a scalar
+  TensorType type;
+};
+// All of its elements.
+Tensor elements_of(const Splat& splat);
+
+// Reads dense<...> : tensor<...> in each of its forms, and dense_resource<name> : tensor<...>,
+// whose elements stand at the end of the text.
+std::variant<Tensor, Splat> read_literal(Lexer& lexer);
 // Reads a number with its type, 3.2 : f32.
 Tensor read_scalar(Lexer& lexer);
 

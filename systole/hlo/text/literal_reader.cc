@@ -19,6 +19,10 @@ using convert_detail::is_complex_type;
 
 // No form of an element is shorter than this part of its bytes: "0.," for eight of them.
 constexpr int64_t kMaxBytesPerCharacter = 16;
+// A larger tensor of equal elements is not written out: exported programs are full of them.
+constexpr int64_t kMaxSplatBytes = 4096;
+// What exporters write where they left elements out.
+constexpr std::string_view kElided = "__elided__";
 
 // The bits of one real element, from its token and sign.
 class ElementReader {
@@ -185,6 +189,24 @@ void canonicalize(Tensor& value) {
   }
 }
 
+// Two digits a byte; `begin` is where they stand. Fewer than the tensor has are said again.
+void read_hex_digits(const Lexer& lexer, size_t begin, std::string_view digits, Tensor& value) {
+  auto* bytes = static_cast<uint8_t*>(value.raw());
+  const auto all = static_cast<size_t>(value.byte_size());
+  for (size_t i = 0; i < all; ++i) {
+    const size_t at = 2 * i % digits.size();
+    const int high = hex_digit(digits[at]);
+    const int low = hex_digit(digits[at + 1]);
+    if (high < 0 || low < 0) {
+      throw lexer.error_at(begin + at,
+                           "dense elements, got another character, expected "
+                           "a hexadecimal digit");
+    }
+    bytes[i] = static_cast<uint8_t>(high * 16 + low);
+  }
+  canonicalize(value);
+}
+
 // "0x...": the bytes of all elements, or of one that stands for all.
 void read_hex(Lexer& lexer, Tensor& value) {
   const Token token = lexer.take();
@@ -198,19 +220,7 @@ void read_hex(Lexer& lexer, Tensor& value) {
                                      "expected {} for {}",
                                      digits.size(), 2 * all, type_text(value.type())));
   }
-  auto* bytes = static_cast<uint8_t*>(value.raw());
-  for (size_t i = 0; i < all; ++i) {
-    const size_t at = 2 * i % digits.size();
-    const int high = hex_digit(digits[at]);
-    const int low = hex_digit(digits[at + 1]);
-    if (high < 0 || low < 0) {
-      throw lexer.error_at(token.offset + 3 + at,
-                           "dense elements, got another character, expected "
-                           "a hexadecimal digit");
-    }
-    bytes[i] = static_cast<uint8_t>(high * 16 + low);
-  }
-  canonicalize(value);
+  read_hex_digits(lexer, token.offset + 3, digits, value);
 }
 
 // Eight elements of i1 in a byte, the first in its lowest bit.
@@ -240,9 +250,64 @@ void read_elements(Lexer& lexer, Tensor& value) {
   }
 }
 
+// One element, where a list or the bytes of all might stand.
+bool begins_splat(const Lexer& lexer, DType dtype) {
+  const Token& token = lexer.peek();
+  if (token.is(TokenKind::string)) {
+    return token.text.size() == 2 * static_cast<size_t>(size_of(dtype)) + 4;
+  }
+  return !token.is('[') && !token.is('>');
+}
+
+// <name> : tensor<...>. The resource is a string of hexadecimal digits: four bytes that say how the
+// others are aligned, and these.
+Tensor read_resource(Lexer& lexer) {
+  lexer.expect('<', "constant");
+  const Token name = lexer.take();
+  lexer.expect('>', "constant");
+  lexer.expect(':', "constant");
+  const TensorType type = read_tensor_type(lexer);
+  const std::string key = unquote(name.text);
+  if (key == kElided) {
+    throw lexer.error_at(name.offset,
+                         "constant, got one whose elements the exporter left out, expected them "
+                         "all: print the module without a limit on large elements");
+  }
+  const auto place = lexer.resource(key);
+  if (!place) {
+    throw lexer.error_at(name.offset,
+                         fmt::format("constant, got the resource '{}', expected one that the text "
+                                     "ends with, {{-# dialect_resources: ... #-}}",
+                                     key));
+  }
+  const size_t next = lexer.position();
+  lexer.seek(*place);
+  const std::string_view text = lexer.peek().text;
+  constexpr size_t kHeader = 2 + 2 * 4;  // 0x and the alignment
+  const size_t digits = 2 * static_cast<size_t>(type.byte_size());
+  if (text.size() != 2 + kHeader + digits) {
+    throw lexer.error_at(*place,
+                         fmt::format("resource '{}', got {} characters, expected {} for {}", key,
+                                     text.size() - 2, kHeader + digits, type_text(type)));
+  }
+  lexer.charge(name.offset, type.byte_size());
+  Tensor value(type);
+  read_hex_digits(lexer, *place + 1 + kHeader, text.substr(1 + kHeader, digits), value);
+  lexer.seek(next);
+  return value;
+}
+
 }  // namespace
 
-Tensor read_literal(Lexer& lexer) {
+Tensor elements_of(const Splat& splat) {
+  Tensor value(splat.type);
+  visit_dtype(value.dtype(),
+              [&]<class T>() { std::ranges::fill(value.data<T>(), splat.element.data<T>()[0]); });
+  return value;
+}
+
+std::variant<Tensor, Splat> read_literal(Lexer& lexer) {
+  if (lexer.accept_word("dense_resource")) return read_resource(lexer);
   lexer.expect_word("dense", "constant");
   const size_t elements = lexer.position();
   // The type decides how elements are read, and stands behind them.
@@ -252,16 +317,19 @@ Tensor read_literal(Lexer& lexer) {
   const size_t type_begin = lexer.position();
   const TensorType type = read_tensor_type(lexer);
   const size_t end = lexer.last_end();
-  if (type.byte_size() > kMaxBytesPerCharacter * static_cast<int64_t>(type_begin - elements)) {
-    lexer.charge(type_begin, type.byte_size());
-  }
   lexer.seek(elements);
   lexer.expect('<', "dense elements");
-  Tensor value(type);
+  const bool splat = type.byte_size() > kMaxSplatBytes && begins_splat(lexer, type.dtype);
+  if (!splat &&
+      type.byte_size() > kMaxBytesPerCharacter * static_cast<int64_t>(type_begin - elements)) {
+    lexer.charge(type_begin, type.byte_size());
+  }
+  Tensor value(splat ? TensorType{type.dtype, {}} : type);
   read_elements(lexer, value);
   lexer.expect('>', "dense elements");
   lexer.seek(type_begin);
   while (lexer.last_end() < end) lexer.take();
+  if (splat) return Splat{std::move(value), type};
   return value;
 }
 

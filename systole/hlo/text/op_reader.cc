@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "systole/hlo/text/format.h"
 #include "systole/hlo/text/import.h"
 #include "systole/hlo/text/location.h"
 #include "systole/hlo/text/op_types.h"
@@ -22,12 +23,13 @@ class OpReader {
       throw lexer_.unexpected("op", "a name such as stablehlo.add or \"stablehlo.add\"");
     }
     lexer_.take();
-    op_.name = unquote(op_.token.text);
+    op_.name = native_name(unquote(op_.token.text));
     // func's ops are called by their stems inside functions.
     if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
     if (!is_known_op(op_.name)) {
-      throw unimplemented("{}: op, got {}, expected one of the opcode table",
-                          lexer_.place(op_.offset()), op_.token.text);
+      throw unimplemented("{}: op, got {}, expected one of the opcode table{}",
+                          lexer_.place(op_.offset()), op_.token.text,
+                          advice_on(unquote(op_.token.text)));
     }
     op_.pretty ? read_pretty() : read_generic();
     return std::move(op_);
@@ -79,6 +81,10 @@ class OpReader {
       read_while();
     } else if (op_.name == "stablehlo.reduce") {
       read_reduce();
+    } else if (op_.name == kShardedRegion || op_.name == kNamedRegion) {
+      read_sharded_region();
+    } else if (op_.name.starts_with("sdy.") && op_.name != kShardedReturn) {
+      read_placement();
     } else if (const Syntax* syntax = syntax_of_op()) {
       read_attributes();
       // A constant whose type is not its literal's has the generic form but for its quotes.
@@ -100,6 +106,7 @@ class OpReader {
   const Syntax* syntax_of_op() const {
     const bool ours = op_.name.starts_with("stablehlo.");
     const bool func = op_.name == "func.call" || op_.name == "func.return";
+    if (op_.name == kShardedReturn) return find_syntax("return");
     return ours || func ? find_syntax(op_.stem()) : nullptr;
   }
 
@@ -183,6 +190,56 @@ class OpReader {
     parameters.insert(parameters.end(), incoming.begin(), incoming.end());
     read_location(lexer_);
     return parameters;
+  }
+
+  // sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<4x8xf32>
+  // sdy.propagation_barrier %0 allowed_direction=NONE : tensor<4x8xf32>
+  void read_placement() {
+    const size_t begin = lexer_.position();
+    read_operands();
+    if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
+    skip_shardings();
+    read_attributes();
+    read_foreign_types(lexer_, begin, op_);
+    op_.metadata = read_location(lexer_);
+  }
+
+  // sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={"x"}
+  //   (%arg0: tensor<4xf32>) {...} : (tensor<4xf32>) -> tensor<4xf32>
+  // sdy.named_computation<"name">(%0) ... likewise
+  void read_sharded_region() {
+    const size_t begin = lexer_.position();
+    if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
+    lexer_.expect('(', "operands");
+    if (!lexer_.peek().is(')')) read_operands();
+    lexer_.expect(')', "operands");
+    skip_shardings();
+    std::vector<ParsedParameter> parameters;
+    lexer_.expect('(', "region");
+    while (!lexer_.accept(')')) {
+      if (!parameters.empty()) lexer_.expect(',', "region");
+      parameters.push_back(read_parameter(lexer_));
+    }
+    skip_region(std::move(parameters));
+    read_attributes();
+    lexer_.expect(':', "op");
+    read_function_type(lexer_, begin, op_);
+    op_.metadata = read_location(lexer_);
+  }
+
+  // name=[...], name={...}, name=WORD
+  void skip_shardings() {
+    while (lexer_.peek().is(TokenKind::identifier)) {
+      lexer_.take();
+      lexer_.expect('=', "op");
+      if (lexer_.peek().is('[')) {
+        lexer_.skip_balanced('[', ']');
+      } else if (lexer_.peek().is('{')) {
+        lexer_.skip_balanced('{', '}');
+      } else {
+        lexer_.take();
+      }
+    }
   }
 
   // An op of another dialect: operands and attributes in a list, in parentheses or not, attributes

@@ -100,8 +100,11 @@ void read_op_types(Lexer& lexer, TypeForm form, size_t operands, ParsedOp& op) {
       if (const Attribute* found = dictionary.find("value")) value = found;
     }
     const auto* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(&value->value);
-    if (tensor == nullptr) throw lexer.error_at(operands, "constant, expected dense<...>");
-    op.results = {{tensor->type(), false, {}}};
+    const auto* splat = value == nullptr ? nullptr : std::get_if<Splat>(&value->value);
+    if (tensor == nullptr && splat == nullptr) {
+      throw lexer.error_at(operands, "constant, expected dense<...>");
+    }
+    op.results = {{splat != nullptr ? splat->type : tensor->type(), false, {}}};
     return;
   }
   if (form == TypeForm::list && op.operands.empty()) return;

@@ -5,7 +5,9 @@
 #include "systole/hlo/text.h"
 #include "systole/hlo/text/attr_reader.h"
 #include "systole/hlo/text/body_reader.h"
+#include "systole/hlo/text/format.h"
 #include "systole/hlo/text/location.h"
+#include "systole/hlo/text/mesh.h"
 
 namespace systole::hlo {
 namespace text {
@@ -60,10 +62,8 @@ class Parser {
         read_attribute(lexer_);
       }
     }
-    if (lexer_.peek().is('{')) {
-      throw unimplemented("{}: text, got a list of resources, expected constants in their places",
-                          lexer_.place(lexer_.position()));
-    }
+    // {-# ... #-}, at the end of the text: the lexer knows what it holds.
+    if (lexer_.peek().is('{')) lexer_.skip_resources();
   }
 
   bool accept_op(std::string_view name) {
@@ -133,9 +133,53 @@ class Parser {
       parse_function();
     } else if (accept_op("func.func")) {
       parse_generic_function();
+    } else if (lexer_.accept_word(kMesh)) {
+      parse_mesh();
+    } else if (accept_op(kMesh)) {
+      parse_generic_mesh();
     } else {
-      throw lexer_.unexpected(what, "'func.func'");
+      const std::string advice = advice_on(unquote(lexer_.peek().text));
+      if (advice.empty()) throw lexer_.unexpected(what, "'func.func'");
+      throw unimplemented("{}: {}, got '{}', expected 'func.func'{}",
+                          lexer_.place(lexer_.position()), what, lexer_.peek().text, advice);
     }
+  }
+
+  // sdy.mesh @mesh = <["x"=2]> {...}
+  void parse_mesh() {
+    const Token name = lexer_.expect(TokenKind::symbol, "mesh", "a name such as @mesh");
+    lexer_.expect('=', "mesh");
+    const size_t begin = lexer_.position();
+    if (!lexer_.peek().is('<')) throw lexer_.unexpected("mesh", "'<'");
+    lexer_.skip_balanced('<', '>');
+    keep_mesh(unquote(name.text.substr(1)), begin);
+    if (lexer_.peek().is('{')) read_dictionary(lexer_);
+    read_location(lexer_);
+  }
+
+  // "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2]>, sym_name = "mesh"}> : () -> ()
+  void parse_generic_mesh() {
+    const Token at = lexer_.peek();
+    Dictionary attributes = parse_generic_head();
+    parse_generic_tail(attributes);
+    const size_t end = lexer_.position();
+    AttributeTexts texts;
+    keep(attributes, texts);
+    const std::string name = required_string(texts, "sym_name", at);
+    const Attribute* mesh = attributes.find("mesh");
+    const auto* body = mesh == nullptr ? nullptr : std::get_if<DialectAttribute>(&mesh->value);
+    if (body == nullptr)
+      throw lexer_.error_at(at.offset, "sdy.mesh: mesh, expected #sdy.mesh<...>");
+    lexer_.seek(body->body);
+    lexer_.skip_balanced('<', '>');
+    keep_mesh(name, body->body);
+    lexer_.seek(end);
+  }
+
+  // Its text goes from `begin` to the last token taken.
+  void keep_mesh(const std::string& name, size_t begin) {
+    const Attribute mesh{.offset = begin, .end = lexer_.last_end(), .value = Other()};
+    module_->attributes[std::string(kMeshAttribute) + name] = attribute_text(lexer_, mesh);
   }
 
   // public @main(%arg0: tensor<f32> {...}) -> (tensor<f32> {...}) attributes {...} {...}
@@ -355,6 +399,7 @@ class Parser {
 }  // namespace text
 
 std::unique_ptr<Module> parse(std::string_view text, std::string_view file) {
+  text::expect_stablehlo_text(text, file);
   text::Parser parser(text::Lexer(text, file));
   std::unique_ptr<Module> module = parser.parse();
   if (!parser.lexer().peek().is(text::TokenKind::end)) {
@@ -364,6 +409,7 @@ std::unique_ptr<Module> parse(std::string_view text, std::string_view file) {
 }
 
 std::vector<std::unique_ptr<Module>> parse_all(std::string_view text, std::string_view file) {
+  text::expect_stablehlo_text(text, file);
   std::vector<std::unique_ptr<Module>> modules;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text::next_split(text, begin);

@@ -7,6 +7,7 @@
 #include "systole/hlo/text.h"
 #include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/mesh.h"
 #include "systole/hlo/text/syntax_writer.h"
 #include "systole/hlo/text/type.h"
 
@@ -22,6 +23,12 @@ std::string entries_text(const AttributeTexts& attributes) {
                                    : fmt::format("{} = {}", symbol_text(name), text));
   }
   return join(entries);
+}
+
+std::string mesh_text(std::string_view name, std::string_view mesh, bool pretty) {
+  if (pretty) return fmt::format("  sdy.mesh @{} = {}\n", symbol_text(name), mesh);
+  return fmt::format("  \"sdy.mesh\"() {{mesh = #sdy.mesh{}, sym_name = {}}} : () -> ()\n", mesh,
+                     quote(name));
 }
 
 // The one op of a reducer that `applies` says all of.
@@ -338,10 +345,19 @@ class Printer {
 
 std::string print(const Module& module, const PrintOptions& options) {
   std::string out = fmt::format("module @{} ", text::symbol_text(module.name()));
-  if (!module.attributes.empty()) {
-    out += fmt::format("attributes {{{}}} ", text::entries_text(module.attributes));
+  AttributeTexts attributes;
+  std::string meshes;
+  for (const auto& [name, value] : module.attributes) {
+    if (name.starts_with(text::kMeshAttribute)) {
+      meshes += text::mesh_text(name.substr(text::kMeshAttribute.size()), value, options.pretty);
+    } else {
+      attributes[name] = value;
+    }
   }
-  out += "{\n";
+  if (!attributes.empty()) {
+    out += fmt::format("attributes {{{}}} ", text::entries_text(attributes));
+  }
+  out += "{\n" + meshes;
   for (const auto& function : module.functions()) {
     text::Printer printer(*function, options);
     printer.print_function(*function, module.aliases, 1);

@@ -27,7 +27,7 @@ int64_t read_dim(Lexer& lexer) {
 // Element types of StableHLO that we have no number format for.
 bool is_known_to_others(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {"f4E", "f6E", "f8E", "tf32"};
-  constexpr std::string_view kNames[] = {"i2", "ui2", "index"};
+  constexpr std::string_view kNames[] = {"i2", "ui2"};
   return std::ranges::find(kNames, name) != std::end(kNames) ||
          std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
@@ -43,7 +43,8 @@ DType read_dtype(Lexer& lexer) {
       lexer.expect('>', "complex type");
       return *dtype;
     }
-  } else if (const auto dtype = dtype_from_mlir(name)) {
+  } else if (const auto dtype = dtype_from_mlir(name == "index" ? "i64" : name)) {
+    // index, of the layouts of custom calls, is as wide as a pointer.
     lexer.take();
     return *dtype;
   }
@@ -88,7 +89,7 @@ TypeTree read_tree(Lexer& lexer, int depth) {
       if (tree.is_tuple) {
         lexer.charge(token.offset, static_cast<int64_t>(tree.num_leaves() * sizeof(TypeTree)));
       }
-    } else if (token.text == "!stablehlo.token") {
+    } else if (token.text == "!stablehlo.token" || token.text == "!mhlo.token") {
       lexer.take();
       tree.leaf = {DType::token, {}};
     } else {

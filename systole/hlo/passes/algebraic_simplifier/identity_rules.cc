@@ -1,6 +1,7 @@
 // Operations that give back an operand, or a constant.
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/placement.h"
 
 namespace systole::hlo {
 namespace {
@@ -87,6 +88,12 @@ Replacement clamp_by_nothing(Instruction& op, Builder&) {
   return {op.operand(1)};
 }
 
+// Where a value lies changes nothing about it.
+Replacement placement(Instruction& op, Builder&) {
+  if (!is_placement(op)) return {};
+  return {op.operands().begin(), op.operands().end()};
+}
+
 constexpr Rule kIdentityRulesRules[] = {
     {"right_neutral_element", Subject::having(kElementwise), right_neutral_element},
     {"right_absorbing_element", Subject::having(kElementwise), right_absorbing_element},
@@ -99,6 +106,7 @@ constexpr Rule kIdentityRulesRules[] = {
     {"xor_all_ones", Opcode::xor_, xor_all_ones},
     {"remainder_by_one", Opcode::remainder, remainder_by_one},
     {"clamp_by_nothing", Opcode::clamp, clamp_by_nothing},
+    {"placement", Opcode::custom_call, placement},
 };
 
 }  // namespace

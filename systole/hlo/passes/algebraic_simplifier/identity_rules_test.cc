@@ -31,6 +31,15 @@ auto twice(Opcode opcode) {
   return [=](Builder& b, P p) { return b.unary(opcode, b.unary(opcode, p[0])); };
 }
 
+auto custom_call(const char* target, const TensorType& result) {
+  return [=](Builder& b, P p) {
+    CustomCallAttrs attrs;
+    attrs.call_target_name = target;
+    attrs.has_side_effect = true;
+    return b.op(Opcode::custom_call, {p[0]}, std::move(attrs), {result})->result();
+  };
+}
+
 const RuleCase kCases[] = {
     {"right_neutral_element", {kS}, with(Opcode::add, 0), "p0"},
     {"right_neutral_element", {kF}, with(Opcode::add, -0.0), "p0"},
@@ -135,6 +144,11 @@ const RuleCase kCases[] = {
        const Value low = b.scalar(DType::f32, 0);
        return b.op(Opcode::clamp, {low, p[0], b.scalar(DType::f32, kInfinity)})->result();
      }},
+
+    {"placement", {kF}, custom_call("Sharding", kF), "p0"},
+    {"placement", {kF}, custom_call("xla.sdy.LocalToGlobalShape", kF), "p0"},
+    {"placement", {kF}, custom_call("SPMDFullToShardShape", {DType::f32, {4}})},
+    {"placement", {kF}, custom_call("unknown", kF)},
 };
 
 TEST(IdentityRules, Cases) { EXPECT_EQ(check_rules(identity_rules(), kCases), ""); }
