@@ -117,6 +117,14 @@ Grouping grouping_of(const ChannelHandle& channel) {
   return channel.handle <= 0 ? Grouping::cross_replica : Grouping::cross_partition;
 }
 
+// A program for several processes that one runs alone.
+Error only_one_process(const Instruction& instruction, const Tensor& groups) {
+  return unimplemented(
+      "{}: replica_groups, got {} of {} processes, expected one of one: this program was exported "
+      "for several devices, and one runs it, {}",
+      instruction.opcode(), groups.dim(0), groups.dim(1), instruction.describe());
+}
+
 std::vector<int64_t> group_around(const Instruction& instruction, const Process& process,
                                   const CollectiveAttrs& attrs, Grouping grouping, Groups groups) {
   const int64_t num_ids = count_ids(process.grid(), grouping);
@@ -127,6 +135,7 @@ std::vector<int64_t> group_around(const Instruction& instruction, const Process&
     for (const int64_t id : row) {
       ++found;
       if (id < num_ids) continue;
+      if (num_ids == 1) throw only_one_process(instruction, attrs.replica_groups);
       throw invalid_argument("{}: replica_groups, got id {}, expected below {}",
                              instruction.opcode(), id, num_ids);
     }

@@ -2,10 +2,12 @@
 
 #include <iostream>
 #include <iterator>
+#include <set>
 
 #include "apps/systole/hlo/checks.h"
 #include "systole/base/error.h"
 #include "systole/hlo/builder.h"
+#include "systole/hlo/callees.h"
 #include "systole/hlo/text.h"
 #include "systole/hlo/verifier.h"
 #include "systole/io/local_file_system.h"
@@ -31,10 +33,39 @@ std::unique_ptr<hlo::Module> read_program(const std::string& path) {
   return std::move(modules[0]);
 }
 
+namespace {
+
+bool is_public(const hlo::Computation& function) {
+  const auto& attributes = function.attributes().function;
+  const auto visibility = attributes.find("sym_visibility");
+  return visibility != attributes.end() && visibility->second == "\"public\"";
+}
+
+void add_callees(const hlo::Computation& computation, std::set<std::string>& names) {
+  for (const hlo::Instruction* x : computation.instructions()) {
+    for (const std::string& name : hlo::callees(x->attrs())) names.insert(name);
+    for (const auto& region : x->regions()) add_callees(*region, names);
+  }
+}
+
+// The public ones that no other calls; all where there is none of these.
+std::vector<const hlo::Computation*> entry_functions(const hlo::Module& module) {
+  std::set<std::string> called;
+  for (const auto& function : module.functions()) add_callees(*function, called);
+  std::vector<const hlo::Computation*> entries;
+  std::vector<const hlo::Computation*> all;
+  for (const auto& function : module.functions()) {
+    all.push_back(function.get());
+    if (is_public(*function) && !called.contains(function->name())) entries.push_back(all.back());
+  }
+  return entries.empty() ? all : entries;
+}
+
+}  // namespace
+
 void ensure_main(hlo::Module& module) {
   if (module.find_function("main") != nullptr) return;
-  std::vector<const hlo::Computation*> functions;
-  for (const auto& function : module.functions()) functions.push_back(function.get());
+  const std::vector<const hlo::Computation*> functions = entry_functions(module);
   const bool alone = functions.size() == 1;
   for (const hlo::Computation* function : functions) {
     if (alone || function->num_parameters() == 0) continue;

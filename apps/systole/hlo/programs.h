@@ -21,8 +21,9 @@ std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text
 // The only module of a file. Errors: INVALID_ARGUMENT when there are more, or none.
 std::unique_ptr<hlo::Module> read_program(const std::string& path);
 
-// Gives a module without "main" one that calls its only function, or all of them where none takes
-// arguments. Errors: INVALID_ARGUMENT when there are several that do.
+// Gives a module without "main" one that calls its only function, or its only public one that no
+// other calls, or all such where none takes arguments. Errors: INVALID_ARGUMENT when there are
+// several that do.
 void ensure_main(hlo::Module& module);
 
 // Removes the custom calls of StableHLO's check.*, wherever they are, and returns how many there

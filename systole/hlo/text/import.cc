@@ -174,7 +174,7 @@ class Importer {
 }  // namespace
 
 std::string native_name(std::string_view name) {
-  if (name == "arith.constant") return "stablehlo.constant";
+  if (name == "arith.constant" || name == "sdy.constant") return "stablehlo.constant";
   if (name == "mhlo.erf") return "chlo.erf";
   if (!name.starts_with(kMhlo)) return std::string(name);
   return fmt::format("stablehlo.{}", name.substr(kMhlo.size()));

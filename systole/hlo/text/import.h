@@ -20,7 +20,7 @@ inline constexpr std::string_view kNamedRegion = "sdy.named_computation";
 inline constexpr std::string_view kShardedReturn = "sdy.return";
 
 // The name in our table of an op of a dialect that says the same: MHLO, which StableHLO grew out
-// of, and the constants of arith.
+// of, and constants of other dialects.
 std::string native_name(std::string_view name);
 // "stablehlo.add" -> add, "func.call" -> call; nullopt for what is no op of ours.
 std::optional<Opcode> opcode_of(std::string_view name);
