@@ -8,7 +8,8 @@ std::vector<hlo::Value> lower_write_history(LowerContext& c) {
   sizes[0] = 1;
   std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(2).dtype(), 0));
   starts[0] = c.input(2);
-  const hlo::Value zeros = c.b.splat_like(c.input(0), 0);
+  // -0 changes nothing that it is added to, so that a sum with this one is an update in place.
+  const hlo::Value zeros = c.b.splat_like(c.input(0), is_floating(c.input(0).dtype()) ? -0.0 : 0);
   return {c.b.dynamic_update_slice(zeros, c.b.reshape(c.input(1), Shape(sizes)), starts)};
 }
 

@@ -47,6 +47,24 @@ Replacement update_by_own_slice(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
+// x + dynamic_update_slice(0, y, i) -> dynamic_update_slice(x, dynamic_slice(x, i) + y, i), where 0
+// is what x + 0 == x holds for to the bit: sums of gradients of slices touch the slices alone.
+Replacement add_of_update(Instruction& op, Builder& builder) {
+  for (const int side : {0, 1}) {
+    const Instruction* update = match(op.operand(side), Opcode::dynamic_update_slice);
+    if (update == nullptr) continue;
+    const auto neutral = right_neutral(Opcode::add, op.dtype());
+    const Tensor* zeros = splat_of(update->operand(0));
+    if (zeros == nullptr || !neutral || !same_element(*zeros, *neutral)) continue;
+    const Value x = op.operand(1 - side);
+    const Value y = update->operand(1);
+    const auto starts = update->operands().subspan(2);
+    const Value sum = builder.add(builder.dynamic_slice(x, starts, y.shape().dims()), y);
+    return {builder.dynamic_update_slice(x, sum, starts)};
+  }
+  return {};
+}
+
 // A gather of one slice at a constant place. With one slice, all batch axes of the result have size
 // 1, so that the slice's elements are the result's in order.
 Replacement gather_at_constant(Instruction& op, Builder& builder) {
@@ -70,6 +88,7 @@ constexpr Rule kDynamicSliceRulesRules[] = {
     {"dynamic_slice_at_constants", Opcode::dynamic_slice, dynamic_slice_at_constants},
     {"update_of_everything", Opcode::dynamic_update_slice, update_of_everything},
     {"update_by_own_slice", Opcode::dynamic_update_slice, update_by_own_slice},
+    {"add_of_update", Opcode::add, add_of_update},
     {"gather_at_constant", Opcode::gather, gather_at_constant},
 };
 

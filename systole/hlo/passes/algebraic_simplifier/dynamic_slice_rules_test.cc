@@ -76,6 +76,20 @@ const RuleCase kCases[] = {
        return b.dynamic_update_slice(p[0], b.dynamic_slice(p[0], from, {2, 2}), to);
      }},
 
+    {"add_of_update",
+     {kF45, kF12, kI},
+     [](Builder& b, P p) {
+       const Value starts[] = {p[2], p[2]};
+       return b.add(b.dynamic_update_slice(b.splat_like(p[0], -0.0), p[1], starts), p[0]);
+     },
+     "dynamic_update_slice(p0, add(dynamic_slice{1,2}(p0, p2, p2), p1), p2, p2)"},
+    {"add_of_update",
+     {kF45, kF12, kI},
+     [](Builder& b, P p) {
+       const Value starts[] = {p[2], p[2]};
+       return b.add(p[0], b.dynamic_update_slice(b.splat_like(p[0], 0.0), p[1], starts));
+     }},
+
     {"gather_at_constant",
      {kF45},
      [](Builder& b, P p) {
