@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "systole/graph/array_ops.h"
+#include "systole/graph/functional_ops.h"
+#include "systole/graph/loop_gradient.h"
+#include "systole/graph/loop_lowering.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/node_builder.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/plan.h"
 #include "systole/graph/random_state.h"
+#include "systole/graph/set_shape.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
@@ -159,6 +166,82 @@ bool draws_random_numbers(const Graph& function) {
              return inner != nullptr && draws_random_numbers(**inner);
            });
   });
+}
+
+// -- Scans
+
+namespace {
+
+int64_t number_of_rows(const std::vector<Output>& elems) {
+  int64_t rows = kUnknown;
+  for (const Output& elem : elems) {
+    const int64_t these = elem.shape().rank() > 0 ? elem.shape()[0] : 0;
+    if (these == 0 || (rows != kUnknown && these != kUnknown && these != rows)) {
+      throw at_line(invalid_argument("scan: elems, got {}, expected {} rows", elem.type(),
+                                     rows == kUnknown ? "one or more" : std::to_string(rows)),
+                    {});
+    }
+    rows = these == kUnknown ? rows : these;
+  }
+  return rows;
+}
+
+// A loop keeps each variable's values at the start of all iterations: all but the first, and the
+// last one.
+Output stacked_states(Node& loop, const WhileOutputs& outputs, int i, int64_t rows, bool reversed) {
+  const Output history = loop.output(outputs.history(i));
+  const Output last = loop.output(outputs.value(i));
+  Dims dims = {rows};
+  dims.insert(dims.end(), last.shape().begin(), last.shape().end());
+  const Output stacked = set_shape(
+      concat({strided_slice(history, {1}, {0}, {.end_mask = 1}), expand_dims(last, 0)}, 0),
+      Shape(dims));
+  return reversed ? reverse(stacked, 0) : stacked;
+}
+
+}  // namespace
+
+Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer,
+          const ScanOptions& options) {
+  if (elems.inputs().empty()) {
+    throw at_line(invalid_argument("scan: elems, got none, expected at least one tensor"), {});
+  }
+  const WhereScope where(elems.inputs().front().where());
+  const NameScope scope(options.name);
+  std::vector<Output> rows_of;
+  for (const Input& elem : elems.inputs()) rows_of.push_back(elem.resolve());
+  const int64_t rows = number_of_rows(rows_of);
+  const Output count =
+      rows == kUnknown ? gather(shape(rows_of[0]), 0) : constant(static_cast<int32_t>(rows));
+  std::vector<Output> initial = {constant(int32_t{0})};
+  for (const Input& state : initializer.inputs()) initial.push_back(state.resolve());
+  const auto step = [&](const std::vector<Output>& vars) {
+    const Output place = options.reverse ? count - 1 - vars[0] : vars[0];
+    std::vector<Output> elements;
+    for (const Output& elem : rows_of) elements.push_back(read_history(elem, place));
+    std::vector<Output> next = fn({vars.begin() + 1, vars.end()}, elements);
+    next.insert(next.begin(), vars[0] + 1);
+    return next;
+  };
+  Node* loop = add_while({.initial = initial,
+                          .cond = [&](const auto& vars) { return less(vars[0], count); },
+                          .body = step},
+                         WhereScope::current(), "while");
+  const WhileOutputs outputs{loop->num_inputs()};  // what fn captures is behind the states
+  Scan result;
+  for (int i = 1; i < static_cast<int>(initial.size()); ++i) {
+    result.stacked.push_back(stacked_states(*loop, outputs, i, rows, options.reverse));
+    result.last.push_back(loop->output(outputs.value(i)));
+  }
+  return result;
+}
+
+Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
+            Input elems, Input initializer, const ScanOptions& options) {
+  return scan([&](const std::vector<Output>& state, const std::vector<Output>& elements)
+                  -> std::vector<Output> { return {fn(state[0], elements[0])}; },
+              {elems}, {initializer}, options)
+      .stacked[0];
 }
 
 }  // namespace systole

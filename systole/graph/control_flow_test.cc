@@ -2,6 +2,7 @@
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
+#include "systole/graph/functional_ops.h"
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/random_ops.h"
@@ -299,6 +300,51 @@ TEST_F(ControlFlowTest, random_ops_draw_anew_in_each_iteration_and_the_same_in_t
   EXPECT_GT(std::abs(product - third * third * third), 1e-6);  // equal only when all draws are
   const auto again = session.run({results[1], dx}, {{x, Tensor(2.0F)}});
   EXPECT_NE(again[1].item<float>(), product);
+}
+
+// -- scan
+
+TEST_F(ControlFlowTest, scan_keeps_every_state) {
+  const Output x = placeholder("float", {-1});
+  const auto sum = [](const Output& state, const Output& element) { return state + element; };
+  const Output sums = scan(sum, x, 1.0F);
+  EXPECT_EQ(sums.shape(), Shape({-1}));
+  EXPECT_THAT(evaluate(sums, {{x, vector({1, 2, 3})}}).data<float>(),
+              ::testing::ElementsAre(2, 4, 7));
+  EXPECT_THAT(evaluate(sums, {{x, vector({5})}}).data<float>(), ::testing::ElementsAre(6));
+  const Output back = scan(sum, constant(vector({1, 2, 3})), 0.0F, {.reverse = true});
+  EXPECT_EQ(back.shape(), Shape({3}));
+  EXPECT_THAT(evaluate(back).data<float>(), ::testing::ElementsAre(6, 5, 3));
+}
+
+// y = a * y + x over the rows: the gradients are those of the unrolled sums.
+TEST_F(ControlFlowTest, scan_is_differentiable) {
+  const Output x = constant(Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  const Output a = constant(2.0F);
+  const Scan states = scan(
+      [&](const std::vector<Output>& state, const std::vector<Output>& elements) {
+        return std::vector<Output>{a * state[0] + elements[0], state[1] + elements[1]};
+      },
+      {x, range(3)}, {zeros({2}), 0});
+  EXPECT_EQ(states.stacked[0].shape(), Shape({3, 2}));
+  EXPECT_EQ(evaluate(states.last[1]).item<int32_t>(), 3);
+  const auto by = gradients({reduce_sum(states.stacked[0]), reduce_sum(states.last[0])}, {x, a});
+  EXPECT_THAT(evaluate(by[0]).data<float>(), ::testing::ElementsAre(11, 11, 5, 5, 2, 2));
+  // Sums 1 + (2 + 3) + (4 + 6 + 5), differentiated by the factor, and the last once more.
+  EXPECT_EQ(evaluate(by[1]).item<float>(), (1 + 2) + 2 * (4 * 1 + 3 + 4 * 2 + 4));
+}
+
+TEST_F(ControlFlowTest, scan_wants_rows) {
+  const auto fn = [](const Output& state, const Output& element) { return state + element; };
+  EXPECT_THAT(error_of([&] { scan(fn, 1.0F, 0.0F); }),
+              HasSubstr("scan: elems, got f32[], expected one or more rows, at control_flow_test"));
+  EXPECT_THAT(error_of([&] { scan(fn, zeros({0}), 0.0F); }), HasSubstr("elems, got f32[0]"));
+  EXPECT_THAT(
+      error_of([&] {
+        scan([](const std::vector<Output>& state, const std::vector<Output>&) { return state; },
+             {zeros({2}), zeros({3})}, {0});
+      }),
+      HasSubstr("scan: elems, got f32[3], expected 2 rows"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Functions of nn_ops.h that are made of other ops.
+// Functions of nn_ops.h and nn_functions.h that are made of other ops.
 #include "systole/graph/array_ops.h"
 #include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/nn_functions.h"
 #include "systole/graph/nn_ops.h"
 #include "systole/graph/op_error.h"
 #include "systole/graph/random_ops.h"
@@ -140,6 +141,100 @@ Output xw_plus_b(Input x, Input weights, Input biases, const NameOptions& option
 
 Output embedding_lookup(Input params, Input ids, const NameOptions& options) {
   return gather(params, ids, {.name = options.name.empty() ? "embedding_lookup" : options.name});
+}
+
+// -- nn_functions.h
+
+Output log_sigmoid(Input x, const NameOptions& options) {
+  const CompositionScope scope(x, options.name, "LogSigmoid");
+  const Output value = resolve_as("LogSigmoid", x, DTypeClass::floating);
+  return negative(softplus(-value), scope.result());
+}
+
+Output swish(Input features, const NameOptions& options) {
+  const CompositionScope scope(features, options.name, "swish");
+  const Output x = resolve_as("swish", features, DTypeClass::floating);
+  return multiply(x, sigmoid(x), scope.result());
+}
+
+Output crelu(Input features, const NameOptions& options) {
+  const CompositionScope scope(features, options.name, "CRelu");
+  const Output x = resolve_as("CRelu", features, DTypeClass::floating);
+  return concat({relu(x), relu(-x)}, -1, scope.result());
+}
+
+// (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), whose last factor never overflows.
+Output weighted_cross_entropy_with_logits(const WeightedCrossEntropyOptions& options) {
+  constexpr std::string_view kOp = "weighted_cross_entropy_with_logits";
+  const CompositionScope scope(options.logits, options.name, "logistic_loss");
+  const DType dtype = common_dtype({options.logits, options.targets});
+  const Output x = resolve(kOp, options.logits, dtype);
+  const Output z = resolve(kOp, options.targets, dtype);
+  with_op(kOp, options.logits.where(), [&] {
+    check_dtype("logits", dtype, DTypeClass::floating);
+    if (z.shape().compatible_with(x.shape()) && z.dtype() == x.dtype()) return;
+    throw invalid_argument("logits and targets, got {} and {}, expected equal types", x.type(),
+                           z.type());
+  });
+  const Output weight = 1 + (resolve(kOp, options.pos_weight, dtype) - 1) * z;
+  return add((1 - z) * x, weight * softplus(-x), scope.result());
+}
+
+Output local_response_normalization(Input input, const LocalResponseNormalizationOptions& options) {
+  constexpr std::string_view kOp = "LRN";
+  const CompositionScope scope(input, options.name, kOp);
+  const Output x = resolve_as(kOp, input, DTypeClass::floating);
+  const int rank = x.shape().rank();
+  with_op(kOp, input.where(), [&] {
+    if (rank < 1 || x.shape()[rank - 1] == kUnknown) {
+      throw invalid_argument("input, got {}, expected channels of a known number", x.type());
+    }
+    if (options.depth_radius >= 0) return;
+    throw invalid_argument("depth_radius, got {}, expected 0 or more", options.depth_radius);
+  });
+  const int64_t channels = x.shape()[rank - 1];
+  const int64_t radius = std::min(options.depth_radius, channels - 1);
+  const auto axes = static_cast<size_t>(rank);
+  std::vector<std::pair<int64_t, int64_t>> paddings(axes, {0, 0});
+  paddings.back() = {radius, radius};
+  const Output squares = pad(square(x), paddings);
+  std::vector<int64_t> begin(axes, 0);
+  std::vector<int64_t> size(axes, -1);
+  size.back() = channels;
+  std::vector<Output> neighbours;
+  for (; begin.back() <= 2 * radius; ++begin.back()) {
+    neighbours.push_back(slice(squares, begin, size));
+  }
+  const Output scale = options.bias + options.alpha * add_n(neighbours);
+  return realdiv(x, options.beta == 0.5 ? sqrt(scale) : pow(scale, options.beta), scope.result());
+}
+
+Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options) {
+  constexpr std::string_view kOp = "in_top_k";
+  const CompositionScope scope(predictions, options.name, kOp);
+  const Output scores = resolve_as(kOp, predictions, DTypeClass::floating);
+  const Output classes = resolve(kOp, targets);
+  with_op(kOp, predictions.where(), [&] {
+    if (scores.shape().rank() != 2) {
+      throw invalid_argument("predictions, got {}, expected [batch, classes]", scores.type());
+    }
+    if (is_integer(classes.dtype()) && classes.shape().rank() == 1) return;
+    throw invalid_argument("targets, got {}, expected integers of [batch]", classes.type());
+  });
+  const Output numbers = cast(range(unstack(shape(scores), {.num = 2})[1]), classes.dtype());
+  const Output is_target = equal(numbers, expand_dims(classes, 1));
+  const Output target = reduce_sum(where_v2(is_target, scores, 0), {.axis = 1, .keepdims = true});
+  const Output better = reduce_sum(to_int64(greater(scores, target)), {.axis = 1});
+  // No score of a class that there is not, and none that cannot be compared, is among the highest.
+  const Output known =
+      logical_and(reduce_all(is_finite(scores), {.axis = 1}), reduce_any(is_target, {.axis = 1}));
+  return logical_and(known, less(better, k), scope.result());
+}
+
+Output zero_fraction(Input value, const NameOptions& options) {
+  const CompositionScope scope(value, options.name, "zero_fraction");
+  const Output x = resolve("zero_fraction", value);
+  return reduce_mean(to_float(equal(x, 0)), {.name = scope.result().name});
 }
 
 }  // namespace systole

@@ -1,5 +1,6 @@
 #include "systole/graph/variable.h"
 
+#include "systole/graph/state_ops.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
@@ -85,17 +86,25 @@ Output Variable::assign_sub(Input delta) const {
   return assign_and_read(*this, "AssignSubVariableOp", delta);
 }
 
-std::vector<Variable> global_variables() {
-  return Graph::current().root().collection<Variable>(graph_keys::global_variables);
+Output assign(const Variable& ref, Input value) { return ref.assign(std::move(value)); }
+Output assign_add(const Variable& ref, Input value) { return ref.assign_add(std::move(value)); }
+Output assign_sub(const Variable& ref, Input value) { return ref.assign_sub(std::move(value)); }
+
+std::vector<Variable> global_variables(std::string_view scope) {
+  return get_collection(graph_keys::global_variables, scope);
 }
-std::vector<Variable> trainable_variables() {
-  return Graph::current().root().collection<Variable>(graph_keys::trainable_variables);
+std::vector<Variable> trainable_variables(std::string_view scope) {
+  return get_collection(graph_keys::trainable_variables, scope);
 }
-std::vector<Variable> local_variables() {
-  return Graph::current().root().collection<Variable>(graph_keys::local_variables);
+std::vector<Variable> local_variables(std::string_view scope) {
+  return get_collection(graph_keys::local_variables, scope);
 }
+std::vector<Variable> global_variables() { return global_variables({}); }
+std::vector<Variable> trainable_variables() { return trainable_variables({}); }
+std::vector<Variable> local_variables() { return local_variables({}); }
 
 Operation global_variables_initializer() { return variables_initializer(global_variables()); }
+Operation local_variables_initializer() { return variables_initializer(local_variables()); }
 
 Operation variables_initializer(const std::vector<Variable>& variables, std::string_view name) {
   std::vector<Operation> initializers;

@@ -1,0 +1,34 @@
+// Functions applied along the first axis of tensors. (tensorflow/python/ops/functional_ops.py)
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+struct ScanOptions {
+  bool reverse = false;  // from the last element to the first
+  std::string name = "scan";
+};
+
+// The state after a step, of the state before it and the elements of that step.
+using ScanFn = std::function<std::vector<Output>(const std::vector<Output>& state,
+                                                 const std::vector<Output>& elements)>;
+struct Scan {
+  std::vector<Output> stacked;  // the states after all steps, at the elements' places: [n, ...]
+  std::vector<Output> last;     // the state after the last step
+};
+// Goes through the rows of `elems`, which all have n of them: state = fn(state, rows), beginning
+// with `initializer`, in a loop. A state keeps its dtype and shape. What is not used of the result
+// is not kept. Differentiable by elems, initializer and what fn captures. Errors: INVALID_ARGUMENT
+// for elems without a row; those of while_loop(). (tf.scan)
+Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer,
+          const ScanOptions& options = {});
+// Of one tensor, with one as state: the stacked states.
+Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
+            Input elems, Input initializer, const ScanOptions& options = {});
+
+}  // namespace systole

@@ -1,0 +1,63 @@
+// Functions of tf.nn that are made of the ops of nn_ops.h. (tensorflow/python/ops/nn_impl.py)
+#pragma once
+
+#include <string>
+
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/shape_input.h"
+
+namespace systole {
+
+struct Conv2DTransposeOptions {
+  // One number, {height, width}, or all four as TensorFlow writes them ({1, 2, 2, 1}).
+  std::vector<int64_t> strides = {1};
+  Padding padding = Padding::same;
+  std::string data_format = "NHWC";  // or "NCHW"
+  std::string name = {};
+};
+// The gradient of conv2d by its input, as a function of its own: value [batch, height, width, in]
+// (NHWC), filter [height, width, out, in], result of `output_shape`, whose batch may be that of
+// shape(value). Errors: an output_shape that conv2d with these options would not take to value's
+// shape. (tf.nn.conv2d_transpose)
+Output conv2d_transpose(Input value, Input filter, const ShapeInput& output_shape,
+                        const Conv2DTransposeOptions& options = {});
+
+// log(sigmoid(x)), never overflows. (tf.log_sigmoid)
+Output log_sigmoid(Input x, const NameOptions& options = {});
+// x * sigmoid(x). (tf.nn.swish)
+Output swish(Input features, const NameOptions& options = {});
+// relu of x and of -x, side by side along the last axis. (tf.nn.crelu)
+Output crelu(Input features, const NameOptions& options = {});
+
+struct WeightedCrossEntropyOptions {
+  Input targets;
+  Input logits;
+  Input pos_weight;  // of the positive targets
+  std::string name = {};
+};
+// targets, logits: one shape; elementwise
+// -(pos_weight * z * log(sigmoid(x)) + (1 - z) * log(1 - sigmoid(x))).
+// (tf.nn.weighted_cross_entropy_with_logits)
+Output weighted_cross_entropy_with_logits(const WeightedCrossEntropyOptions& options);
+
+struct LocalResponseNormalizationOptions {
+  int64_t depth_radius = 5;
+  double bias = 1;
+  double alpha = 1;
+  double beta = 0.5;
+  std::string name = {};
+};
+// input: [.., channels]; each divided by (bias + alpha * the sum of squares over the channels at
+// most depth_radius away) ^ beta. (tf.nn.local_response_normalization, tf.nn.lrn)
+Output local_response_normalization(Input input,
+                                    const LocalResponseNormalizationOptions& options = {});
+
+// predictions: [batch, classes]; targets: integers [batch]. Whether each target is among the k
+// classes of the highest predictions; ties with the target count for it, and a prediction for the
+// target that is not finite is false. (tf.nn.in_top_k)
+Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options = {});
+
+// The part of the elements that are 0, as f32. (tf.nn.zero_fraction)
+Output zero_fraction(Input value, const NameOptions& options = {});
+
+}  // namespace systole

@@ -1,0 +1,98 @@
+#include "systole/graph/nn_functions.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "systole/graph/gradients.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/testing/mini_session.h"
+
+namespace systole {
+namespace {
+
+using graph_testing::error_of;
+using graph_testing::evaluate;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+
+class NnFunctionsTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+  Output x_ = constant(Tensor::of<float>({3}, {-2, 0, 200}));
+};
+
+TEST_F(NnFunctionsTest, Activations) {
+  EXPECT_THAT(evaluate(log_sigmoid(x_)).data<float>(),
+              ElementsAre(FloatNear(-2.126928F, 1e-5F), FloatNear(-0.693147F, 1e-5F), 0));
+  EXPECT_THAT(evaluate(swish(x_)).data<float>(), ElementsAre(FloatNear(-0.238406F, 1e-5F), 0, 200));
+  EXPECT_THAT(evaluate(crelu(x_)).data<float>(), ElementsAre(0, 0, 200, 2, 0, 0));
+  EXPECT_FLOAT_EQ(evaluate(zero_fraction(x_)).item<float>(), 1.0F / 3);
+}
+
+// An image of one channel that a filter of ones spreads over 2 x 2 pixels each.
+TEST_F(NnFunctionsTest, Conv2DTransposeSpreadsPixels) {
+  const Output image = constant(Tensor::of<float>({1, 1, 2, 1}, {1, 2}));
+  const Output filter = ones({2, 2, 1, 1});
+  const Output grown = conv2d_transpose(image, filter, {1, 2, 4, 1}, {.strides = {2}});
+  EXPECT_THAT(evaluate(grown).data<float>(), ElementsAre(1, 1, 2, 2, 1, 1, 2, 2));
+  const auto by = gradients({reduce_sum(grown * grown)}, {image, filter});
+  EXPECT_THAT(evaluate(by[0]).data<float>(), ElementsAre(8, 16));
+  EXPECT_THAT(evaluate(by[1]).data<float>(), ElementsAre(10, 10, 10, 10));
+  EXPECT_THAT(error_of([&] {
+                conv2d_transpose(image, filter, {1, 3, 4, 1}, {.strides = {2}});
+              }),
+              HasSubstr("conv2d_transpose: value, got f32[1,1,2,1], expected [1,2,2,1], as conv2d "
+                        "makes of output_shape [1,3,4,1], at nn_functions_test.cc"));
+}
+
+TEST_F(NnFunctionsTest, Conv2DTransposeOfABatchOfUnknownSize) {
+  const Output image = placeholder(DType::f32, {-1, 4, 4, 3});
+  const Output size = stack({unstack(shape(image), {.num = 4})[0], 8, 8, 2});
+  const Output grown = conv2d_transpose(image, ones({3, 3, 2, 3}), size, {.strides = {1, 2, 2, 1}});
+  EXPECT_EQ(grown.shape(), Shape({-1, 8, 8, 2}));
+}
+
+TEST_F(NnFunctionsTest, WeightedCrossEntropy) {
+  const Output z = constant(Tensor::of<float>({3}, {1, 0, 1}));
+  const Output loss =
+      weighted_cross_entropy_with_logits({.targets = z, .logits = x_, .pos_weight = 3});
+  EXPECT_THAT(evaluate(loss).data<float>(),
+              ElementsAre(FloatNear(3 * 2.126928F, 1e-4F), FloatNear(0.693147F, 1e-5F), 0));
+  EXPECT_THAT(evaluate(gradients({loss}, {x_})[0]).data<float>(),
+              ElementsAre(FloatNear(-3 * 0.880797F, 1e-5F), FloatNear(0.5F, 1e-6F), 0));
+  EXPECT_THAT(
+      error_of([&] {
+        weighted_cross_entropy_with_logits({.targets = ones({2}), .logits = x_, .pos_weight = 3});
+      }),
+      HasSubstr("logits and targets, got f32[3] and f32[2], expected equal types"));
+}
+
+TEST_F(NnFunctionsTest, LocalResponseNormalization) {
+  const Output input = constant(Tensor::of<float>({1, 4}, {1, 2, 3, 4}));
+  const Output y = local_response_normalization(input, {.depth_radius = 1, .alpha = 2, .beta = 1});
+  EXPECT_THAT(evaluate(y).data<float>(),
+              ElementsAre(FloatNear(1 / 11.0F, 1e-6F), FloatNear(2 / 29.0F, 1e-6F),
+                          FloatNear(3 / 59.0F, 1e-6F), FloatNear(4 / 51.0F, 1e-6F)));
+  EXPECT_THAT(evaluate(local_response_normalization(input)).data<float>()[0],
+              FloatNear(1 / std::sqrt(31.0F), 1e-6F));
+  EXPECT_THAT(error_of([&] { local_response_normalization(input, {.depth_radius = -1}); }),
+              HasSubstr("LRN: depth_radius, got -1, expected 0 or more"));
+}
+
+TEST_F(NnFunctionsTest, InTopK) {
+  const Output scores =
+      constant(Tensor::of<float>({4, 3}, {1, 3, 2, 2, 2, 5, 1, std::nanf(""), 2, 1, 2, 3}));
+  const Output targets = constant(Tensor::of<int32_t>({4}, {2, 0, 2, 3}));
+  EXPECT_THAT(evaluate(in_top_k(scores, targets, 2)).data<bool>(),
+              ElementsAre(true, true, false, false));
+  EXPECT_THAT(evaluate(in_top_k(scores, targets, 1)).data<bool>(),
+              ElementsAre(false, false, false, false));
+  EXPECT_THAT(error_of([&] { in_top_k(scores, scores, 1); }),
+              HasSubstr("in_top_k: targets, got f32[4,3], expected integers of [batch]"));
+}
+
+}  // namespace
+}  // namespace systole
