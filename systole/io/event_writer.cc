@@ -74,6 +74,12 @@ void to_message(const SummaryValue& value, tensorflow::Summary::Value& message) 
 
 }  // namespace
 
+std::string summary_bytes(std::span<const SummaryValue> values) {
+  tensorflow::Summary message;
+  for (const SummaryValue& value : values) to_message(value, *message.add_value());
+  return serialize_message(message);
+}
+
 EventWriter::EventWriter(FileSystem& file_system, const std::string& directory,
                          std::string_view suffix, Clock& clock)
     : clock_(clock) {
@@ -100,6 +106,15 @@ void EventWriter::write(tensorflow::Event& event, int64_t step) {
 void EventWriter::add_values(int64_t step, std::span<const SummaryValue> values) {
   tensorflow::Event event;
   for (const SummaryValue& value : values) to_message(value, *event.mutable_summary()->add_value());
+  write(event, step);
+}
+
+void EventWriter::add_summary(std::string_view bytes, int64_t step) {
+  tensorflow::Event event;
+  if (!event.mutable_summary()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw invalid_argument("event: summary, got {} bytes, expected those of a Summary message",
+                           bytes.size());
+  }
   write(event, step);
 }
 

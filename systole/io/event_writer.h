@@ -18,6 +18,10 @@ class Event;
 
 namespace systole {
 
+// The values as a Summary message. One message behind another is the message of both.
+// Errors: INVALID_ARGUMENT for a value of no kind.
+std::string summary_bytes(std::span<const SummaryValue> values);
+
 // Appends events to a new file of a directory. What is added stays in memory until flush() or
 // close(): what a reader sees ends with a whole event. Not thread-safe.
 class EventWriter {
@@ -42,6 +46,9 @@ class EventWriter {
   void add_session_log(SessionStatus status, int64_t step, std::string_view checkpoint_path = "");
   // Several values of one step in one event. Errors: INVALID_ARGUMENT for a value of no kind.
   void add_values(int64_t step, std::span<const SummaryValue> values);
+  // `bytes` of a Summary message, as summary_bytes() makes them. Errors: INVALID_ARGUMENT for other
+  // bytes.
+  void add_summary(std::string_view bytes, int64_t step);
 
   void flush();
   void close();

@@ -93,6 +93,26 @@ struct Conv2DOptions {
 // (tf.layers.conv2d)
 Output conv2d(Input inputs, const Conv2DOptions& options);
 
+struct Conv2DTransposeOptions {
+  int64_t filters = 0;     // required
+  Extent kernel_size = 0;  // required
+  Extent strides = 1;
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";
+  Activation activation = nullptr;
+  bool use_bias = true;
+  Initializer kernel_initializer = nullptr;
+  Initializer bias_initializer = zeros_initializer();
+  Regularizer kernel_regularizer = nullptr;
+  Regularizer bias_regularizer = nullptr;
+  bool trainable = true;
+  std::string name = {};
+  Reuse reuse = Reuse::inherit;
+};
+// Grows images: of a size s to s * stride ("same") or s * stride + max(kernel_size - stride, 0)
+// ("valid"). kernel: [height, width, filters, in]. (tf.layers.conv2d_transpose)
+Output conv2d_transpose(Input inputs, const Conv2DTransposeOptions& options);
+
 struct SeparableConv2DOptions {
   int64_t filters = 0;     // required
   Extent kernel_size = 0;  // required

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
+#include <optional>
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/node_builder.h"
+#include "systole/graph/string_ops.h"
 #include "systole/graph/variable.h"
 #include "systole/graph/where_scope.h"
+#include "systole/session/host_kernel.h"
 
 namespace systole::summary {
 namespace {
@@ -34,8 +38,34 @@ constexpr OpRow kOps[] = {{Kind::scalar, "ScalarSummary"},
 
 std::string_view op_of(Kind kind) { return std::ranges::find(kOps, kind, &OpRow::kind)->op; }
 
+// What a node of one of these ops stands for, but for its tag.
+std::optional<Record> record_of(const Node& node) {
+  const auto row = std::ranges::find(kOps, node.op_name(), &OpRow::op);
+  if (row == std::end(kOps)) return std::nullopt;
+  Record record{.kind = row->kind, .value = node.input(1)};
+  if (row->kind == Kind::image) {
+    record.max_outputs = static_cast<int>(node.attr<int64_t>("max_images"));
+  }
+  return record;
+}
+
+std::vector<Tensor> run_summary(KernelContext& c) {
+  Record record = *record_of(c.node);
+  record.tag = c.input(0).item<std::string>();
+  return {Tensor(summary_bytes(summary_values(record, c.input(1))))};
+}
+
+// So that a session that fetches a summary gets the message.
+void register_summary_kernels() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (const OpRow& row : kOps) register_host_kernel(std::string(row.op), run_summary);
+  });
+}
+
 Output add_summary(Kind kind, std::string_view name, const Output& value, const Options& options,
                    AttrMap attrs = {}) {
+  register_summary_kernels();
   const std::string_view op = op_of(kind);
   const std::string base = clean(name);
   const NameScope scope(options.family.empty() ? base : clean(options.family) + "/" + base);
@@ -112,17 +142,22 @@ Output text(std::string_view name, Input tensor, const Options& options) {
 std::vector<Record> collected(const Graph& graph, std::string_view collection) {
   std::vector<Record> records;
   for (const Output& output : graph.collection<Output>(collection)) {
-    const Node& node = *output.node();
-    const auto row = std::ranges::find(kOps, node.op_name(), &OpRow::op);
-    if (row == std::end(kOps)) continue;
-    Record record{.kind = row->kind, .value = node.input(1)};
-    record.tag = node.input(0).node()->attr<Tensor>("value").item<std::string>();
-    if (row->kind == Kind::image) {
-      record.max_outputs = static_cast<int>(node.attr<int64_t>("max_images"));
-    }
-    records.push_back(std::move(record));
+    std::optional<Record> record = record_of(*output.node());
+    if (!record) continue;
+    record->tag = output.node()->input(0).node()->attr<Tensor>("value").item<std::string>();
+    records.push_back(std::move(*record));
   }
   return records;
+}
+
+// One Summary message behind another is the message of both.
+Output merge(const InputList& inputs, const NameOptions& options) {
+  return string_join(inputs, {.name = options.name.empty() ? "MergeSummary" : options.name});
+}
+
+Output merge_all(std::string_view key) {
+  const auto summaries = Graph::current().root().collection<Output>(key);
+  return summaries.empty() ? Output() : merge(summaries);
 }
 
 }  // namespace systole::summary

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "systole/graph/graph.h"
+#include "systole/graph/op_options.h"
 #include "systole/io/event_writer.h"
 
 namespace systole {
@@ -25,7 +26,9 @@ struct ImageOptions {
 
 // Each names a value of the current graph and gives the op that stands for the summary. The tag is
 // the name with the name scopes around it; a second one of a name is "name_1". Nothing is computed
-// until someone fetches the value. Errors: INVALID_ARGUMENT for a tensor of another shape or dtype.
+// until someone fetches the value, or, in a session, the op: a string scalar, the Summary message,
+// for FileWriter (train/file_writer.h). Errors: INVALID_ARGUMENT for a tensor of another shape or
+// dtype.
 //
 // One number.
 Output scalar(std::string_view name, Input tensor, const Options& options = {});
@@ -36,6 +39,11 @@ Output histogram(std::string_view name, Input values, const Options& options = {
 Output image(std::string_view name, Input tensor, const ImageOptions& options = {});
 // Strings.
 Output text(std::string_view name, Input tensor, const Options& options = {});
+
+// Several messages as one; all of the collection, or an invalid Output when there are none.
+// (tf.summary.merge, tf.summary.merge_all)
+Output merge(const InputList& inputs, const NameOptions& options = {});
+Output merge_all(std::string_view key = graph_keys::summaries);
 
 enum class Kind : uint8_t { scalar, histogram, image, text };
 

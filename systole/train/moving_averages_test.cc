@@ -1,0 +1,62 @@
+#include "systole/train/moving_averages.h"
+
+#include <gmock/gmock.h>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/session/session.h"
+
+namespace systole {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class MovingAveragesTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+};
+
+TEST_F(MovingAveragesTest, FollowWhatTheStepHasMade) {
+  const Variable w(1.0F, {.name = "w"});
+  ExponentialMovingAverage ema(0.75);
+  Operation step;
+  {
+    const ControlDependencies after({w.assign_add(4.0F)});
+    step = ema.apply({w});
+  }
+  EXPECT_EQ(ema.average_name(w), "w/ExponentialMovingAverage");
+  const Variable average = ema.average(w);
+  EXPECT_EQ(average.name(), "w/ExponentialMovingAverage");
+  EXPECT_THAT(trainable_variables(), ElementsAre(w));
+  EXPECT_THAT(ema.variables_to_restore(),
+              ElementsAre(::testing::Pair("w/ExponentialMovingAverage", "w")));
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(step);
+  EXPECT_EQ(session.run(average).item<float>(), 0.75F * 1 + 0.25F * 5);
+  session.run(step);
+  EXPECT_EQ(session.run(average).item<float>(), 0.75F * 2 + 0.25F * 9);
+}
+
+TEST_F(MovingAveragesTest, MoveFasterAtFirst) {
+  const Variable w(10.0F);
+  const Variable steps(int64_t{0}, {.trainable = false});
+  ExponentialMovingAverage ema(0.99, {.num_updates = steps.value()});
+  const Operation step = ema.apply();
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(w.assign(0.0F));
+  session.run(step);
+  EXPECT_FLOAT_EQ(session.run(ema.average(w)).item<float>(), 1);  // a decay of 1 / 10
+}
+
+TEST_F(MovingAveragesTest, OfFloatsOnly) {
+  const Variable n(1, {.name = "n"});
+  EXPECT_FALSE(ExponentialMovingAverage(0.9).average(n).valid());
+  EXPECT_THAT(systole::testing::error_of([&] { ExponentialMovingAverage(0.9).apply({n}); }),
+              HasSubstr("variable 'n', got s32[], expected a floating dtype"));
+}
+
+}  // namespace
+}  // namespace systole

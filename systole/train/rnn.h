@@ -1,0 +1,156 @@
+// Recurrent networks: cells, and their application to sequences. (tf.nn.rnn_cell, tf.nn.static_rnn,
+// tf.nn.dynamic_rnn)
+//
+//   auto cell = st::nn::rnn_cell::MultiRNNCell({st::nn::rnn_cell::BasicLSTMCell(64),
+//                                               st::nn::rnn_cell::BasicLSTMCell(64)});
+//   auto [outputs, state] = st::nn::dynamic_rnn(cell, x);
+//
+// What holds for all:
+//   * A cell makes its variables when it is first called, under TensorFlow's names
+//     ("rnn/basic_lstm_cell/kernel"), and uses them from then on, in that graph. Copies of a cell
+//     are the same cell; not synchronised.
+//   * Errors: INVALID_ARGUMENT `<cell or function>: <what>, got <value>, expected <value>, at
+//     <file>:<line>`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "systole/base/nest.h"
+#include "systole/graph/initializers.h"
+#include "systole/train/layers.h"
+
+namespace systole::nn {
+
+namespace rnn_cell {
+
+// One tensor [batch, units], or a tuple of such: (c, h) of an LSTM cell.
+using State = Nest<Output>;
+
+struct CellResult {
+  Output output;  // [batch, output_size]
+  State state;
+};
+
+// What a cell does; derive from it for one of one's own.
+class CellDefinition {
+ public:
+  virtual ~CellDefinition() = default;
+  virtual int64_t output_size() const = 0;
+  // The number of units of each tensor of the state.
+  virtual Nest<int64_t> state_size() const = 0;
+  // inputs: [batch, depth], floating.
+  virtual CellResult call(const Output& inputs, const State& state) = 0;
+};
+
+// A handle on a cell.
+class RNNCell {
+ public:
+  explicit RNNCell(std::shared_ptr<CellDefinition> definition)
+      : definition_(std::move(definition)) {}
+
+  int64_t output_size() const { return definition_->output_size(); }
+  Nest<int64_t> state_size() const { return definition_->state_size(); }
+  // Zeros for a batch of that many examples: an integer or a scalar such as shape(x)[0].
+  State zero_state(Input batch_size, DType dtype = DType::f32) const;
+  // One step. inputs: [batch, depth] of a floating dtype and a known depth.
+  CellResult operator()(Input inputs, const State& state) const;
+
+ private:
+  std::shared_ptr<CellDefinition> definition_;
+};
+
+struct BasicRNNCellOptions {
+  layers::Activation activation = nullptr;  // tanh when absent
+  std::string name = {};
+};
+// output = state = activation([inputs, state] * kernel + bias). (tf.nn.rnn_cell.BasicRNNCell)
+class BasicRNNCell : public RNNCell {
+ public:
+  explicit BasicRNNCell(int64_t num_units, const BasicRNNCellOptions& options = {});
+};
+
+struct LSTMCellOptions {
+  double forget_bias = 1;                   // added to the forget gate before its sigmoid
+  layers::Activation activation = nullptr;  // tanh when absent
+  Initializer initializer = nullptr;        // of the kernel; the scope's when absent
+  std::string name = {};
+};
+// Kernel [depth + units, 4 * units] with the gates i, j, f, o side by side; state (c, h).
+// Source: Zaremba et al., arXiv 1409.2329. (tf.nn.rnn_cell.BasicLSTMCell; LSTMCell without
+// peepholes, clipping and projection is the same under another name)
+class BasicLSTMCell : public RNNCell {
+ public:
+  explicit BasicLSTMCell(int64_t num_units, const LSTMCellOptions& options = {});
+};
+class LSTMCell : public RNNCell {
+ public:
+  explicit LSTMCell(int64_t num_units, const LSTMCellOptions& options = {});
+};
+
+struct GRUCellOptions {
+  layers::Activation activation = nullptr;   // tanh when absent
+  Initializer kernel_initializer = nullptr;  // the scope's when absent
+  Initializer bias_initializer = nullptr;    // 1 for the gates and 0 for the candidate
+  std::string name = {};
+};
+// "gates/kernel" [depth + units, 2 * units], r and u side by side; "candidate/kernel".
+// Source: Cho et al., arXiv 1406.1078. (tf.nn.rnn_cell.GRUCell)
+class GRUCell : public RNNCell {
+ public:
+  explicit GRUCell(int64_t num_units, const GRUCellOptions& options = {});
+};
+
+// Cells one behind the other; the state is the tuple of theirs. (tf.nn.rnn_cell.MultiRNNCell)
+class MultiRNNCell : public RNNCell {
+ public:
+  explicit MultiRNNCell(std::vector<RNNCell> cells);
+};
+
+struct DropoutWrapperOptions {
+  Input input_keep_prob = 1.0F;
+  Input output_keep_prob = 1.0F;
+  std::optional<int64_t> seed = std::nullopt;
+};
+// Drops inputs and outputs of a cell, anew in each step. (tf.nn.rnn_cell.DropoutWrapper)
+class DropoutWrapper : public RNNCell {
+ public:
+  explicit DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options = {});
+};
+
+}  // namespace rnn_cell
+
+struct RnnOptions {
+  rnn_cell::State initial_state = {};  // zeros when absent
+  // Integers [batch]: the steps of each example; behind them outputs are 0 and the state stays.
+  Output sequence_length = {};
+  DType dtype = DType::invalid;  // of the zeros; that of the inputs when absent
+  std::string scope = "rnn";
+};
+struct StaticRnn {
+  std::vector<Output> outputs;  // one a step, [batch, output_size]
+  rnn_cell::State state;        // the last
+};
+// The cell applied to `inputs`, a tensor [batch, depth] for each step. The time to compile grows
+// with their number; what is compiled runs faster than dynamic_rnn's loop. (tf.nn.static_rnn)
+StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& inputs,
+                     const RnnOptions& options = {}, Input::Where where = Input::Where::current());
+
+struct DynamicRnnOptions {
+  rnn_cell::State initial_state = {};
+  Output sequence_length = {};
+  DType dtype = DType::invalid;
+  bool time_major = false;  // [time, batch, depth] in place of [batch, time, depth]
+  std::string scope = "rnn";
+};
+struct DynamicRnn {
+  Output outputs;  // [batch, time, output_size], or time first
+  rnn_cell::State state;
+};
+// The same for steps that are an axis of one tensor, in a loop. (tf.nn.dynamic_rnn)
+DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
+                       const DynamicRnnOptions& options = {});
+
+}  // namespace systole::nn

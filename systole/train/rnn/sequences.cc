@@ -1,0 +1,90 @@
+#include "systole/graph/array_ops.h"
+#include "systole/graph/functional_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/train/layers/layer_scope.h"
+#include "systole/train/rnn.h"
+
+namespace systole::nn {
+namespace {
+
+// The rows of `now` while `runs` (pred [batch]), else those of `before`.
+Output while_running(const Output& runs, const Output& now, const Output& before) {
+  return where_v2(expand_dims(runs, 1), now, before);
+}
+
+rnn_cell::State while_running(const Output& runs, const rnn_cell::State& now,
+                              const rnn_cell::State& before) {
+  const std::vector<Output> old = before.flatten();
+  size_t i = 0;
+  return now.map([&](const Output& state) { return while_running(runs, state, old.at(i++)); });
+}
+
+// The structure of `like` with other leaves.
+rnn_cell::State with_leaves(const rnn_cell::State& like, std::vector<Output>::const_iterator leaf) {
+  return like.map([&](const Output&) { return *leaf++; });
+}
+
+}  // namespace
+
+StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& inputs,
+                     const RnnOptions& options, Input::Where where) {
+  const WhereScope at(where);
+  if (inputs.empty()) {
+    throw at_line(invalid_argument("static_rnn: inputs, got none, expected one a step"), {});
+  }
+  const VariableScope scope(options.scope);
+  const DType dtype = options.dtype == DType::invalid ? inputs[0].dtype() : options.dtype;
+  const int64_t batch = inputs[0].shape().rank() > 0 ? inputs[0].shape()[0] : kUnknown;
+  StaticRnn result;
+  result.state = options.initial_state;
+  if (result.state.empty()) {
+    result.state = batch == kUnknown ? cell.zero_state(gather(shape(inputs[0]), 0), dtype)
+                                     : cell.zero_state(batch, dtype);
+  }
+  for (size_t step = 0; step < inputs.size(); ++step) {
+    rnn_cell::CellResult now = cell(inputs[step], result.state);
+    if (options.sequence_length.valid()) {
+      const Output runs = less(static_cast<int64_t>(step), options.sequence_length);
+      now.output = while_running(runs, now.output, zeros_like(now.output));
+      now.state = while_running(runs, now.state, result.state);
+    }
+    result.outputs.push_back(now.output);
+    result.state = now.state;
+  }
+  return result;
+}
+
+DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
+                       const DynamicRnnOptions& options) {
+  const WhereScope where(inputs.where());
+  const VariableScope scope(options.scope);
+  const Output given = layers::resolve_inputs("dynamic_rnn", inputs, 3);
+  const Output x = options.time_major ? given : transpose(given, {.perm = {1, 0, 2}});
+  const DType dtype = options.dtype == DType::invalid ? x.dtype() : options.dtype;
+  const Output batch = gather(shape(x), 1);
+  const rnn_cell::State initial =
+      options.initial_state.empty() ? cell.zero_state(batch, dtype) : options.initial_state;
+  // The loop carries the last output, which it is not asked for, before the state.
+  std::vector<Output> carried = initial.flatten();
+  carried.insert(carried.begin(),
+                 zeros(stack({batch, static_cast<int>(cell.output_size())}), dtype));
+  const auto step = [&](const std::vector<Output>& before, const std::vector<Output>& elements) {
+    const rnn_cell::State state = with_leaves(initial, before.begin() + 1);
+    rnn_cell::CellResult now = cell(elements[0], state);
+    if (options.sequence_length.valid()) {
+      const Output runs = less(elements[1], cast(options.sequence_length, DType::s32));
+      now = {while_running(runs, now.output, zeros_like(now.output)),
+             while_running(runs, now.state, state)};
+    }
+    std::vector<Output> after = now.state.flatten();
+    after.insert(after.begin(), now.output);
+    return after;
+  };
+  const Scan steps = scan(step, {x, range(gather(shape(x), 0))}, carried);
+  const Output outputs = steps.stacked[0];
+  return {options.time_major ? outputs : transpose(outputs, {.perm = {1, 0, 2}}),
+          with_leaves(initial, steps.last.begin() + 1)};
+}
+
+}  // namespace systole::nn

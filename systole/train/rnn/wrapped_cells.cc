@@ -1,0 +1,71 @@
+// Cells made of other cells.
+#include "systole/train/rnn/cell.h"
+
+namespace systole::nn::rnn_cell {
+namespace {
+
+class Stacked : public CellDefinition {
+ public:
+  explicit Stacked(std::vector<RNNCell> cells) : cells_(std::move(cells)) {
+    if (cells_.empty()) {
+      throw at_line(invalid_argument("MultiRNNCell: cells, got none, expected at least one"), {});
+    }
+  }
+  int64_t output_size() const override { return cells_.back().output_size(); }
+  Nest<int64_t> state_size() const override {
+    std::vector<Nest<int64_t>> sizes;
+    for (const RNNCell& cell : cells_) sizes.push_back(cell.state_size());
+    return Nest<int64_t>::tuple(std::move(sizes));
+  }
+  CellResult call(const Output& inputs, const State& state) override {
+    if (!state.is_tuple() || state.size() != cells_.size()) {
+      throw at_line(invalid_argument("MultiRNNCell: state, got {} parts, expected {}, one a cell",
+                                     state.size(), cells_.size()),
+                    {});
+    }
+    return scope_.run([&] {
+      CellResult result{inputs, {}};
+      std::vector<State> states;
+      for (size_t i = 0; i < cells_.size(); ++i) {
+        const VariableScope scope(fmt::format("cell_{}", i));
+        const CellResult of_cell = cells_[i](result.output, state[i]);
+        result.output = of_cell.output;
+        states.push_back(of_cell.state);
+      }
+      result.state = State::tuple(std::move(states));
+      return result;
+    });
+  }
+
+ private:
+  std::vector<RNNCell> cells_;
+  CellScope scope_{"", "multi_rnn_cell"};
+};
+
+class WithDropout : public CellDefinition {
+ public:
+  WithDropout(RNNCell cell, DropoutWrapperOptions options)
+      : cell_(std::move(cell)), options_(std::move(options)) {}
+  int64_t output_size() const override { return cell_.output_size(); }
+  Nest<int64_t> state_size() const override { return cell_.state_size(); }
+  CellResult call(const Output& inputs, const State& state) override {
+    CellResult result = cell_(systole::dropout(inputs, options_.input_keep_prob, seed()), state);
+    result.output = systole::dropout(result.output, options_.output_keep_prob, seed());
+    return result;
+  }
+
+ private:
+  systole::DropoutOptions seed() const { return {.seed = options_.seed}; }
+
+  RNNCell cell_;
+  DropoutWrapperOptions options_;
+};
+
+}  // namespace
+
+MultiRNNCell::MultiRNNCell(std::vector<RNNCell> cells)
+    : RNNCell(std::make_shared<Stacked>(std::move(cells))) {}
+DropoutWrapper::DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options)
+    : RNNCell(std::make_shared<WithDropout>(cell, options)) {}
+
+}  // namespace systole::nn::rnn_cell

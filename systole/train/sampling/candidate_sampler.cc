@@ -1,0 +1,134 @@
+#include <cmath>
+
+#include "systole/graph/array_ops.h"
+#include "systole/graph/composition.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/op_error.h"
+#include "systole/graph/random_ops.h"
+#include "systole/train/candidate_sampling.h"
+
+namespace systole {
+namespace {
+
+// Of a class, on the host and in the graph.
+struct ClassDistribution {
+  std::string_view op;
+  double (*probability)(int64_t number, int64_t range_max);
+  Output (*probabilities)(const Output& classes, int64_t range_max);
+  // The class, before rounding down, at which the distribution function has the value `draw`.
+  Output (*quantile)(const Output& draw, int64_t range_max);
+};
+
+constexpr ClassDistribution kUniform = {
+    "uniform_candidate_sampler",
+    [](int64_t /*number*/, int64_t range_max) { return 1.0 / static_cast<double>(range_max); },
+    [](const Output& classes, int64_t range_max) {
+      return fill(shape(classes), 1.0 / static_cast<double>(range_max));
+    },
+    [](const Output& draw, int64_t range_max) { return draw * static_cast<double>(range_max); }};
+
+constexpr ClassDistribution kLogUniform = {
+    "log_uniform_candidate_sampler",
+    [](int64_t number, int64_t range_max) {
+      return std::log1p(1.0 / static_cast<double>(number + 1)) /
+             std::log1p(static_cast<double>(range_max));
+    },
+    [](const Output& classes, int64_t range_max) {
+      return log1p(reciprocal(to_float(classes) + 1)) / std::log1p(static_cast<double>(range_max));
+    },
+    [](const Output& draw, int64_t range_max) {
+      return expm1(draw * std::log1p(static_cast<double>(range_max)));
+    }};
+
+// How many draws with putting back it takes, on the whole, to see `count` classes: the t with
+// sum(1 - (1 - p)^t) = count. The sum is concave in t, so that Newton's steps from below never
+// pass t.
+double expected_tries(const ClassDistribution& distribution, int64_t count, int64_t range_max) {
+  auto tries = static_cast<double>(count);
+  for (int step = 0; step < 30; ++step) {
+    double seen = 0;
+    double slope = 0;
+    for (int64_t i = 0; i < range_max; ++i) {
+      const double log_miss = std::log1p(-distribution.probability(i, range_max));
+      const double missed = std::exp(tries * log_miss);
+      seen += 1 - missed;
+      slope -= missed * log_miss;
+    }
+    const double more = (static_cast<double>(count) - seen) / slope;
+    tries += more;
+    if (std::abs(more) < 1e-6 * tries) break;
+  }
+  return tries;
+}
+
+void check_sampler(const CandidateSamplerOptions& options, const Output& true_classes) {
+  if (!is_integer(true_classes.dtype()) || true_classes.shape().rank() != 2) {
+    throw invalid_argument("true_classes, got {}, expected integers of [batch, num_true]",
+                           true_classes.type());
+  }
+  if (options.num_sampled < 1) {
+    throw invalid_argument("num_sampled, got {}, expected at least 1", options.num_sampled);
+  }
+  if (options.range_max < 1) {
+    throw invalid_argument("range_max, got {}, expected at least 1", options.range_max);
+  }
+  if (options.unique && options.num_sampled > options.range_max) {
+    throw invalid_argument("num_sampled, got {}, expected at most range_max {} of unique classes",
+                           options.num_sampled, options.range_max);
+  }
+}
+
+// The classes with the shortest waiting times, each exponential with its probability as rate, are
+// a draw without putting back. Source: Efraimidis and Spirakis, 2006.
+Output unique_classes(const ClassDistribution& distribution,
+                      const CandidateSamplerOptions& options) {
+  const Output p = distribution.probabilities(range(options.range_max), options.range_max);
+  // Not 0, whose logarithm is infinite.
+  const Output draw = random_uniform({options.range_max}, {.minval = 1e-30, .seed = options.seed});
+  return to_int64(top_k(log(draw) / p, {.k = options.num_sampled}).indices);
+}
+
+// Each by itself, by the inverse of the distribution function.
+Output independent_classes(const ClassDistribution& distribution,
+                           const CandidateSamplerOptions& options) {
+  const Output draw = random_uniform({options.num_sampled}, {.seed = options.seed});
+  const Output drawn = distribution.quantile(draw, options.range_max);
+  return minimum(to_int64(floor(drawn)), options.range_max - 1);
+}
+
+Output expected_counts(const ClassDistribution& distribution,
+                       const CandidateSamplerOptions& options, double tries,
+                       const Output& classes) {
+  const Output p = distribution.probabilities(classes, options.range_max);
+  if (!options.unique) return p * static_cast<double>(options.num_sampled);
+  if (options.num_sampled == options.range_max) return ones_like(p);
+  return -expm1(log1p(-p) * tries);
+}
+
+SampledCandidates sample(const ClassDistribution& distribution,
+                         const CandidateSamplerOptions& options) {
+  const CompositionScope scope(options.true_classes, options.name, distribution.op);
+  const Output true_classes = resolve(distribution.op, options.true_classes);
+  with_op(distribution.op, options.true_classes.where(),
+          [&] { check_sampler(options, true_classes); });
+  const bool counts_tries = options.unique && options.num_sampled < options.range_max;
+  const double tries =
+      counts_tries ? expected_tries(distribution, options.num_sampled, options.range_max) : 0;
+  const Output sampled = stop_gradient(options.unique ? unique_classes(distribution, options)
+                                                      : independent_classes(distribution, options));
+  return {sampled, expected_counts(distribution, options, tries, true_classes),
+          expected_counts(distribution, options, tries, sampled)};
+}
+
+}  // namespace
+
+SampledCandidates uniform_candidate_sampler(const CandidateSamplerOptions& options) {
+  return sample(kUniform, options);
+}
+
+SampledCandidates log_uniform_candidate_sampler(const CandidateSamplerOptions& options) {
+  return sample(kLogUniform, options);
+}
+
+}  // namespace systole
