@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "systole/base/help_text.h"
 #include "systole/base/suggest.h"
@@ -227,44 +228,74 @@ std::string leftover_text(const CLI::App& app, const std::string& argument) {
                      takes_some ? "no more arguments" : "no arguments");
 }
 
-// "config is required", of a command when no option has that name.
-std::string missing_text(const CLI::App& app, const std::string& message) {
-  const std::string name = message.substr(0, message.find(' '));
-  if (const CLI::Option* option = app.get_option_no_throw(name)) {
-    return fmt::format("{}, got none, expected: {}", name, option->get_description());
+// CLI11 names the options of an error in its text alone, so they are found again by what they were
+// given.
+
+std::string missing_text(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_required() && option->count() == 0) {
+      return fmt::format("{}, got none, expected: {}", option->get_name(),
+                         option->get_description());
+    }
   }
   return fmt::format("command, got none, expected one of {}", fmt::join(command_names(app), ", "));
 }
 
-// CLI11 names the option, then a colon or a blank; it "could not convert" the values of flags.
-std::string mismatch_text(const CLI::App& app, const std::string& message) {
-  constexpr std::string_view kConvert = "Could not convert: ";
-  const size_t begin = message.starts_with(kConvert) ? kConvert.size() : 0;
-  const std::string name = message.substr(begin, message.find_first_of(": ", begin) - begin);
-  const CLI::Option* option = app.get_option_no_throw(name);
-  if (option == nullptr) return message;
-  const size_t count = option->results().size();
-  const std::string type = type_and_note(*option).first;
-  if (type.empty()) return name + ": got a value, expected none";
-  if (count > 1) return fmt::format("{}: got {} values, expected one", name, count);
-  return fmt::format("{}: got no value, expected {}", name, type);
+std::optional<std::string> excluded_text(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (other->count() == 0) continue;
+      return fmt::format("got {} and {}, expected one of them", option->get_name(),
+                         other->get_name());
+    }
+  }
+  return std::nullopt;
 }
 
-std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string message = error.what();
+using Arguments = std::span<const char* const>;
+
+// The option that an argument names; null when it names none.
+const CLI::Option* named_option(const CLI::App& app, std::string_view argument) {
+  if (argument.size() < 2 || !argument.starts_with('-')) return nullptr;
+  return app.get_option_no_throw(std::string(argument.substr(0, argument.find('='))));
+}
+
+// Of an option with more or fewer values than it takes.
+std::optional<std::string> mismatch_text(const CLI::App& app, Arguments arguments) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto most = static_cast<size_t>(option->get_items_expected_max());
+    if (most > 0 && option->results().size() > most) {
+      return fmt::format("{}: got {} values, expected one", option->get_name(),
+                         option->results().size());
+    }
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const CLI::Option* option = named_option(app, argument);
+    if (option == nullptr) continue;
+    const bool has_value = argument.find('=') != std::string_view::npos;
+    const std::string type = type_and_note(*option).first;
+    if (type.empty() && has_value) return option->get_name() + ": got a value, expected none";
+    const bool ends = i + 1 == arguments.size() || named_option(app, arguments[i + 1]) != nullptr;
+    if (!type.empty() && !has_value && ends) {
+      return fmt::format("{}: got no value, expected {}", option->get_name(), type);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string error_text(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
+  std::optional<std::string> text;
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr ||
       dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-    return mismatch_text(app, message);
+    text = mismatch_text(app, arguments);
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    text = missing_text(app);
+  } else if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    text = excluded_text(app);
   }
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_text(app, message);
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
-    constexpr std::string_view kExcludes = " excludes ";
-    const size_t at = message.find(kExcludes);
-    if (at == std::string::npos) return message;
-    return fmt::format("got {} and {}, expected one of them", message.substr(0, at),
-                       message.substr(at + kExcludes.size()));
-  }
-  return message;
+  return text.value_or(error.what());
 }
 
 }  // namespace
@@ -422,7 +453,9 @@ int CommandLine::parse(int argc, const char* const* argv) {
     std::vector<std::string> left = at.app_.remaining();
     std::erase(left, "--");
     // What nobody takes is told before what is missing: it is often that, misspelt.
-    if (left.empty()) return usage_error(error_text(at.app_, error));
+    if (left.empty()) {
+      return usage_error(error_text(at.app_, error, Arguments(argv, static_cast<size_t>(argc))));
+    }
     const bool command = !left[0].starts_with('-') && !at.commands_.empty();
     return usage_error(command ? at.no_command(left[0]) : leftover_text(at.app_, left[0]));
   }

@@ -6,27 +6,45 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <span>
 
 namespace systole::app {
 namespace {
 
 // In pixels.
 constexpr double kPanelWidth = 460;
-constexpr double kPanelHeight = 270;
 constexpr double kLeft = 62;
 constexpr double kRight = 14;
-constexpr double kTop = 46;
+constexpr double kTop = 28;  // above the legend
 constexpr double kBottom = 34;
 constexpr double kTitleHeight = 34;
 constexpr size_t kColumns = 2;
 // Curves of fewer points show them; those of more are thinned out to two a pixel.
 constexpr size_t kMostDots = 30;
 constexpr double kPlotWidth = kPanelWidth - kLeft - kRight;
-constexpr double kPlotHeight = kPanelHeight - kTop - kBottom;
+constexpr double kPlotHeight = 190;
+// The legend: its lines, what shows a run's line, the gap before the next run, a letter.
+constexpr double kLegendLine = 16;
+constexpr double kSample = 18;
+constexpr double kLegendGap = 12;
+constexpr double kLetter = 6.2;
 
 // Okabe and Ito's colours, which people who see few colours can tell apart.
 constexpr std::array<const char*, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000"};
+// Runs beyond as many as there are colours have broken lines.
+constexpr std::array<const char*, 4> kDashes = {"none", "7 3", "2 2", "9 3 2 3"};
+
+struct LineStyle {
+  const char* color;
+  const char* dashes;
+};
+
+LineStyle line_style(size_t number) {
+  return {kColors.at(number % kColors.size()),
+          kDashes.at(number / kColors.size() % kDashes.size())};
+}
 
 std::string xml_text(const std::string& text) {
   std::string result;
@@ -70,14 +88,17 @@ struct Panel {
   std::vector<const Curve*> curves;
   double x = 0;
   double y = 0;
+  double top = 0;  // of the plot, below y
   AxisRange steps;
   AxisRange values;
 
+  // Of the labels below the plot.
+  double bottom() const { return y + top + kPlotHeight + kBottom; }
   double at_step(double step) const {
     return x + kLeft + (step - steps.least) / (steps.most - steps.least) * kPlotWidth;
   }
   double at_value(double value) const {
-    return y + kTop + (values.most - value) / (values.most - values.least) * kPlotHeight;
+    return y + top + (values.most - value) / (values.most - values.least) * kPlotHeight;
   }
 };
 
@@ -108,7 +129,7 @@ std::string panel_label(double x, double y, const char* anchor, const std::strin
 
 std::string panel_grid(const Panel& panel) {
   const double left = panel.x + kLeft;
-  const double bottom = panel.y + kTop + kPlotHeight;
+  const double bottom = panel.y + panel.top + kPlotHeight;
   std::string svg;
   for (const double value : axis_ticks(panel.values.least, panel.values.most)) {
     const double y = panel.at_value(value);
@@ -126,30 +147,40 @@ std::string panel_grid(const Panel& panel) {
                            left, bottom, kPlotWidth);
 }
 
-// Of as many runs of points as there are pixels the least and the greatest value, in their order.
-// What is no finite number leaves a gap only where a curve is not thinned out.
-std::vector<std::pair<int64_t, float>> thinned_points(const Curve& curve) {
+std::string styled_line(const LineStyle& style, const std::string& path) {
+  return fmt::format(R"(<path class="line" stroke="{}" stroke-dasharray="{}" d="{}"/>)"
+                     "\n",
+                     style.color, style.dashes, path);
+}
+
+// Of the points of each pixel's width the least and the greatest, in their order. What is no finite
+// number leaves a gap only where a curve is not thinned out.
+std::vector<std::pair<int64_t, float>> thinned_points(const Panel& panel, const Curve& curve) {
   std::vector<std::pair<int64_t, float>> all(curve.points.begin(), curve.points.end());
-  const auto pixels = static_cast<size_t>(kPlotWidth);
-  if (all.size() <= 2 * pixels) return all;
+  if (all.size() <= 2 * static_cast<size_t>(kPlotWidth)) return all;
   std::erase_if(all, [](const auto& point) { return !std::isfinite(point.second); });
+  const auto pixel_of = [&](const auto& point) {
+    return std::floor(panel.at_step(static_cast<double>(point.first)));
+  };
   std::vector<std::pair<int64_t, float>> result;
-  for (size_t pixel = 0; pixel < pixels; ++pixel) {
-    const auto begin = all.begin() + static_cast<int64_t>(pixel * all.size() / pixels);
-    const auto end = all.begin() + static_cast<int64_t>((pixel + 1) * all.size() / pixels);
+  for (auto begin = all.begin(); begin != all.end();) {
+    const double pixel = pixel_of(*begin);
+    const auto end =
+        std::find_if(begin, all.end(), [&](const auto& point) { return pixel_of(point) != pixel; });
     const auto [least, most] = std::minmax_element(
         begin, end, [](const auto& a, const auto& b) { return a.second < b.second; });
     result.push_back(*std::min(least, most));
     if (least != most) result.push_back(*std::max(least, most));
+    begin = end;
   }
   return result;
 }
 
-std::string panel_line(const Panel& panel, const Curve& curve, const char* color) {
+std::string panel_line(const Panel& panel, const Curve& curve, const LineStyle& style) {
   std::string path;
   std::string dots;
   bool drawing = false;
-  for (const auto& [step, value] : thinned_points(curve)) {
+  for (const auto& [step, value] : thinned_points(panel, curve)) {
     if (!std::isfinite(value)) {
       drawing = false;
       continue;
@@ -161,35 +192,70 @@ std::string panel_line(const Panel& panel, const Curve& curve, const char* color
     if (curve.points.size() > kMostDots) continue;
     dots += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)"
                         "\n",
-                        x, y, color);
+                        x, y, style.color);
   }
-  return fmt::format(R"(<path class="line" stroke="{}" d="{}"/>)"
-                     "\n{}",
-                     color, path, dots);
+  return styled_line(style, path) + dots;
+}
+
+// Where a run stands in the legend, from the plot's left and the first line on.
+struct LegendPlace {
+  double x;
+  int line;
+};
+
+std::string legend_text(const Curve& curve) {
+  return fmt::format("{} {:.5g}", curve.run, curve.points.rbegin()->second);
+}
+
+// As many runs on a line as there is room for.
+std::vector<LegendPlace> legend_places(const Panel& panel) {
+  std::vector<LegendPlace> places;
+  LegendPlace next{0, 0};
+  for (const Curve* curve : panel.curves) {
+    const auto letters = static_cast<double>(legend_text(*curve).size());
+    const double width = kSample + kLetter * letters;
+    if (next.x > 0 && next.x + width > kPlotWidth) next = {0, next.line + 1};
+    places.push_back(next);
+    next.x += width + kLegendGap;
+  }
+  return places;
 }
 
 // The runs with their last values, below the panel's title.
-std::string panel_legend(const Panel& panel, const std::vector<const char*>& colors) {
-  std::string svg = fmt::format(R"(<text x="{:.1f}" y="{:.1f}">)", panel.x + kLeft, panel.y + 36);
+std::string panel_legend(const Panel& panel, const std::vector<LineStyle>& styles) {
+  std::string svg;
+  const std::vector<LegendPlace> places = legend_places(panel);
   for (size_t i = 0; i < panel.curves.size(); ++i) {
-    const Curve& curve = *panel.curves[i];
-    svg += fmt::format(R"(<tspan fill="{}" dx="{}">{} {:.5g}</tspan>)", colors[i], i == 0 ? 0 : 14,
-                       xml_text(curve.run), curve.points.rbegin()->second);
+    const double x = panel.x + kLeft + places[i].x;
+    const double y = panel.y + kTop + kLegendLine * places[i].line + 8;
+    svg += styled_line(styles[i], fmt::format("M{:.1f} {:.1f}h{:.1f}", x, y - 4, kSample - 5));
+    svg += panel_label(x + kSample, y, "start", legend_text(*panel.curves[i]));
   }
-  return svg + "</text>\n";
+  return svg;
 }
 
-std::string panel_svg(const Panel& panel, const std::map<std::string, const char*>& colors) {
+std::string panel_svg(const Panel& panel, const std::map<std::string, LineStyle>& styles) {
   std::string svg = fmt::format(R"(<text class="tag" x="{:.1f}" y="{:.1f}">{}</text>)"
                                 "\n",
                                 panel.x + kLeft, panel.y + 18, xml_text(panel.curves[0]->tag));
-  std::vector<const char*> of_curves;
+  std::vector<LineStyle> of_curves;
   std::string lines;
   for (const Curve* curve : panel.curves) {
-    of_curves.push_back(colors.at(curve->run));
+    of_curves.push_back(styles.at(curve->run));
     lines += panel_line(panel, *curve, of_curves.back());
   }
   return svg + panel_legend(panel, of_curves) + panel_grid(panel) + lines;
+}
+
+// The plots of a row of panels begin at one height, below the longest legend.
+void place_row(std::span<Panel> row, double y) {
+  int lines = 0;
+  for (const Panel& panel : row) lines = std::max(lines, legend_places(panel).back().line + 1);
+  for (size_t i = 0; i < row.size(); ++i) {
+    row[i].x = static_cast<double>(i) * kPanelWidth;
+    row[i].y = y;
+    row[i].top = kTop + kLegendLine * lines + 2;
+  }
 }
 
 std::vector<Panel> panels_of(const std::vector<Curve>& curves) {
@@ -205,12 +271,14 @@ std::vector<Panel> panels_of(const std::vector<Curve>& curves) {
     }
   }
   const AxisRange steps = steps_of(curves);
-  for (size_t i = 0; i < panels.size(); ++i) {
-    panels[i].x = static_cast<double>(i % kColumns) * kPanelWidth;
-    const size_t row = i / kColumns;
-    panels[i].y = kTitleHeight + static_cast<double>(row) * kPanelHeight;
-    panels[i].steps = steps;
-    panels[i].values = values_of(panels[i]);
+  for (Panel& panel : panels) {
+    panel.steps = steps;
+    panel.values = values_of(panel);
+  }
+  double y = kTitleHeight;
+  for (size_t i = 0; i < panels.size(); i += kColumns) {
+    place_row(std::span(panels).subspan(i, std::min(kColumns, panels.size() - i)), y);
+    y = panels[i].bottom();
   }
   return panels;
 }
@@ -235,14 +303,11 @@ std::vector<double> axis_ticks(double least, double most) {
 }
 
 std::string plot_svg(const std::string& title, const std::vector<Curve>& curves) {
-  std::map<std::string, const char*> colors;
-  for (const Curve& curve : curves) {
-    colors.try_emplace(curve.run, kColors.at(colors.size() % kColors.size()));
-  }
+  std::map<std::string, LineStyle> styles;
+  for (const Curve& curve : curves) styles.try_emplace(curve.run, line_style(styles.size()));
   const std::vector<Panel> panels = panels_of(curves);
-  const size_t rows = (panels.size() + kColumns - 1) / kColumns;
   const double width = kPanelWidth * static_cast<double>(std::min(panels.size(), kColumns));
-  const double height = kTitleHeight + static_cast<double>(rows) * kPanelHeight;
+  const double height = panels.empty() ? kTitleHeight : panels.back().bottom();
   std::string svg = fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">
 <style>
@@ -257,7 +322,7 @@ text {{ font: 11px sans-serif; fill: #444 }}
 <text class="title" x="{2}" y="24">{3}</text>
 )",
       std::max(width, kPanelWidth), height, kLeft, xml_text(title));
-  for (const Panel& panel : panels) svg += panel_svg(panel, colors);
+  for (const Panel& panel : panels) svg += panel_svg(panel, styles);
   return svg + "</svg>\n";
 }
 

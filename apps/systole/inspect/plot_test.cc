@@ -10,6 +10,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/io/event_writer.h"
 #include "systole/io/memory_file_system.h"
+#include "systole/io/tfrecord.h"
 
 namespace systole::app {
 namespace {
@@ -48,7 +49,14 @@ TEST(CurvesTest, WhatIsMissingOrCut) {
   EventWriter(files, "none").close();
   EXPECT_THAT(error_of([&] { read_curves(files, "none"); }), HasSubstr("none: scalars, got none"));
   write_file_atomically(files, "text", "no record at all, but long enough for one");
-  EXPECT_THAT(error_of([&] { read_curves(files, "text"); }), HasSubstr("DATA_LOSS: text: "));
+  EXPECT_THAT(
+      error_of([&] { read_curves(files, "text"); }),
+      HasSubstr("INVALID_ARGUMENT: text: file, got one that does not begin as an event file"));
+  RecordWriter records(files, "records");
+  records.write("no event");
+  records.close();
+  EXPECT_THAT(error_of([&] { read_curves(files, "records"); }),
+              HasSubstr("records: file, got one that does not begin as an event file"));
   write_scalars(files, "m", "loss", {{1, 4}, {2, 3}});
   const std::string path = event_files(files, "m").at(0);
   const std::string bytes = read_file(files, path);
@@ -72,8 +80,8 @@ TEST(PlotTest, APanelForEachTag) {
                                                 {"train", "a&b", {{0, 1}}}});
   EXPECT_THAT(svg, HasSubstr("runs/&lt;1&gt;"));
   EXPECT_THAT(svg, HasSubstr(">a&amp;b</text>"));
-  EXPECT_THAT(svg, HasSubstr(">train 1</tspan>"));
-  EXPECT_THAT(svg, HasSubstr(">eval 1.5</tspan>"));
+  EXPECT_THAT(svg, HasSubstr(">train 1</text>"));
+  EXPECT_THAT(svg, HasSubstr(">eval 1.5</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, HasSubstr("M446.0 "));  // behind the gap a new line begins
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
@@ -88,6 +96,32 @@ TEST(PlotTest, LongCurvesAreThinnedOutAndKeepTheirPeaks) {
   const std::string svg = plot_svg("t", {curve});
   // The top of the panel, but for a twentieth of room.
   EXPECT_THAT(svg, HasSubstr(fmt::format(" {:.1f}L", 34 + 46 + 190 * 0.05 / 1.1)));
+}
+
+// Evaluations every so often in a long run whose first half wrote at every step.
+TEST(PlotTest, ThinningFollowsTheStepsNotTheirNumber) {
+  Curve curve{"train", "loss", {}};
+  for (int64_t step = 0; step < 10000; ++step) curve.points[step] = 1;
+  for (int64_t step = 10000; step <= 20000; step += 100) {
+    curve.points[step] = static_cast<float>(step);
+  }
+  const std::string svg = plot_svg("t", {curve});
+  // Each of the later points is a pixel's only one.
+  EXPECT_THAT(svg, HasSubstr(fmt::format("L{:.1f} ", 62 + 384 * 0.755)));
+  EXPECT_THAT(svg, HasSubstr(fmt::format("L{:.1f} ", 62 + 384 * 0.905)));
+}
+
+TEST(PlotTest, ManyRunsHaveALegendOfSeveralLinesAndBrokenLines) {
+  std::vector<Curve> curves;
+  for (int run = 0; run < 9; ++run) {
+    curves.push_back({fmt::format("runs/number_{}", run), "loss", {{0, 1}, {1, 2}}});
+  }
+  const std::string svg = plot_svg("t", curves);
+  EXPECT_THAT(svg, HasSubstr(R"(stroke="#0072b2" stroke-dasharray="none")"));
+  EXPECT_THAT(svg, HasSubstr(R"(stroke="#0072b2" stroke-dasharray="7 3")"));
+  // "runs/number_8 2", the third on the third line.
+  EXPECT_THAT(svg, HasSubstr(fmt::format(R"(x="{:.1f}" y="{:.1f}")", 62 + 2 * 123 + 18.0,
+                                         34 + 28 + 32 + 8.0)));
 }
 
 }  // namespace
