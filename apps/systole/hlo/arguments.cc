@@ -22,13 +22,18 @@ std::string parameter_name(const hlo::Computation& main, int i) {
 }
 
 // The number before the '=' of "0=x.npy".
-int parameter_number(const hlo::Computation& main, const std::string& input) {
+int written_number(const std::string& input) {
   const size_t equals = input.find('=');
   int number = -1;
   const char* end = input.data() + std::min(equals, input.size());
   const auto [stop, error] = std::from_chars(input.data(), end, number);
   if (equals == std::string::npos || error != std::errc() || stop != end)
     throw invalid_argument("--input: got '{}', expected NUMBER=FILE.npy", input);
+  return number;
+}
+
+int parameter_number(const hlo::Computation& main, const std::string& input) {
+  const int number = written_number(input);
   if (number < 0 || number >= main.num_parameters()) {
     throw invalid_argument("--input {}: parameter, got {}, expected 0 to {}", input, number,
                            main.num_parameters() - 1);
@@ -124,6 +129,10 @@ Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number) {
 
 std::vector<Tensor> random_arguments(const hlo::Module& module, uint64_t seed) {
   return read_arguments(module, {}, seed);
+}
+
+void check_inputs(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) written_number(input);
 }
 
 std::vector<Tensor> read_arguments(const hlo::Module& module,

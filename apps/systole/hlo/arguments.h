@@ -17,6 +17,9 @@ Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number);
 // One for each parameter of main.
 std::vector<Tensor> random_arguments(const hlo::Module& module, uint64_t seed);
 
+// Errors: INVALID_ARGUMENT for an input that is not "number=file.npy".
+void check_inputs(const std::vector<std::string>& inputs);
+
 // `inputs` are "number=file.npy", each for the parameter of that number. The others get random
 // values where `seed` is given. Errors: INVALID_ARGUMENT names the input that is malformed, that
 // no parameter has, that is given twice or is of another type; lists those that are missing; those

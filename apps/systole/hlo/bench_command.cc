@@ -204,6 +204,7 @@ void print_json(const Figures& f, const BenchOptions& options) {
 }
 
 void run_bench(const BenchOptions& options) {
+  backend(options.backend);  // a wrong name is told before a wrong file
   const auto module = read_program(options.file);
   ensure_main(*module);
   remove_checks(*module);

@@ -41,6 +41,7 @@ void check_names(const std::vector<std::string>& wanted, const hlo::Pipeline& pa
 }
 
 void run_opt(const OptOptions& options) {
+  check_names(options.passes, named_passes({}));
   const auto module = read_program(options.file);
   hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
   pipeline_options.verify = true;
@@ -54,7 +55,6 @@ void run_opt(const OptOptions& options) {
     hlo::optimization_pipeline(pipeline_options).run(*module);
   } else {
     hlo::Pipeline passes = named_passes(pipeline_options);
-    check_names(options.passes, passes);
     for (const std::string& name : options.passes) passes.run_only(name, *module);
   }
   if (!options.dump) fmt::print("{}", text_of(*module, options));

@@ -21,6 +21,8 @@ struct RunOptions {
 };
 
 void run_main(const RunOptions& options) {
+  runtime::Client& client = backend(options.backend);
+  check_inputs(options.inputs);
   const auto module = read_program(options.file);
   ensure_main(*module);
   if (const int checks = remove_checks(*module); checks > 0) {
@@ -28,7 +30,7 @@ void run_main(const RunOptions& options) {
                checks);
   }
   const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
-  const auto executable = backend(options.backend).compile(*module);
+  const auto executable = client.compile(*module);
   const std::vector<Tensor> results = run_once(*executable, arguments);
   if (!options.output.empty()) local_file_system().make_directories(options.output);
   for (size_t i = 0; i < results.size(); ++i) {

@@ -161,6 +161,7 @@ class Report {
 };
 
 void run_test(TestOptions options) {
+  backend(options.backend);  // a wrong name is told once, not for each file
   const std::vector<std::string> files = files_of(options.paths);
   if (options.jobs == 0) options.jobs = profile::num_cores();
   options.jobs = std::min(options.jobs, static_cast<int>(files.size()));

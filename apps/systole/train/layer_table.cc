@@ -44,6 +44,19 @@ constexpr ConfigKey kConv2DKeys[] = {kFilters,           kKernelSize,
                                      kKernelInitializer, kBiasInitializer,
                                      kKernelRegularizer, kBiasRegularizer,
                                      kTrainable,         kName};
+constexpr ConfigKey kConv2DTransposeKeys[] = {kFilters,
+                                              kKernelSize,
+                                              kStrides,
+                                              kPadding,
+                                              kDataFormat,
+                                              kActivation,
+                                              kUseBias,
+                                              kKernelInitializer,
+                                              kBiasInitializer,
+                                              kKernelRegularizer,
+                                              kBiasRegularizer,
+                                              kTrainable,
+                                              kName};
 constexpr ConfigKey kSeparableKeys[] = {
     kFilters,
     kKernelSize,
@@ -99,6 +112,9 @@ constexpr ConfigKey kReduceKeys[] = {{"axis", "integers", "required", "The axes 
 
 layers::Extent extent(const ConfigSection& s, const char* key) {
   const std::vector<int64_t> sizes = s.integers(key);
+  for (const int64_t size : sizes) {
+    if (size < 1) throw s.error(key, std::to_string(size), "sizes of at least 1");
+  }
   if (sizes.size() == 1) return sizes[0];
   if (sizes.size() != 2) {
     throw s.error(key, fmt::format("{} integers", sizes.size()), "one, or [height, width]");
@@ -149,39 +165,42 @@ void add_weights(const ConfigSection& s, Options& options) {
   options.name = s.text("name");
 }
 
-// What both convolutions take.
+// What all convolutions take.
 template <class Options>
 Options convolution(const ConfigSection& s) {
   Options options;
-  options.filters = s.integer("filters");
+  options.filters = s.integer_from("filters", 1);
   options.kernel_size = extent(s, "kernel_size");
   options.strides = extent(s, "strides", 1);
   options.padding = padding(s);
   options.data_format = data_format(s);
-  options.dilation_rate = extent(s, "dilation_rate", 1);
+  if constexpr (requires { options.dilation_rate; }) {
+    options.dilation_rate = extent(s, "dilation_rate", 1);
+  }
   add_weights(s, options);
   return options;
 }
 
 Layer dense(const ConfigSection& s) {
   layers::DenseOptions options;
-  options.units = s.integer("units");
+  options.units = s.integer_from("units", 1);
   add_weights(s, options);
   options.kernel_initializer = initializer(s, "kernel_initializer");
   options.kernel_regularizer = regularizer(s, "kernel_regularizer");
   return [options](const Output& x, Mode) { return layers::dense(x, options); };
 }
 
-Layer conv2d(const ConfigSection& s) {
-  auto options = convolution<layers::Conv2DOptions>(s);
+template <class Options, Output (*Convolve)(Input, const Options&)>
+Layer convolution_layer(const ConfigSection& s) {
+  auto options = convolution<Options>(s);
   options.kernel_initializer = initializer(s, "kernel_initializer");
   options.kernel_regularizer = regularizer(s, "kernel_regularizer");
-  return [options](const Output& x, Mode) { return layers::conv2d(x, options); };
+  return [options](const Output& x, Mode) { return Convolve(x, options); };
 }
 
 Layer separable_conv2d(const ConfigSection& s) {
   auto options = convolution<layers::SeparableConv2DOptions>(s);
-  options.depth_multiplier = s.integer("depth_multiplier", 1);
+  options.depth_multiplier = s.integer("depth_multiplier", 1, 1);
   options.depthwise_initializer = initializer(s, "depthwise_initializer");
   options.pointwise_initializer = initializer(s, "pointwise_initializer");
   options.depthwise_regularizer = regularizer(s, "depthwise_regularizer");
@@ -229,7 +248,7 @@ Layer dropout(const ConfigSection& s) {
 }
 
 Layer embedding_lookup(const ConfigSection& s) {
-  const Shape shape{s.integer("vocabulary_size"), s.integer("dimension")};
+  const Shape shape{s.integer_from("vocabulary_size", 1), s.integer_from("dimension", 1)};
   return [shape, first = initializer(s, "initializer"), name = s.text("name", "embedding")](
              const Output& x, Mode) {
     const Variable table = get_variable(name, shape, {.initializer = first});
@@ -251,7 +270,10 @@ Layer reduction(const ConfigSection& s) {
 
 constexpr ConfigRow<Layer> kLayers[] = {
     {"dense", "Each output sees all inputs.", kDenseKeys, &dense},
-    {"conv2d", "A convolution of images.", kConv2DKeys, &conv2d},
+    {"conv2d", "A convolution of images.", kConv2DKeys,
+     &convolution_layer<layers::Conv2DOptions, &layers::conv2d>},
+    {"conv2d_transpose", "Its transpose: grows images.", kConv2DTransposeKeys,
+     &convolution_layer<layers::Conv2DTransposeOptions, &layers::conv2d_transpose>},
     {"separable_conv2d", "One of each channel, then one over the channels.", kSeparableKeys,
      &separable_conv2d},
     {"max_pooling2d", "The greatest of each window.", kPoolingKeys,

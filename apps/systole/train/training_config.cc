@@ -155,15 +155,21 @@ constexpr ConfigPart kParts[] = {{"", kRootKeys},
 
 std::span<const ConfigPart> training_config_parts() { return kParts; }
 
-TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& overrides) {
-  for (const std::string& assignment : overrides.set) {
-    const size_t equals = assignment.find('=');
+std::vector<std::pair<std::string, std::string>> assignments_of(
+    const TrainingOverrides& overrides) {
+  std::vector<std::pair<std::string, std::string>> assignments;
+  for (const std::string& text : overrides.set) {
+    const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw invalid_argument("--set: assignment, got '{}', expected a path, = and a value",
-                             assignment);
+      throw invalid_argument("--set: assignment, got '{}', expected a path, = and a value", text);
     }
-    root.set(assignment.substr(0, equals), assignment.substr(equals + 1));
+    assignments.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  return assignments;
+}
+
+TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& overrides) {
+  for (const auto& [path, value] : assignments_of(overrides)) root.set(path, value);
   const ConfigSection checked("config", root, kRootKeys);
   if (!root.is_map()) throw root.error("config", root.shown(), "the keys model, loss, data, ...");
   TrainingConfig config;
@@ -180,6 +186,7 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
 }
 
 TrainingConfig read_training_config(const std::string& path, const TrainingOverrides& overrides) {
+  assignments_of(overrides);  // what is wrong in the command comes before what is wrong in the file
   return parse_training_config(ConfigNode::parse(read_file(local_file_system(), path), path),
                                overrides);
 }

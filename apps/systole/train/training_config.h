@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/systole/config/config_section.h"
@@ -27,6 +28,9 @@ struct TrainingOverrides {
   std::string model_dir;
   std::optional<int64_t> steps;  // in place of train.steps and train.max_steps
 };
+
+// Paths and values of overrides.set. Errors: INVALID_ARGUMENT for one without them.
+std::vector<std::pair<std::string, std::string>> assignments_of(const TrainingOverrides& overrides);
 
 // Errors: INVALID_ARGUMENT `<file>:<line>: <what>, got <value>, expected <value>`; those of the
 // data's files.
