@@ -40,6 +40,18 @@ TEST(Examples, InputPipelineReadsMnist) {
   EXPECT_THAT(no_file.output, HasSubstr("NOT_FOUND: list_files: pattern 'nowhere'"));
 }
 
+TEST(Examples, DigitsSessionLearnsAndWritesItsFiles) {
+  const TempFolder folder;
+  const ProgramResult result = run_program("digits_session --log_dir " + folder.path());
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_GE(last_number(result.output, "Accuracy at step 400: "), 0.9) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("model.ckpt-400"));
+  const ProgramResult plot =
+      run_program("systole inspect " + folder.path() + " --plot " + (folder / "curves.svg"));
+  EXPECT_THAT(plot.output, HasSubstr("test: accuracy, 0.9"));
+  EXPECT_THAT(plot.output, HasSubstr("4 curves"));
+}
+
 TEST(Examples, IrisReachesItsAccuracy) {
   const ProgramResult result = run_program("iris_session --report");
   EXPECT_EQ(result.status, 0) << result.output;

@@ -1,0 +1,111 @@
+// TensorFlow 1's modules as namespaces, so that a line of Python is a line here: tf.nn.softmax is
+// st::nn::softmax, tf.train.AdamOptimizer st::train::AdamOptimizer, tf.float32 st::float32. Each
+// is another name of what stands in `systole` itself. docs/sessions.md has programs.
+#pragma once
+
+#include "systole/base/dtype.h"
+#include "systole/data/dataset.h"
+#include "systole/data/sources.h"
+#include "systole/estimator/estimator.h"
+#include "systole/estimator/hooks.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/nn_functions.h"
+#include "systole/graph/nn_ops.h"
+#include "systole/graph/parsing_ops.h"
+#include "systole/train/candidate_sampling.h"
+#include "systole/train/cross_shard_optimizer.h"
+#include "systole/train/learning_rate_decay.h"
+#include "systole/train/moving_averages.h"
+#include "systole/train/optimizer.h"
+#include "systole/train/saver.h"
+
+namespace systole {
+
+// tf.float32 and so on. (float16 and bfloat16 are classes of numbers here: DType::f16,
+// DType::bf16.)
+inline constexpr DType float32 = DType::f32;
+inline constexpr DType float64 = DType::f64;
+inline constexpr DType int8 = DType::s8;
+inline constexpr DType int16 = DType::s16;
+inline constexpr DType int32 = DType::s32;
+inline constexpr DType int64 = DType::s64;
+inline constexpr DType uint8 = DType::u8;
+inline constexpr DType uint16 = DType::u16;
+
+// tf.nn, beside what math_ops.h and train/rnn.h put there.
+namespace nn {
+using systole::avg_pool;
+using systole::batch_normalization;
+using systole::bias_add;
+using systole::conv2d;
+using systole::conv2d_transpose;
+using systole::crelu;
+using systole::depthwise_conv2d;
+using systole::dropout;
+using systole::embedding_lookup;
+using systole::fused_batch_norm;
+using systole::in_top_k;
+using systole::l2_normalize;
+using systole::local_response_normalization;
+using systole::log_sigmoid;
+using systole::log_softmax;
+using systole::log_uniform_candidate_sampler;
+using systole::max_pool;
+using systole::moments;
+using systole::nce_loss;
+using systole::sampled_softmax_loss;
+using systole::sigmoid_cross_entropy_with_logits;
+using systole::softmax;
+using systole::softmax_cross_entropy_with_logits;
+using systole::softmax_cross_entropy_with_logits_v2;
+using systole::sparse_softmax_cross_entropy_with_logits;
+using systole::swish;
+using systole::top_k;
+using systole::uniform_candidate_sampler;
+using systole::weighted_cross_entropy_with_logits;
+using systole::xw_plus_b;
+using systole::zero_fraction;
+}  // namespace nn
+
+// tf.train
+namespace train {
+using systole::AdagradOptimizer;
+using systole::AdamOptimizer;
+using systole::cosine_decay;
+using systole::exponential_decay;
+using systole::ExponentialMovingAverage;
+using systole::get_global_step;
+using systole::get_or_create_global_step;
+using systole::GradientDescentOptimizer;
+using systole::init_from_checkpoint;
+using systole::inverse_time_decay;
+using systole::latest_checkpoint;
+using systole::MomentumOptimizer;
+using systole::piecewise_constant;
+using systole::polynomial_decay;
+using systole::RMSPropOptimizer;
+using systole::Saver;
+using systole::SessionRunHook;
+}  // namespace train
+
+// tf.data
+namespace data {
+using systole::Dataset;
+using systole::FixedLengthRecordDataset;
+using systole::TextLineDataset;
+using systole::TFRecordDataset;
+}  // namespace data
+
+// tf.estimator
+namespace estimator {
+namespace ModeKeys = systole::ModeKeys;
+using systole::Estimator;
+using systole::EstimatorSpec;
+using systole::EvalSpec;
+using systole::RunConfig;
+using systole::train_and_evaluate;
+using systole::TrainSpec;
+}  // namespace estimator
+
+}  // namespace systole
