@@ -89,6 +89,9 @@ class DirectForward : public Kernel {
     packed_kernel_.give_back(std::move(packed));
   }
 
+  // As all convolutions do: two kinds of threads would wait for each other's CPUs.
+  bool uses_openmp() const override { return true; }
+
  private:
   struct Arrays {
     const float* images;

@@ -39,14 +39,14 @@ struct TapPanel {
 
 #if defined(__x86_64__)
 
-// With `kTogether` the places lie one behind the other.
-template <bool kTogether>
+// With `Together` the places lie one behind the other.
+template <bool Together>
 __attribute__((target("avx512f"))) void sum_taps(const TapPanel& p) {
   __m512 sums[kTapPlaces][kTapVectors];
   const float* image[kTapPlaces];
 #pragma GCC unroll 14
   for (int j = 0; j < kTapPlaces; ++j) {
-    image[j] = p.image + (kTogether ? p.places[0] + j : p.places[j]);
+    image[j] = p.image + (Together ? p.places[0] + j : p.places[j]);
 #pragma GCC unroll 2
     for (int v = 0; v < kTapVectors; ++v)
       sums[j][v] = _mm512_loadu_ps(p.sums + (j * kTapVectors + v) * kDirectLanes);
@@ -59,7 +59,7 @@ __attribute__((target("avx512f"))) void sum_taps(const TapPanel& p) {
       const __m512 high = _mm512_loadu_ps(gradient + kDirectLanes);
 #pragma GCC unroll 14
       for (int j = 0; j < kTapPlaces; ++j) {
-        const __m512 pixel = _mm512_set1_ps(kTogether ? image[0][at + j] : image[j][at]);
+        const __m512 pixel = _mm512_set1_ps(Together ? image[0][at + j] : image[j][at]);
         sums[j][0] = _mm512_fmadd_ps(pixel, low, sums[j][0]);
         sums[j][1] = _mm512_fmadd_ps(pixel, high, sums[j][1]);
       }
@@ -75,7 +75,7 @@ __attribute__((target("avx512f"))) void sum_taps(const TapPanel& p) {
 
 #else
 
-template <bool kTogether>
+template <bool Together>
 void sum_taps(const TapPanel&) {}
 
 #endif
@@ -136,6 +136,9 @@ class DirectGradient : public Kernel {
     });
     sums_.give_back(std::move(sums));
   }
+
+  // As all convolutions do: two kinds of threads would wait for each other's CPUs.
+  bool uses_openmp() const override { return true; }
 
  private:
   struct Arrays {

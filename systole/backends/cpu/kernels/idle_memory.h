@@ -24,7 +24,7 @@ class IdleMemory {
   }
   void give_back(std::unique_ptr<Tensor> memory) {
     Tensor* none = nullptr;
-    if (idle_.compare_exchange_strong(none, memory.get())) memory.release();
+    if (idle_.compare_exchange_strong(none, memory.get())) static_cast<void>(memory.release());
   }
 
  private:
