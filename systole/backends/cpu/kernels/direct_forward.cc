@@ -34,7 +34,7 @@ struct PixelPanel {
 __attribute__((target("avx512f"))) void compute_pixels(const PixelPanel& p) {
   __m512 sums[kPixels][kPixelVectors];
 #pragma GCC unroll 14
-  for (int i = 0; i < kPixels; ++i) {
+  for (int i = 0; i < kPixels; ++i) {  // NOLINT(modernize-loop-convert): unrolled, as below
 #pragma GCC unroll 2
     for (int v = 0; v < kPixelVectors; ++v) sums[i][v] = _mm512_setzero_ps();
   }
