@@ -55,7 +55,7 @@ class TextStore {
     if (!slot.filled) own_[i] = std::string();
     slot.filled = true;
     slot.size = static_cast<uint32_t>(text.size());
-    std::memcpy(slot.begin, text.data(), text.size());
+    if (!text.empty()) std::memcpy(slot.begin, text.data(), text.size());
   }
   // Text `i` for `text`.
   void exchange(size_t i, std::string& text) {
