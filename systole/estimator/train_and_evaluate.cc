@@ -27,7 +27,7 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
   const int64_t first = estimator.latest_checkpoint().empty() ? 0 : -1;
   int64_t saved = -1;
   TrainOptions options{.max_steps = train_spec.max_steps, .hooks = train_spec.hooks};
-  options.saving_listeners.push_back([&](Session&, int64_t step) {
+  options.saving_listeners.emplace_back([&](Session&, int64_t step) {
     saved = step;
     if (step == first) return;            // nothing is learned yet
     if (StopSignals::received()) return;  // whoever stops it wants it to end
