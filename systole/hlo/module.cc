@@ -10,7 +10,10 @@ namespace systole::hlo {
 std::string Metadata::to_string() const {
   const std::string place = where.to_string();
   std::string text;
-  if (!name.empty()) text = fmt::format("node '{}'", name);
+  // Exporters put whole kernels into names.
+  constexpr size_t kLongest = 160;
+  const bool fits = name.size() <= kLongest;
+  if (!name.empty()) text = fmt::format("node '{}{}'", name.substr(0, kLongest), fits ? "" : "...");
   if (!place.empty()) text += fmt::format("{}at {}", text.empty() ? "" : " ", place);
   return text;
 }

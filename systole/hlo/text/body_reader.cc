@@ -23,6 +23,10 @@ std::vector<Value> results_of(Instruction& instruction) {
   return values;
 }
 
+bool returns(const ParsedOp& op) {
+  return op.name == "func.return" || op.name == "stablehlo.return";
+}
+
 // Of a constant that is a large one of equal elements; otherwise nullptr.
 const Splat* splat_of(const ParsedOp& op) {
   if (op.name != "stablehlo.constant") return nullptr;
@@ -78,7 +82,7 @@ void BodyReader::read_body(Computation& computation) {
 
 void BodyReader::read_op(Computation& computation) {
   const ParsedOp op = text::read_op(lexer_, scopes_);
-  if (op.name == "func.return" || op.name == "stablehlo.return") {
+  if (returns(op)) {
     set_results(computation, op);
   } else {
     add_op(computation, op);
@@ -147,6 +151,10 @@ std::vector<Value> BodyReader::inline_region(Computation& computation, const Par
   while (true) {
     if (lexer_.peek().is('}')) throw lexer_.unexpected(op.name, "a return before");
     const ParsedOp inner = text::read_op(lexer_, scopes_);
+    if (returns(inner)) {
+      throw lexer_.error_at(inner.offset(), fmt::format("{}, got {}, expected {} at its end",
+                                                        op.name, inner.name, kShardedReturn));
+    }
     if (inner.name != kShardedReturn) {
       add_op(computation, inner);
       continue;

@@ -15,8 +15,9 @@ struct Signature {
 };
 
 constexpr std::string_view kBytecodeAdvice =
-    "`stablehlo-translate --deserialize` or `mlir-opt --allow-unregistered-dialect` prints it; "
-    "JAX's "
+    "`stablehlo-translate --deserialize FILE` prints a portable artifact, `stablehlo-opt FILE` "
+    "other "
+    "bytecode; JAX's "
     "`lowered.as_text()` and `exported.mlir_module()` are text";
 constexpr Signature kSignatures[] = {
     {"ML\xefR", "MLIR bytecode", kBytecodeAdvice},

@@ -141,6 +141,16 @@ TEST(TextImport, Shardy) {
       "expected all of it: one device runs the program");
 }
 
+TEST(TextImport, ShardedRegionsEndInTheirOwnReturn) {
+  EXPECT_EQ(
+      error_of("func.func @main(%a: tensor<4xf32>) {\n"
+               "%0 = sdy.named_computation<\"n\">(%a) in_shardings=[<@m, [{}]>] (%b: "
+               "tensor<4xf32>) {\nreturn %b : tensor<4xf32>\n} : (tensor<4xf32>) -> "
+               "tensor<4xf32>\nreturn }"),
+      "INVALID_ARGUMENT: f:3:1: sdy.named_computation, got func.return, expected sdy.return at "
+      "its end");
+}
+
 // What StableHLO grew out of, and what compilers write for readers without CHLO.
 TEST(TextImport, OtherNames) {
   EXPECT_EQ(

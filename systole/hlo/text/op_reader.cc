@@ -26,6 +26,10 @@ class OpReader {
     op_.name = native_name(unquote(op_.token.text));
     // func's ops are called by their stems inside functions.
     if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
+    // Half of a name is all that a text that was cut off may have.
+    if (lexer_.peek().is(TokenKind::end)) {
+      throw lexer_.unexpected("op", "the rest of the program behind it");
+    }
     if (!is_known_op(op_.name)) {
       throw unimplemented("{}: op, got {}, expected one of the opcode table{}",
                           lexer_.place(op_.offset()), op_.token.text,
