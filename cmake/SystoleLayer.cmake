@@ -57,6 +57,18 @@ function(systole_unity target)
   endif()
 endfunction()
 
+# systole_sources(GLOB|GLOB_RECURSE): the *.cc of the folder of the calling CMakeLists.txt as the lists `tests` (*_test.cc),
+# `testing` (below a folder testing/) and `sources` (all others).
+macro(systole_sources glob)
+  file(${glob} sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(testing ${sources})
+  list(FILTER testing INCLUDE REGEX "/testing/")
+  list(FILTER sources EXCLUDE REGEX "/testing/")
+endmacro()
+
 # A test executable of a sanitizer build as one entry of ctest.
 function(systole_sanitized_test name executable)
   add_test(NAME ${name} ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
@@ -114,13 +126,7 @@ function(systole_layer name)
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
-  set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  set(testing ${sources})
-  list(FILTER testing INCLUDE REGEX "/testing/")
-  list(FILTER sources EXCLUDE REGEX "/testing/")
+  systole_sources(GLOB_RECURSE)
   list(APPEND sources ${arg_GENERATED})
 
   set(libs ${arg_LIBS})

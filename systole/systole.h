@@ -17,6 +17,7 @@
 #include "systole/graph/image_ops.h"
 #include "systole/graph/initializers.h"
 #include "systole/graph/lookup_ops.h"
+#include "systole/graph/math_functions.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_functions.h"
 #include "systole/graph/nn_ops.h"

@@ -17,26 +17,25 @@ constexpr int kDeepest = 3;  // folders of runs: runs/first/eval
 using RunsByName = std::map<std::string, std::map<std::string, Curve>>;
 
 // TensorFlow begins every event file with the version of the format.
-void check_event_file(EventReader& reader, const std::string& path) {
-  std::string why = "another record";
+bool begins_with_version(EventReader& reader) {
   try {
     const auto first = reader.next();
-    if (!first) return;  // a run has just begun
-    if (first->kind == Event::Kind::file_version) return;
+    return !first || first->kind == Event::Kind::file_version;  // or is still empty
   } catch (const Error& error) {
     if (error.code() != Code::data_loss && error.code() != Code::invalid_argument) throw;
-    why = error.message();
+    return false;
   }
-  throw invalid_argument(
-      "{}: file, got one that does not begin as an event file ({}), expected an event file or a "
-      "folder of some",
-      path, why);
 }
 
 void add_event_file(FileSystem& file_system, const std::string& path, const std::string& run,
                     std::map<std::string, Curve>& curves) {
   EventReader reader(file_system, path);
-  check_event_file(reader, path);
+  if (!begins_with_version(reader)) {
+    throw invalid_argument(
+        "{}: file, got one that does not begin as an event file, expected an event file or a "
+        "folder of some",
+        path);
+  }
   try {
     while (const auto event = reader.next()) {
       for (const SummaryValue& value : event->values) {
