@@ -6,7 +6,6 @@
 #include <new>
 
 #include "systole/base/block_cache.h"
-#include "systole/base/tensor_in.h"
 
 namespace systole {
 
@@ -23,8 +22,8 @@ class TensorBuffer {
       std::uninitialized_default_construct_n(strings(), strings_);
     }
   }
-  explicit TensorBuffer(const BorrowedMemory& borrowed)
-      : data_(static_cast<std::byte*>(borrowed.data)), bytes_(0), borrowed_(borrowed) {}
+  explicit TensorBuffer(void* lent)
+      : data_(static_cast<std::byte*>(lent)), bytes_(0), is_lent_(true) {}
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
     if (bytes_ > sizeof(inline_)) free_block(data_, bytes_);
@@ -33,10 +32,7 @@ class TensorBuffer {
   TensorBuffer& operator=(const TensorBuffer&) = delete;
 
   std::byte* data() { return data_; }
-  // Null when the memory is its own.
-  const BorrowedMemory* borrowed() const {
-    return borrowed_.data == nullptr ? nullptr : &borrowed_;
-  }
+  bool is_lent() const { return is_lent_; }
 
  private:
   std::string* strings() { return static_cast<std::string*>(static_cast<void*>(data_)); }
@@ -46,7 +42,7 @@ class TensorBuffer {
   std::byte* data_ = inline_;
   size_t bytes_;
   size_t strings_ = 0;
-  BorrowedMemory borrowed_;
+  bool is_lent_ = false;
 };
 
 Tensor::Tensor(DType dtype, Shape shape) : shape_(std::move(shape)), dtype_(dtype) {
@@ -90,18 +86,13 @@ Tensor Tensor::view(DType dtype, Shape shape, void* data) {
   return result;
 }
 
-template <>
-Tensor Tensor::of<BorrowedMemory>(Shape shape, std::span<const BorrowedMemory> memory) {
-  Tensor result = view(memory[0].dtype, std::move(shape), memory[0].data);
-  result.buffer_ = std::make_shared<TensorBuffer>(memory[0]);
+Tensor Tensor::lent(DType dtype, Shape shape, void* data) {
+  Tensor result = view(dtype, std::move(shape), data);
+  result.buffer_ = std::make_shared<TensorBuffer>(data);
   return result;
 }
 
-template <>
-std::span<const BorrowedMemory> Tensor::data<BorrowedMemory>() const {
-  const BorrowedMemory* const borrowed = buffer_ == nullptr ? nullptr : buffer_->borrowed();
-  return {borrowed, borrowed == nullptr ? 0U : 1U};
-}
+bool Tensor::is_lent() const { return buffer_ != nullptr && buffer_->is_lent(); }
 
 Tensor Tensor::slice(int64_t begin, int64_t end) const {
   if (rank() == 0) throw invalid_argument("Tensor.slice: a scalar, expected rank >= 1");

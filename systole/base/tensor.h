@@ -59,6 +59,10 @@ class Tensor {
   static Tensor zeros(DType dtype, Shape shape);
   // Views memory that the caller keeps alive and unchanged while any copy of the result lives.
   static Tensor view(DType dtype, Shape shape, void* data);
+  // Numbers in a part of something larger, a stack of batches say, that the caller lends and keeps
+  // alive while any copy of the result lives. Unlike that of view() the memory is there to be
+  // written to: the result is unique() until it is copied.
+  static Tensor lent(DType dtype, Shape shape, void* data);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -106,6 +110,8 @@ class Tensor {
   Tensor cast(DType dtype) const;
   // True when no other Tensor shares the buffer.
   bool unique() const { return buffer_ != nullptr && buffer_.use_count() == 1; }
+  // Whether its memory is that of a Tensor::lent().
+  bool is_lent() const;
 
   // "f32[2,3] {{1, 2, 3}, {4, 5, 6}}"; "..." stands for what is beyond `max_elements`.
   std::string to_string(int64_t max_elements = 100) const;

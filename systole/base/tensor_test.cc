@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "systole/base/tensor_in.h"
 #include "systole/base/testing/error_of.h"
 
 namespace systole {
@@ -86,11 +85,11 @@ TEST(TensorTest, ViewReadsTheCallersMemory) {
 
 TEST(TensorTest, InTheCallersMemory) {
   std::vector<float> memory = {1, 2, 3, 4};
-  Tensor part = tensor_in(DType::f32, {2}, memory.data() + 2);
+  Tensor part = Tensor::lent(DType::f32, {2}, memory.data() + 2);
   EXPECT_TRUE(part.unique());
-  EXPECT_TRUE(is_borrowed(part.slice(0, 1)));
-  EXPECT_FALSE(is_borrowed(part.clone()));
-  EXPECT_FALSE(is_borrowed(Tensor::view(DType::f32, {2}, memory.data())));
+  EXPECT_TRUE(part.slice(0, 1).is_lent());
+  EXPECT_FALSE(part.clone().is_lent());
+  EXPECT_FALSE(Tensor::view(DType::f32, {2}, memory.data()).is_lent());
   const Tensor copy = part;
   EXPECT_FALSE(part.unique());
   part.data<float>()[1] = 9;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "systole/base/tensor_in.h"
 #include "systole/data/outcome.h"
 #include "systole/data/workers.h"
 
@@ -149,10 +148,10 @@ bool DeviceFeed::Impl::ask(Stack& stack, int64_t replica, int64_t k) {
     Shape shape = types[c].shape;
     if (parts > 1) shape.set_dim(0, shape[0] * parts);
     row.push_back(
-        tensor_in(types[c].dtype, std::move(shape), place(stack.components[c], replica, k)));
+        Tensor::lent(types[c].dtype, std::move(shape), place(stack.components[c], replica, k)));
   }
   if (!iterator.next_row(row)) return false;
-  in_place = std::ranges::any_of(row, is_borrowed);
+  in_place = std::ranges::any_of(row, &Tensor::is_lent);
   return true;
 }
 

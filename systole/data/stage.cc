@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "systole/base/random.h"
-#include "systole/base/tensor_in.h"
 #include "systole/data/recycle.h"
 
 namespace systole::data {
@@ -111,7 +110,7 @@ bool Stage::next_into(Row& row) {
 }
 
 bool Stage::do_next_into(Row& row) {
-  if (std::ranges::any_of(row, is_borrowed)) row.clear();
+  if (std::ranges::any_of(row, &Tensor::is_lent)) row.clear();
   return do_next(row);
 }
 

@@ -122,7 +122,7 @@ class Stage {
   // The same of a stage whose elements are one text each: a view into memory of the stage or of its
   // inputs, valid until the stage is asked again. The two may be called in turns.
   bool next_text(std::string_view& text);
-  // The same for a consumer that may lend its memory in `row` (base/tensor_in.h): numbers are
+  // The same for a consumer that may lend its memory in `row` (Tensor::lent): numbers are
   // written there where the stage can, and a component is replaced where it cannot; no stage keeps
   // it.
   bool next_into(Row& row);

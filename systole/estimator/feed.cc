@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "systole/base/tensor_in.h"
 #include "systole/data/outcome.h"
 #include "systole/data/workers.h"
 #include "systole/estimator/step_reader.h"
@@ -40,8 +39,8 @@ void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, 
 
 // Whether any of it was made where it belongs.
 bool is_in_place(const Step& step) {
-  return std::ranges::any_of(step,
-                             [](const Row& row) { return std::ranges::any_of(row, is_borrowed); });
+  return std::ranges::any_of(
+      step, [](const Row& row) { return std::ranges::any_of(row, &Tensor::is_lent); });
 }
 
 // Memory of its own for what lies in a stack that is not for it.
@@ -167,8 +166,8 @@ Step Feed::Impl::places(Stack& stack) const {
     for (size_t i = 0; i < stack.types.size(); ++i) {
       TensorType type = stack.types[i];
       if (!own) type.shape.set_dim(0, type.shape[0] * input.replicas);
-      step[s].push_back(tensor_in(type.dtype, type.shape,
-                                  slot(stack, i, static_cast<int64_t>(s), stack.steps())));
+      step[s].push_back(Tensor::lent(type.dtype, type.shape,
+                                     slot(stack, i, static_cast<int64_t>(s), stack.steps())));
     }
   }
   return step;
