@@ -102,7 +102,7 @@ TEST_F(HloCommands, TestCountsVerdicts) {
   write("a.mlir", sum_check("2"));
   write("b.mlir", sum_check("3"));
   write("c.mlir", sum_check("2") + "\n// -----\n\n" + sum_check("4"));
-  write("d.mlir", "func.func @test() { %0 = stablehlo.conjure");
+  write("d.mlir", "func.func @test() { %0 = stablehlo.conjure : tensor<f32> }");
   write("e.mlir",
         "func.func @test(%a: tensor<?xf32>) { check.expect_eq %a, %a : tensor<?xf32>\n"
         "return }");

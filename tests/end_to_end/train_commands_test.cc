@@ -85,7 +85,7 @@ TEST_F(TrainCommands, BadInput) {
   EXPECT_EQ(typo.status, 1);
   EXPECT_THAT(typo.output, HasSubstr("did you mean 'units'?"));
   EXPECT_THAT(run("train", "--set model.layers.0.dense.units=-3").output,
-              HasSubstr("at --set model.layers.0.dense.units, iris.yaml:5"));
+              HasSubstr("--set model.layers.0.dense.units: dense units, got -3, expected an"));
   EXPECT_THAT(run("evaluate").output, HasSubstr("Could not find trained model in model_dir"));
   EXPECT_THAT(run("train", "--set data.train=").output, HasSubstr("pipeline, got nothing"));
   EXPECT_THAT(run("predict", "--input x.npy").output, HasSubstr("expected them with a SavedModel"));
