@@ -85,15 +85,19 @@ void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
                                          input.name(), dtype_info(input.dtype()).tf_name),
                      .fix = dtype_fix(input.dtype(), " in the input_fn")});
   }
+  const auto is_input = [&](const Node& node) {
+    return std::ranges::any_of(model.inputs,
+                               [&](const Output& input) { return input.node() == &node; });
+  };
   // Constants have the dtype of what they are used with, gradients that of what they are of: they
   // are told of where nothing else is.
   for (const bool derived : {false, true}) {
     const std::set<DType> before = known;
     for (const Node* node : nodes) {
       const std::optional<DType> dtype = refused_dtype(*node);
-      if (!dtype || node->op_name() == "Placeholder" || (derived && before.contains(*dtype)))
-        continue;
-      const bool is_derived = node->op_name() == "Const" || node->name().starts_with("gradients/");
+      if (!dtype || is_input(*node) || (derived && before.contains(*dtype))) continue;
+      const bool is_derived = node->op_name() == "Const" ||
+                              ("/" + node->name()).find("/gradients/") != std::string::npos;
       const bool takes_it = std::ranges::any_of(
           node->inputs(), [&](const Output& input) { return input.dtype() == *dtype; });
       if (is_derived != derived || takes_it) continue;

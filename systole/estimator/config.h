@@ -50,7 +50,7 @@ struct TPUConfig {
   std::optional<Check> check = std::nullopt;
   // In training, evaluation and prediction, on any device.
   Precision precision = Precision::full;
-  // A call of an input_fn, input, a launch or a host_call that takes longer fails with
+  // The calls of an input_fn, input, a launch or a host_call that take longer fail with
   // DEADLINE_EXCEEDED in place of hanging; 0: they may take any time. A launch has as long for each
   // of its steps, or, once there was one, ten times as long as that took a step besides.
   double hang_timeout_secs = 1800;

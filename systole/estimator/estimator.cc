@@ -232,7 +232,8 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
   if (!given.empty()) {
     if (bundle_exists(local_file_system(), given)) return given;
-    const std::string there = systole::latest_checkpoint(parent_path(given));
+    std::string there = systole::latest_checkpoint(given);
+    if (there.empty()) there = systole::latest_checkpoint(parent_path(given));
     throw not_found("checkpoint_path: checkpoint, got '{}', expected the prefix of one{}", given,
                     there.empty() ? "" : fmt::format(": the latest there is '{}'", there));
   }

@@ -186,7 +186,7 @@ class TPUEstimator {
 
   // Trains from the latest checkpoint of model_dir on, if there is one. A SIGTERM or SIGINT ends
   // the loop that runs, saves, and returns. The input_fn and hooks are called one after the other,
-  // on other threads than the caller's.
+  // on other threads than the caller's (on its own with a hang_timeout_secs of 0).
   // Errors: those of the input, the model and the files; INVALID_ARGUMENT for steps that cannot be;
   // DEADLINE_EXCEEDED, here and below, for what hangs (TPUConfig::hang_timeout_secs).
   TPUEstimator& train(const InputFn& input_fn, const TrainOptions& options = {});

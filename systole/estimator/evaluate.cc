@@ -99,7 +99,7 @@ void EvaluationPass::run(Pulse& pulse) {
                       values)) {
       break;
     }
-    if (const char* signal = StopSignals::received()) {
+    if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
       throw make_error(Code::cancelled,
                        "evaluate: metrics, got {} after {} batches, expected the end of the input",
                        signal, done);

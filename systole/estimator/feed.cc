@@ -25,7 +25,8 @@ void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, 
   const int64_t all = from.dim(0);
   const auto row_bytes = static_cast<size_t>(from.byte_size() / std::max<int64_t>(all, 1));
   const auto* source = static_cast<const std::byte*>(from.raw());
-  if (source + static_cast<size_t>(first) * row_bytes == to) return;  // it was made there
+  if (count == batch && source + static_cast<size_t>(first) * row_bytes == to)
+    return;  // made there
   if (count > 0) {
     std::memcpy(to, source + static_cast<size_t>(first) * row_bytes,
                 static_cast<size_t>(count) * row_bytes);

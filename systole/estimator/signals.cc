@@ -2,12 +2,15 @@
 
 #include <atomic>
 #include <csignal>
+#include <mutex>
 
 namespace systole {
 namespace {
 
 std::atomic<int> received_signal{0};
-std::atomic<bool> in_use{false};
+std::mutex users_mutex;
+// Guarded by users_mutex:
+int users = 0;
 struct sigaction previous_term;
 struct sigaction previous_int;
 
@@ -21,8 +24,8 @@ extern "C" void note_signal(int signal) {
 }  // namespace
 
 StopSignals::StopSignals() {
-  if (in_use.exchange(true)) return;
-  installed_ = true;
+  const std::lock_guard lock(users_mutex);
+  if (users++ > 0) return;
   received_signal = 0;
   struct sigaction action = {};
   action.sa_handler = note_signal;
@@ -33,10 +36,10 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  if (!installed_) return;
+  const std::lock_guard lock(users_mutex);
+  if (--users > 0) return;
   sigaction(SIGTERM, &previous_term, nullptr);
   sigaction(SIGINT, &previous_int, nullptr);
-  in_use = false;
 }
 
 const char* StopSignals::received() {

@@ -4,7 +4,8 @@
 namespace systole {
 
 // While it lives the two signals are noted instead of ending the process; a second one of a kind
-// ends it as usual. One at a time counts: the outermost.
+// ends it as usual. Of several, on any threads, the first to come and the last to go count.
+// Thread-safe.
 class StopSignals {
  public:
   StopSignals();
@@ -12,12 +13,9 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The name of the signal that came since the outermost was made, also when it is gone; nullptr
-  // when there was none.
+  // The name of the signal that came since the first was made, also when all are gone; nullptr when
+  // there was none.
   static const char* received();
-
- private:
-  bool installed_ = false;
 };
 
 }  // namespace systole

@@ -132,8 +132,9 @@ void WatchedThread::run(std::function<void(Pulse&)> body) {
     return body(pulse);
   }
   if (shared_ == nullptr) {
-    shared_ = std::make_shared<Shared>(limit_);
-    thread_ = std::thread([shared = shared_] { work(*shared); });
+    auto shared = std::make_shared<Shared>(limit_);
+    thread_ = std::thread([shared] { work(*shared); });
+    shared_ = std::move(shared);
   }
   Pulse& pulse = shared_->pulse;
   std::unique_lock lock(pulse.mutex_);

@@ -111,10 +111,7 @@ void EventWriter::add_values(int64_t step, std::span<const SummaryValue> values)
 
 void EventWriter::add_summary(std::string_view bytes, int64_t step) {
   tensorflow::Event event;
-  if (!event.mutable_summary()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw invalid_argument("event: summary, got {} bytes, expected those of a Summary message",
-                           bytes.size());
-  }
+  parse_message("event: summary", bytes, *event.mutable_summary());
   write(event, step);
 }
 

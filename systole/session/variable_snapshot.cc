@@ -18,7 +18,8 @@ std::vector<std::shared_ptr<runtime::Buffer>> buffers_of(runtime::Client& client
   for (Tensor& value : values) {
     // (A part of another tensor may lie anywhere.)
     constexpr uintptr_t kAlignment = 64;
-    const bool whole = value.unique() && reinterpret_cast<uintptr_t>(value.raw()) % kAlignment == 0;
+    const bool whole = value.unique() && !value.is_lent() &&
+                       reinterpret_cast<uintptr_t>(value.raw()) % kAlignment == 0;
     if (on_host && whole) {
       buffers.push_back(std::make_shared<runtime::HostBuffer>(std::move(value)));
     } else {

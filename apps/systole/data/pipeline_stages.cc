@@ -176,7 +176,6 @@ Dataset padded_batch_stage(const Dataset& dataset, const ConfigSection& argument
                                .drop_remainder = argument.flag("drop_remainder")});
 }
 
-// Gives the number of rows of the feature that a section names.
 // The type of the feature that `feature` names; without a name the element is to be one.
 const TensorType& feature_type(const ElementSpec& element, const ConfigSection& argument) {
   const std::string name = argument.text("feature");
@@ -188,6 +187,7 @@ const TensorType& feature_type(const ElementSpec& element, const ConfigSection& 
                                                 : "none: the elements are " + element.to_string());
 }
 
+// Gives the number of rows of the feature that a section names.
 std::function<int64_t(const Element&)> length_of(const Dataset& dataset,
                                                  const ConfigSection& argument) {
   const std::string feature = argument.text("feature");

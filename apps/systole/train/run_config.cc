@@ -35,7 +35,8 @@ constexpr ConfigKey kTpuConfigKeys[] = {
     {"precision", "text", "full",
      "`tpu`: inputs of products are rounded to bf16, as a TPU does by default."},
     {"hang_timeout_secs", "number", "1800",
-     "After so long, input, a launch or a host_call that hangs is an error; 0: never."}};
+     "After so long, an input_fn, input, a launch or a host_call that hangs is an error; 0: "
+     "never."}};
 
 constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
     {"PER_HOST_V1", InputPipelineConfig::PER_HOST_V1},

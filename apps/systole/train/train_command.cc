@@ -24,12 +24,13 @@ void print_stop(const char* what_next, const TPUEstimator& estimator) {
 }
 
 // False when a signal came before its end.
-bool print_evaluation_of(TPUEstimator& estimator, const TrainingConfig& config) {
+bool print_evaluation_of(TPUEstimator& estimator, TrainingConfig& config) {
   try {
     print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
     return true;
   } catch (const Error& error) {
     if (error.code() != Code::cancelled || StopSignals::received() == nullptr) throw;
+    config.evaluate.hooks.clear();  // ends the line of its bar
     return false;
   }
 }

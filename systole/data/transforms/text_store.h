@@ -17,8 +17,9 @@
 
 namespace systole::data {
 
-// Not thread-safe. Memory: what it was first filled with and an eighth more; what is longer than
-// the text whose place it takes, and what is moved here, has memory of its own.
+// Not thread-safe. Memory: what it was first filled with and an eighth more, in whole lines of a
+// cache, which stay until the end; what is longer than the text whose place it takes, and what is
+// moved here, has memory of its own.
 class TextStore {
  public:
   // Of up to `most` texts.
@@ -105,7 +106,7 @@ class TextStore {
   // A little more than this text takes, for those that come after it.
   void take_room(Slot& slot, size_t size) {
     constexpr size_t kLine = 64;
-    const size_t bytes = (size + size / 8 + kLine) / kLine * kLine;
+    const size_t bytes = (std::max<size_t>(size + size / 8, 1) + kLine - 1) / kLine * kLine;
     if (left_ < bytes) add_block(bytes);
     slot.begin = next_;
     slot.capacity = static_cast<uint32_t>(bytes);

@@ -122,8 +122,11 @@ bool works_by_rows(const Instruction& instruction, int64_t rows,
   if (instruction.is(Opcode::rng_bit_generator))
     return rows_of_step(instruction) == rows && !inside(instruction.operand(0));
   // (Both arrays have the result's leading axes.)
-  if (instruction.is(Opcode::select_and_scatter))
-    return rows_of_step(instruction) == rows && !inside(instruction.operand(2));
+  if (instruction.is(Opcode::select_and_scatter)) {
+    const auto has_rows = [&](Value array) { return !inside(array) || !is_gathered(array, rows); };
+    return rows_of_step(instruction) == rows && !inside(instruction.operand(2)) &&
+           has_rows(instruction.operand(0)) && has_rows(instruction.operand(1));
+  }
   const Step step(instruction);
   const std::vector<Value> roots = step.roots();
   const Instruction* reduction = reduction_of(step);

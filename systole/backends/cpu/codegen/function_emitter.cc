@@ -151,7 +151,7 @@ void FunctionEmitter::hint_streamed(const Slice& array) {
   streamed_.push_back(array);
 }
 
-// An argument that is written is a large buffer of the device.
+// An argument that is written is a buffer of the device; that it is large is for callers to know.
 bool FunctionEmitter::can_stream(const Slice& array, int64_t element_bytes) const {
   const bool own = array.memory == Memory::result || array.memory == Memory::temp ||
                    array.memory == Memory::argument;

@@ -1,13 +1,21 @@
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 
+#include <algorithm>
+
 #include "systole/backends/cpu/kernels/direct_forward.h"
 #include "systole/backends/cpu/kernels/direct_gradient.h"
 
 namespace systole::cpu {
 namespace {
 
-// Threads share images: there have to be some for each.
 constexpr int64_t kFewestImages = 8;
+
+// Threads share images: there have to be some for each.
+bool has_work_for_all(const ConvolutionProblem& p, const DirectSizes& s, int num_threads) {
+  const bool in_parts = p.form == ConvolutionProblem::Form::kernel_gradient;
+  return s.batch >= std::max<int64_t>(kFewestImages, num_threads) &&
+         (!in_parts || num_threads <= kMostGradientParts);
+}
 
 // Measured: how often one is as fast as oneDNN's code for channels-last images, in brackets.
 bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
@@ -17,7 +25,7 @@ bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
       // Sums of one feature leave oneDNN's matrix products almost nothing to do (1.5).
       return s.features <= 2 && fits_direct_forward(s);
     case ConvolutionProblem::Form::input_gradient:
-      // Images of few features leave its registers half empty (1.1).
+      // Images of 32 features leave its registers half empty (1.1).
       return !is_point && s.out_features == 32 && fits_direct_forward(s);
     default:
       // Images of few features (1.2), and strides (1.4).
@@ -28,9 +36,10 @@ bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem) {
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
+                                                       int num_threads) {
   const std::optional<DirectSizes> sizes = direct_sizes(problem);
-  if (!host_has_direct_kernels() || !sizes || sizes->batch < kFewestImages ||
+  if (!host_has_direct_kernels() || !sizes || !has_work_for_all(problem, *sizes, num_threads) ||
       !is_faster(problem, *sizes))
     return nullptr;
   return problem.form == ConvolutionProblem::Form::kernel_gradient

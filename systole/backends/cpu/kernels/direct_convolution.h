@@ -9,8 +9,9 @@
 namespace systole::cpu {
 
 // Buffers: input, kernel, result. Null where oneDNN's code for channels-last images is as fast, or
-// this host has no wide registers. Terms are summed up in an order that does not depend on the
-// number of threads.
-std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem);
+// this host has no wide registers or more threads than there is work for. Terms are summed up in an
+// order that does not depend on the number of threads.
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
+                                                       int num_threads);
 
 }  // namespace systole::cpu

@@ -112,7 +112,7 @@ constexpr DirectLayer kDirectLayers[] = {
 TEST(DirectConvolution, IsThePlainLoops) {
   if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
   for (const DirectLayer& layer : kDirectLayers) {
-    const auto kernel = make_direct_convolution_kernel(problem_of(layer));
+    const auto kernel = make_direct_convolution_kernel(problem_of(layer), 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     Operands want(layer);
     convolve(layer, want);
@@ -133,11 +133,11 @@ TEST(DirectConvolution, IsThePlainLoops) {
 
 TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {
   DirectLayer wide{Form::forward, 8, 16, 14, 14, 32, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide)), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide), 3), nullptr);
   DirectLayer one_image{Form::forward, 1, 1, 14, 14, 32, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image)), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image), 3), nullptr);
   DirectLayer odd_features{Form::kernel_gradient, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features)), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features), 3), nullptr);
 }
 
 }  // namespace

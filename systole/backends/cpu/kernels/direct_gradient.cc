@@ -13,7 +13,6 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kMostParts = 16;                // of the batch, with sums of their own
 constexpr int64_t kMostTapSums = 192 * 1024;      // of a part: they stay in the second-level cache
 constexpr int64_t kTapImageElements = 48 * 1024;  // of images, at a time: the same
 constexpr int64_t kNearPixels = 128;              // of the output, whose panels stay in the first
@@ -119,7 +118,7 @@ class DirectGradient : public Kernel {
   }
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
-    const int64_t parts = std::min(s_.batch, kMostParts);
+    const int64_t parts = std::min(s_.batch, kMostGradientParts);
     auto sums = sums_.take(parts * part_size());
     const Arrays arrays{static_cast<const float*>(buffers[0]),
                         static_cast<const float*>(buffers[1])};

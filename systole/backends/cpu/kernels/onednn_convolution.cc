@@ -158,7 +158,7 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
                                                 int num_threads) {
   const std::optional<Problem> problem = convolution_problem(convolution);
   if (!problem) return nullptr;
-  if (auto direct = make_direct_convolution_kernel(*problem)) return direct;
+  if (auto direct = make_direct_convolution_kernel(*problem, num_threads)) return direct;
   set_openmp_threads(num_threads);
   const std::optional<Plan> plan = choose_plan(*problem);
   if (!plan) return nullptr;

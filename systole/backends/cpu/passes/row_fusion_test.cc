@@ -104,6 +104,38 @@ TEST(RowFusion, TakesTheGradientOfPoolingImageByImage) {
   EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 32, 32, 16}, {8, 2, 2, 1}, {8, 2, 2, 1})));
 }
 
+// A sum over all rows is whole behind the last of them only, whatever the size of its own axes.
+TEST(RowFusion, TakesNoGradientOfPoolingAtASumOfRows) {
+  const auto module = hlo::parse(R"(
+    func.func public @main(%t: tensor<16x16x32x32xf32>, %s: tensor<16x16x16xf32>) -> tensor<16x32x32xf32> {
+      %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %m = stablehlo.reduce(%t init: %least) applies stablehlo.maximum across dimensions = [1, 2, 3] : (tensor<16x16x32x32xf32>, tensor<f32>) -> tensor<16xf32>
+      %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<16xf32>) -> tensor<16x16x32x32xf32>
+      %d = stablehlo.subtract %t, %b : tensor<16x16x32x32xf32>
+      %g = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16x16x32x32xf32>, tensor<f32>) -> tensor<16x32x32xf32>
+      %r = "stablehlo.select_and_scatter"(%g, %s, %zero) ({
+      ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %c = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }, {
+      ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %c = stablehlo.add %x, %y : tensor<f32>
+        stablehlo.return %c : tensor<f32>
+      }) {window_dimensions = array<i64: 1, 2, 2>, window_strides = array<i64: 1, 2, 2>} : (tensor<16x32x32xf32>, tensor<16x16x16xf32>, tensor<f32>) -> tensor<16x32x32xf32>
+      return %r : tensor<16x32x32xf32>
+    })");
+  RandomStream random(62);
+  const std::vector<Tensor> arguments = {
+      testing::random_tensor(random, {DType::f32, {16, 16, 32, 32}}, -1, 1),
+      testing::random_tensor(random, {DType::f32, {16, 16, 16}}, -1, 1)};
+  EXPECT_EQ(testing::check(*module, arguments, {.of_largest = 1e-5}), "");
+  hlo::FusionPass().run(*module);
+  RowFusionPass().run(*module);
+  EXPECT_TRUE(module->entry().results()[0].def->is(Opcode::select_and_scatter))
+      << hlo::print(*module);
+}
+
 TEST(RowFusion, LeavesWhatItDoesNotPayFor) {
   EXPECT_FALSE(RowFusionPass().run(*softmax({16, 32}, 1)));      // in a cache anyway
   EXPECT_FALSE(RowFusionPass().run(*softmax({100000, 10}, 1)));  // short rows
