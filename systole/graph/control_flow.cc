@@ -53,20 +53,21 @@ std::vector<Output> declare_arguments(Graph& function, const std::vector<Output>
   return arguments;
 }
 
-void check_body_results(const std::vector<Output>& arguments, const std::vector<Output>& results) {
+// What `fn`, "the body", returns takes the places of its arguments.
+void check_results(std::string_view op, std::string_view fn, std::span<const Output> arguments,
+                   std::span<const Output> results) {
   if (results.size() != arguments.size()) {
-    throw invalid_argument("while_loop: number of results of the body, got {}, expected {}",
+    throw invalid_argument("{}: number of results of {}, got {}, expected {}", op, fn,
                            results.size(), arguments.size());
   }
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].valid()) {
-      throw invalid_argument("while_loop: result {} of the body, got none, expected a tensor", i);
+      throw invalid_argument("{}: result {} of {}, got none, expected a tensor", op, i, fn);
     }
     const TensorType& got = results[i].type();
     const TensorType& wanted = arguments[i].type();
     if (got.dtype != wanted.dtype || !got.shape.compatible_with(wanted.shape)) {
-      throw invalid_argument("while_loop: result {} of the body, got {}, expected {}", i, got,
-                             wanted);
+      throw invalid_argument("{}: result {} of {}, got {}, expected {}", op, i, fn, got, wanted);
     }
   }
 }
@@ -94,7 +95,7 @@ Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view na
   {
     const GraphScope scope(*body);
     results = spec.body(body_arguments);
-    check_body_results(body_arguments, results);
+    check_results("while_loop", "the body", body_arguments, results);
     body->set_results(results);
   }
   share_needed_captures(*cond, *body);
@@ -186,6 +187,29 @@ int64_t number_of_rows(const std::vector<Output>& elems) {
   return rows;
 }
 
+// The rows of this step. Where a number of rows is known only at run time, that all have as many is
+// checked then, against those of the first.
+std::vector<Output> rows_at(const std::vector<Output>& elems, const Output& place) {
+  const bool known =
+      std::ranges::none_of(elems, [](const Output& elem) { return elem.shape()[0] == kUnknown; });
+  std::vector<Output> rows;
+  for (const Output& elem : elems) {
+    rows.push_back(known ? read_history(elem, place) : read_row(elem, place, elems[0]));
+  }
+  return rows;
+}
+
+std::vector<Output> checked_step(const ScanFn& fn, std::span<const Output> state,
+                                 const std::vector<Output>& elements) {
+  std::vector<Output> next = fn({state.begin(), state.end()}, elements);
+  try {
+    check_results("scan", "fn", state, next);
+  } catch (const Error& error) {
+    throw at_line(error, {});
+  }
+  return next;
+}
+
 // A loop keeps each variable's values at the start of all iterations: all but the first, and the
 // last one.
 Output stacked_states(Node& loop, const WhileOutputs& outputs, int i, int64_t rows, bool reversed) {
@@ -217,9 +241,8 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
   for (const Input& state : initializer.inputs()) initial.push_back(state.resolve());
   const auto step = [&](const std::vector<Output>& vars) {
     const Output place = options.reverse ? count - 1 - vars[0] : vars[0];
-    std::vector<Output> elements;
-    for (const Output& elem : rows_of) elements.push_back(read_history(elem, place));
-    std::vector<Output> next = fn({vars.begin() + 1, vars.end()}, elements);
+    std::vector<Output> next =
+        checked_step(fn, std::span(vars).subspan(1), rows_at(rows_of, place));
     next.insert(next.begin(), vars[0] + 1);
     return next;
   };

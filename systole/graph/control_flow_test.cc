@@ -347,5 +347,45 @@ TEST_F(ControlFlowTest, scan_wants_rows) {
       HasSubstr("scan: elems, got f32[3], expected 2 rows"));
 }
 
+TEST_F(ControlFlowTest, scan_checks_rows_that_are_known_at_run_time) {
+  const Output x = placeholder("float", {-1});
+  const Output y = placeholder("float", {-1});
+  const auto fn = [](const std::vector<Output>& state, const std::vector<Output>& elements) {
+    return std::vector{state[0] + elements[0] * elements[1]};
+  };
+  const Output products = scan(fn, {x, y}, {0.0F}).last[0];
+  EXPECT_EQ(evaluate(products, {{x, vector({1, 2})}, {y, vector({3, 4})}}).item<float>(), 11);
+  EXPECT_THAT(error_of([&] {
+                evaluate(products, {{x, vector({1, 2, 3})}, {y, vector({1, 2})}});
+              }),
+              HasSubstr("scan: elems, got 2 rows, expected 3"));
+  const Tensor none = Tensor::zeros(DType::f32, {0});
+  EXPECT_THAT(error_of([&] {
+                evaluate(products, {{x, none}, {y, none}});
+              }),
+              HasSubstr("scan: elems, got 0 rows, expected one or more"));
+  // One number is known before.
+  const Output fixed = scan(fn, {x, constant(vector({1, 2}))}, {0.0F}).last[0];
+  EXPECT_THAT(error_of([&] {
+                evaluate(fixed, {{x, vector({1})}});
+              }),
+              HasSubstr("scan: elems, got 2 rows, expected 1"));
+}
+
+TEST_F(ControlFlowTest, scan_checks_what_a_step_gives) {
+  const Output x = constant(vector({1, 2}));
+  const auto error = [&](std::vector<Output> states) {
+    return error_of([&] {
+      scan([&](const std::vector<Output>&, const std::vector<Output>&) { return states; }, {x},
+           {0.0F});
+    });
+  };
+  EXPECT_THAT(error({}), HasSubstr("scan: number of results of fn, got 0, expected 1, at "
+                                   "control_flow_test.cc"));
+  EXPECT_THAT(error({Output()}), HasSubstr("scan: result 0 of fn, got none, expected a tensor"));
+  EXPECT_THAT(error({constant(1)}), HasSubstr("scan: result 0 of fn, got s32[], expected f32[]"));
+  EXPECT_THAT(error({x}), HasSubstr("scan: result 0 of fn, got f32[2], expected f32[]"));
+}
+
 }  // namespace
 }  // namespace systole

@@ -24,7 +24,8 @@ struct Scan {
 // Goes through the rows of `elems`, which all have n of them: state = fn(state, rows), beginning
 // with `initializer`, in a loop. A state keeps its dtype and shape. What is not used of the result
 // is not kept. Differentiable by elems, initializer and what fn captures. Errors: INVALID_ARGUMENT
-// for elems without a row; those of while_loop(). (tf.scan)
+// for elems without a row or with different numbers of rows, when the program is specialised if
+// they are not known before; for another number of states, or another dtype or shape. (tf.scan)
 Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer,
           const ScanOptions& options = {});
 // Of one tensor, with one as state: the stacked states.

@@ -37,6 +37,13 @@ TEST_F(MathFunctionsTest, Norms) {
               ElementsAre(FloatEq(0.6F), FloatEq(-0.8F), 0, 0));
   EXPECT_THAT(error_of([&] { norm(x_, {.ord = 0}); }),
               HasSubstr("norm: ord, got 0, expected a number above 0, at math_functions_test.cc"));
+  EXPECT_EQ(evaluate(norm(x_, {.axis = {0, 1}})).item<float>(), 5);
+  for (const double ord : {1.0, kInfinity}) {
+    EXPECT_THAT(error_of([&] {
+                  norm(x_, {.ord = ord, .axis = {0, 1}});
+                }),
+                HasSubstr("UNIMPLEMENTED: norm: ord over several axes, got "));
+  }
 }
 
 TEST_F(MathFunctionsTest, CountNonzero) {
@@ -50,7 +57,9 @@ TEST_F(MathFunctionsTest, Eye) {
   EXPECT_THAT(evaluate(eye(2)).data<float>(), ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(evaluate(eye(1, {.num_columns = 3, .dtype = DType::s32})).data<int32_t>(),
               ElementsAre(1, 0, 0));
-  EXPECT_THAT(error_of([] { eye(-1); }), HasSubstr("eye: sizes, got -1 and -1"));
+  EXPECT_THAT(error_of([] { eye(-1); }),
+              HasSubstr("eye: sizes, got -1 and -1, expected 0 or more, at "
+                        "math_functions_test.cc"));
 }
 
 TEST_F(MathFunctionsTest, Linspace) {
@@ -68,6 +77,10 @@ TEST_F(MathFunctionsTest, SequenceMask) {
             (TensorType{DType::f32, {3, 3}}));
   EXPECT_THAT(error_of([&] { sequence_mask(x_, 3); }),
               HasSubstr("sequence_mask: lengths, got f32[2,2], expected integers"));
+  EXPECT_THAT(error_of([&] { sequence_mask(lengths, -1); }),
+              HasSubstr("sequence_mask: maxlen, got -1, expected 0 or more"));
+  const Output narrow = constant(Tensor::of<uint8_t>({1}, {2}));
+  EXPECT_EQ(evaluate(count_nonzero(sequence_mask(narrow, 300))).item<int64_t>(), 2);
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ Output local_response_normalization(Input input,
                                     const LocalResponseNormalizationOptions& options = {});
 
 // predictions: [batch, classes]; targets: integers [batch]. Whether each target is among the k
-// classes of the highest predictions; ties with the target count for it, and a prediction for the
-// target that is not finite is false. (tf.nn.in_top_k)
+// classes of the highest predictions; ties with the target count for it, and any prediction of the
+// row that is not finite makes it false. (tf.nn.in_top_k)
 Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options = {});
 
 // The part of the elements that are 0, as f32. (tf.nn.zero_fraction)

@@ -58,8 +58,13 @@ Output norm(const Input& tensor, const NormOptions& options) {
   const CompositionScope scope(tensor, options.name, "norm");
   const Output x = resolve_as("norm", tensor, DTypeClass::floating);
   with_op("norm", tensor.where(), [&] {
-    if (options.ord > 0) return;
-    throw invalid_argument("ord, got {}, expected a number above 0", options.ord);
+    if (!(options.ord > 0)) {
+      throw invalid_argument("ord, got {}, expected a number above 0", options.ord);
+    }
+    const bool of_matrices = !options.axis.all() && options.axis.list(x.shape().rank()).size() > 1;
+    if (of_matrices && options.ord != 2) {
+      throw unimplemented("ord over several axes, got {}, expected 2", options.ord);
+    }
   });
   const ReduceOptions reduced{.axis = options.axis, .keepdims = options.keepdims};
   const auto named = [&](const Output& y) { return identity(y, scope.result()); };
@@ -77,8 +82,8 @@ Output count_nonzero(const Input& input_tensor, const CountNonzeroOptions& optio
               scope.result());
 }
 
-Output eye(int64_t num_rows, const EyeOptions& options) {
-  const CompositionScope scope(SourceLocation{}, options.name, "eye");
+Output eye(int64_t num_rows, const EyeOptions& options, Input::Where where) {
+  const CompositionScope scope(SourceLocation(where), options.name, "eye");
   const int64_t num_columns = options.num_columns.value_or(num_rows);
   if (num_rows < 0 || num_columns < 0) {
     throw at_line(
@@ -108,11 +113,14 @@ Output sequence_mask(const Input& lengths, int64_t maxlen, const SequenceMaskOpt
   const CompositionScope scope(lengths, options.name, "SequenceMask");
   const Output ends = resolve("sequence_mask", lengths);
   with_op("sequence_mask", lengths.where(), [&] {
-    if (is_integer(ends.dtype())) return;
-    throw invalid_argument("lengths, got {}, expected integers", ends.type());
+    if (!is_integer(ends.dtype())) {
+      throw invalid_argument("lengths, got {}, expected integers", ends.type());
+    }
+    if (maxlen < 0) throw invalid_argument("maxlen, got {}, expected 0 or more", maxlen);
   });
-  const Output places = cast(range(maxlen), ends.dtype());
-  return cast(less(places, expand_dims(ends, -1)), options.dtype, scope.result());
+  // In s64, whatever the lengths are: theirs may be too narrow for maxlen.
+  const Output places = to_int64(range(maxlen));
+  return cast(less(places, expand_dims(to_int64(ends), -1)), options.dtype, scope.result());
 }
 
 }  // namespace systole

@@ -8,7 +8,14 @@ std::vector<TensorType> infer_read_history(const InferContext& c) {
   return {{c.input(0).dtype, Shape(Dims(dims.begin() + 1, dims.end()))}};
 }
 
+void check_rows(const Shape& elem, const Shape& like) {
+  if (elem[0] == like[0] && like[0] > 0) return;
+  throw invalid_argument("scan: elems, got {} rows, expected {}", elem[0],
+                         like[0] == 0 ? "one or more" : std::to_string(like[0]));
+}
+
 std::vector<hlo::Value> lower_read_history(LowerContext& c) {
+  if (c.num_inputs() == 3) check_rows(c.input(0).shape(), c.input(2).shape());
   Dims sizes = c.input(0).shape().dims();
   sizes[0] = 1;
   std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(1).dtype(), 0));
@@ -18,13 +25,19 @@ std::vector<hlo::Value> lower_read_history(LowerContext& c) {
 }
 
 std::vector<Output> read_history_gradient(GradientContext& c) {
-  return {write_history(c.input(0), c.grad(), c.input(1)), Output()};
+  std::vector<Output> gradients(static_cast<size_t>(c.node.num_inputs()));
+  gradients[0] = write_history(c.input(0), c.grad(), c.input(1));
+  return gradients;
 }
 
 }  // namespace
 
 Output read_history(Output history, Output index) {
   return Graph::current().add_node("_ReadHistory", {history, index})->output();
+}
+
+Output read_row(Output elem, Output index, Output like) {
+  return Graph::current().add_node("_ReadHistory", {elem, index, like})->output();
 }
 
 namespace ops {
