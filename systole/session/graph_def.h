@@ -24,9 +24,11 @@ std::unique_ptr<tensorflow::GraphDef> to_graph_def(const Graph& graph,
 // The same as bytes: what EventWriter::add_graph takes.
 std::string graph_def_bytes(const Graph& graph);
 
-// Ops of the nodes that `wanted` need and that TensorFlow does not have; sorted.
+// What TensorFlow does not have of the nodes that `wanted` need, of the functions that they run,
+// and of `results`: names of ops, and outputs of ops in words; sorted.
 std::vector<std::string> ops_unknown_to_tensorflow(const Graph& graph,
-                                                   std::span<const Operation> wanted);
+                                                   std::span<const Operation> wanted,
+                                                   std::span<const Output> results = {});
 
 struct ImportOptions {
   // Tensors of the message ("x:0") and what stands for them; their own nodes are not imported.

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "systole/graph/example_schema.h"
+#include "systole/graph/loop_lowering.h"
 #include "systole/graph/op_def.h"
 #include "systole/io/message.h"
 #include "systole/io/proto/graph.pb.h"
@@ -250,16 +251,51 @@ std::unique_ptr<tensorflow::GraphDef> to_graph_def(const Graph& graph,
 
 std::string graph_def_bytes(const Graph& graph) { return serialize_message(*to_graph_def(graph)); }
 
-std::vector<std::string> ops_unknown_to_tensorflow(const Graph& graph,
-                                                   std::span<const Operation> wanted) {
-  std::set<std::string> unknown;
-  for (const Node* node : nodes_needed(graph, wanted)) {
-    const bool sparse = node->op_name() == "ParseExample" && !parses_dense_features(*node);
-    if (sparse || std::ranges::find(kOursAlone, node->op_name()) != kOursAlone.end()) {
-      unknown.emplace(node->op_name());
+namespace {
+
+// Looks for what TensorFlow does not have in nodes and in the functions that they run.
+class UnknownOps {
+ public:
+  void look_at(const Node& node) {
+    const bool sparse = node.op_name() == "ParseExample" && !parses_dense_features(node);
+    if (sparse || std::ranges::find(kOursAlone, node.op_name()) != kOursAlone.end()) {
+      found_.emplace(node.op_name());
+    }
+    for (const Output& input : node.inputs()) look_at(input);
+    for (const auto& [name, value] : node.attrs()) {
+      if (const auto* function = std::get_if<FunctionRef>(&value)) look_at(**function);
     }
   }
-  return {unknown.begin(), unknown.end()};
+  // TensorFlow's While has the variables' last values as outputs, and nothing else.
+  void look_at(const Output& used) {
+    const Node& node = *used.node();
+    if (node.op_name() != "While" || used.index() < node.num_inputs()) return;
+    const bool kept = used.index() >= WhileOutputs{node.num_inputs()}.history(0);
+    found_.emplace(kept ? "While with kept states (scan, dynamic_rnn): static_rnn can be exported"
+                        : "While with its number of iterations");
+  }
+  std::vector<std::string> found() const { return {found_.begin(), found_.end()}; }
+
+ private:
+  void look_at(const Graph& function) {
+    if (!seen_.insert(&function).second) return;
+    for (const auto& node : function.nodes()) look_at(*node);
+    for (const Output& result : function.results()) look_at(result);
+  }
+
+  std::set<std::string> found_;
+  std::unordered_set<const Graph*> seen_;
+};
+
+}  // namespace
+
+std::vector<std::string> ops_unknown_to_tensorflow(const Graph& graph,
+                                                   std::span<const Operation> wanted,
+                                                   std::span<const Output> results) {
+  UnknownOps unknown;
+  for (const Node* node : nodes_needed(graph, wanted)) unknown.look_at(*node);
+  for (const Output& result : results) unknown.look_at(result);
+  return unknown.found();
 }
 
 }  // namespace systole

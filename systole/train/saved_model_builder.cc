@@ -86,7 +86,12 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
     wanted.push_back(variable.initializer());
     wanted.emplace_back(variable.value());
   }
-  if (const auto unknown = ops_unknown_to_tensorflow(graph, wanted); !unknown.empty()) {
+  std::vector<Output> results;
+  for (const auto& [name, signature] : options.signatures) {
+    for (const auto& [key, output] : signature.outputs) results.push_back(output);
+  }
+  const auto unknown = ops_unknown_to_tensorflow(graph, wanted, results);
+  if (!unknown.empty()) {
     throw unimplemented("export_saved_model: ops, got {}, expected ones that TensorFlow has",
                         fmt::join(unknown, ", "));
   }

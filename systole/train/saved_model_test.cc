@@ -5,6 +5,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/functional_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
 #include "systole/graph/parsing_ops.h"
@@ -15,6 +16,7 @@
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/tensor_bundle.h"
 #include "systole/session/session.h"
+#include "systole/train/rnn.h"
 #include "systole/train/saved_model_builder.h"
 
 namespace systole {
@@ -106,6 +108,37 @@ TEST_F(ExportTest, ParsesRecords) {
   example.float32("x", {3.0F, 4.0F});
   const Tensor two = Tensor::of<std::string>({2}, {example.serialize(), example.serialize()});
   EXPECT_EQ(model.predict({{"examples", two}}).at("sum").to_string(), "f32[2] {7, 7}");
+}
+
+// TensorFlow's While gives no states of past iterations.
+TEST_F(ExportTest, LoopsThatKeepStatesAreRefused) {
+  const Output x = placeholder(DType::f32, {kUnknown, 3, 2}, "sequence");
+  const nn::rnn_cell::BasicRNNCell cell(2);
+  const auto add = [](const Output& state, const Output& row) { return state + row; };
+  const Output looped = nn::dynamic_rnn(cell, x).outputs;
+  const Output scanned = scan(add, x, zeros({3, 2}));
+  const Output unrolled = nn::static_rnn(cell, unstack(x, {.axis = 1})).outputs[2];
+  session_->run({global_variables_initializer()});
+  const auto export_of = [&](const Output& y) {
+    options_.signatures["serving_default"] = {.inputs = {{"x", x}}, .outputs = {{"y", y}}};
+    export_saved_model(*session_, "m", options_);
+  };
+  for (const Output& y : {looped, scanned}) {
+    EXPECT_EQ(error_of([&] { export_of(y); }),
+              "UNIMPLEMENTED: export_saved_model: ops, got While with kept states (scan, "
+              "dynamic_rnn): static_rnn can be exported, _ReadHistory, expected ones that "
+              "TensorFlow has");
+  }
+  // The last state alone is no output that TensorFlow lacks: its ops are in the body.
+  const Scan last =
+      scan([&](const auto& state,
+               const auto& row) -> std::vector<Output> { return {state[0] + row[0]}; },
+           {x}, {zeros({3, 2})});
+  EXPECT_THAT(error_of([&] { export_of(last.last[0]); }), ::testing::HasSubstr("_ReadHistory"));
+  export_of(unrolled);
+  SavedModel model("m", {.file_system = &fs_});
+  EXPECT_EQ(model.predict({{"x", Tensor::zeros(DType::f32, {1, 3, 2})}}).at("y").shape(),
+            Shape({1, 2}));
 }
 
 TEST_F(ExportTest, WrongUse) {
