@@ -103,6 +103,13 @@ TEST_F(SampledLossTest, Nce) {
               softplus_of(-true_) + softplus_of(other_), 1e-5);
 }
 
+TEST_F(SampledLossTest, ClassesDrawnByAUserMayBeNarrow) {
+  SampledLossOptions narrow = options();
+  narrow.sampled_values->sampled_candidates = constant(Tensor::of<int32_t>({2}, {0, 2}));
+  EXPECT_NEAR(Session().run(sampled_softmax_loss(narrow)).item<float>(),
+              softplus_of(other_ - true_), 1e-5);
+}
+
 TEST_F(SampledLossTest, SampledSoftmax) {
   EXPECT_NEAR(Session().run(sampled_softmax_loss(options())).item<float>(),
               softplus_of(other_ - true_), 1e-5);
@@ -153,6 +160,9 @@ TEST_F(SampledLossTest, WhatDoesNotFit) {
   wrong.num_true = 2;
   EXPECT_THAT(error_of([&] { sampled_softmax_loss(wrong); }),
               HasSubstr("sampled_softmax_loss: labels, got s64[1,1], expected integers of [1,2]"));
+  wrong.num_true = 0;
+  EXPECT_THAT(error_of([&] { nce_loss(wrong); }),
+              HasSubstr("nce_loss: num_true, got 0, expected at least 1"));
 }
 
 }  // namespace

@@ -100,6 +100,9 @@ void add_matches(const std::vector<Variable>& variables, const std::string& from
 
 int init_from_checkpoint(Session& session, const std::string& checkpoint, const AssignmentMap& map,
                          FileSystem* file_system) {
+  if (map.empty()) {
+    throw invalid_argument("init_from_checkpoint: assignments, got none, expected at least one");
+  }
   FileSystem& files = file_system != nullptr ? *file_system : local_file_system();
   const bool directory = files.exists(checkpoint) && files.stat(checkpoint).is_directory;
   const std::string prefix = directory ? latest_checkpoint(files, checkpoint) : checkpoint;

@@ -1,6 +1,7 @@
 #include "systole/train/moving_averages.h"
 
 #include <algorithm>
+#include <set>
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
@@ -32,11 +33,10 @@ Operation ExponentialMovingAverage::apply(std::vector<Variable> var_list) {
     }
     if (!average(variable).valid()) {
       const NameScope root("");
-      averages_.emplace_back(variable,
-                             Variable(variable.initial_value(),
-                                      {.name = average_name(variable),
-                                       .trainable = false,
-                                       .collections = {"variables", "moving_average_variables"}}));
+      averages_.emplace_back(
+          variable,
+          Variable(variable.initial_value(), {.name = average_name(variable), .trainable = false}));
+      Graph::current().root().add_to_collection(graph_keys::moving_average_variables, variable);
     }
     Output decay = decay_.resolve(dtype);
     if (options_.num_updates.valid()) {
@@ -51,8 +51,23 @@ Operation ExponentialMovingAverage::apply(std::vector<Variable> var_list) {
 }
 
 AssignmentMap ExponentialMovingAverage::variables_to_restore() const {
+  std::vector<Variable> averaged = trainable_variables();
+  for (const Variable& variable :
+       Graph::current().root().collection<Variable>(graph_keys::moving_average_variables)) {
+    averaged.push_back(variable);
+  }
   AssignmentMap map;
-  for (const auto& [variable, kept] : averages_) map.emplace_back(kept.name(), variable.name());
+  std::set<std::string> keys;
+  std::set<std::string> restored;
+  for (const Variable& variable : averaged) {
+    if (!restored.insert(variable.name()).second) continue;
+    keys.insert(average_name(variable));
+    map.emplace_back(average_name(variable), variable.name());
+  }
+  for (const Variable& variable : global_variables()) {
+    if (restored.contains(variable.name()) || keys.contains(variable.name())) continue;
+    map.emplace_back(variable.name(), variable.name());
+  }
   return map;
 }
 

@@ -6,17 +6,26 @@
 //     const st::ControlDependencies after({optimizer.minimize(loss)});
 //     train_op = ema.apply(st::trainable_variables());
 //   }
-//   st::Saver saver(...); st::init_from_checkpoint(session, checkpoint,
-//   ema.variables_to_restore());
+//
+// and in the graph that evaluates, which applies nothing, after its variables are made:
+//
+//   const st::ExponentialMovingAverage ema(0.999);
+//   st::init_from_checkpoint(session, checkpoint, ema.variables_to_restore());
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "systole/graph/variable.h"
 #include "systole/train/saver.h"
 
 namespace systole {
+
+namespace graph_keys {
+// The variables that have an average.
+inline constexpr std::string_view moving_average_variables = "moving_average_variables";
+}  // namespace graph_keys
 
 struct ExponentialMovingAverageOptions {
   // The decay is at most (1 + n) / (10 + n) of this scalar n, so that averages move faster at
@@ -41,8 +50,10 @@ class ExponentialMovingAverage {
   // Invalid when apply() was not given the variable.
   Variable average(const Variable& variable) const;
   std::string average_name(const Variable& variable) const;
-  // What takes the averages out of a checkpoint into the variables: init_from_checkpoint()'s map,
-  // of all variables with an average.
+  // What takes the averages out of a checkpoint into the variables: init_from_checkpoint()'s map.
+  // Of the current graph, all trainable variables and those of graph_keys::moving_average_variables
+  // are restored from their averages, all other global variables from what has their own names;
+  // apply() need not have been called.
   AssignmentMap variables_to_restore() const;
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/io/memory_file_system.h"
 #include "systole/session/session.h"
 
 namespace systole {
@@ -37,6 +38,36 @@ TEST_F(MovingAveragesTest, FollowWhatTheStepHasMade) {
   EXPECT_EQ(session.run(average).item<float>(), 0.75F * 1 + 0.25F * 5);
   session.run(step);
   EXPECT_EQ(session.run(average).item<float>(), 0.75F * 2 + 0.25F * 9);
+}
+
+TEST_F(MovingAveragesTest, AreEvaluatedInAnotherGraph) {
+  MemoryFileSystem fs;
+  {
+    const Variable w(1.0F, {.name = "w"});
+    const Variable steps(int64_t{7}, {.name = "steps", .trainable = false});
+    ExponentialMovingAverage ema(0.75);
+    const Operation step = ema.apply();
+    EXPECT_THAT(graph_->collection<Variable>(graph_keys::moving_average_variables), ElementsAre(w));
+    Session session;
+    session.run(global_variables_initializer());
+    session.run(w.assign(5.0F));
+    session.run(step);
+    Saver({.file_system = &fs}).save(session, "d/m");
+  }
+  Graph evaluated;
+  const GraphScope scope(evaluated);
+  const Variable w(0.0F, {.name = "w"});
+  const Variable steps(int64_t{0}, {.name = "steps", .trainable = false});
+  const AssignmentMap map = ExponentialMovingAverage(0.75).variables_to_restore();
+  EXPECT_THAT(map, ElementsAre(::testing::Pair("w/ExponentialMovingAverage", "w"),
+                               ::testing::Pair("steps", "steps")));
+  Session session;
+  session.run(global_variables_initializer());
+  EXPECT_EQ(init_from_checkpoint(session, "d/m", map, &fs), 2);
+  EXPECT_EQ(session.run(w).item<float>(), 0.75F * 1 + 0.25F * 5);
+  EXPECT_EQ(session.run(steps).item<int64_t>(), 7);
+  EXPECT_THAT(systole::testing::error_of([&] { init_from_checkpoint(session, "d/m", {}, &fs); }),
+              HasSubstr("init_from_checkpoint: assignments, got none, expected at least one"));
 }
 
 TEST_F(MovingAveragesTest, MoveFasterAtFirst) {

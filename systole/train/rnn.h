@@ -6,9 +6,9 @@
 //   auto [outputs, state] = st::nn::dynamic_rnn(cell, x);
 //
 // What holds for all:
-//   * A cell makes its variables when it is first called, under TensorFlow's names
-//     ("rnn/basic_lstm_cell/kernel"), and uses them from then on, in that graph. Copies of a cell
-//     are the same cell; not synchronised.
+//   * A cell makes its variables when it is first called in a graph, under TensorFlow's names
+//     ("rnn/basic_lstm_cell/kernel"), and uses them from then on in that graph; in another graph it
+//     makes others. Copies of a cell are the same cell; not synchronised.
 //   * Errors: INVALID_ARGUMENT `<cell or function>: <what>, got <value>, expected <value>, at
 //     <file>:<line>`.
 #pragma once
@@ -114,7 +114,8 @@ struct DropoutWrapperOptions {
   Input output_keep_prob = 1.0F;
   std::optional<int64_t> seed = std::nullopt;
 };
-// Drops inputs and outputs of a cell, anew in each step. (tf.nn.rnn_cell.DropoutWrapper)
+// Drops inputs and outputs of a cell, anew in each step. From `seed` each place that drops gets a
+// seed of its own: input, output, and every call in the graph. (tf.nn.rnn_cell.DropoutWrapper)
 class DropoutWrapper : public RNNCell {
  public:
   explicit DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options = {});

@@ -43,6 +43,11 @@ class RnnTest : public ::testing::Test {
   VariableScope halves_{"m", {.initializer = constant_initializer(Tensor(0.5F))}};
 };
 
+// Another value for each gate's columns and each row, so that gates are told apart.
+Initializer kernel_of(std::vector<float> values) {
+  return [values](const Shape& shape, DType) { return constant(Tensor::of<float>(shape, values)); };
+}
+
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 TEST_F(RnnTest, ASimpleCell) {
@@ -56,13 +61,17 @@ TEST_F(RnnTest, ASimpleCell) {
 }
 
 TEST_F(RnnTest, AnLstmCell) {
-  const BasicLSTMCell cell(1);
+  const BasicLSTMCell cell(
+      1, {.initializer = kernel_of({0.1F, 0.2F, 0.3F, 0.4F, 0.5F, -0.6F, 0.7F, -0.9F})});
   const Output x = constant(Tensor::of<float>({1, 1}, {2}));
   const auto one = constant(Tensor::of<float>({1, 1}, {1}));
   const auto [output, state] = cell(x, rnn_cell::State::tuple({one, one}));
-  const double gate = 0.5 * 2 + 0.5 * 1;
-  const double c = sigmoid_of(gate + 1) + sigmoid_of(gate) * std::tanh(gate);
-  const double h = std::tanh(c) * sigmoid_of(gate);
+  const double i = 0.1 * 2 + 0.5;
+  const double j = 0.2 * 2 - 0.6;
+  const double f = 0.3 * 2 + 0.7;
+  const double o = 0.4 * 2 - 0.9;
+  const double c = sigmoid_of(f + 1) + sigmoid_of(i) * std::tanh(j);
+  const double h = std::tanh(c) * sigmoid_of(o);
   const auto values = evaluate({output, state[0], state[1]});
   EXPECT_NEAR(values[0].item<float>(), h, 1e-6);
   EXPECT_NEAR(values[1].item<float>(), c, 1e-6);
@@ -72,12 +81,17 @@ TEST_F(RnnTest, AnLstmCell) {
 }
 
 TEST_F(RnnTest, AGruCell) {
-  const GRUCell cell(1);
+  const auto kernel = [](const Shape& shape, DType dtype) {
+    return shape[1] == 2 ? kernel_of({0.1F, 0.4F, 0.2F, -0.3F})(shape, dtype)
+                         : kernel_of({0.5F, -0.7F})(shape, dtype);
+  };
+  const GRUCell cell(1, {.kernel_initializer = kernel});
   const auto one = constant(Tensor::of<float>({1, 1}, {1}));
   const auto [output, state] = cell(constant(Tensor::of<float>({1, 1}, {2})), one);
-  const double gate = sigmoid_of(0.5 * 2 + 0.5 * 1 + 1);
-  const double candidate = std::tanh(0.5 * 2 + 0.5 * gate);
-  EXPECT_NEAR(evaluate({output})[0].item<float>(), gate + (1 - gate) * candidate, 1e-6);
+  const double reset = sigmoid_of(0.1 * 2 + 0.2 + 1);
+  const double update = sigmoid_of(0.4 * 2 - 0.3 + 1);
+  const double candidate = std::tanh(0.5 * 2 - 0.7 * reset);
+  EXPECT_NEAR(evaluate({output})[0].item<float>(), update + (1 - update) * candidate, 1e-6);
   EXPECT_THAT(
       variable_names(),
       ElementsAre("m/gru_cell/gates/kernel f32[2,2]", "m/gru_cell/gates/bias f32[2]",
@@ -160,6 +174,87 @@ TEST_F(RnnTest, DropoutChangesInputsAndOutputs) {
   const auto [output, state] = cell(ones({1, 1}), cell.zero_state(1));
   const Tensor value = evaluate({output})[0];
   EXPECT_NEAR(static_cast<double>(std::ranges::count(value.data<float>(), 0.0F)), 500, 80);
+}
+
+// Gives its inputs, and as many states as it is told to.
+class Echo : public rnn_cell::CellDefinition {
+ public:
+  Echo(int64_t units, size_t states) : units_(units), states_(states) {}
+  int64_t output_size() const override { return units_; }
+  Nest<int64_t> state_size() const override { return units_; }
+  rnn_cell::CellResult call(const Output& inputs, const rnn_cell::State& state) override {
+    if (states_ == 1) return {inputs, state};
+    return {inputs, rnn_cell::State::tuple(std::vector(states_, state))};
+  }
+
+ private:
+  int64_t units_;
+  size_t states_;
+};
+
+int64_t count_zeros(const Tensor& value) { return std::ranges::count(value.data<float>(), 0.0F); }
+
+TEST_F(RnnTest, ASeedDropsOtherPlacesInEachUse) {
+  const rnn_cell::DropoutWrapper cell(
+      rnn_cell::RNNCell(std::make_shared<Echo>(1000, 1)),
+      {.input_keep_prob = 0.5F, .output_keep_prob = 0.5F, .seed = 3});
+  const auto state = cell.zero_state(1);
+  const Output once = cell(ones({1, 1000}), state).output;
+  const Output again = cell(ones({1, 1000}), state).output;
+  const auto values = evaluate({once, once * again});
+  EXPECT_NEAR(static_cast<double>(count_zeros(values[0])), 750, 80);
+  EXPECT_NEAR(static_cast<double>(count_zeros(values[1])), 937, 50);
+}
+
+// As a model's function has it that trains in one graph and evaluates in the next.
+TEST(RnnGraphs, ACellOutlivesItsGraph) {
+  const MultiRNNCell cell({GRUCell(3), BasicRNNCell(2)});
+  const auto run = [&](Graph& graph) {
+    const GraphScope scope(graph);
+    return dynamic_rnn(cell, ones({1, 2, 5})).outputs;
+  };
+  std::vector<std::string> first;
+  for (int i = 0; i < 3; ++i) {
+    const auto graph = std::make_unique<Graph>();
+    const Output outputs = run(*graph);
+    const GraphScope scope(*graph);
+    std::vector<std::string> names;
+    for (const Variable& variable : trainable_variables()) names.push_back(variable.name());
+    if (i == 0) first = names;
+    EXPECT_EQ(names.size(), 6U);
+    EXPECT_EQ(names, first);
+    Session session;
+    session.run(global_variables_initializer());
+    EXPECT_EQ(session.run(outputs).shape(), Shape({1, 2, 2}));
+  }
+  Graph a;
+  Graph b;
+  run(a);
+  run(b);
+  run(a);
+  const GraphScope scope(a);
+  EXPECT_EQ(trainable_variables().size(), 6U);
+}
+
+TEST_F(RnnTest, WhatDoesNotFitASequence) {
+  const BasicRNNCell cell(2);
+  const Output x = placeholder(DType::f32, {3, 4, 5});
+  EXPECT_THAT(error_of([&] { dynamic_rnn(cell, x, {.sequence_length = ones({3})}); }),
+              HasSubstr("dynamic_rnn: sequence_length, got f32[3], expected integers of [3], at "
+                        "rnn_test.cc"));
+  EXPECT_THAT(error_of([&] {
+                static_rnn(cell, unstack(x, {.axis = 1}),
+                           {.sequence_length = zeros({4}, DType::s32)});
+              }),
+              HasSubstr("static_rnn: sequence_length, got s32[4], expected integers of [3]"));
+  const rnn_cell::RNNCell two(std::make_shared<Echo>(5, 2));
+  const Output lengths = zeros({3}, DType::s32);
+  EXPECT_THAT(error_of([&] { dynamic_rnn(two, x, {.sequence_length = lengths}); }),
+              HasSubstr("dynamic_rnn: structure of the state after a step, got (*, *), expected *, "
+                        "at rnn_test.cc"));
+  EXPECT_THAT(
+      error_of([&] { static_rnn(two, unstack(x, {.axis = 1}), {.sequence_length = lengths}); }),
+      HasSubstr("static_rnn: structure of the state after a step, got (*, *)"));
 }
 
 TEST_F(RnnTest, WhatCannotBe) {

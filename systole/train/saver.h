@@ -131,7 +131,8 @@ using AssignmentMap = std::vector<std::pair<std::string, std::string>>;
 // Sets the variables of the session's graph that the map names from a checkpoint (a prefix, or a
 // directory, whose latest it is). A scope takes every variable in it, and each must be there.
 // Variables keep their values where they are not named. Returns how many were set. Errors: as
-// Saver::restore; NOT_FOUND for a name that no variable has. (tf.train.init_from_checkpoint)
+// Saver::restore; NOT_FOUND for a name that no variable has; INVALID_ARGUMENT for an empty map.
+// (tf.train.init_from_checkpoint)
 int init_from_checkpoint(Session& session, const std::string& checkpoint, const AssignmentMap& map,
                          FileSystem* file_system = nullptr);
 

@@ -1,5 +1,7 @@
 #include "systole/train/rnn/cell.h"
 
+#include <atomic>
+
 #include "systole/graph/array_ops.h"
 #include "systole/train/layers/layer_scope.h"
 
@@ -12,18 +14,25 @@ AffineGates::AffineGates(std::string scope, int64_t units, Initializer kernel_in
       kernel_initializer_(std::move(kernel_initializer)),
       bias_initializer_(std::move(bias_initializer)) {}
 
-Output AffineGates::operator()(const Output& inputs, const Output& state) {
+Output AffineGates::operator()(const Output& inputs, const Output& state) const {
   const Output all = concat({inputs, state}, 1);
-  if (!kernel_.valid()) {
-    const int64_t depth = layers::known_size("RNNCell", all, 1);
-    const std::string prefix = scope_.empty() ? "" : scope_ + "/";
-    kernel_ = get_variable(prefix + "kernel", {depth, units_},
-                           {.dtype = inputs.dtype(), .initializer = kernel_initializer_});
-    bias_ = get_variable(prefix + "bias", {units_},
-                         {.dtype = inputs.dtype(), .initializer = bias_initializer_});
-  }
-  return bias_add(matmul(all, kernel_), bias_);
+  const int64_t depth = layers::known_size("RNNCell", all, 1);
+  const std::string prefix = scope_.empty() ? "" : scope_ + "/";
+  const Variable kernel =
+      get_variable(prefix + "kernel", {depth, units_},
+                   {.dtype = inputs.dtype(), .initializer = kernel_initializer_});
+  const Variable bias = get_variable(prefix + "bias", {units_},
+                                     {.dtype = inputs.dtype(), .initializer = bias_initializer_});
+  return bias_add(matmul(all, kernel), bias);
 }
+
+CellScope::CellScope(std::string name, std::string_view default_name)
+    : name_(std::move(name)), default_name_(default_name) {
+  static std::atomic<int64_t> cells = 0;
+  key_ = fmt::format("rnn_cell/{}", cells++);
+}
+
+int64_t& CellScope::name_in_graph() const { return Graph::current().root().counter(key_); }
 
 void check_units(std::string_view cell, int64_t units) {
   layers::check_positive(cell, "num_units", units);

@@ -20,6 +20,32 @@ rnn_cell::State while_running(const Output& runs, const rnn_cell::State& now,
   return now.map([&](const Output& state) { return while_running(runs, state, old.at(i++)); });
 }
 
+void check_lengths(std::string_view op, const Output& lengths, int64_t batch) {
+  if (!lengths.valid()) return;
+  if (is_integer(lengths.dtype()) && lengths.shape().compatible_with({batch})) return;
+  throw at_line(
+      invalid_argument("{}: sequence_length, got {}, expected integers of [{}]", op, lengths.type(),
+                       batch == kUnknown ? "batch" : std::to_string(batch)),
+      {});
+}
+
+// What a user's cell gives after `before`.
+void check_step(std::string_view op, const rnn_cell::CellResult& now,
+                const rnn_cell::State& before) {
+  const auto check = [&](bool fits, std::string_view what, const std::string& got,
+                         const std::string& expected) {
+    if (fits) return;
+    throw at_line(
+        invalid_argument("{}: {} after a step, got {}, expected {}", op, what, got, expected), {});
+  };
+  check(now.output.valid(), "output", "none", "a tensor");
+  const auto structure = before.structure();
+  check(now.state.structure() == structure, "structure of the state",
+        now.state.structure().to_string(), structure.to_string());
+  now.state.for_each(
+      [&](const Output& state) { check(state.valid(), "state", "none", "a tensor"); });
+}
+
 // The structure of `like` with other leaves.
 rnn_cell::State with_leaves(const rnn_cell::State& like, std::vector<Output>::const_iterator leaf) {
   return like.map([&](const Output&) { return *leaf++; });
@@ -36,6 +62,7 @@ StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& i
   const VariableScope scope(options.scope);
   const DType dtype = options.dtype == DType::invalid ? inputs[0].dtype() : options.dtype;
   const int64_t batch = inputs[0].shape().rank() > 0 ? inputs[0].shape()[0] : kUnknown;
+  check_lengths("static_rnn", options.sequence_length, batch);
   StaticRnn result;
   result.state = options.initial_state;
   if (result.state.empty()) {
@@ -44,8 +71,10 @@ StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& i
   }
   for (size_t step = 0; step < inputs.size(); ++step) {
     rnn_cell::CellResult now = cell(inputs[step], result.state);
+    check_step("static_rnn", now, result.state);
     if (options.sequence_length.valid()) {
-      const Output runs = less(static_cast<int64_t>(step), options.sequence_length);
+      const Output runs =
+          less(static_cast<int32_t>(step), cast(options.sequence_length, DType::s32));
       now.output = while_running(runs, now.output, zeros_like(now.output));
       now.state = while_running(runs, now.state, result.state);
     }
@@ -62,6 +91,7 @@ DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
   const Output given = layers::resolve_inputs("dynamic_rnn", inputs, 3);
   const Output x = options.time_major ? given : transpose(given, {.perm = {1, 0, 2}});
   const DType dtype = options.dtype == DType::invalid ? x.dtype() : options.dtype;
+  check_lengths("dynamic_rnn", options.sequence_length, x.shape()[1]);
   const Output batch = gather(shape(x), 1);
   const rnn_cell::State initial =
       options.initial_state.empty() ? cell.zero_state(batch, dtype) : options.initial_state;
@@ -72,6 +102,7 @@ DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
   const auto step = [&](const std::vector<Output>& before, const std::vector<Output>& elements) {
     const rnn_cell::State state = with_leaves(initial, before.begin() + 1);
     rnn_cell::CellResult now = cell(elements[0], state);
+    check_step("dynamic_rnn", now, state);
     if (options.sequence_length.valid()) {
       const Output runs = less(elements[1], cast(options.sequence_length, DType::s32));
       now = {while_running(runs, now.output, zeros_like(now.output)),

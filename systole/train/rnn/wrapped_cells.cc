@@ -1,4 +1,5 @@
 // Cells made of other cells.
+#include "systole/graph/fingerprint.h"
 #include "systole/train/rnn/cell.h"
 
 namespace systole::nn::rnn_cell {
@@ -49,13 +50,21 @@ class WithDropout : public CellDefinition {
   int64_t output_size() const override { return cell_.output_size(); }
   Nest<int64_t> state_size() const override { return cell_.state_size(); }
   CellResult call(const Output& inputs, const State& state) override {
-    CellResult result = cell_(systole::dropout(inputs, options_.input_keep_prob, seed()), state);
-    result.output = systole::dropout(result.output, options_.output_keep_prob, seed());
+    const int64_t call = Graph::current().root().counter("DropoutWrapper")++;
+    CellResult result =
+        cell_(systole::dropout(inputs, options_.input_keep_prob, seed("input", call)), state);
+    result.output =
+        systole::dropout(result.output, options_.output_keep_prob, seed("output", call));
     return result;
   }
 
  private:
-  systole::DropoutOptions seed() const { return {.seed = options_.seed}; }
+  // Another one for each use, so that they do not drop the same places.
+  systole::DropoutOptions seed(std::string_view salt, int64_t call) const {
+    if (!options_.seed) return {};
+    const uint64_t mixed = fingerprint64(fmt::format("{}/{}/{}", *options_.seed, salt, call));
+    return {.seed = static_cast<int64_t>(mixed >> 1)};
+  }
 
   RNNCell cell_;
   DropoutWrapperOptions options_;

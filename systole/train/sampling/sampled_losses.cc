@@ -27,6 +27,9 @@ SampledInputs checked_inputs(std::string_view op, const SampledLossOptions& opti
                             resolve(op, options.biases, inputs.dtype()),
                             resolve(op, options.labels), inputs};
   with_op(op, options.inputs.where(), [&] {
+    if (options.num_true < 1) {
+      throw invalid_argument("num_true, got {}, expected at least 1", options.num_true);
+    }
     if (inputs.shape().rank() != 2) {
       throw invalid_argument("inputs, got {}, expected [batch, dim]", inputs.type());
     }
@@ -59,12 +62,13 @@ SampledLogits sampled_logits(std::string_view op, const SampledLossOptions& opti
                              bool remove_accidental_hits) {
   const SampledInputs in = checked_inputs(op, options);
   const Output labels = to_int64(in.labels);
-  const SampledCandidates drawn =
-      options.sampled_values ? *options.sampled_values
-                             : log_uniform_candidate_sampler({.true_classes = labels,
-                                                              .num_sampled = options.num_sampled,
-                                                              .range_max = options.num_classes,
-                                                              .seed = options.seed});
+  SampledCandidates drawn = options.sampled_values
+                                ? *options.sampled_values
+                                : log_uniform_candidate_sampler({.true_classes = labels,
+                                                                 .num_sampled = options.num_sampled,
+                                                                 .range_max = options.num_classes,
+                                                                 .seed = options.seed});
+  drawn.sampled_candidates = to_int64(drawn.sampled_candidates);
   const Output of_drawn = embedding_lookup(in.weights, drawn.sampled_candidates);
   const Output of_true = embedding_lookup(in.weights, labels);  // [batch, num_true, dim]
   Output drawn_scores = matmul(in.inputs, of_drawn, {.transpose_b = true}) +
