@@ -48,6 +48,9 @@ using systole::fused_batch_norm;
 using systole::in_top_k;
 using systole::l2_normalize;
 using systole::local_response_normalization;
+inline Output lrn(Input input, const LocalResponseNormalizationOptions& options = {}) {
+  return local_response_normalization(std::move(input), options);
+}
 using systole::log_sigmoid;
 using systole::log_softmax;
 using systole::log_uniform_candidate_sampler;
@@ -72,6 +75,7 @@ using systole::zero_fraction;
 namespace train {
 using systole::AdagradOptimizer;
 using systole::AdamOptimizer;
+using systole::CheckpointSaverHook;
 using systole::cosine_decay;
 using systole::exponential_decay;
 using systole::ExponentialMovingAverage;
@@ -81,12 +85,16 @@ using systole::GradientDescentOptimizer;
 using systole::init_from_checkpoint;
 using systole::inverse_time_decay;
 using systole::latest_checkpoint;
+using systole::LoggingTensorHook;
 using systole::MomentumOptimizer;
+using systole::NanTensorHook;
 using systole::piecewise_constant;
 using systole::polynomial_decay;
 using systole::RMSPropOptimizer;
 using systole::Saver;
 using systole::SessionRunHook;
+using systole::StepCounterHook;
+using systole::StopAtStepHook;
 }  // namespace train
 
 // tf.data
