@@ -261,26 +261,47 @@ const CLI::Option* named_option(const CLI::App& app, std::string_view argument) 
   return app.get_option_no_throw(std::string(argument.substr(0, argument.find('='))));
 }
 
+// Whether the argument has something behind '='.
+bool has_value(std::string_view argument) {
+  const size_t equals = argument.find('=');
+  return equals != std::string_view::npos && equals + 1 < argument.size();
+}
+
+std::string no_value_text(const CLI::Option& option) {
+  return fmt::format("{}: got no value, expected {}", option.get_name(),
+                     type_and_note(option).first);
+}
+
+// Of an option that took the name of the next one for its value.
+std::optional<std::string> taken_name_text(const CLI::App& app, Arguments arguments) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const CLI::Option* option = named_option(app, arguments[i]);
+    if (option == nullptr || has_value(arguments[i])) continue;
+    if (type_and_note(*option).first.empty()) continue;
+    if (named_option(app, arguments[i + 1]) != nullptr) return no_value_text(*option);
+  }
+  return std::nullopt;
+}
+
 // Of an option with more or fewer values than it takes.
 std::optional<std::string> mismatch_text(const CLI::App& app, Arguments arguments) {
   for (const CLI::Option* option : app.get_options()) {
     const auto most = static_cast<size_t>(option->get_items_expected_max());
     if (most > 0 && option->results().size() > most) {
-      return fmt::format("{}: got {} values, expected one", option->get_name(),
-                         option->results().size());
+      return fmt::format("{}: got {} values, expected {}", option->get_name(),
+                         option->results().size(),
+                         most == 1 ? "one" : fmt::format("at most {}", most));
     }
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
     const CLI::Option* option = named_option(app, argument);
     if (option == nullptr) continue;
-    const bool has_value = argument.find('=') != std::string_view::npos;
-    const std::string type = type_and_note(*option).first;
-    if (type.empty() && has_value) return option->get_name() + ": got a value, expected none";
+    const bool valued = has_value(argument);
+    const bool flag = type_and_note(*option).first.empty();
+    if (flag && valued) return option->get_name() + ": got a value, expected none";
     const bool ends = i + 1 == arguments.size() || named_option(app, arguments[i + 1]) != nullptr;
-    if (!type.empty() && !has_value && ends) {
-      return fmt::format("{}: got no value, expected {}", option->get_name(), type);
-    }
+    if (!flag && !valued && ends) return no_value_text(*option);
   }
   return std::nullopt;
 }
@@ -347,10 +368,12 @@ CommandLineOption CommandLineOption::excludes(const CommandLineOption& other) co
 
 CommandLine::CommandLine(const std::string& name, const std::string& summary)
     : root_(std::make_unique<CLI::App>(summary, name)), app_(*root_), full_name_(name) {
-  app_.set_help_flag("-h,--help", "Shows this text");
+  app_.set_help_flag("-h,--help", "Shows this text")->disable_flag_override();
 }
 CommandLine::CommandLine(const CommandLine& above, CLI::App& app)
-    : app_(app), full_name_(above.full_name_ + " " + app.get_name()) {}
+    : app_(app), full_name_(above.full_name_ + " " + app.get_name()) {
+  app_.get_option("--help")->disable_flag_override();  // its own, made like the one above
+}
 CommandLine::~CommandLine() = default;
 
 template <class T>
@@ -378,11 +401,11 @@ template CommandLineOption CommandLine::option(const std::string&, std::vector<s
 
 CommandLineOption CommandLine::flag(const std::string& names, bool& value,
                                     const std::string& meaning) {
-  return CommandLineOption(*app_.add_flag(names, value, meaning));
+  return CommandLineOption(*app_.add_flag(names, value, meaning)->disable_flag_override());
 }
 
 void CommandLine::version(const std::string& text, const std::string& meaning) {
-  app_.set_version_flag("--version", text, meaning);
+  app_.set_version_flag("--version", text, meaning)->disable_flag_override();
 }
 
 CommandLine& CommandLine::command(const std::string& name, const std::string& summary) {
@@ -452,10 +475,10 @@ int CommandLine::parse(int argc, const char* const* argv) {
     const CommandLine& at = chosen();
     std::vector<std::string> left = at.app_.remaining();
     std::erase(left, "--");
+    const Arguments arguments(argv, static_cast<size_t>(argc));
     // What nobody takes is told before what is missing: it is often that, misspelt.
-    if (left.empty()) {
-      return usage_error(error_text(at.app_, error, Arguments(argv, static_cast<size_t>(argc))));
-    }
+    if (left.empty()) return usage_error(error_text(at.app_, error, arguments));
+    if (const auto text = taken_name_text(at.app_, arguments)) return usage_error(*text);
     const bool command = !left[0].starts_with('-') && !at.commands_.empty();
     return usage_error(command ? at.no_command(left[0]) : leftover_text(at.app_, left[0]));
   }

@@ -88,6 +88,9 @@ TEST(CommandLineTest, WrongArguments) {
       {{"--number", "0"}, "program: --number: got '0', expected a number above 0\n"},
       {{"--number", "1", "--number", "2"}, "program: --number: got 2 values, expected one\n"},
       {{"--number"}, "program: --number: got no value, expected N\n"},
+      {{"--number="}, "program: --number: got no value, expected N\n"},
+      {{"--list", "--text", "a", "--flag", "n", "-x"},
+       "program: --list: got no value, expected TEXT\n"},
       {{"--share", "-1"}, "--share: got '-1', expected 0 or more"},
       {{"--share", "nan"}, "--share: got 'nan', expected a number"},
       {{"--percent", "101"}, "--percent: got '101', expected 0 to 100"},
@@ -98,6 +101,8 @@ TEST(CommandLineTest, WrongArguments) {
       {{"--what=3"}, "program: no option '--what'\nprogram --help explains the options\n"},
       {{"--nubmer", "1"}, "program: no option '--nubmer', did you mean '--number'?\n"},
       {{"--flag=maybe"}, "program: --flag: got a value, expected none\n"},
+      {{"--flag=3"}, "program: --flag: got a value, expected none\n"},
+      {{"--help=3"}, "program: --help: got a value, expected none\n"},
   };
   for (const auto& [arguments, error] : rows) {
     const Outcome outcome = run(arguments);
@@ -193,6 +198,9 @@ TEST_F(CommandsTest, WrongArgumentsNameTheCommand) {
        "program help say explains the options\n"},
       {{"say", "--tmies", "3"},
        "program say: no option '--tmies', did you mean '--times'?\n"
+       "program help say explains the options\n"},
+      {{"say", "a", "--help=3"},
+       "program say: --help: got a value, expected none\n"
        "program help say explains the options\n"},
       {{"say", "a", "b"},
        "program say: got 'b', expected no more arguments\n"

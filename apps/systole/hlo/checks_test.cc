@@ -106,7 +106,7 @@ TEST(Checks, WhatCannotBeCheckedIsSaid) {
 
 TEST(Checks, AFunctionMustBeMainOrAlone) {
   EXPECT_THAT(outcome("func.func @f(%x: tensor<f32>) { return }\nfunc.func @g() { return }"),
-              HasSubstr("functions, got 2 and none of them 'main'"));
+              HasSubstr("functions, got 2 (@f, @g) and none of them 'main'"));
 }
 
 TEST(Checks, FunctionsWithoutParametersRunAllWhereNoneIsMain) {

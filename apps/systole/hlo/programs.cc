@@ -1,5 +1,7 @@
 #include "apps/systole/hlo/programs.h"
 
+#include <fmt/core.h>
+
 #include <iostream>
 #include <iterator>
 #include <set>
@@ -63,6 +65,21 @@ std::vector<const hlo::Computation*> entry_functions(const hlo::Module& module) 
 
 }  // namespace
 
+namespace {
+
+// "@f, @g and 3 others"
+std::string names_of(const std::vector<const hlo::Computation*>& functions) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t i = 0; i < functions.size() && i < kMost; ++i) {
+    text += fmt::format("{}@{}", i == 0 ? "" : ", ", functions[i]->name());
+  }
+  if (functions.size() > kMost) text += fmt::format(" and {} others", functions.size() - kMost);
+  return text;
+}
+
+}  // namespace
+
 void ensure_main(hlo::Module& module) {
   if (module.find_function("main") != nullptr) return;
   const std::vector<const hlo::Computation*> functions = entry_functions(module);
@@ -70,8 +87,8 @@ void ensure_main(hlo::Module& module) {
   for (const hlo::Computation* function : functions) {
     if (alone || function->num_parameters() == 0) continue;
     throw invalid_argument(
-        "module '{}': functions, got {} and none of them 'main', expected 'main'", module.name(),
-        functions.size());
+        "module '{}': functions, got {} ({}) and none of them 'main', expected 'main'",
+        module.name(), functions.size(), names_of(functions));
   }
   hlo::Computation& main = module.add_function("main");
   std::vector<hlo::Value> results;

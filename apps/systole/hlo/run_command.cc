@@ -49,8 +49,11 @@ void run_main(const RunOptions& options) {
 void add_run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   line.option("file", options->file, "A program; - is standard input").required();
-  line.option("--backend", options->backend, "What runs it: cpu or reference").show_default();
-  line.option("--input", options->inputs, "NUMBER=FILE.npy: the value of a parameter of main");
+  line.option("--backend", options->backend, "What runs it")
+      .value_name("cpu|reference")
+      .show_default();
+  line.option("--input", options->inputs, "The value of a parameter of main")
+      .value_name("NUMBER=FILE.npy");
   line.option("--random", options->seed,
               "The seed of random values for the parameters without --input");
   line.option("--output", options->output,

@@ -187,7 +187,9 @@ void run_test(TestOptions options) {
 void add_test_command(CommandLine& line) {
   auto options = std::make_shared<TestOptions>();
   line.option("path", options->paths, "Files, or folders with *.mlir in them").required();
-  line.option("--backend", options->backend, "What runs them: cpu or reference").show_default();
+  line.option("--backend", options->backend, "What runs them")
+      .value_name("cpu|reference")
+      .show_default();
   line.option("--jobs", options->jobs, "Files at a time; 0: one for each core")
       .show_default()
       .not_negative();

@@ -239,6 +239,14 @@ void read_raw_convolution(Lexer& lexer, const Dictionary& fields, const Attribut
   };
   for (const auto& [name, field] : numbers) read(name, *field);
   for (const auto& [name, field] : lists) read(name, *field);
+  for (const NamedAttribute& entry : fields.entries) {
+    const auto same = [&](const auto& row) { return row.first == entry.name; };
+    if (std::ranges::any_of(numbers, same) || std::ranges::any_of(lists, same)) continue;
+    throw lexer.error_at(
+        entry.attribute.offset,
+        fmt::format("convolution: dimension_numbers, got '{}', expected none of that name",
+                    entry.name));
+  }
 }
 
 // The reading visitor of text/attrs.h.

@@ -17,16 +17,14 @@ struct Signature {
 constexpr std::string_view kBytecodeAdvice =
     "`stablehlo-translate --deserialize FILE` prints a portable artifact, `stablehlo-opt FILE` "
     "other "
-    "bytecode; JAX's "
-    "`lowered.as_text()` and `exported.mlir_module()` are text";
+    "bytecode; JAX's `lowered.as_text()` and `exported.mlir_module()` are text";
 constexpr Signature kSignatures[] = {
     {"ML\xefR", "MLIR bytecode", kBytecodeAdvice},
     {"StableHLO_v", "a StableHLO portable artifact", kBytecodeAdvice},
     {"HloModule ", "HLO text",
      "ask for StableHLO where it was exported (JAX: `lowered.as_text()`, PyTorch/XLA: "
      "`exported_program_to_stablehlo`, TensorFlow: `stage=\"stablehlo\"`), or convert it with "
-     "XLA's "
-     "`hlo-translate --hlo-to-stablehlo`"},
+     "XLA's `hlo-translate --hlo-to-stablehlo`"},
     {"PK\x03\x04", "a zip archive",
      "export the program as StableHLO text; of PyTorch's .pt2 torch_xla's "
      "`exported_program_to_stablehlo` makes it"},

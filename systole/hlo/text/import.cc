@@ -16,6 +16,7 @@ constexpr std::string_view kDeprecated[] = {"stablehlo.broadcast", "stablehlo.cr
 constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehlo.tuple"};
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
+constexpr std::string_view kTopK = "top_k";
 // Their value is their operand's, wherever it lies; the last has no result.
 constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
                                             "sdy.sharding_constraint", "sdy.sharding_group"};
@@ -42,6 +43,8 @@ class Importer {
 
  private:
   std::vector<Value> expand_chlo() {
+    const auto has_k = [](const Dictionary& fields) { return fields.find("k") != nullptr; };
+    if (op_.stem() == kTopK && std::ranges::none_of(op_.attributes, has_k)) throw no_k();
     const chlo::Expand expand = chlo::find_expansion(op_.stem());
     const chlo::Attrs attrs = read_chlo_attrs(lexer_, op_.name, op_.offset(), op_.attributes);
     return expand(builder_, op_.values(), attrs, declared_);
@@ -50,12 +53,14 @@ class Importer {
   // mhlo.topk's attributes are in a dictionary of its own; the others have none.
   std::vector<Value> expand_custom_call(const std::string& name) {
     chlo::Attrs attrs;
+    bool has_k = name != kTopK;
     for (const Dictionary& dictionary : op_.attributes) {
       const Attribute* own = dictionary.find("mhlo.attributes");
       if (own == nullptr) continue;
       const auto* fields = std::get_if<Dictionary>(&own->value);
       if (fields == nullptr) throw lexer_.error_at(own->offset, "mhlo.attributes, expected {...}");
       attrs.k = read_integer_or(lexer_, *fields, "k", 0);
+      has_k = has_k || fields->find("k") != nullptr;
       const Attribute* largest = fields->find("largest");
       const bool* value = largest == nullptr ? nullptr : std::get_if<bool>(&largest->value);
       if (value != nullptr && !*value) {
@@ -63,8 +68,11 @@ class Importer {
                             lexer_.place(largest->offset));
       }
     }
+    if (!has_k) throw no_k();
     return chlo::find_expansion(name)(builder_, op_.values(), attrs, declared_);
   }
+
+  static Error no_k() { return invalid_argument("top_k: attributes, got no 'k', expected one"); }
 
   // The target is the op's name. What it compares with, where the text has it as an attribute, is
   // one more operand.
@@ -209,7 +217,7 @@ std::optional<std::string> chlo_of_custom_call(const ParsedOp& op) {
     const auto* string = std::get_if<std::string>(&attribute->value);
     const std::string target = symbol != nullptr ? symbol->name : string != nullptr ? *string : "";
     if (!target.starts_with(kMhlo)) return std::nullopt;
-    std::string name = target == "mhlo.topk" ? "top_k" : target.substr(kMhlo.size());
+    std::string name = target == "mhlo.topk" ? std::string(kTopK) : target.substr(kMhlo.size());
     if (chlo::find_expansion(name) == nullptr) return std::nullopt;
     return name;
   }

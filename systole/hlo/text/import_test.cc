@@ -101,6 +101,68 @@ TEST(TextImport, Resources) {
             std::string::npos);
 }
 
+// Resources may stand anywhere on a line, but in no string and no comment.
+TEST(TextImport, ResourcesAreFoundOnAnyLine) {
+  const std::string text =
+      "// {-# dialect_resources: {builtin: {r: \"0x0200000009000900\"}} #-}\n"
+      "module attributes {a.b = \"\\22 {-#\"} { func.func @main() -> tensor<2xi16> {\n"
+      "  %0 = stablehlo.constant dense_resource<r> : tensor<2xi16>\n"
+      "  return %0 : tensor<2xi16>\n} }";
+  const std::string list = "{-# dialect_resources: {builtin: {r: \"0x020000000100FFFF\"}} #-}";
+  for (const char* before : {" ", "\n", "\n  ", "\n#x = 1 "}) {
+    const auto module = parse(text + before + list);
+    const Instruction& constant = *module->entry().results()[0].def;
+    EXPECT_EQ(constant.attrs<ConstantAttrs>().value.data<int16_t>()[0], 1) << before;
+  }
+}
+
+TEST(TextImport, ConstantsOfOtherDialects) {
+  EXPECT_EQ(ops_of("",
+                   "%0 = arith.constant 5 : i32\n%1 = arith.constant -2 : index\n"
+                   "%2 = arith.constant true\n%3 = arith.constant {a.b} 1.5 : f32\n"
+                   "%4 = arith.constant dense<1> : tensor<2xi8>\n"
+                   "%5 = stablehlo.abs %0 : tensor<i32>"),
+            "%0 = \"stablehlo.constant\"() {value = dense<5> : tensor<i32>} : () -> tensor<i32>\n"
+            "%1 = \"stablehlo.constant\"() {value = dense<-2> : tensor<i64>} : () -> tensor<i64>\n"
+            "%2 = \"stablehlo.constant\"() {value = dense<true> : tensor<i1>} : () -> tensor<i1>\n"
+            "%3 = \"stablehlo.constant\"() {value = dense<1.5> : tensor<f32>} : () -> "
+            "tensor<f32>\n"
+            "%4 = \"stablehlo.constant\"() {value = dense<1> : tensor<2xi8>} : () -> "
+            "tensor<2xi8>\n"
+            "%5 = \"stablehlo.abs\"(%0) : (tensor<i32>) -> tensor<i32>\n");
+}
+
+TEST(TextImport, AMarkBeforeTheTextIsSkipped) {
+  const std::string text = "\xef\xbb\xbfmodule @m { func.func @main() { return } }";
+  EXPECT_EQ(parse(text)->name(), "m");
+  EXPECT_EQ(parse_all(text, "f").size(), 1U);
+}
+
+TEST(TextImport, RawConvolutionsHaveNoOtherFields) {
+  const std::string text =
+      "func.func @main(%a: tensor<1x4x2xf32>, %b: tensor<3x2x5xf32>) -> tensor<1x2x5xf32> {\n"
+      "%0 = \"stablehlo.convolution\"(%a, %b) {dimension_numbers = #stablehlo.conv<raw "
+      "input_batch_dimension = 0, input_feature_dimension = 2, input_spatial_dimensions = [1], "
+      "kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2, "
+      "kernel_spatial_dimensions = [0], output_batch_dimension = 0, output_feature_dimension = 2, "
+      "output_spatial_dimensions = [1]>, batch_group_count = 1 : i64, feature_group_count = 1 : "
+      "i64} : (tensor<1x4x2xf32>, tensor<3x2x5xf32>) -> tensor<1x2x5xf32>\n"
+      "return %0 : tensor<1x2x5xf32>\n}";
+  EXPECT_EQ(error_of(text), "no error");
+  std::string other = text;
+  other.replace(other.find(">, batch_group"), 1, ", foo = 2>");
+  EXPECT_NE(error_of(other).find("dimension_numbers, got 'foo', expected none of that name"),
+            std::string::npos)
+      << error_of(other);
+}
+
+// A module's text must read back as what it was.
+TEST(TextImport, NoAttributeIsNamedAsAMesh) {
+  EXPECT_EQ(error_of("module attributes {\"sdy.mesh @x\" = 5 : i32} {}"),
+            "INVALID_ARGUMENT: f:1:36: attributes, got 'sdy.mesh @x', expected sdy.mesh @NAME = "
+            "<...> among the functions");
+}
+
 // One device holds what Shardy would spread over several.
 TEST(TextImport, Shardy) {
   const std::string text = R"(module @m {
@@ -274,6 +336,13 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%0 = \"stablehlo.dynamic_iota\"(%a) : (tensor<2xf32>) -> tensor<?xf32>",
        "UNIMPLEMENTED: f:2:6: op, got \"stablehlo.dynamic_iota\", expected one of the opcode "
        "table"},
+      {"%0 = sdy.all_gather [{\"x\"}] %a out_sharding=<@m, [{}]> : tensor<2xf32>",
+       "UNIMPLEMENTED: f:2:6: op, got sdy.all_gather, expected one of the opcode table"},
+      {"%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {largest = true}} : "
+       "(tensor<2xf32>) -> (tensor<1xf32>, tensor<1xi32>)",
+       "INVALID_ARGUMENT: f:2:8: top_k: attributes, got no 'k', expected one"},
+      {"%0:2 = chlo.top_k(%a) : tensor<2xf32> -> (tensor<1xf32>, tensor<1xi32>)",
+       "INVALID_ARGUMENT: f:2:8: top_k: attributes, got no 'k', expected one"},
       {"%0 = chlo.foo %a : tensor<2xf32> -> tensor<2xf32>",
        "UNIMPLEMENTED: f:2:6: op, got chlo.foo, expected one of the opcode table"},
       {"%0 = stablehlo.add %a, %a : tensor<2x!quant.uniform<i8:f32, 1.0>>",

@@ -36,6 +36,27 @@ TokenKind prefixed_kind(char c) {
   }
 }
 
+constexpr std::string_view kOpenResources = "{-#";
+
+// Where the first list of resources begins: outside strings, none of which goes over a line's end,
+// and outside comments. npos when there is none.
+size_t find_resource_list(std::string_view text, size_t begin) {
+  const size_t first = text.find(kOpenResources, begin);
+  if (first == std::string_view::npos) return first;
+  const size_t line = text.rfind('\n', first) + 1;  // npos + 1 == 0: the first line
+  for (size_t i = std::max(begin, line); i < text.size(); ++i) {
+    if (text.substr(i).starts_with(kOpenResources)) return i;
+    if (text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+    }
+  }
+  return std::string_view::npos;
+}
+
 // How a token reads in a message.
 std::string describe(const Token& token) {
   constexpr size_t kLongest = 40;
@@ -72,13 +93,12 @@ void Lexer::find_aliases(size_t begin) {
 
 // name: "..." anywhere between {-# and #-}; the names of the lists have no string behind them.
 void Lexer::find_resources(size_t begin) {
-  constexpr std::string_view kOpen = "{-#";
   constexpr std::string_view kClose = "#-}";
-  const size_t open = text_.find("\n{-#", begin);
+  const size_t open = find_resource_list(text_, begin);
   if (open == std::string_view::npos) return;
   std::string name;
   bool named = false;
-  for (size_t i = skip_space(open) + kOpen.size();;) {
+  for (size_t i = open + kOpenResources.size();;) {
     i = skip_space(i);
     if (text_.substr(i, kClose.size()) == kClose) return;
     const Token token = lex(i);
@@ -106,7 +126,7 @@ std::optional<size_t> Lexer::resource(const std::string& name) const {
 void Lexer::skip_resources() {
   constexpr std::string_view kClose = "#-}";
   const size_t begin = position();
-  if (!text_.substr(begin).starts_with("{-#")) throw unexpected("module", "'func.func'");
+  if (!text_.substr(begin).starts_with(kOpenResources)) throw unexpected("module", "'func.func'");
   const size_t close = text_.find(kClose, begin);
   if (close == std::string_view::npos) {
     throw error_at(begin, "resources, got the end of the text, expected '#-}' for this '{-#'");

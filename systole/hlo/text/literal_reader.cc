@@ -339,7 +339,7 @@ Tensor read_scalar(Lexer& lexer) {
   lexer.take();
   lexer.expect(':', "number");
   const Token type = lexer.expect(TokenKind::identifier, "number", "an element type");
-  const auto dtype = dtype_from_mlir(type.text);
+  const auto dtype = element_type_of(type.text);
   if (!dtype) {
     throw lexer.error_at(
         type.offset, fmt::format("element type, got '{}', expected one such as f32", type.text));

@@ -9,8 +9,8 @@
 namespace systole::hlo::text {
 
 inline constexpr std::string_view kMesh = "sdy.mesh";
-// What the name of such an attribute begins with; the mesh's follows. No attribute of a text has a
-// space in its name unless it is quoted.
+// What the name of such an attribute begins with; the mesh's follows. Attributes of a text whose
+// quoted names begin so are refused.
 inline constexpr std::string_view kMeshAttribute = "sdy.mesh @";
 
 }  // namespace systole::hlo::text

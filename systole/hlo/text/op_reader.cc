@@ -93,6 +93,7 @@ class OpReader {
       read_attributes();
       // A constant whose type is not its literal's has the generic form but for its quotes.
       if (syntax->types == TypeForm::none && lexer_.peek().is('(')) return read_generic();
+      if (op_.token.text == "arith.constant" && begins_number()) return read_scalar_constant();
       const size_t begin = lexer_.position();
       read_syntax(lexer_, scopes_, *syntax, op_);
       read_attributes();
@@ -105,6 +106,30 @@ class OpReader {
     } else {
       read_foreign();
     }
+  }
+
+  bool begins_number() const {
+    const Token& token = lexer_.peek();
+    return token.is(TokenKind::integer) || token.is(TokenKind::floating) || token.is('-') ||
+           token.is_word("true") || token.is_word("false");
+  }
+
+  // arith.constant 5 : i32, arith.constant true: a tensor without axes.
+  void read_scalar_constant() {
+    Attribute value{.offset = lexer_.position(), .end = 0, .value = Unit()};
+    Tensor number;
+    if (lexer_.peek().is(TokenKind::identifier)) {
+      number = Tensor::of<bool>({}, {lexer_.take().text == "true"});
+    } else {
+      number = read_scalar(lexer_);
+    }
+    op_.results = {{number.type(), false, {}}};
+    value.end = lexer_.last_end();
+    value.value = std::move(number);
+    Dictionary fields;
+    fields.entries.push_back({"value", std::move(value)});
+    op_.attributes.push_back(std::move(fields));
+    op_.metadata = read_location(lexer_);
   }
 
   const Syntax* syntax_of_op() const {

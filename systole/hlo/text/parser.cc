@@ -370,6 +370,12 @@ class Parser {
 
   void keep(const Dictionary& attributes, AttributeTexts& texts) {
     for (const NamedAttribute& entry : attributes.entries) {
+      if (entry.name.starts_with(kMeshAttribute)) {
+        throw lexer_.error_at(entry.attribute.offset,
+                              fmt::format("attributes, got '{}', expected sdy.mesh @NAME = <...> "
+                                          "among the functions",
+                                          entry.name));
+      }
       const bool unit = std::holds_alternative<Unit>(entry.attribute.value);
       texts[entry.name] = unit ? "" : attribute_text(lexer_, entry.attribute);
     }
@@ -398,7 +404,18 @@ class Parser {
 }  // namespace
 }  // namespace text
 
+namespace {
+
+// Behind the mark that some editors begin UTF-8 with.
+std::string_view behind_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.substr(text.starts_with(kMark) ? kMark.size() : 0);
+}
+
+}  // namespace
+
 std::unique_ptr<Module> parse(std::string_view text, std::string_view file) {
+  text = behind_mark(text);
   text::expect_stablehlo_text(text, file);
   text::Parser parser(text::Lexer(text, file));
   std::unique_ptr<Module> module = parser.parse();
@@ -409,6 +426,7 @@ std::unique_ptr<Module> parse(std::string_view text, std::string_view file) {
 }
 
 std::vector<std::unique_ptr<Module>> parse_all(std::string_view text, std::string_view file) {
+  text = behind_mark(text);
   text::expect_stablehlo_text(text, file);
   std::vector<std::unique_ptr<Module>> modules;
   for (size_t begin = 0; begin < text.size();) {

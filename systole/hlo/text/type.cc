@@ -43,8 +43,7 @@ DType read_dtype(Lexer& lexer) {
       lexer.expect('>', "complex type");
       return *dtype;
     }
-  } else if (const auto dtype = dtype_from_mlir(name == "index" ? "i64" : name)) {
-    // index, of the layouts of custom calls, is as wide as a pointer.
+  } else if (const auto dtype = element_type_of(name)) {
     lexer.take();
     return *dtype;
   }
@@ -122,6 +121,10 @@ size_t TypeTree::num_leaves() const {
   size_t count = 0;
   for (const TypeTree& element : elements) count += element.num_leaves();
   return count;
+}
+
+std::optional<DType> element_type_of(std::string_view name) {
+  return dtype_from_mlir(name == "index" ? "i64" : name);
 }
 
 std::string type_text(const TensorType& type) {

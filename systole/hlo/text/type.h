@@ -1,8 +1,10 @@
 // Types in MLIR text: tensor<2x3xf32>, !stablehlo.token, tuple<...>.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "systole/base/shape.h"
@@ -23,6 +25,10 @@ struct TypeTree {
 
 // "tensor<2x3xf32>"
 std::string type_text(const TensorType& type);
+
+// The element type that a text calls so: f32, ui8, index, which is as wide as a pointer. nullopt
+// for any other.
+std::optional<DType> element_type_of(std::string_view name);
 
 // Reads tensor<...>. Errors: UNIMPLEMENTED for dynamic shapes, encodings and element types that we
 // do not have; INVALID_ARGUMENT.
