@@ -23,6 +23,12 @@ struct Flags {
 void train(const Flags& flags) {
   const examples::DigitsData digits =
       flags.data_dir.empty() ? examples::shipped_digits() : examples::load_digits(flags.data_dir);
+  // Where the last batch may begin.
+  const int64_t last = digits.train.size() - flags.batch_size;
+  if (last <= 0) {
+    throw st::invalid_argument("digits_session: --batch_size, got {}, expected less than {} digits",
+                               flags.batch_size, digits.train.size());
+  }
   st::set_random_seed(1);
 
   auto images = st::placeholder(st::uint8, {-1, 28, 28}, "images");
@@ -59,7 +65,6 @@ void train(const Flags& flags) {
   st::train::Saver saver;
   sess.run(st::global_variables_initializer());
 
-  const int64_t last = digits.train.size() - flags.batch_size;
   for (int64_t step = 0; step <= flags.steps; ++step) {
     if (step % 50 == 0) {
       auto results =

@@ -88,6 +88,10 @@ class Session {
                           std::initializer_list<FeedItem> feeds = {}) {
     return run(std::span(fetches.begin(), fetches.size()), std::span(feeds.begin(), feeds.size()));
   }
+  // Feeds that are kept in a FeedDict.
+  std::vector<Tensor> run(std::initializer_list<Fetch> fetches, std::span<const FeedItem> feeds) {
+    return run(std::span(fetches.begin(), fetches.size()), feeds);
+  }
   // One fetch: its value.
   Tensor run(const Fetch& fetch, std::span<const FeedItem> feeds);
   Tensor run(const Fetch& fetch, std::initializer_list<FeedItem> feeds = {}) {

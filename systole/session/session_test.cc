@@ -54,6 +54,18 @@ TEST_P(SessionTest, RunsTensorsOperationsAndVariablesTogether) {
   EXPECT_EQ(session.run(v).item<float>(), 3);
 }
 
+TEST_P(SessionTest, FeedsAreKeptForSeveralRuns) {
+  const Output x = placeholder(DType::f32, {}, "x");
+  const Output y = add(x, 1.0F);
+  Session session("", config());
+  const FeedDict feeds = {{x, Tensor(2.0F)}};
+  const std::vector<Tensor> got = session.run({y, "x:0"}, feeds);
+  EXPECT_EQ(got[0].item<float>(), 3);
+  EXPECT_EQ(got[1].item<float>(), 2);
+  EXPECT_EQ(session.run({y}, feeds)[0].item<float>(), 3);
+  EXPECT_EQ(session.run(y, feeds).item<float>(), 3);
+}
+
 TEST_P(SessionTest, FetchesByName) {
   add(placeholder(DType::f32, {}, "x"), 1.0F, {.name = "y"});
   Session session("", config());
