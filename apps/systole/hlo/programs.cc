@@ -63,10 +63,6 @@ std::vector<const hlo::Computation*> entry_functions(const hlo::Module& module) 
   return entries.empty() ? all : entries;
 }
 
-}  // namespace
-
-namespace {
-
 // "@f, @g and 3 others"
 std::string names_of(const std::vector<const hlo::Computation*>& functions) {
   constexpr size_t kMost = 8;
