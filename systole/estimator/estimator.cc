@@ -262,6 +262,12 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
         previous == settings.var_name_to_prev_var_name.end() ? variable.name() : previous->second,
         variable.name());
   }
+  if (map.empty()) {
+    throw invalid_argument(
+        "warm_start_from: vars_to_warm_start, got '{}', expected a pattern of the "
+        "name of a trainable variable",
+        settings.vars_to_warm_start);
+  }
   const int count = init_from_checkpoint(session, settings.ckpt_to_initialize_from, map);
   log_info("Warm-starting {} variables from {}", count, settings.ckpt_to_initialize_from);
 }

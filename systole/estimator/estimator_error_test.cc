@@ -233,6 +233,15 @@ TEST_F(EstimatorErrorTest, a_warm_start_from_nothing) {
               HasSubstr("/no/such/checkpoint"));
 }
 
+TEST_F(EstimatorErrorTest, a_warm_start_of_no_variable) {
+  TPUEstimatorOptions all = options();
+  all.warm_start_from = "/some/checkpoint";
+  all.warm_start_from.vars_to_warm_start = "nothing.*";
+  EXPECT_THAT(
+      error_of([&] { TPUEstimator(all).train(batches, {.max_steps = 2}); }),
+      HasSubstr("warm_start_from: vars_to_warm_start, got 'nothing.*', expected a pattern"));
+}
+
 TEST_F(EstimatorErrorTest, a_checkpoint_of_another_model_is_not_taken) {
   TPUEstimatorOptions all = options();
   all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,

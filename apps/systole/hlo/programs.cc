@@ -90,6 +90,7 @@ void ensure_main(hlo::Module& module) {
   std::vector<hlo::Value> results;
   for (const hlo::Computation* function : functions) {
     std::vector<hlo::Value> arguments;
+    arguments.reserve(static_cast<size_t>(function->num_parameters()));
     for (int i = 0; i < function->num_parameters(); ++i)
       arguments.push_back(main.add_parameter(function->parameter(i).type()));
     std::vector<TensorType> types;
@@ -130,6 +131,7 @@ std::vector<Tensor> run_once(runtime::Executable& executable, std::span<const Te
   for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
   std::vector<Tensor> outputs(executable.result_types().size());
   std::vector<runtime::Result> results;
+  results.reserve(outputs.size());
   for (Tensor& output : outputs) results.push_back({.host = &output});
   executable.execute(inputs, results, options);
   return outputs;
