@@ -237,7 +237,7 @@ std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
     throw not_found("checkpoint_path: checkpoint, got '{}', expected the prefix of one{}", given,
                     there.empty() ? "" : fmt::format(": the latest there is '{}'", there));
   }
-  const std::string latest = systole::latest_checkpoint(config.model_dir);
+  std::string latest = systole::latest_checkpoint(config.model_dir);
   if (!latest.empty()) return latest;
   throw not_found(
       "Could not find trained model in model_dir: {}: train first, or give checkpoint_path",

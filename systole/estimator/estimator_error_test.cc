@@ -142,7 +142,7 @@ TEST_F(EstimatorErrorTest, metrics_are_given_once) {
     TPUEstimatorSpec spec = model(features, labels, mode, params);
     const MetricMap mean = {{"mean", metrics::mean({.values = labels})}};
     spec.eval_metric_ops = mean;
-    spec.eval_metrics = {[mean](const Output&) { return mean; }, {labels.leaf()}};
+    spec.eval_metrics = {[mean](const Output&) { return MetricMap(mean); }, {labels.leaf()}};
     return spec;
   };
   EXPECT_THAT(error_of([&] { trained(all).evaluate(batches, {.steps = 1}); }),
