@@ -9,21 +9,38 @@
 #include "systole/graph/window_geometry.h"
 
 namespace systole {
+namespace {
+
+// Logits x and what they are compared with, z.
+struct Compared {
+  DType dtype;
+  Output x;
+  Output z;
+};
+
+// Of one floating type; `name` is what the errors call z.
+Compared compared(std::string_view op, const Input& logits, std::string_view name,
+                  const Input& targets) {
+  const DType dtype = common_dtype({logits, targets});
+  const Compared found{dtype, resolve(op, logits, dtype), resolve(op, targets, dtype)};
+  with_op(op, logits.where(), [&] {
+    check_dtype("logits", dtype, DTypeClass::floating);
+    if (found.z.shape().compatible_with(found.x.shape()) && found.z.dtype() == found.x.dtype())
+      return;
+    throw invalid_argument("logits and {}, got {} and {}, expected equal types", name,
+                           found.x.type(), found.z.type());
+  });
+  return found;
+}
+
+}  // namespace
 
 // max(x, 0) - x * z + log(1 + exp(-|x|)): the form that never overflows. The choices are by x >= 0,
 // so that the gradient at 0 is sigmoid(0) - z.
 Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options) {
   constexpr std::string_view kOp = "sigmoid_cross_entropy_with_logits";
   const CompositionScope scope(options.logits, options.name, "logistic_loss");
-  const DType dtype = common_dtype({options.logits, options.labels});
-  const Output x = resolve(kOp, options.logits, dtype);
-  const Output z = resolve(kOp, options.labels, dtype);
-  with_op(kOp, options.logits.where(), [&] {
-    check_dtype("logits", dtype, DTypeClass::floating);
-    if (z.shape().compatible_with(x.shape()) && z.dtype() == x.dtype()) return;
-    throw invalid_argument("logits and labels, got {} and {}, expected equal types", x.type(),
-                           z.type());
-  });
+  const auto [dtype, x, z] = compared(kOp, options.logits, "labels", options.labels);
   const Output positive = greater_equal(x, 0);
   const Output relu_x = where_v2(positive, x, 0);
   const Output minus_abs_x = where_v2(positive, negative(x), x);
@@ -167,15 +184,7 @@ Output crelu(Input features, const NameOptions& options) {
 Output weighted_cross_entropy_with_logits(const WeightedCrossEntropyOptions& options) {
   constexpr std::string_view kOp = "weighted_cross_entropy_with_logits";
   const CompositionScope scope(options.logits, options.name, "logistic_loss");
-  const DType dtype = common_dtype({options.logits, options.targets});
-  const Output x = resolve(kOp, options.logits, dtype);
-  const Output z = resolve(kOp, options.targets, dtype);
-  with_op(kOp, options.logits.where(), [&] {
-    check_dtype("logits", dtype, DTypeClass::floating);
-    if (z.shape().compatible_with(x.shape()) && z.dtype() == x.dtype()) return;
-    throw invalid_argument("logits and targets, got {} and {}, expected equal types", x.type(),
-                           z.type());
-  });
+  const auto [dtype, x, z] = compared(kOp, options.logits, "targets", options.targets);
   const Output weight = 1 + (resolve(kOp, options.pos_weight, dtype) - 1) * z;
   return add((1 - z) * x, weight * softplus(-x), scope.result());
 }
@@ -231,7 +240,7 @@ Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& 
   return logical_and(known, less(better, k), scope.result());
 }
 
-Output zero_fraction(Input value, const NameOptions& options) {
+Output zero_fraction(const Input& value, const NameOptions& options) {
   const CompositionScope scope(value, options.name, "zero_fraction");
   const Output x = resolve("zero_fraction", value);
   return reduce_mean(to_float(equal(x, 0)), {.name = scope.result().name});

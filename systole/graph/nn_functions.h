@@ -58,6 +58,6 @@ Output local_response_normalization(Input input,
 Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options = {});
 
 // The part of the elements that are 0, as f32. (tf.nn.zero_fraction)
-Output zero_fraction(Input value, const NameOptions& options = {});
+Output zero_fraction(const Input& value, const NameOptions& options = {});
 
 }  // namespace systole
