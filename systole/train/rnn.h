@@ -151,7 +151,7 @@ struct DynamicRnn {
   rnn_cell::State state;
 };
 // The same for steps that are an axis of one tensor, in a loop. (tf.nn.dynamic_rnn)
-DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
+DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
                        const DynamicRnnOptions& options = {});
 
 }  // namespace systole::nn

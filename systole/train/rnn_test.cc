@@ -44,7 +44,7 @@ class RnnTest : public ::testing::Test {
 };
 
 // Another value for each gate's columns and each row, so that gates are told apart.
-Initializer kernel_of(std::vector<float> values) {
+Initializer kernel_of(const std::vector<float>& values) {
   return [values](const Shape& shape, DType) { return constant(Tensor::of<float>(shape, values)); };
 }
 

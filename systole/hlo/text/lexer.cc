@@ -37,6 +37,7 @@ TokenKind prefixed_kind(char c) {
 }
 
 constexpr std::string_view kOpenResources = "{-#";
+constexpr std::string_view kCloseResources = "#-}";
 
 // Where the first list of resources begins: outside strings, none of which goes over a line's end,
 // and outside comments. npos when there is none.
@@ -93,14 +94,13 @@ void Lexer::find_aliases(size_t begin) {
 
 // name: "..." anywhere between {-# and #-}; the names of the lists have no string behind them.
 void Lexer::find_resources(size_t begin) {
-  constexpr std::string_view kClose = "#-}";
   const size_t open = find_resource_list(text_, begin);
   if (open == std::string_view::npos) return;
   std::string name;
   bool named = false;
   for (size_t i = open + kOpenResources.size();;) {
     i = skip_space(i);
-    if (text_.substr(i, kClose.size()) == kClose) return;
+    if (text_.substr(i, kCloseResources.size()) == kCloseResources) return;
     const Token token = lex(i);
     if (token.is(TokenKind::end)) return;
     if (token.is(TokenKind::string) && named) {
@@ -124,14 +124,13 @@ std::optional<size_t> Lexer::resource(const std::string& name) const {
 }
 
 void Lexer::skip_resources() {
-  constexpr std::string_view kClose = "#-}";
   const size_t begin = position();
   if (!text_.substr(begin).starts_with(kOpenResources)) throw unexpected("module", "'func.func'");
-  const size_t close = text_.find(kClose, begin);
+  const size_t close = text_.find(kCloseResources, begin);
   if (close == std::string_view::npos) {
     throw error_at(begin, "resources, got the end of the text, expected '#-}' for this '{-#'");
   }
-  move_to(close + kClose.size());
+  move_to(close + kCloseResources.size());
 }
 
 std::optional<size_t> Lexer::use_alias(const Token& name) const {

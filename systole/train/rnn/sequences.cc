@@ -46,6 +46,20 @@ void check_step(std::string_view op, const rnn_cell::CellResult& now,
       [&](const Output& state) { check(state.valid(), "state", "none", "a tensor"); });
 }
 
+// A step of `cell`; where it is at or behind the example's length, if there are `lengths`, the
+// output is 0 and the state stays.
+rnn_cell::CellResult run_step(std::string_view op, const rnn_cell::RNNCell& cell,
+                              const Output& input, const rnn_cell::State& before,
+                              const Output& lengths, const Input& step) {
+  rnn_cell::CellResult now = cell(input, before);
+  check_step(op, now, before);
+  if (!lengths.valid()) return now;
+  const Output runs = less(step, cast(lengths, DType::s32));
+  now.output = while_running(runs, now.output, zeros_like(now.output));
+  now.state = while_running(runs, now.state, before);
+  return now;
+}
+
 // The structure of `like` with other leaves.
 rnn_cell::State with_leaves(const rnn_cell::State& like, std::vector<Output>::const_iterator leaf) {
   return like.map([&](const Output&) { return *leaf++; });
@@ -70,21 +84,15 @@ StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& i
                                      : cell.zero_state(batch, dtype);
   }
   for (size_t step = 0; step < inputs.size(); ++step) {
-    rnn_cell::CellResult now = cell(inputs[step], result.state);
-    check_step("static_rnn", now, result.state);
-    if (options.sequence_length.valid()) {
-      const Output runs =
-          less(static_cast<int32_t>(step), cast(options.sequence_length, DType::s32));
-      now.output = while_running(runs, now.output, zeros_like(now.output));
-      now.state = while_running(runs, now.state, result.state);
-    }
+    const rnn_cell::CellResult now = run_step("static_rnn", cell, inputs[step], result.state,
+                                              options.sequence_length, static_cast<int32_t>(step));
     result.outputs.push_back(now.output);
     result.state = now.state;
   }
   return result;
 }
 
-DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
+DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
                        const DynamicRnnOptions& options) {
   const WhereScope where(inputs.where());
   const VariableScope scope(options.scope);
@@ -101,13 +109,8 @@ DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, Input inputs,
                  zeros(stack({batch, static_cast<int>(cell.output_size())}), dtype));
   const auto step = [&](const std::vector<Output>& before, const std::vector<Output>& elements) {
     const rnn_cell::State state = with_leaves(initial, before.begin() + 1);
-    rnn_cell::CellResult now = cell(elements[0], state);
-    check_step("dynamic_rnn", now, state);
-    if (options.sequence_length.valid()) {
-      const Output runs = less(elements[1], cast(options.sequence_length, DType::s32));
-      now = {while_running(runs, now.output, zeros_like(now.output)),
-             while_running(runs, now.state, state)};
-    }
+    const rnn_cell::CellResult now =
+        run_step("dynamic_rnn", cell, elements[0], state, options.sequence_length, elements[1]);
     std::vector<Output> after = now.state.flatten();
     after.insert(after.begin(), now.output);
     return after;
