@@ -78,13 +78,13 @@ bench-peers: ## the same with libtorch beside, which it installs
 	@$(call compile,release) --target systole_bench
 	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
 
-lint: ## format, layers, sizes, headers, documents; clang-tidy on what changed since BASE
+lint: ## format, layers, sizes, names, documents; headers and clang-tidy for what changed since BASE
 	@tools/install-deps.sh build lint
 	@tools/lint.sh $(BASE)
 
-tidy: ## clang-tidy on everything
+tidy: ## lint, with headers and clang-tidy on everything: an hour on two cores
 	@tools/install-deps.sh build lint
-	@tools/run_tidy.py --all
+	@tools/lint.sh --all
 
 format: ## rewrite the sources with clang-format
 	@tools/install-deps.sh lint

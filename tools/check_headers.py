@@ -1,10 +1,19 @@
 #!/usr/bin/env python3
-"""Compiles every header alone, without the precompiled header: each must include what it needs. What passed before on
-the same content is not compiled again. `check_headers.py FILE...` checks only those."""
+"""Compiles headers alone, without the precompiled header: each must include what it needs. Those are checked that changed
+since a revision, or include what changed, or all of them.
+
+usage: check_headers.py [--all] [BASE]      see changed() of sources.py
+
+What passed before on the same content (of the header and of all it includes) is not compiled again."""
 
 import sys
 
 import sources
+
+
+def headers_to_check(changed, headers, root=sources.ROOT):
+    """The headers that are among the changed files or include one of them, however deep."""
+    return [h for h in headers if not changed.isdisjoint(sources.closure(h, root))]
 
 
 def command(path):
@@ -12,7 +21,10 @@ def command(path):
 
 
 def main():
-    paths = sys.argv[1:] or sources.files(suffixes=(".h",))
+    paths = sources.files(suffixes=(".h",))
+    changed = sources.changed(sys.argv[1:])
+    if changed is not None:
+        paths = headers_to_check(changed, paths)
     problems = sources.run_cached("headers", paths, command, " ".join(command("")))
     sources.finish("headers", problems, len(paths))
 

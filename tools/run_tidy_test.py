@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import check_headers
 import run_tidy
 import sources
 
@@ -35,6 +36,11 @@ class SourcesTest(unittest.TestCase):
 
     def test_includes(self):
         self.assertEqual(sources.includes("systole/a.h", self.root), [(3, "systole/b.h")])
+
+    def test_headers_that_a_change_reaches(self):
+        headers = ["systole/a.h", "systole/b.h"]
+        self.assertEqual(check_headers.headers_to_check({"systole/b.h"}, headers, self.root), headers)
+        self.assertEqual(check_headers.headers_to_check({"systole/a.h"}, headers, self.root), ["systole/a.h"])
 
     def test_key_follows_includes(self):
         before = sources.content_key("systole/a.h", self.root)

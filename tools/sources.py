@@ -40,8 +40,8 @@ def includes(path, root=ROOT):
     return found
 
 
-def content_key(path, root=ROOT, salt="", memo=None):
-    """A hash of a file and of all files of ours that it includes, however deep."""
+def closure(path, root=ROOT):
+    """A file and all files of ours that it includes, however deep."""
     seen, todo = set(), [path]
     while todo:
         name = todo.pop()
@@ -49,10 +49,36 @@ def content_key(path, root=ROOT, salt="", memo=None):
             continue
         seen.add(name)
         todo += [inc for _, inc in includes(name, root)]
+    return seen
+
+
+def content_key(path, root=ROOT, salt=""):
+    """A hash of a file and of all files of ours that it includes."""
     digest = hashlib.sha256(salt.encode())
-    for name in sorted(seen):
+    for name in sorted(closure(path, root)):
         digest.update(name.encode() + b"\0" + (root / name).read_bytes())
     return digest.hexdigest()
+
+
+def git(*args):
+    done = subprocess.run(["git", *args], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def default_base():
+    """The revision to compare with, or "" when there is none: then everything is new."""
+    head = git("rev-parse", "HEAD")
+    left = git("merge-base", "HEAD", "origin/main")
+    return left if left and left != head else git("rev-parse", "--verify", "-q", "HEAD~1")
+
+
+def changed(args):
+    """The files that changed since the revision that a check's arguments name, by default where this branch left
+    origin/main, else the last commit's parent; None for all files: that is what `--all` says."""
+    base = next((a for a in args if a != "--all"), None) or default_base()
+    if "--all" in args or not base:
+        return None
+    return set((git("diff", "--name-only", base) + "\n" + git("ls-files", "-o", "--exclude-standard")).split())
 
 
 def run_cached(kind, paths, command, salt):
