@@ -36,8 +36,4 @@ hlo::Value compare_with(hlo::Builder& b, hlo::Value x, hlo::ComparisonDirection 
   return b.compare(x, b.splat_like(x, value), direction);
 }
 
-hlo::Value select_or(hlo::Builder& b, hlo::Value condition, hlo::Value on_true, double value) {
-  return b.select(condition, on_true, b.splat_like(on_true, value));
-}
-
 }  // namespace systole

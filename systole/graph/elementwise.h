@@ -62,7 +62,5 @@ std::vector<hlo::Value> lower_comparison(LowerContext& c) {
 // x < value, and so on, with `value` spread over x's shape.
 hlo::Value compare_with(hlo::Builder& b, hlo::Value x, hlo::ComparisonDirection direction,
                         double value);
-// on_true where `condition`, else `value`.
-hlo::Value select_or(hlo::Builder& b, hlo::Value condition, hlo::Value on_true, double value);
 
 }  // namespace systole

@@ -39,9 +39,8 @@ class EventWriter {
   void add_image(std::string_view tag, int64_t step, const SummaryImage& image);
   // Strings of any shape; TensorBoard shows a scalar as Markdown, others as a table.
   void add_text(std::string_view tag, int64_t step, const Tensor& text);
-  // `bytes` of a GraphDef or a MetaGraphDef message.
+  // `bytes` of a GraphDef message.
   void add_graph(std::string_view bytes, int64_t step = 0);
-  void add_meta_graph(std::string_view bytes, int64_t step = 0);
   // `checkpoint_path` is the prefix without the step, as TensorFlow writes it.
   void add_session_log(SessionStatus status, int64_t step, std::string_view checkpoint_path = "");
   // Several values of one step in one event. Errors: INVALID_ARGUMENT for a value of no kind.
