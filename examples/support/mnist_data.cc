@@ -1,5 +1,7 @@
 #include "examples/support/mnist_data.h"
 
+#include <filesystem>
+
 #include "systole/io/example.h"
 #include "systole/io/idx.h"
 #include "systole/io/local_file_system.h"
@@ -35,7 +37,9 @@ void convert(const std::string& images_path, const std::string& labels_path,
 
 }  // namespace
 
-std::string default_data_dir() { return std::string(EXAMPLES_DATA_DIR) + "/../../../shared/data"; }
+std::string default_data_dir() {
+  return (std::filesystem::path(EXAMPLES_DATA_DIR) / "../../../shared/data").lexically_normal();
+}
 
 MnistFiles mnist_records(const std::string& data_dir, const std::string& folder) {
   systole::local_file_system().make_directories(folder);
