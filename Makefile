@@ -82,7 +82,7 @@ lint: ## format, layers, sizes, names, documents; headers and clang-tidy for wha
 	@tools/install-deps.sh build lint
 	@tools/lint.sh $(BASE)
 
-tidy: ## lint, with headers and clang-tidy on everything: an hour on two cores
+tidy: ## lint, with headers and clang-tidy on everything
 	@tools/install-deps.sh build lint
 	@tools/lint.sh --all
 

@@ -16,8 +16,8 @@ def headers_to_check(changed, headers, root=sources.ROOT):
     return [h for h in headers if not changed.isdisjoint(sources.closure(h, root))]
 
 
-def command(path):
-    return ["g++", "-fsyntax-only", "-x", "c++", *sources.FLAGS, "-include", path, "/dev/null"]
+def command(group):
+    return ["g++", "-fsyntax-only", "-x", "c++", *sources.FLAGS, "-include", *group, "/dev/null"]
 
 
 def main():
@@ -25,7 +25,7 @@ def main():
     changed = sources.changed(sys.argv[1:])
     if changed is not None:
         paths = headers_to_check(changed, paths)
-    problems = sources.run_cached("headers", paths, command, " ".join(command("")))
+    problems = sources.run_cached("headers", paths, command, " ".join(command([])))
     sources.finish("headers", problems, len(paths))
 
 

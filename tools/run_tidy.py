@@ -4,11 +4,17 @@
 usage: run_tidy.py [--all] [BASE]      see changed() of sources.py
 
 A changed header is checked through the source of the same name. What passed before on the same content (of the file and of
-all it includes) is not checked again."""
+all it includes) is not checked again. Nearly all of the time goes into the headers of libraries, so the files of a layer are
+checked many at a time."""
 
+import hashlib
 import sys
 
+import check_layers
+import check_names
 import sources
+
+GROUP = 24  # files, at most
 
 
 def sources_to_check(changed, known):
@@ -20,17 +26,45 @@ def sources_to_check(changed, known):
     return sorted(found)
 
 
-def command(path):
-    flags = ["-xc++", *sources.FLAGS, "-isystem", str(sources.ROOT / "tools" / "clang14")]
-    return ["clang-tidy", "--quiet", path, "--", *flags]
+def groups_of(paths, texts, table):
+    """The files in groups of one layer, its tests apart, in none of which two files' unnamed namespaces share a name."""
+    groups = {}  # layer and kind -> list of (files, their names)
+    for path in paths:
+        kind = (check_layers.layer_of(path, table), path.endswith("_test.cc") or "/testing/" in path)
+        names = check_names.unnamed(texts[path])
+        open_groups = groups.setdefault(kind, [])
+        fitting = next((g for g in open_groups if len(g[0]) < GROUP and g[1].isdisjoint(names)), None)
+        if fitting is None:
+            fitting = ([], set())
+            open_groups.append(fitting)
+        fitting[0].append(path)
+        fitting[1].update(names)
+    return [files for of_kind in groups.values() for files, _ in of_kind]
+
+
+def grouped(paths):
+    table = check_layers.parse_table((sources.ROOT / "tools" / "layers.txt").read_text())
+    return groups_of(paths, {p: (sources.ROOT / p).read_text() for p in paths}, table)
+
+
+def command(group):
+    """Of several files, clang-tidy sees one that includes them."""
+    path = "".join(group[:1])
+    if len(group) > 1:
+        text = "".join(f'#include "{name}"\n' for name in group)
+        together = sources.CACHE / (hashlib.sha256(text.encode()).hexdigest() + ".cc")
+        together.write_text(text)
+        path = str(together)
+    return ["clang-tidy", "--quiet", path, "--", "-xc++", *sources.FLAGS, "-isystem",
+            str(sources.ROOT / "tools" / "clang14")]
 
 
 def main():
     known = set(sources.files(suffixes=(".cc",)))
     changed = sources.changed(sys.argv[1:])
     paths = sorted(known) if changed is None else sources_to_check(changed, known)
-    salt = (sources.ROOT / ".clang-tidy").read_text() + sources.git("--version") + " ".join(command(""))
-    sources.finish("tidy", sources.run_cached("tidy", paths, command, salt), len(paths))
+    salt = (sources.ROOT / ".clang-tidy").read_text() + " ".join(command([]))
+    sources.finish("tidy", sources.run_cached("tidy", paths, command, salt, grouped), len(paths))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,13 @@ class RunTidyTest(unittest.TestCase):
         changed = ["a/x.h", "a/y.h", "a/z.cc", "a/gone.cc", "README.md", "a/only.h"]
         self.assertEqual(run_tidy.sources_to_check(changed, known), ["a/x.cc", "a/y_test.cc", "a/z.cc"])
 
+    def test_files_are_checked_together_where_no_name_is_twice(self):
+        twice = "namespace a {\nnamespace {\n\nint f() { return 1; }\n\n}  // namespace\n}  // namespace a\n"
+        once = "int g() { return 1; }\n"
+        texts = {"l/a.cc": twice, "l/b.cc": twice, "l/c.cc": once, "l/c_test.cc": once, "m/d.cc": once}
+        self.assertEqual(run_tidy.groups_of(sorted(texts), texts, {"l": [], "m": []}),
+                         [["l/a.cc", "l/c.cc"], ["l/b.cc"], ["l/c_test.cc"], ["m/d.cc"]])
+
 
 class SourcesTest(unittest.TestCase):
     def setUp(self):

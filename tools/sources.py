@@ -81,27 +81,34 @@ def changed(args):
     return set((git("diff", "--name-only", base) + "\n" + git("ls-files", "-o", "--exclude-standard")).split())
 
 
-def run_cached(kind, paths, command, salt):
-    """Runs command(path) for each path, in parallel, unless it passed before on the same content.
+def one_by_one(paths):
+    return [[path] for path in paths]
 
-    Returns the outputs of those that failed."""
+
+def run_cached(kind, paths, command, salt, grouped=one_by_one):
+    """Runs command(group) for each group of grouped(paths), in parallel; what passed before on the same content is left out.
+
+    A group that does not even compile is taken apart: the names of its files may clash. Returns the outputs of those that
+    failed."""
     cache = CACHE / kind
     cache.mkdir(parents=True, exist_ok=True)
+    stamps = {path: cache / content_key(path, salt=salt) for path in paths}
 
-    def one(path):
-        stamp = cache / content_key(path, salt=salt)
-        if stamp.exists():
-            return None
-        done = subprocess.run(command(path), cwd=ROOT, capture_output=True, text=True)
-        if done.returncode == 0:
-            stamp.touch()
-            return None
+    def run(group):
+        done = subprocess.run(command(group), cwd=ROOT, capture_output=True, text=True)
         text = re.sub(r"^\d+ (warnings?|errors?).* generated\.$|^Suppressed .*$|^Use -header-filter.*$", "",
                       done.stdout + done.stderr, flags=re.M).strip()
-        return text or f"{path}: {command(path)[0]} failed without a word"
+        if done.returncode == 0:
+            for path in group:
+                stamps[path].touch()
+            return []
+        if len(group) > 1 and "clang-diagnostic-error" in text:
+            return [problem for path in group for problem in run([path])]
+        return [text or f"{group}: {command(group)[0]} failed without a word"]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [text for text in pool.map(one, paths) if text]
+        groups = grouped([path for path in paths if not stamps[path].exists()])
+        return [problem for problems in pool.map(run, groups) for problem in problems]
 
 
 def finish(check, problems, count, unit="files"):
