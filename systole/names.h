@@ -108,9 +108,13 @@ using systole::TFRecordDataset;
 // tf.estimator
 namespace estimator {
 namespace ModeKeys = systole::ModeKeys;
+using systole::BestExporter;
 using systole::Estimator;
 using systole::EstimatorSpec;
 using systole::EvalSpec;
+using systole::Exporter;
+using systole::FinalExporter;
+using systole::LatestExporter;
 using systole::RunConfig;
 using systole::train_and_evaluate;
 using systole::TrainSpec;

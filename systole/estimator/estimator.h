@@ -22,6 +22,8 @@
 #include "systole/data/dataset.h"
 #include "systole/estimator/check_report.h"
 #include "systole/estimator/config.h"
+#include "systole/estimator/evaluation.h"
+#include "systole/estimator/exporters.h"
 #include "systole/estimator/params.h"
 #include "systole/estimator/serving.h"
 #include "systole/estimator/spec.h"
@@ -121,25 +123,6 @@ struct ExportSavedModelOptions {
   std::string checkpoint_path = {};  // the latest of model_dir when empty
   // model.mlir is made for this many examples where the receiver leaves the number open.
   int64_t mlir_batch_size = 1;
-};
-
-// The metrics of an evaluation.
-class Evaluation {
- public:
-  // A scalar metric: evaluation["accuracy"]. "loss" and "global_step" are always there.
-  // Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
-  double operator[](std::string_view name) const;
-  const Tensor& tensor(std::string_view name) const;
-  const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
-  // How many examples were evaluated.
-  int64_t examples() const { return examples_; }
-  // "accuracy = 0.99, global_step = 1000, loss = 0.03"
-  std::string to_string() const;
-
- private:
-  friend class TPUEstimator;
-  std::map<std::string, Tensor, std::less<>> values_;
-  int64_t examples_ = 0;
 };
 
 // Predictions, made as they are asked for; in the order of the input, one an example. Can be left
@@ -264,10 +247,13 @@ struct EvalSpec {
   std::optional<int64_t> steps = std::nullopt;  // absent: all of the input
   std::string name = {};
   HookList hooks = {};
+  ExporterList exporters = {};
   double throttle_secs = 600;  // at least between two evaluations
 };
 // Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
 // evaluation: where SIGINT or SIGTERM ended the training or an evaluation there is none after it.
+// Errors: those of train(), evaluate() and the exporters; INVALID_ARGUMENT for two exporters of one
+// name.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

@@ -109,9 +109,9 @@ void EvaluationPass::run(Pulse& pulse) {
 }
 
 // Of no examples there is no metric: zeros would look like one.
-std::map<std::string, Tensor, std::less<>> metric_values(const estimator::Model& model,
-                                                         Session& session, int64_t examples) {
-  std::map<std::string, Tensor, std::less<>> named;
+Evaluation::Values metric_values(const estimator::Model& model, Session& session,
+                                 int64_t examples) {
+  Evaluation::Values named;
   if (examples == 0) {
     log_warning("evaluate: input, got no examples: there is nothing to measure");
     return named;
@@ -155,13 +155,12 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     log_warning("evaluate: the input ended after {} of {} batches ({} examples)", pass->done,
                 *eval.steps, pass->examples);
   }
-  Evaluation result;
-  result.examples_ = pass->examples;
-  result.values_ = metric_values(model, session, pass->examples);
-  result.values_["global_step"] = Tensor(pass->global_step);
+  Evaluation::Values values = metric_values(model, session, pass->examples);
+  values["global_step"] = Tensor(pass->global_step);
+  Evaluation result(std::move(values), pass->examples);
   estimator::write_evaluation(
       config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), pass->global_step,
-      result.values_);
+      result.values());
   log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
   return result;
 }

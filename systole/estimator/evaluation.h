@@ -1,0 +1,35 @@
+// What TPUEstimator::evaluate() found.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "systole/base/tensor.h"
+
+namespace systole {
+
+// The metrics of an evaluation.
+class Evaluation {
+ public:
+  using Values = std::map<std::string, Tensor, std::less<>>;
+
+  Evaluation() = default;
+  Evaluation(Values values, int64_t examples) : values_(std::move(values)), examples_(examples) {}
+
+  // A scalar metric: evaluation["accuracy"]. "loss" and "global_step" are always there.
+  // Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
+  double operator[](std::string_view name) const;
+  const Tensor& tensor(std::string_view name) const;
+  const Values& values() const { return values_; }
+  // How many examples were evaluated.
+  int64_t examples() const { return examples_; }
+  // "accuracy = 0.99, global_step = 1000, loss = 0.03"
+  std::string to_string() const;
+
+ private:
+  Values values_;
+  int64_t examples_ = 0;
+};
+
+}  // namespace systole

@@ -1,0 +1,125 @@
+#include "systole/estimator/exporters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "systole/estimator/estimator.h"
+#include "systole/io/local_file_system.h"
+
+namespace systole {
+namespace {
+
+void check_exports_to_keep(const std::string& exporter, std::optional<int64_t> count) {
+  if (count && *count < 1) {
+    throw invalid_argument(
+        "`exports_to_keep`, if provided, must be positive number, got {} in '{}'", *count,
+        exporter);
+  }
+}
+
+// Removes all but the `count` newest exports of a folder: their names are seconds.
+void keep_newest(const std::string& folder, std::optional<int64_t> count) {
+  if (!count) return;
+  FileSystem& files = local_file_system();
+  std::vector<std::string> exports = files.list(folder);
+  std::erase_if(exports, [](const std::string& name) {
+    return name.find_first_not_of("0123456789") != std::string::npos;
+  });
+  std::ranges::sort(exports, [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  const auto kept = std::min(exports.size(), static_cast<size_t>(*count));
+  exports.resize(exports.size() - kept);
+  for (const std::string& old : exports) remove_tree(files, join_path(folder, old));
+}
+
+std::string best_file(const std::string& export_path) {
+  return join_path(export_path, "best_eval_result.json");
+}
+
+std::optional<Evaluation> read_best(const std::string& export_path) {
+  FileSystem& files = local_file_system();
+  const std::string path = best_file(export_path);
+  if (!files.exists(path)) return std::nullopt;
+  Evaluation::Values values;
+  try {
+    for (const auto& [name, value] : nlohmann::json::parse(read_file(files, path)).items()) {
+      values.emplace(name, Tensor(value.is_null() ? std::nan("") : value.get<double>()));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw make_error(
+        Code::data_loss,
+        "{}: evaluation, got {}, expected numbers by name; remove the file to begin anew", path,
+        error.what());
+  }
+  return Evaluation(std::move(values), 0);
+}
+
+// What is not finite becomes null.
+void write_best(const std::string& export_path, const Evaluation& evaluation) {
+  auto scalars = nlohmann::json::object();
+  for (const auto& [name, value] : evaluation.values()) {
+    if (value.num_elements() == 1) scalars[name] = value.as_double(0);
+  }
+  write_file_atomically(local_file_system(), best_file(export_path), scalars.dump(2) + "\n");
+}
+
+bool loss_is_smaller(const Evaluation& best, const Evaluation& current) {
+  return std::isnan(best["loss"]) || current["loss"] < best["loss"];
+}
+
+}  // namespace
+
+FinalExporter::FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn)
+    : name_(std::move(name)), receiver_fn_(std::move(serving_input_receiver_fn)) {}
+
+std::string FinalExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
+                                        const std::string& checkpoint_path, const Evaluation&,
+                                        bool is_the_final_export) {
+  if (!is_the_final_export) return "";
+  return estimator.export_saved_model(export_path, receiver_fn_,
+                                      {.checkpoint_path = checkpoint_path});
+}
+
+LatestExporter::LatestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                               LatestExporterOptions options)
+    : name_(std::move(name)),
+      receiver_fn_(std::move(serving_input_receiver_fn)),
+      options_(options) {
+  check_exports_to_keep(name_, options_.exports_to_keep);
+}
+
+std::string LatestExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
+                                         const std::string& checkpoint_path, const Evaluation&,
+                                         bool) {
+  if (checkpoint_path == exported_) return "";
+  std::string made =
+      estimator.export_saved_model(export_path, receiver_fn_, {.checkpoint_path = checkpoint_path});
+  exported_ = checkpoint_path;
+  keep_newest(export_path, options_.exports_to_keep);
+  return made;
+}
+
+BestExporter::BestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                           BestExporterOptions options)
+    : name_(std::move(name)),
+      receiver_fn_(std::move(serving_input_receiver_fn)),
+      options_(std::move(options)) {
+  if (!options_.compare_fn) options_.compare_fn = loss_is_smaller;
+  check_exports_to_keep(name_, options_.exports_to_keep);
+}
+
+std::string BestExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
+                                       const std::string& checkpoint_path,
+                                       const Evaluation& eval_result, bool) {
+  const std::optional<Evaluation> best = read_best(export_path);
+  if (best && !options_.compare_fn(*best, eval_result)) return "";
+  std::string made =
+      estimator.export_saved_model(export_path, receiver_fn_, {.checkpoint_path = checkpoint_path});
+  write_best(export_path, eval_result);
+  keep_newest(export_path, options_.exports_to_keep);
+  return made;
+}
+
+}  // namespace systole

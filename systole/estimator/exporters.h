@@ -1,0 +1,105 @@
+// What train_and_evaluate exports after its evaluations. (tf.estimator.Exporter, FinalExporter,
+// LatestExporter, BestExporter)
+//
+//   st::train_and_evaluate(
+//       estimator, {.input_fn = train_input, .max_steps = 1000},
+//       {.input_fn = eval_input,
+//        .exporters = {std::make_shared<st::BestExporter>("best", serving_input_receiver_fn)}});
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "systole/estimator/evaluation.h"
+#include "systole/estimator/serving.h"
+
+namespace systole {
+
+class TPUEstimator;
+
+// Called after each evaluation, once more with the last one where only the end of the training
+// tells that it was the last.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+
+  // Also that of its folder, model_dir/export/<name>, which is `export_path` below.
+  virtual const std::string& name() const = 0;
+  // Returns the folder of the SavedModel, "" when it made none. `checkpoint_path` is what was
+  // evaluated. Errors: those of TPUEstimator::export_saved_model; they end the training.
+  virtual std::string export_model(TPUEstimator& estimator, const std::string& export_path,
+                                   const std::string& checkpoint_path,
+                                   const Evaluation& eval_result, bool is_the_final_export) = 0;
+};
+using ExporterList = std::vector<std::shared_ptr<Exporter>>;
+
+// Exports once, when the training is over.
+class FinalExporter : public Exporter {
+ public:
+  FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn);
+
+  const std::string& name() const override { return name_; }
+  std::string export_model(TPUEstimator& estimator, const std::string& export_path,
+                           const std::string& checkpoint_path, const Evaluation& eval_result,
+                           bool is_the_final_export) override;
+
+ private:
+  std::string name_;
+  ServingInputReceiverFn receiver_fn_;
+};
+
+struct LatestExporterOptions {
+  // Older ones are removed; absent: all are kept.
+  std::optional<int64_t> exports_to_keep = 5;
+};
+
+// Exports every checkpoint that is evaluated.
+class LatestExporter : public Exporter {
+ public:
+  // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
+  LatestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                 LatestExporterOptions options = {});
+
+  const std::string& name() const override { return name_; }
+  std::string export_model(TPUEstimator& estimator, const std::string& export_path,
+                           const std::string& checkpoint_path, const Evaluation& eval_result,
+                           bool is_the_final_export) override;
+
+ private:
+  std::string name_;
+  ServingInputReceiverFn receiver_fn_;
+  LatestExporterOptions options_;
+  std::string exported_;  // the last checkpoint
+};
+
+struct BestExporterOptions {
+  // Whether `current` is better than `best`; absent: its loss is smaller.
+  std::function<bool(const Evaluation& best, const Evaluation& current)> compare_fn = nullptr;
+  std::optional<int64_t> exports_to_keep = 5;
+};
+
+// Exports what is better than all before. The best evaluation's scalars are kept beside the exports
+// (best_eval_result.json): a training that goes on does not take its first for the best, as
+// TensorFlow's does without an event_file_pattern.
+class BestExporter : public Exporter {
+ public:
+  // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
+  BestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+               BestExporterOptions options = {});
+
+  const std::string& name() const override { return name_; }
+  // Errors: DATA_LOSS for a best_eval_result.json that is none.
+  std::string export_model(TPUEstimator& estimator, const std::string& export_path,
+                           const std::string& checkpoint_path, const Evaluation& eval_result,
+                           bool is_the_final_export) override;
+
+ private:
+  std::string name_;
+  ServingInputReceiverFn receiver_fn_;
+  BestExporterOptions options_;
+};
+
+}  // namespace systole
