@@ -12,6 +12,8 @@ std::string key_of(const estimator::Model& model, const TPUEstimator::Impl::Plac
   }
   key += model.spec.predictions.structure().to_string();
   for (const Output& output : model.spec.predictions.flatten()) key += " " + output.name();
+  key += "\nhost_call";
+  for (const Output& output : model.spec.host_call.tensors) key += " " + output.name();
   return key + "\n" + graph_def_bytes(*model.graph);
 }
 
@@ -27,6 +29,7 @@ std::shared_ptr<estimator::BuiltModel> TPUEstimator::Impl::build(const estimator
   if (alone) fresh->key = key_of(fresh->model, place(mode));
   std::shared_ptr<estimator::BuiltModel>& last = built[mode];
   if (alone && last != nullptr && last.use_count() == 1 && last->key == fresh->key) {
+    last->model.spec.host_call.fn = spec.host_call.fn;  // may hold on to what this call made
     last->session->set_random_state(last->random_state);
     last->session->run({last->initialize_locals});
     return last;

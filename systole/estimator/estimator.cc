@@ -176,7 +176,7 @@ std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model
   session_config.entropy = entropy();
   auto session = std::make_unique<Session>(target, session_config);
   const GraphScope scope(*model.graph);
-  session->run({global_variables_initializer(), variables_initializer(local_variables())});
+  session->run({variables_initializer(local_variables())});
   return session;
 }
 

@@ -3,6 +3,7 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/hook_pass.h"
+#include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
@@ -39,23 +40,30 @@ struct EvaluationPass {
  private:
   void make_runner(int64_t steps);
   std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse) const;
+  bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
 };
 
 // The one that is there takes as many steps as it was made for.
 void EvaluationPass::make_runner(int64_t steps) {
   std::optional<estimator::Runner>& runner = built->runner;
-  if (runner && runner->options().max_steps == steps &&
-      runner->options().fetches == hooks->fetches()) {
+  const estimator::Model& model = built->model;
+  std::vector<Output> fetches = hooks->fetches();
+  const std::vector<Output> of_host =
+      estimator::host_call_fetches(model.spec.host_call, model.mask);
+  fetches.insert(fetches.end(), of_host.begin(), of_host.end());
+  if (runner && runner->options().max_steps == steps && runner->options().fetches == fetches) {
     return;
   }
   std::vector<Operation> updates;
-  for (const auto& [name, metric] : built->model.metrics) updates.emplace_back(metric.update_op);
-  runner.emplace(built->model, *built->session,
-                 estimator::Runner::Options{.fetches = hooks->fetches(),
+  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
+  runner.emplace(model, *built->session,
+                 estimator::Runner::Options{.fetches = std::move(fetches),
                                             .targets = std::move(updates),
                                             .replicas = input.replicas,
                                             .max_steps = steps,
-                                            .summed = accumulators_of(built->model.metrics),
+                                            .keep = calls_host() ? StepLoopOptions::Keep::every_step
+                                                                 : StepLoopOptions::Keep::last,
+                                            .summed = accumulators_of(model.metrics),
                                             .precision = precision});
 }
 
@@ -64,10 +72,13 @@ std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches,
                                            Pulse& pulse) const {
   const auto results =
       pulse.launch(done, batches.steps, [&] { return built->runner->run(batches); });
-  std::vector<Tensor> values;
-  values.reserve(results.size());
-  for (const Tensor& result : results) values.push_back(estimator::of_first_replica(result));
-  return values;
+  const size_t count = hooks->fetches().size();
+  estimator::run_host_calls(built->model.spec.host_call, results.subspan(count),
+                            {.first = done,
+                             .steps = batches.steps,
+                             .first_replica = input.layout == estimator::Layout::broadcast},
+                            pulse);
+  return estimator::hook_values(results.first(count), calls_host() ? batches.steps : 0);
 }
 
 void EvaluationPass::run(Pulse& pulse) {

@@ -2,10 +2,17 @@
 
 #include <utility>
 
+#include "systole/base/error.h"
+
 namespace systole::estimator {
 
 HookPass::HookPass(HookList hooks, Graph& graph) : hooks_(std::move(hooks)) {
   const GraphScope scope(graph);
+  for (size_t i = 0; i < hooks_.size(); ++i) {
+    if (hooks_[i] != nullptr) continue;
+    throw invalid_argument("All hooks must be SessionRunHook instances, got a null pointer at {}",
+                           i);
+  }
   for (const auto& hook : hooks_) hook->begin();
   for (const auto& hook : hooks_) {
     const std::vector<Output> wanted = hook->fetches();
@@ -46,6 +53,17 @@ void HookPass::end() {
 Tensor of_first_replica(const Tensor& result) {
   const Tensor first = result.slice(0, 1);
   return first.reshape(Shape(std::span<const int64_t>(first.shape().dims()).subspan(1)));
+}
+
+std::vector<Tensor> hook_values(std::span<const Tensor> results, int64_t steps) {
+  std::vector<Tensor> values;
+  values.reserve(results.size());
+  for (const Tensor& result : results) {
+    // A step is what comes first then.
+    values.push_back(steps > 0 ? of_first_replica(of_first_replica(result.slice(steps - 1, steps)))
+                               : of_first_replica(result));
+  }
+  return values;
 }
 
 }  // namespace systole::estimator

@@ -21,7 +21,7 @@ struct LoopRun {
 // Not thread-safe. The methods are called in the order in which they stand.
 class HookPass {
  public:
-  // Begins them while `graph` may still grow.
+  // Begins them while `graph` may still grow. Errors: INVALID_ARGUMENT for a null pointer.
   HookPass(HookList hooks, Graph& graph);
 
   const HookList& hooks() const { return hooks_; }
@@ -44,5 +44,9 @@ class HookPass {
 
 // Of a result of all replicas, [replicas, ...], that of the first.
 Tensor of_first_replica(const Tensor& result);
+
+// What hooks see of results: the values of the last step on replica 0. `steps`: how many steps the
+// results hold, [steps, replicas, ...]; 0: the last one alone, [replicas, ...].
+std::vector<Tensor> hook_values(std::span<const Tensor> results, int64_t steps);
 
 }  // namespace systole::estimator

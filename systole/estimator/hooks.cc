@@ -189,6 +189,12 @@ CheckpointSaverHook::CheckpointSaverHook(Options options)
   }
 }
 
+void CheckpointSaverHook::begin() {
+  if (options_.save) return;
+  throw invalid_argument(
+      "CheckpointSaverHook: save, got no function, expected one but in an Estimator's training");
+}
+
 void CheckpointSaverHook::save(Session& session, int64_t step) {
   timer_.triggered(step);
   if (saved_ == step) return;

@@ -187,7 +187,8 @@ class StepCounterHook : public SessionRunHook {
   int64_t examples_ = 0;
 };
 
-// Calls `save` every N steps or seconds, at the start, and at the end.
+// Calls `save` every N steps or seconds, at the start, and at the end. One without `save` among the
+// hooks of an Estimator's training saves its checkpoints, in place of what RunConfig says of when.
 // (tf.train.CheckpointSaverHook)
 class CheckpointSaverHook : public SessionRunHook {
  public:
@@ -197,6 +198,9 @@ class CheckpointSaverHook : public SessionRunHook {
     std::function<void(Session& session, int64_t global_step)> save = nullptr;
   };
   explicit CheckpointSaverHook(Options options);
+  const Options& options() const { return options_; }
+  // Errors: INVALID_ARGUMENT without `save`.
+  void begin() override;
   void before_run(RunContext& context) override;
   void after_run(RunContext& context, std::span<const Tensor> values) override;
   void end(Session& session) override;

@@ -31,12 +31,18 @@ class Runner {
   Runner(const Model& model, Session& session, Options options)
       : model_(model), session_(session), options_(std::move(options)) {}
 
+  // Begins to compile for batches of these types, beside what the caller does until run().
+  // Errors: those of a StepLoop.
+  void prepare(const std::vector<TensorType>& types);
   // Results as StepLoop::results() has them. `profile`: adds up there what each operation took.
   std::span<const Tensor> run(const LoopInput& input,
                               std::vector<runtime::StepProfile>* profile = nullptr);
   const Options& options() const { return options_; }
 
  private:
+  std::unique_ptr<StepLoop> make_loop(const std::vector<TensorType>& types, bool profile,
+                                      bool compile_beside) const;
+
   const Model& model_;
   Session& session_;
   const Options options_;
@@ -73,8 +79,9 @@ struct TPUEstimator::Impl {
 
   estimator::Input make_input(const InputFn& input_fn, Mode mode);
   estimator::Model trace(const estimator::Input& input, Mode mode);
+  // Its local variables have their initial values.
   std::unique_ptr<Session> make_session(const estimator::Model& model, const std::string& target);
-  // A model to evaluate or predict with, its variables at their initial values or others: the last
+  // A model to evaluate or predict with, its global variables without values or with any: the last
   // one of the mode, with its programs, when the model_fn builds the same again, nobody uses it any
   // more, and no hooks may add to its graph.
   std::shared_ptr<estimator::BuiltModel> build(const estimator::Input& input, Mode mode,

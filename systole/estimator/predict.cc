@@ -1,9 +1,12 @@
 #include <chrono>
+#include <cstring>
 #include <deque>
+#include <numeric>
 #include <set>
 
 #include "systole/base/log.h"
 #include "systole/estimator/hook_pass.h"
+#include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/watchdog.h"
 
@@ -47,6 +50,7 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   };
   void read_and_run(Batch& batch, estimator::Pulse& pulse);
   std::vector<Tensor> run_batch(const estimator::LoopInput& batch, estimator::Pulse& pulse);
+  void call_host(std::span<const Tensor> fetched, estimator::Pulse& pulse) const;
 };
 
 void check_batch(const Output& prediction, const estimator::Input& input) {
@@ -60,22 +64,47 @@ void check_batch(const Output& prediction, const estimator::Input& input) {
       prediction.name(), prediction.type(), input.replica_batch.value_or(kUnknown));
 }
 
-// Rows [0, count) of each replica's part, one replica after the other.
-Nest<Tensor> example(const Nest<Output>& structure, std::span<const Tensor> results,
-                     int64_t replica, int64_t begin, int64_t end, bool single) {
+// The rows of real examples, one replica's behind the other's: [examples, ...]. Memory of its own:
+// the loop's results are overwritten by its next run.
+Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
+  const int64_t batch = all.dim(1);
+  Dims dims(all.shape().begin() + 1, all.shape().end());
+  dims[0] = std::accumulate(in_replica.begin(), in_replica.end(), int64_t{0});
+  Tensor rows(all.dtype(), Shape(std::move(dims)));
+  const auto row_bytes = static_cast<size_t>(all.byte_size() / (all.dim(0) * batch));
+  const auto* from = static_cast<const std::byte*>(all.raw());
+  auto* to = static_cast<std::byte*>(rows.raw());
+  for (const int64_t count : in_replica) {
+    const size_t bytes = static_cast<size_t>(count) * row_bytes;
+    std::memcpy(to, from, bytes);
+    to += bytes;
+    from += static_cast<size_t>(batch) * row_bytes;
+  }
+  return rows;
+}
+
+Nest<Tensor> nth_example(const Nest<Output>& structure, std::span<const Tensor> rows, int64_t n) {
   std::vector<Tensor> values;
-  for (const Tensor& all : results) {
-    Tensor rows = all.slice(replica, replica + 1);
-    std::vector<int64_t> dims(rows.shape().begin() + 1, rows.shape().end());
-    rows = rows.reshape(Shape(std::span<const int64_t>(dims))).slice(begin, end);
-    if (single) {
-      const Shape one(std::span<const int64_t>(dims).subspan(1));
-      rows = rows.reshape(one);
-    }
-    // The loop's results are overwritten by its next run.
-    values.push_back(rows.clone());
+  values.reserve(rows.size());
+  for (const Tensor& all : rows) {
+    const Shape one(std::span<const int64_t>(all.shape().dims()).subspan(1));
+    // A prediction that is kept keeps no batch.
+    values.push_back(all.slice(n, n + 1).reshape(one).clone());
   }
   return pack_like(structure, std::move(values));
+}
+
+// A batch is a step: [replicas, ...] -> [1, replicas, ...].
+void Predictor::call_host(std::span<const Tensor> fetched, estimator::Pulse& pulse) const {
+  std::vector<Tensor> steps;
+  for (const Tensor& value : fetched) {
+    Dims dims = value.shape().dims();
+    dims.insert(dims.begin(), 1);
+    steps.push_back(value.reshape(Shape(std::move(dims))));
+  }
+  estimator::run_host_calls(built->model.spec.host_call, steps, {.first = batches,
+                             .first_replica = input.layout == estimator::Layout::broadcast},
+                            pulse);
 }
 
 // Returns what hooks see of it.
@@ -83,23 +112,19 @@ std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch,
                                          estimator::Pulse& pulse) {
   const std::span<const Tensor> all =
       pulse.launch(batches, 1, [&] { return built->runner->run(batch); });
-  const auto results = all.first(all.size() - hooks->fetches().size());
-  for (size_t r = 0; r < batch.in_replica.size(); ++r) {
-    const int64_t count = batch.in_replica[r];
-    const auto replica = static_cast<int64_t>(r);
-    if (single_examples) {
-      for (int64_t i = 0; i < count; ++i) {
-        ready.push_back(example(predictions, results, replica, i, i + 1, true));
-      }
-    } else if (count > 0) {
-      ready.push_back(example(predictions, results, replica, 0, count, false));
-    }
+  const std::vector<Output> of_predictions = predictions.flatten();
+  const auto results = all.first(of_predictions.size());
+  const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
+  call_host(all.subspan(results.size() + of_hooks.size()), pulse);
+  std::vector<Tensor> rows;
+  rows.reserve(results.size());
+  for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
+  if (single_examples) {
+    for (int64_t i = 0; i < batch.examples; ++i) ready.push_back(nth_example(predictions, rows, i));
+  } else if (batch.examples > 0) {
+    ready.push_back(pack_like(predictions, std::move(rows)));
   }
-  std::vector<Tensor> seen;
-  for (const Tensor& value : all.subspan(results.size())) {
-    seen.push_back(estimator::of_first_replica(value));
-  }
-  return seen;
+  return estimator::hook_values(of_hooks, 0);
 }
 
 void Predictor::read_and_run(Batch& batch, estimator::Pulse& pulse) {
@@ -156,6 +181,9 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   predictor->hooks.emplace(std::move(hooks), *built.model.graph);
   const std::vector<Output>& seen = predictor->hooks->fetches();
   fetches.insert(fetches.end(), seen.begin(), seen.end());
+  const std::vector<Output> of_host =
+      estimator::host_call_fetches(built.model.spec.host_call, built.model.mask);
+  fetches.insert(fetches.end(), of_host.begin(), of_host.end());
   restore(built.model, *built.session, prefix);
   predictor->hooks->start(*built.session, 0);
   predictor->feed.emplace(

@@ -24,32 +24,45 @@ void add_up(std::span<const runtime::StepProfile> more, std::vector<runtime::Ste
   }
 }
 
+std::string key_of(const std::vector<TensorType>& types, bool profile) {
+  std::string key = profile ? "profile " : "";
+  for (const TensorType& type : types) key += type.to_string();
+  return key;
+}
+
 }  // namespace
+
+std::unique_ptr<StepLoop> Runner::make_loop(const std::vector<TensorType>& types, bool profile,
+                                            bool compile_beside) const {
+  StepLoopOptions options{.inputs = model_.inputs,
+                          .input_types = types,
+                          .fetches = options_.fetches,
+                          .targets = options_.targets,
+                          .num_replicas = static_cast<int>(options_.replicas),
+                          .max_steps = options_.max_steps,
+                          .keep = options_.keep,
+                          .summed = options_.summed,
+                          .bf16_products = options_.precision == Precision::tpu,
+                          .profile = profile,
+                          .compile_beside = compile_beside};
+  if (model_.mask.valid()) {
+    options.inputs.push_back(model_.mask);
+    options.input_types.push_back({DType::f32, {types[0].shape[0]}});
+  }
+  return std::make_unique<StepLoop>(session_, std::move(options));
+}
+
+void Runner::prepare(const std::vector<TensorType>& types) {
+  loops_[key_of(types, false)] = make_loop(types, false, /*compile_beside=*/true);
+}
 
 std::span<const Tensor> Runner::run(const LoopInput& input,
                                     std::vector<runtime::StepProfile>* profile) {
-  std::string key = profile != nullptr ? "profile " : "";
-  for (const TensorType& type : input.types) key += type.to_string();
-  std::unique_ptr<StepLoop>& loop = loops_[key];
-  if (!loop) {
-    StepLoopOptions options{.inputs = model_.inputs,
-                            .input_types = input.types,
-                            .fetches = options_.fetches,
-                            .targets = options_.targets,
-                            .num_replicas = static_cast<int>(options_.replicas),
-                            .max_steps = options_.max_steps,
-                            .keep = options_.keep,
-                            .summed = options_.summed,
-                            .bf16_products = options_.precision == Precision::tpu,
-                            .profile = profile != nullptr};
-    if (model_.mask.valid()) {
-      options.inputs.push_back(model_.mask);
-      options.input_types.push_back({DType::f32, {input.types[0].shape[0]}});
-    }
-    loop = std::make_unique<StepLoop>(session_, std::move(options));
-  }
+  const bool profiled = profile != nullptr;
+  std::unique_ptr<StepLoop>& loop = loops_[key_of(input.types, profiled)];
+  if (!loop) loop = make_loop(input.types, profiled, /*compile_beside=*/false);
   loop->run(input.stacks, input.steps);
-  if (profile != nullptr) add_up(loop->profile(), *profile);
+  if (profiled) add_up(loop->profile(), *profile);
   return loop->results();
 }
 

@@ -68,8 +68,10 @@ class EvalMetrics {
   std::function<MetricMap()> call_;
 };
 
-// Values that the host wants to see of every step: `fn` is plain C++ and gets each tensor's values
-// of all replicas one behind the other along the first axis, once a step, when its loop is over.
+// Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
+// plain C++ and gets each tensor's values of all replicas one behind the other along the first axis,
+// once a step, when its loop is over. Rows that fill up the last batch of an evaluation or
+// prediction are left out of tensors with a row for each example.
 struct HostCall {
   std::function<void(std::span<const Tensor> values)> fn = nullptr;
   std::vector<Output> tensors = {};
@@ -78,7 +80,8 @@ struct HostCall {
 
 // What scaffold_fn gives: how the variables begin.
 struct Scaffold {
-  // Called with the session once the variables are initialised and no checkpoint was restored.
+  // Called with the session once the variables are initialised and no checkpoint was restored; the
+  // model's graph is the current one, for it and for scaffold_fn.
   std::function<void(Session&)> init_fn = nullptr;
 };
 

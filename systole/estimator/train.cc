@@ -5,6 +5,7 @@
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
 #include "systole/estimator/hook_pass.h"
+#include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/signals.h"
@@ -19,7 +20,6 @@ namespace {
 using estimator::Feed;
 using estimator::LoopInput;
 using estimator::Model;
-using estimator::of_first_replica;
 using estimator::Pulse;
 using estimator::Runner;
 
@@ -54,18 +54,22 @@ class Training {
 
  private:
   HookList make_hooks();
+  void add_checkpoints(HookList& hooks);
   void start();
-  void restore();
+  bool restore();
+  void begin_at_global_step();
+  void initialize();
   void make_feed();
-  void make_runner();
+  void begin_input();
+  void make_runner(int64_t step_bytes);
+  void prepare();
   // Of the loop that begins with step `step`.
   int64_t loop_length(int64_t step);
   int64_t launch_after(int64_t done, int64_t steps);
   // Runs up to `steps` steps; returns how many the input had.
   int64_t run_loop(int64_t steps);
   std::span<const Tensor> launch(const LoopInput& batches, int64_t first);
-  void keep_values(std::span<const Tensor> results, int64_t steps);
-  void call_host(std::span<const Tensor> results, int64_t first, int64_t steps);
+  void use_results(std::span<const Tensor> results, int64_t first, int64_t steps);
   void note_wait(double seconds);
   bool after_run(int64_t steps, double seconds);
   void end();
@@ -115,7 +119,6 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
                    .iterator = {.entropy = estimator_.entropy()}};
   hooks_.emplace(make_hooks(), *model_.graph);
   start();
-  restore();
 }
 
 HookList Training::make_hooks() {
@@ -144,12 +147,27 @@ HookList Training::make_hooks() {
   hooks.insert(hooks.end(), options_.hooks.begin(), options_.hooks.end());
   const HookList& of_model = model_.spec.training_hooks;
   hooks.insert(hooks.end(), of_model.begin(), of_model.end());
+  add_checkpoints(hooks);
+  return hooks;
+}
+
+// By the schedule of the user's hook, or of the RunConfig.
+void Training::add_checkpoints(HookList& hooks) {
+  const auto save_now = [this](Session& session, int64_t step) { save(session, step); };
+  for (auto& hook : hooks) {
+    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
+    if (saver == nullptr || saver->options().save) continue;
+    // The user's own outlives this training.
+    CheckpointSaverHook::Options scheduled = saver->options();
+    scheduled.save = save_now;
+    hook = std::make_shared<CheckpointSaverHook>(std::move(scheduled));
+    return;
+  }
   const std::optional<int64_t> steps = config_.save_checkpoints_steps;
   const std::optional<int64_t> secs = config_.save_checkpoints_secs;
   const bool off = steps.value_or(0) == 0 && secs.value_or(0) == 0 && (steps || secs);
   if (!off) {
-    CheckpointSaverHook::Options checkpoint{
-        .save = [this](Session& session, int64_t step) { save(session, step); }};
+    CheckpointSaverHook::Options checkpoint{.save = save_now};
     if (steps.value_or(0) > 0) {
       checkpoint.save_steps = *steps;
     } else {
@@ -161,7 +179,6 @@ HookList Training::make_hooks() {
         "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
         "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.");
   }
-  return hooks;
 }
 
 void Training::start() {
@@ -172,25 +189,15 @@ void Training::start() {
                    .keep_checkpoint_every_n_hours = config_.keep_checkpoint_every_n_hours,
                    .write_meta_graph = config_.checkpoint_save_graph_def});
   async_saver_.emplace(*saver_);
-}
-
-void Training::restore() {
-  const RestoredCheckpoint found = saver_->restore_latest(*session_, config_.model_dir);
-  if (!found.prefix.empty()) {
-    log_info("Restoring parameters from {}", found.prefix);
-    restored_ = found.extras;
-  } else {
-    estimator_.warm_start(model_, *session_);
-    if (model_.spec.scaffold_fn) {
-      const Scaffold scaffold = model_.spec.scaffold_fn();
-      if (scaffold.init_fn) scaffold.init_fn(*session_);
-    }
+  const bool resumed = restore();
+  if (resumed) begin_at_global_step();
+  prepare();
+  if (!resumed) {
+    initialize();
+    begin_at_global_step();
   }
   const auto random = restored_.find("random");
   if (random != restored_.end()) session_->set_random_state(random->second);
-  step_ = session_->variable_value(model_.global_step).item<int64_t>();
-  if (options_.max_steps) last_step_ = *options_.max_steps;
-  if (options_.steps) last_step_ = step_ + *options_.steps;
   for (const auto& hook : hooks_->hooks()) {
     const auto state = restored_.find("hook/" + hook->state_name());
     if (!hook->state_name().empty() && state != restored_.end()) {
@@ -198,6 +205,31 @@ void Training::restore() {
     }
   }
   hooks_->start(*session_, step_);
+}
+
+void Training::begin_at_global_step() {
+  step_ = session_->variable_value(model_.global_step).item<int64_t>();
+  if (options_.max_steps) last_step_ = *options_.max_steps;
+  if (options_.steps) last_step_ = step_ + *options_.steps;
+}
+
+// From the latest checkpoint; false when there is none.
+bool Training::restore() {
+  const RestoredCheckpoint found = saver_->restore_latest(*session_, config_.model_dir);
+  if (found.prefix.empty()) return false;
+  log_info("Restoring parameters from {}", found.prefix);
+  restored_ = found.extras;
+  return true;
+}
+
+void Training::initialize() {
+  const GraphScope scope(*model_.graph);
+  session_->run({global_variables_initializer()});
+  estimator_.warm_start(model_, *session_);
+  if (model_.spec.scaffold_fn) {
+    const Scaffold scaffold = model_.spec.scaffold_fn();
+    if (scaffold.init_fn) scaffold.init_fn(*session_);
+  }
 }
 
 // The input goes on where it stood, unless it is another now.
@@ -215,25 +247,42 @@ void Training::make_feed() {
   }
 }
 
-void Training::make_runner() {
+void Training::begin_input() {
   {
     const Pulse::Visit visit(*pulse_, Pulse::At::input, step_, step_ + 1);
     make_feed();
-    const int64_t wanted =
-        timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), last_step_);
-    launch_ = estimator::launch_steps(wanted, feed_->step_bytes());
+    if (!runner_) make_runner(feed_->step_bytes());
   }
   feed_->set_max_steps(launch_);
-  Runner::Options runner{.fetches = hooks_->fetches(),
-                         .targets = {model_.spec.train_op},
-                         .replicas = input_.replicas,
-                         .max_steps = launch_,
-                         .precision = config_.tpu_config.precision};
+}
+
+// Where batches have one size the step is compiled beside what else there is to do before it runs.
+void Training::prepare() {
+  std::vector<TensorType> types = input_.features.flatten();
+  const std::vector<TensorType> labels = input_.labels.flatten();
+  types.insert(types.end(), labels.begin(), labels.end());
+  if (step_ >= last_step_ || !std::ranges::all_of(types, &TensorType::is_static)) return;
+  int64_t bytes = 0;
+  for (const TensorType& type : types) bytes += type.byte_size();
+  make_runner(bytes * input_.replicas);
+  runner_->prepare(types);
+}
+
+void Training::make_runner(int64_t step_bytes) {
+  const int64_t most = options_.steps ? *options_.steps : options_.max_steps.value_or(INT64_MAX);
+  const int64_t wanted =
+      timed_loop_ ? 1000 : std::min(config_.tpu_config.iterations_per_loop.count(), most);
+  launch_ = estimator::launch_steps(wanted, step_bytes);
   const HostCall& host_call = model_.spec.host_call;
-  if (host_call) {
-    runner.keep = StepLoopOptions::Keep::every_step;
-    runner.fetches.insert(runner.fetches.end(), host_call.tensors.begin(), host_call.tensors.end());
-  }
+  Runner::Options runner{
+      .fetches = hooks_->fetches(),
+      .targets = {model_.spec.train_op},
+      .replicas = input_.replicas,
+      .max_steps = launch_,
+      .keep = host_call ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
+      .precision = config_.tpu_config.precision};
+  const std::vector<Output> of_host = estimator::host_call_fetches(host_call, {});
+  runner.fetches.insert(runner.fetches.end(), of_host.begin(), of_host.end());
   // Moving averages are updated whether or not the model_fn thought of it.
   for (const Operation& update : model_.graph->collection<Operation>(graph_keys::update_ops)) {
     runner.targets.push_back(update);
@@ -253,37 +302,18 @@ int64_t Training::launch_after(int64_t done, int64_t steps) {
   return std::min(launch_, done < steps ? steps - done : loop_length(step_ + steps));
 }
 
-// The values of the last step on replica 0.
-void Training::keep_values(std::span<const Tensor> results, int64_t steps) {
-  values_.clear();
-  const bool every_step = static_cast<bool>(model_.spec.host_call);
-  for (const Tensor& result : results.first(hooks_->fetches().size())) {
-    // A step is what comes first then.
-    values_.push_back(every_step
-                          ? of_first_replica(of_first_replica(result.slice(steps - 1, steps)))
-                          : of_first_replica(result));
-  }
-}
-
-// [steps, replicas, batch, ...] -> steps calls with [replicas * batch, ...].
-void Training::call_host(std::span<const Tensor> results, int64_t first, int64_t steps) {
+// Of a launch: what hooks see, and the host_call.
+void Training::use_results(std::span<const Tensor> results, int64_t first, int64_t steps) {
   const HostCall& host_call = model_.spec.host_call;
-  if (!host_call) return;
+  const size_t of_hooks = hooks_->fetches().size();
   const int64_t every = config_.tpu_config.experimental_host_call_every_n_steps.value_or(1);
-  for (int64_t step = 0; step < steps; ++step) {
-    if (step % every != 0) continue;
-    std::vector<Tensor> values;
-    for (const Tensor& all : results.subspan(hooks_->fetches().size())) {
-      Dims dims(all.shape().begin() + 1, all.shape().end());
-      if (dims.size() > 1) {
-        dims[1] *= dims[0];
-        dims.erase(dims.begin());
-      }
-      values.push_back(all.slice(step, step + 1).reshape(Shape(std::move(dims))));
-    }
-    const Pulse::Visit visit(*pulse_, Pulse::At::host_call, first + step, first + step + 1);
-    host_call.fn(values);
-  }
+  estimator::run_host_calls(host_call, results.subspan(of_hooks),
+                            {.first = first,
+                             .steps = steps,
+                             .every = every,
+                             .first_replica = input_.layout == estimator::Layout::broadcast},
+                            *pulse_);
+  values_ = estimator::hook_values(results.first(of_hooks), host_call ? steps : 0);
 }
 
 std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first) {
@@ -310,8 +340,7 @@ int64_t Training::run_loop(int64_t steps) {
     done += batches->steps;
     examples_ += batches->examples;
     waited_ += batches->waited_seconds;
-    call_host(results, first, batches->steps);
-    keep_values(results, batches->steps);
+    use_results(results, first, batches->steps);
   }
   return done;
 }
@@ -370,7 +399,7 @@ void Training::run(Pulse& pulse) {
     return;
   }
   pulse_ = &pulse;
-  make_runner();
+  begin_input();
   while (step_ < last_step_ && !input_ended_) {
     if (!hooks_->before()) break;
     const auto start = std::chrono::steady_clock::now();

@@ -102,6 +102,10 @@ struct StepLoop::Impl {
 struct StepLoop::Impl::Compiled {
   Compiled(Session::Impl& session, StepModule&& module);
   void compile(Session::Impl& session, const StepLoopOptions& options);
+  // The same on a thread of its own; both outlive this object.
+  void compile_beside(Session::Impl& session, const StepLoopOptions& options);
+  // Waits until it is compiled. Errors: those of compile().
+  runtime::Executable& ready() const;
   // Of the variables that it updates where they are.
   int64_t bytes_in_place() const;
 
@@ -111,6 +115,7 @@ struct StepLoop::Impl::Compiled {
   std::vector<VariableSlot*> updates;
   std::vector<uint64_t*> run_counts;
   std::vector<VariableSlot> memory;  // of updates that go aside, in this order
+  std::shared_future<void> in_work;  // ends first
 };
 
 StepLoop::Impl::Compiled::Compiled(Session::Impl& session, StepModule&& module)
@@ -134,6 +139,17 @@ void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOpt
   program.module.reset();
 }
 
+void StepLoop::Impl::Compiled::compile_beside(Session::Impl& session,
+                                              const StepLoopOptions& options) {
+  in_work =
+      std::async(std::launch::async, [this, &session, &options] { compile(session, options); });
+}
+
+runtime::Executable& StepLoop::Impl::Compiled::ready() const {
+  if (in_work.valid()) in_work.get();
+  return *executable;
+}
+
 int64_t StepLoop::Impl::Compiled::bytes_in_place() const {
   int64_t bytes = 0;
   for (size_t u = 0; u < updates.size(); ++u) {
@@ -149,7 +165,11 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   // What a session with a loop runs besides is its preparation and its results.
   std::call_once(session.idle_cores_once, [] {});
   loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
-  loop->compile(session, options);
+  if (options.compile_beside) {
+    loop->compile_beside(session, options);
+  } else {
+    loop->compile(session, options);
+  }
   random_state = Tensor(DType::u64, {static_cast<int64_t>(loop->run_counts.size()) + 1});
   stacks.resize(options.inputs.size());
   fetched.resize(options.fetches.size());
@@ -275,8 +295,7 @@ void StepLoop::Impl::execute(Compiled& compiled, std::span<const Tensor> inputs,
                                          : runtime::Result{.device = &updated[u]});
   }
   for (Tensor& flag : flags) wanted.push_back({.host = &flag});
-  compiled.executable->execute(arguments, wanted,
-                               {.profile = options.profile ? &profile : nullptr});
+  compiled.ready().execute(arguments, wanted, {.profile = options.profile ? &profile : nullptr});
   for (Tensor& stack : stacks) stack = Tensor();
   throw_failed_checks();
   size_t next = 0;
@@ -343,15 +362,13 @@ void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
 std::span<const Tensor> StepLoop::results() const { return impl_->results; }
 std::span<const runtime::StepProfile> StepLoop::profile() const { return impl_->profile; }
 const StepLoopOptions& StepLoop::options() const { return impl_->options; }
-const runtime::ExecutableStats& StepLoop::stats() const { return impl_->loop->executable->stats(); }
+const runtime::ExecutableStats& StepLoop::stats() const { return impl_->loop->ready().stats(); }
 double StepLoop::compile_seconds() const { return stats().compile_seconds; }
 std::span<const std::string> StepLoop::averaged_variables() const {
   return impl_->loop->program.averaged;
 }
 bool StepLoop::goes_on_beside_snapshots() const { return impl_->aside != nullptr; }
-std::string StepLoop::optimized_program() const {
-  return impl_->loop->executable->optimized_program();
-}
+std::string StepLoop::optimized_program() const { return impl_->loop->ready().optimized_program(); }
 
 void StepLoop::set_variables(Session& session, std::span<const Variable> variables,
                              std::vector<Tensor> values) {

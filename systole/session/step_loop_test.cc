@@ -301,6 +301,43 @@ TEST(StepLoopMemory, ACoreHasNoMoreThanItsOwn) {
               ::testing::AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("x")));
 }
 
+// The first run waits for the program; so does the end of a loop that nobody ran.
+TEST_P(StepLoopTest, CompilesBesideItsCaller) {
+  const Model model;
+  const Tensor xs = random_floats({2, 16, 8}, 1);
+  const Tensor ys = random_floats({2, 16, 1}, 2);
+  const auto trained = [&](bool beside) {
+    Session session("", config());
+    StepLoopOptions options = model.loop(1, 16, 2);
+    options.compile_beside = beside;
+    StepLoop loop(session, options);
+    const StepLoop not_run(session, options);
+    session.run(global_variables_initializer());
+    loop.run({{by_replica(xs, 1), by_replica(ys, 1)}}, 2);
+    return session.variable_value(model.w);
+  };
+  EXPECT_TRUE(trained(true).identical(trained(false)));
+}
+
+TEST(StepLoopMemory, IsSaidByEveryRunOfALoopThatCompilesBeside) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {16, 1}, "x");
+  const Output wide = matmul(x, fill({1, int64_t{1} << 29}, 1.0F));
+  Session session("local", {.graph = &graph});
+  StepLoop loop(session, {.inputs = {x},
+                          .input_types = {x.type()},
+                          .fetches = {wide},
+                          .num_replicas = 1,
+                          .compile_beside = true});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(error_of([&] {
+                  loop.run({{Tensor::zeros(DType::f32, {1, 1, 16, 1})}}, 1);
+                }),
+                HasSubstr("RESOURCE_EXHAUSTED"));
+  }
+}
+
 // More than a snapshot copies: the step after one writes elsewhere.
 TEST(StepLoopSnapshot, StaysAsItIsAndChangesNothing) {
   Graph graph;
