@@ -243,10 +243,10 @@ TEST_F(ContractTest, host_calls_of_some_steps_and_of_a_shared_batch) {
                            .experimental_host_call_every_n_steps = 4};
   std::vector<int64_t> sizes;
   all.model_fn = changed([&](TPUEstimatorSpec& spec, const Output& x) {
-    spec.host_call = {.fn = [&sizes](std::span<const Tensor> values) {
-                        sizes.push_back(values[0].num_elements());
-                      },
-                      .tensors = {x}};
+    spec.host_call = {
+        .fn =
+            [&sizes](std::span<const Tensor> values) { sizes.push_back(values[0].num_elements()); },
+        .tensors = {x}};
   });
   TPUEstimator(all).train(forever, {.max_steps = 6});
   EXPECT_THAT(sizes, ElementsAre(16, 16));  // of steps 1 and 5 of the loop, once each
@@ -265,7 +265,8 @@ TEST_F(ContractTest, a_host_call_without_tensors_is_made) {
 TEST_F(ContractTest, specs_that_cannot_be) {
   TPUEstimatorOptions metric = options();
   metric.model_fn = changed([](TPUEstimatorSpec& spec, const Output& x) {
-    if (spec.mode == Mode::eval) spec.eval_metric_ops = {{"global_step", metrics::mean({.values = x})}};
+    if (spec.mode == Mode::eval)
+      spec.eval_metric_ops = {{"global_step", metrics::mean({.values = x})}};
   });
   TPUEstimator named = trained(metric);
   EXPECT_THAT(error_of([&] { named.evaluate(once(8)); }),

@@ -5,7 +5,8 @@
 namespace systole::estimator {
 namespace {
 
-// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or its first replica's part.
+// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or its first replica's
+// part.
 Tensor of_step(const Tensor& all, int64_t step, bool first_replica) {
   Dims dims(all.shape().begin() + 1, all.shape().end());
   Tensor replicas = all.slice(step, step + 1).reshape(Shape(dims));

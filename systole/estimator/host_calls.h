@@ -17,13 +17,13 @@ std::vector<Output> host_call_fetches(const HostCall& host_call, const Output& m
 struct HostCallRun {
   int64_t first = 0;  // steps before the launch
   int64_t steps = 1;
-  int64_t every = 1;  // calls for the first of so many steps alone
+  int64_t every = 1;           // calls for the first of so many steps alone
   bool first_replica = false;  // all replicas have the same batch: the first one's values alone
 };
 
 // One call a step. `fetched`: [steps, replicas, ...] each of what host_call_fetches() says. A call
-// gets [replicas * batch, ...] of each tensor (scalars: [replicas]); with the mask, of a tensor that
-// has a row for each example, the real ones alone.
+// gets [replicas * batch, ...] of each tensor (scalars: [replicas]); with the mask, of a tensor
+// that has a row for each example, the real ones alone.
 void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
                     const HostCallRun& run, Pulse& pulse);
 

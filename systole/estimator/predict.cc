@@ -102,9 +102,9 @@ void Predictor::call_host(std::span<const Tensor> fetched, estimator::Pulse& pul
     dims.insert(dims.begin(), 1);
     steps.push_back(value.reshape(Shape(std::move(dims))));
   }
-  estimator::run_host_calls(built->model.spec.host_call, steps, {.first = batches,
-                             .first_replica = input.layout == estimator::Layout::broadcast},
-                            pulse);
+  estimator::run_host_calls(
+      built->model.spec.host_call, steps,
+      {.first = batches, .first_replica = input.layout == estimator::Layout::broadcast}, pulse);
 }
 
 // Returns what hooks see of it.

@@ -69,8 +69,8 @@ class EvalMetrics {
 };
 
 // Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
-// plain C++ and gets each tensor's values of all replicas one behind the other along the first axis,
-// once a step, when its loop is over. Rows that fill up the last batch of an evaluation or
+// plain C++ and gets each tensor's values of all replicas one behind the other along the first
+// axis, once a step, when its loop is over. Rows that fill up the last batch of an evaluation or
 // prediction are left out of tensors with a row for each example.
 struct HostCall {
   std::function<void(std::span<const Tensor> values)> fn = nullptr;
