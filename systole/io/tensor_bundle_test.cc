@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/io/bundle_format.h"
@@ -340,6 +341,24 @@ TEST(GoldenBundleTest, CheckpointStates) {
   EXPECT_THAT(state->all_model_checkpoint_paths,
               ::testing::ElementsAre(directory + "/model.ckpt-0", directory + "/model.ckpt-999",
                                      directory + "/model.ckpt-1000"));
+}
+
+// Each names a bundle that is beside it.
+TEST(GoldenBundleTest, EveryCheckpointStateNamesItsBundle) {
+  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
+  std::istringstream manifest(read_file(local_file_system(), testing::golden_path("manifest.tsv")));
+  int states = 0;
+  for (std::string line; std::getline(manifest, line);) {
+    const std::string file = line.substr(0, line.find('\t'));
+    if (base_name(file) != "checkpoint") continue;
+    SCOPED_TRACE(file);
+    const std::string directory = parent_path(testing::golden_path(file));
+    const std::string latest = latest_checkpoint(local_file_system(), directory);
+    EXPECT_EQ(parent_path(latest), directory);
+    EXPECT_GT(BundleReader(local_file_system(), latest).entries().size(), 0U);
+    ++states;
+  }
+  EXPECT_EQ(states, 9);
 }
 
 }  // namespace

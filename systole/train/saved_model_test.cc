@@ -14,7 +14,9 @@
 #include "systole/io/local_file_system.h"
 #include "systole/io/memory_file_system.h"
 #include "systole/io/proto/meta_graph.pb.h"
+#include "systole/io/saved_model.h"
 #include "systole/io/tensor_bundle.h"
+#include "systole/session/graph_def.h"
 #include "systole/session/session.h"
 #include "systole/train/rnn.h"
 #include "systole/train/saved_model_builder.h"
@@ -208,6 +210,7 @@ class GoldenServingTest : public ::testing::Test {
 
 TEST_F(GoldenServingTest, HalfPlusTwo) {
   for (const char* name : {"serving/saved_model_half_plus_two_cpu/00000123",
+                           "serving/saved_model_half_plus_two_2_versions/00000123",
                            "serving/saved_model_half_plus_two_2_versions/00000124"}) {
     SavedModel model(path(name));
     const auto outputs = model.predict({{"x", Tensor::of<float>({3, 1}, {0, 1, 5})}});
@@ -254,6 +257,29 @@ TEST_F(GoldenServingTest, Regression) {
   double sum = 0;
   for (const std::string& key : bundle.keys()) sum += bundle.read(key).as_double(0);
   EXPECT_NEAR(out.as_double(1), sum, 1e-6);  // w * 1 + b
+}
+
+// One regression three times: as a SavedModel, a frozen graph and a checkpoint with its meta graph.
+TEST_F(GoldenServingTest, OneModelInEveryForm) {
+  const std::string folder = "../shared/golden/onnx_regression/";
+  const BundleReader checkpoint(local_file_system(), folder + "checkpoint/model");
+  const double w = checkpoint.read("W").as_double(0);
+  const double b = checkpoint.read("b").as_double(0);
+  const Tensor x = Tensor::of<float>({3}, {0, 1, -2});
+  SavedModel model(folder + "saved_model");
+  const Tensor served = model.predict({{"X", x}}).at("pred");
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output fed = placeholder(DType::f32, {3}, "x");
+  const auto frozen = read_graph_def(local_file_system(), folder + "graphdef/frozen.pb");
+  const auto imported = import_graph_def(
+      *frozen, {.inputs = {{"X:0", fed}}, .outputs = {"pred:0"}, .what = "frozen"});
+  Session session("", {.graph = &graph});
+  const Tensor run = session.run(imported.outputs[0], {{fed, x}});
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(served.as_double(i), w * x.as_double(i) + b, 1e-6);
+    EXPECT_NEAR(run.as_double(i), w * x.as_double(i) + b, 1e-6);
+  }
 }
 
 }  // namespace
