@@ -86,8 +86,8 @@ struct Choice {
 }
 
 // Pixels [begin, end) of a row, all of them among the neighbours, two at a time. Returns the first
-// that is left.
-[[gnu::target("avx2")]] int64_t mix_neighbours(const Taps& taps, int64_t begin, int64_t end,
+// that is left. (By value: what is written to `out` changes no pointer.)
+[[gnu::target("avx2")]] int64_t mix_neighbours(Taps taps, int64_t begin, int64_t end,
                                                int64_t channels, float* out) {
   const Choice choice{.left = lanes_behind(0), .right = lanes_behind(channels)};
   const __m256 fraction = _mm256_set1_ps(taps.fraction);
@@ -128,13 +128,14 @@ struct Choice {
 
 }  // namespace
 
-bool BilinearPairs::takes(const ResizeAxes& axes, int64_t height, int64_t channels) {
+bool BilinearPairs::takes(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels) {
 #if defined(__x86_64__)
   const auto rows = static_cast<int64_t>(axes.rows.low.size());
-  return has_instructions() && channels <= kLanes && rows <= height && !axes.columns.low.empty();
+  return has_instructions() && channels <= kLanes && rows <= height && !axes.columns.low.empty() &&
+         width * channels >= kLanes;
 #else
   static_cast<void>(axes);
-  return height < 0 && channels < 0;
+  return height < 0 && width < 0 && channels < 0;
 #endif
 }
 

@@ -14,7 +14,7 @@ namespace systole {
 class BilinearPairs {
  public:
   // Whether it can, on this machine, and is worth it.
-  static bool takes(const ResizeAxes& axes, int64_t height, int64_t channels);
+  static bool takes(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels);
 
   // `axes` outlives it. REQUIRES: takes().
   BilinearPairs(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels);

@@ -61,6 +61,8 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       {DType::u8, {20, 31, 3}, {9, 40}, {.half_pixel_centers = true}},
       {DType::u8, {20, 31, 4}, {20, 5}, {.align_corners = true}},
       {DType::u8, {5, 16, 1}, {4, 15}},
+      {DType::u8, {5, 1, 1}, {3, 1}},
+      {DType::u8, {4, 1, 3}, {3, 2}},
   };
   for (const Resize resize :
        {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
