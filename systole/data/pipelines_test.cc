@@ -21,12 +21,18 @@ namespace {
 using T = Tensor;
 const ElementSpec kInt{TensorType{DType::s64, {}}};
 
-Dataset range(int64_t n) { return Dataset::range(n); }
-
 Element times(const Element& x, int64_t factor) { return T(x.leaf().item<int64_t>() * factor); }
 
 std::function<Element(const Element&)> by(int64_t factor) {
   return [factor](const Element& x) { return times(x, factor); };
+}
+
+// Whether the ranges that pipelines begin with come from threads.
+bool ranges_have_threads = false;
+
+Dataset range(int64_t n) {
+  const Dataset numbers = Dataset::range(n);
+  return ranges_have_threads ? numbers.map_cpp(by(1), kInt, {.num_parallel_calls = 2}) : numbers;
 }
 
 // 0 2 4..., as they come.
@@ -516,14 +522,17 @@ TEST_P(PipelineTest, ElementsSpecAndEnd) {
   EXPECT_EQ(sorted_unless(p.in_order, elements(dataset, {.stats = false, .entropy = 1})), got);
 }
 
-TEST_P(PipelineTest, RestoresAtEveryPosition) {
-  const Pipeline& p = GetParam();
-  const std::vector<std::string> all = elements(p.make(), {.entropy = 5});
+// With a state saved at every position.
+void expect_restores(const Pipeline& p, const std::function<Dataset()>& make) {
+  const std::vector<std::string> all = elements(make(), {.entropy = 5});
+  if (p.elements != "*") {
+    EXPECT_EQ(join(sorted_unless(p.in_order, all)), p.elements);
+  }
   for (size_t position = 0; position <= all.size() + 1; ++position) {
-    Iterator saved(p.make(), {.entropy = 5});
+    Iterator saved(make(), {.entropy = 5});
     const auto before = rest(saved, static_cast<int64_t>(position));
     const std::string state = saved.save_state();
-    Iterator restored(p.make());
+    Iterator restored(make());
     restored.restore_state(state);
     std::vector<std::string> joined = before;
     std::ranges::copy(rest(restored), std::back_inserter(joined));
@@ -534,6 +543,19 @@ TEST_P(PipelineTest, RestoresAtEveryPosition) {
     EXPECT_EQ(sorted_unless(p.in_order, joined), sorted_unless(p.in_order, all))
         << "after saving at " << position;
   }
+}
+
+TEST_P(PipelineTest, RestoresAtEveryPosition) { expect_restores(GetParam(), GetParam().make); }
+
+// The same where threads give the elements and others take them.
+TEST_P(PipelineTest, RestoresBetweenThreads) {
+  const auto make = [&] {
+    ranges_have_threads = true;
+    const Dataset result = GetParam().make().prefetch(1);
+    ranges_have_threads = false;
+    return result;
+  };
+  expect_restores(GetParam(), make);
 }
 
 TEST_P(PipelineTest, ClosesInTheMiddle) {

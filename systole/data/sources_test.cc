@@ -192,6 +192,28 @@ TEST(SourcesTest, CacheInAFile) {
       joined(Dataset::range(2).batch(2).cache("c", &fs)).starts_with("FAILED_PRECONDITION"));
 }
 
+// An epoch that was being written is finished without the file.
+TEST(SourcesTest, CacheInAFileRestoresWhileItIsWritten) {
+  for (const int64_t threads : {0, 2}) {
+    for (int64_t position = 0; position <= 10; ++position) {
+      MemoryFileSystem fs;
+      const Dataset cached =
+          Dataset::range(5)
+              .map_cpp([](const Element& x) { return x; }, TensorType{DType::s64, {}},
+                       {.num_parallel_calls = threads})
+              .cache("c", &fs)
+              .repeat(2);
+      Iterator saved(cached);
+      std::vector<std::string> got = rest(saved, position);
+      Iterator restored(cached);
+      restored.restore_state(saved.save_state());
+      std::ranges::copy(rest(restored), std::back_inserter(got));
+      EXPECT_EQ(got, (std::vector<std::string>{"0", "1", "2", "3", "4", "0", "1", "2", "3", "4"}))
+          << "at " << position;
+    }
+  }
+}
+
 TEST(SourcesTest, CacheOnADiskThatFills) {
   const Dataset range = Dataset::range(20);
   for (int64_t full_at = 0; full_at < 400; full_at += 7) {

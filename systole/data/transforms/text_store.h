@@ -73,9 +73,10 @@ class TextStore {
     return result;
   }
   void drop(size_t i) {
+    const bool in_blocks = slots_[i].filled && slots_.back().filled;
+    if (!in_blocks) std::swap(own_[i], own_.back());
     slots_[i] = slots_.back();
     slots_.pop_back();
-    std::swap(own_[i], own_.back());
     own_.pop_back();
   }
   // Text `i` is exchanged soon.
