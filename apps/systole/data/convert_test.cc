@@ -157,12 +157,16 @@ TEST(ConvertTest, ImagesInClassFolders) {
 
 TEST(ConvertTest, ImageSplitsAndBrokenImages) {
   const std::string png = encode_png(Tensor::of<uint8_t>({1, 1, 1}, {1}));
-  MemoryFileSystem fs({{"i/train/a/1.png", png}, {"i/test/a/2.png", "not an image"}});
+  MemoryFileSystem fs({{"i/train/a/1.png", png},
+                       {"i/test/a/2.png", "not an image"},
+                       {"cut/a/3.png", png.substr(0, png.size() - 20)}});
   const auto splits = image_splits(fs, {.inputs = {"i"}});
   ASSERT_EQ(splits.size(), 2U);
   EXPECT_EQ(splits[0].name, "test");
   EXPECT_THAT(error_of([&] { write(fs, splits[0]); }), HasSubstr("i/test/a/2.png"));
   EXPECT_EQ(write(fs, splits[1]).examples, 1);
+  EXPECT_THAT(error_of([&] { write(fs, image_splits(fs, {.inputs = {"cut"}})[0]); }),
+              ::testing::AllOf(HasSubstr("expected a whole PNG image"), HasSubstr("cut/a/3.png")));
   EXPECT_THAT(error_of([&] { image_splits(fs, {.inputs = {"i/train/a"}}); }),
               HasSubstr("got none, expected one for each class"));
 }

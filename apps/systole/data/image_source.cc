@@ -52,6 +52,7 @@ class ImageSource final : public ExampleSource {
       throw invalid_argument("image: first bytes, got {}, expected JPEG or PNG",
                              image_format_name(info.format));
     }
+    pixels_ = decode_image(bytes_);  // what training could not decode is found here
     out.bytes("image/encoded", bytes_);
     out.bytes("image/format", info.format == ImageFormat::png ? "png" : "jpeg");
     out.int64("image/height", info.height).int64("image/width", info.width);
