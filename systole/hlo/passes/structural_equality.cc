@@ -15,9 +15,12 @@ bool is_commutative_pair(const Instruction& instruction) {
 class Comparison {
  public:
   bool equal(const Instruction& a, const Instruction& b) {
+    return equal_operands(a, b) && same_function(a, b);
+  }
+
+  bool same_function(const Instruction& a, const Instruction& b) {
     if (a.opcode() != b.opcode() || !std::ranges::equal(a.results(), b.results())) return false;
     if (a.num_regions() != b.num_regions() || a.attrs() != b.attrs()) return false;
-    if (!equal_operands(a, b)) return false;
     for (int i = 0; i < a.num_regions(); ++i) {
       if (!equal(a.region(i), b.region(i))) return false;
     }
@@ -56,6 +59,17 @@ class Comparison {
 
 size_t hash_of(Value value) { return ValueHash()(value); }
 
+size_t hash_of(const TensorType& type, size_t hash) {
+  return absl::HashOf(hash, static_cast<int>(type.dtype), type.shape.dims());
+}
+
+size_t hash_of_signature(const Instruction& instruction) {
+  size_t hash = absl::HashOf(static_cast<int>(instruction.opcode()), instruction.num_results(),
+                             instruction.num_operands());
+  for (const TensorType& type : instruction.results()) hash = hash_of(type, hash);
+  return hash;
+}
+
 // A glance at a constant: its type is hashed anyway, and comparison looks at the rest.
 size_t hash_of(const ConstantAttrs& constant) {
   constexpr int64_t kGlance = 256;
@@ -71,12 +85,24 @@ bool structurally_equal(const Instruction& a, const Instruction& b) {
   return Comparison().equal(a, b);
 }
 
-size_t structural_hash(const Instruction& instruction) {
-  size_t hash = absl::HashOf(static_cast<int>(instruction.opcode()), instruction.num_results(),
-                             instruction.num_operands());
-  for (const TensorType& type : instruction.results()) {
-    hash = absl::HashOf(hash, static_cast<int>(type.dtype), type.shape.dims());
+bool same_function(const Instruction& a, const Instruction& b) {
+  const auto same_type = [](const Value& x, const Value& y) { return x.type() == y.type(); };
+  return std::ranges::equal(a.operands(), b.operands(), same_type) &&
+         Comparison().same_function(a, b);
+}
+
+size_t function_hash(const Instruction& instruction) {
+  size_t hash = hash_of_signature(instruction);
+  for (const Value& operand : instruction.operands()) hash = hash_of(operand.type(), hash);
+  for (const auto& region : instruction.regions()) {
+    for (const Instruction* inner : region->instructions())
+      hash = absl::HashOf(hash, hash_of_signature(*inner));
   }
+  return hash;
+}
+
+size_t structural_hash(const Instruction& instruction) {
+  size_t hash = hash_of_signature(instruction);
   if (is_commutative_pair(instruction)) {
     const size_t a = hash_of(instruction.operand(0));
     const size_t b = hash_of(instruction.operand(1));

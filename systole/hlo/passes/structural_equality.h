@@ -15,4 +15,10 @@ bool structurally_equal(const Instruction& a, const Instruction& b);
 // Equal instructions have equal hashes.
 size_t structural_hash(const Instruction& instruction);
 
+// The same but for their operands, which have to be as many and of the same types: both compute the
+// same function.
+bool same_function(const Instruction& a, const Instruction& b);
+// Instructions of the same function have equal hashes.
+size_t function_hash(const Instruction& instruction);
+
 }  // namespace systole::hlo

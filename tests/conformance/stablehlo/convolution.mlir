@@ -101,3 +101,100 @@ func.func @main() {
   check.expect_eq_const %y, dense<[[[[-19.0, -5.0], [10.0, 13.0]], [[-2.0, -7.0], [-1.0, 11.0]]], [[[7.0, 8.0], [1.0, -9.0]], [[10.0, 13.0], [4.0, -11.0]]]]> : tensor<2x2x2x2xf32>
   return
 }
+
+// -----
+
+// A convolution over one axis with the axes of its input, its kernel and its output in every order. Expected: by hand.
+func.func @main() {
+  %x_b0f = stablehlo.constant dense<[[[-3.0, -1.0], [0.0, 2.0], [3.0, -2.0], [-1.0, 1.0]], [[2.0, -3.0], [-2.0, 0.0], [1.0, 3.0], [-3.0, -1.0]]]> : tensor<2x4x2xf32>
+  %e_b0f = stablehlo.constant dense<[[[7.0, -9.0], [4.0, 12.0]], [[-5.0, -9.0], [-8.0, 5.0]]]> : tensor<2x2x2xf32>
+  %x_bf0 = stablehlo.constant dense<[[[-3.0, 0.0, 3.0, -1.0], [-1.0, 2.0, -2.0, 1.0]], [[2.0, -2.0, 1.0, -3.0], [-3.0, 0.0, 3.0, -1.0]]]> : tensor<2x2x4xf32>
+  %e_bf0 = stablehlo.constant dense<[[[7.0, 4.0], [-9.0, 12.0]], [[-5.0, -8.0], [-9.0, 5.0]]]> : tensor<2x2x2xf32>
+  %x_0bf = stablehlo.constant dense<[[[-3.0, -1.0], [2.0, -3.0]], [[0.0, 2.0], [-2.0, 0.0]], [[3.0, -2.0], [1.0, 3.0]], [[-1.0, 1.0], [-3.0, -1.0]]]> : tensor<4x2x2xf32>
+  %e_0bf = stablehlo.constant dense<[[[7.0, -9.0], [-5.0, -9.0]], [[4.0, 12.0], [-8.0, 5.0]]]> : tensor<2x2x2xf32>
+  %x_0fb = stablehlo.constant dense<[[[-3.0, 2.0], [-1.0, -3.0]], [[0.0, -2.0], [2.0, 0.0]], [[3.0, 1.0], [-2.0, 3.0]], [[-1.0, -3.0], [1.0, -1.0]]]> : tensor<4x2x2xf32>
+  %e_0fb = stablehlo.constant dense<[[[7.0, -5.0], [-9.0, -9.0]], [[4.0, -8.0], [12.0, 5.0]]]> : tensor<2x2x2xf32>
+  %x_fb0 = stablehlo.constant dense<[[[-3.0, 0.0, 3.0, -1.0], [2.0, -2.0, 1.0, -3.0]], [[-1.0, 2.0, -2.0, 1.0], [-3.0, 0.0, 3.0, -1.0]]]> : tensor<2x2x4xf32>
+  %e_fb0 = stablehlo.constant dense<[[[7.0, 4.0], [-5.0, -8.0]], [[-9.0, 12.0], [-9.0, 5.0]]]> : tensor<2x2x2xf32>
+  %x_f0b = stablehlo.constant dense<[[[-3.0, 2.0], [0.0, -2.0], [3.0, 1.0], [-1.0, -3.0]], [[-1.0, -3.0], [2.0, 0.0], [-2.0, 3.0], [1.0, -1.0]]]> : tensor<2x4x2xf32>
+  %e_f0b = stablehlo.constant dense<[[[7.0, -5.0], [4.0, -8.0]], [[-9.0, -9.0], [12.0, 5.0]]]> : tensor<2x2x2xf32>
+  %k_0io = stablehlo.constant dense<[[[-2.0, -1.0], [1.0, 2.0]], [[0.0, 1.0], [-2.0, -1.0]], [[2.0, -2.0], [0.0, 1.0]]]> : tensor<3x2x2xf32>
+  %k_0oi = stablehlo.constant dense<[[[-2.0, 1.0], [-1.0, 2.0]], [[0.0, -2.0], [1.0, -1.0]], [[2.0, 0.0], [-2.0, 1.0]]]> : tensor<3x2x2xf32>
+  %k_i0o = stablehlo.constant dense<[[[-2.0, -1.0], [0.0, 1.0], [2.0, -2.0]], [[1.0, 2.0], [-2.0, -1.0], [0.0, 1.0]]]> : tensor<2x3x2xf32>
+  %k_io0 = stablehlo.constant dense<[[[-2.0, 0.0, 2.0], [-1.0, 1.0, -2.0]], [[1.0, -2.0, 0.0], [2.0, -1.0, 1.0]]]> : tensor<2x2x3xf32>
+  %k_o0i = stablehlo.constant dense<[[[-2.0, 1.0], [0.0, -2.0], [2.0, 0.0]], [[-1.0, 2.0], [1.0, -1.0], [-2.0, 1.0]]]> : tensor<2x3x2xf32>
+  %k_oi0 = stablehlo.constant dense<[[[-2.0, 0.0, 2.0], [1.0, -2.0, 0.0]], [[-1.0, 1.0, -2.0], [2.0, -1.0, 1.0]]]> : tensor<2x2x3xf32>
+  %c1 = stablehlo.convolution(%x_b0f, %k_0io) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c1, %e_b0f : tensor<2x2x2xf32>
+  %c2 = stablehlo.convolution(%x_b0f, %k_0oi) dim_numbers = [b, 0, f]x[0, o, i]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c2, %e_bf0 : tensor<2x2x2xf32>
+  %c3 = stablehlo.convolution(%x_b0f, %k_i0o) dim_numbers = [b, 0, f]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c3, %e_0bf : tensor<2x2x2xf32>
+  %c4 = stablehlo.convolution(%x_b0f, %k_io0) dim_numbers = [b, 0, f]x[i, o, 0]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c4, %e_0fb : tensor<2x2x2xf32>
+  %c5 = stablehlo.convolution(%x_b0f, %k_o0i) dim_numbers = [b, 0, f]x[o, 0, i]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c5, %e_fb0 : tensor<2x2x2xf32>
+  %c6 = stablehlo.convolution(%x_b0f, %k_oi0) dim_numbers = [b, 0, f]x[o, i, 0]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c6, %e_f0b : tensor<2x2x2xf32>
+  %c7 = stablehlo.convolution(%x_bf0, %k_0io) dim_numbers = [b, f, 0]x[0, i, o]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c7, %e_f0b : tensor<2x2x2xf32>
+  %c8 = stablehlo.convolution(%x_bf0, %k_0oi) dim_numbers = [b, f, 0]x[0, o, i]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c8, %e_b0f : tensor<2x2x2xf32>
+  %c9 = stablehlo.convolution(%x_bf0, %k_i0o) dim_numbers = [b, f, 0]x[i, 0, o]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c9, %e_bf0 : tensor<2x2x2xf32>
+  %c10 = stablehlo.convolution(%x_bf0, %k_io0) dim_numbers = [b, f, 0]x[i, o, 0]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c10, %e_0bf : tensor<2x2x2xf32>
+  %c11 = stablehlo.convolution(%x_bf0, %k_o0i) dim_numbers = [b, f, 0]x[o, 0, i]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c11, %e_0fb : tensor<2x2x2xf32>
+  %c12 = stablehlo.convolution(%x_bf0, %k_oi0) dim_numbers = [b, f, 0]x[o, i, 0]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c12, %e_fb0 : tensor<2x2x2xf32>
+  %c13 = stablehlo.convolution(%x_0bf, %k_0io) dim_numbers = [0, b, f]x[0, i, o]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c13, %e_fb0 : tensor<2x2x2xf32>
+  %c14 = stablehlo.convolution(%x_0bf, %k_0oi) dim_numbers = [0, b, f]x[0, o, i]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c14, %e_f0b : tensor<2x2x2xf32>
+  %c15 = stablehlo.convolution(%x_0bf, %k_i0o) dim_numbers = [0, b, f]x[i, 0, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c15, %e_b0f : tensor<2x2x2xf32>
+  %c16 = stablehlo.convolution(%x_0bf, %k_io0) dim_numbers = [0, b, f]x[i, o, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c16, %e_bf0 : tensor<2x2x2xf32>
+  %c17 = stablehlo.convolution(%x_0bf, %k_o0i) dim_numbers = [0, b, f]x[o, 0, i]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c17, %e_0bf : tensor<2x2x2xf32>
+  %c18 = stablehlo.convolution(%x_0bf, %k_oi0) dim_numbers = [0, b, f]x[o, i, 0]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c18, %e_0fb : tensor<2x2x2xf32>
+  %c19 = stablehlo.convolution(%x_0fb, %k_0io) dim_numbers = [0, f, b]x[0, i, o]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c19, %e_0fb : tensor<2x2x2xf32>
+  %c20 = stablehlo.convolution(%x_0fb, %k_0oi) dim_numbers = [0, f, b]x[0, o, i]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c20, %e_fb0 : tensor<2x2x2xf32>
+  %c21 = stablehlo.convolution(%x_0fb, %k_i0o) dim_numbers = [0, f, b]x[i, 0, o]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c21, %e_f0b : tensor<2x2x2xf32>
+  %c22 = stablehlo.convolution(%x_0fb, %k_io0) dim_numbers = [0, f, b]x[i, o, 0]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c22, %e_b0f : tensor<2x2x2xf32>
+  %c23 = stablehlo.convolution(%x_0fb, %k_o0i) dim_numbers = [0, f, b]x[o, 0, i]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c23, %e_bf0 : tensor<2x2x2xf32>
+  %c24 = stablehlo.convolution(%x_0fb, %k_oi0) dim_numbers = [0, f, b]x[o, i, 0]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c24, %e_0bf : tensor<2x2x2xf32>
+  %c25 = stablehlo.convolution(%x_fb0, %k_0io) dim_numbers = [f, b, 0]x[0, i, o]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c25, %e_0bf : tensor<2x2x2xf32>
+  %c26 = stablehlo.convolution(%x_fb0, %k_0oi) dim_numbers = [f, b, 0]x[0, o, i]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c26, %e_0fb : tensor<2x2x2xf32>
+  %c27 = stablehlo.convolution(%x_fb0, %k_i0o) dim_numbers = [f, b, 0]x[i, 0, o]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c27, %e_fb0 : tensor<2x2x2xf32>
+  %c28 = stablehlo.convolution(%x_fb0, %k_io0) dim_numbers = [f, b, 0]x[i, o, 0]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c28, %e_f0b : tensor<2x2x2xf32>
+  %c29 = stablehlo.convolution(%x_fb0, %k_o0i) dim_numbers = [f, b, 0]x[o, 0, i]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c29, %e_b0f : tensor<2x2x2xf32>
+  %c30 = stablehlo.convolution(%x_fb0, %k_oi0) dim_numbers = [f, b, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x4xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c30, %e_bf0 : tensor<2x2x2xf32>
+  %c31 = stablehlo.convolution(%x_f0b, %k_0io) dim_numbers = [f, 0, b]x[0, i, o]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c31, %e_bf0 : tensor<2x2x2xf32>
+  %c32 = stablehlo.convolution(%x_f0b, %k_0oi) dim_numbers = [f, 0, b]x[0, o, i]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<3x2x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c32, %e_0bf : tensor<2x2x2xf32>
+  %c33 = stablehlo.convolution(%x_f0b, %k_i0o) dim_numbers = [f, 0, b]x[i, 0, o]->[0, f, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c33, %e_0fb : tensor<2x2x2xf32>
+  %c34 = stablehlo.convolution(%x_f0b, %k_io0) dim_numbers = [f, 0, b]x[i, o, 0]->[f, b, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c34, %e_fb0 : tensor<2x2x2xf32>
+  %c35 = stablehlo.convolution(%x_f0b, %k_o0i) dim_numbers = [f, 0, b]x[o, 0, i]->[f, 0, b], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c35, %e_f0b : tensor<2x2x2xf32>
+  %c36 = stablehlo.convolution(%x_f0b, %k_oi0) dim_numbers = [f, 0, b]x[o, i, 0]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x2xf32>
+  check.expect_eq %c36, %e_b0f : tensor<2x2x2xf32>
+  return
+}

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include "systole/backends/cpu/codegen/shared_steps.h"
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
 #include "systole/backends/cpu/sizes.h"
@@ -128,6 +129,9 @@ void FunctionEmitter::note_alignment(llvm::LoadInst& pointer) {
 llvm::Value* FunctionEmitter::address(const Slice& slice) {
   llvm::Value*& known = addresses_[{slice.memory, slice.index, slice.offset}];
   if (known != nullptr) return known;
+  if (program.step_memory != nullptr) {
+    if (llvm::Value* given = given_address(slice)) return known = given;
+  }
   llvm::IRBuilder<> at(entry_);
   switch (slice.memory) {
     case Memory::argument:
@@ -144,6 +148,20 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
     default:
       return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
   }
+}
+
+// In a shared step, whose arguments are its memory. Null for a slice that is the same in all of
+// them.
+llvm::Value* FunctionEmitter::given_address(const Slice& slice) {
+  const auto given = program.step_memory->find(slice);
+  if (!given) return nullptr;
+  llvm::IRBuilder<> at(entry_);
+  llvm::Value* pointer = load_pointer(at, arguments_, given->number);
+  if (slice.memory == Memory::temp || slice.memory == Memory::result)
+    note_alignment(*llvm::cast<llvm::LoadInst>(pointer));
+  if (given->offset == 0) return pointer;
+  return at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), pointer,
+                                       static_cast<uint64_t>(given->offset));
 }
 
 void FunctionEmitter::hint_streamed(const Slice& array) {
@@ -209,6 +227,19 @@ llvm::Value* FunctionEmitter::frame() {
     at.CreateStore(pointers[i], at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, i));
   }
   return frame_ = table;
+}
+
+void FunctionEmitter::call(llvm::Function* step) {
+  b.CreateCall(step, {arguments_, results_, temp_, context_});
+}
+
+void FunctionEmitter::call_shared(llvm::Function* step, std::span<const Slice> memory) {
+  if (table_ == nullptr) table_ = local(b.getPtrTy(), kMostStepMemory);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    b.CreateStore(address(memory[i]), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table_, i));
+  }
+  llvm::Value* none = llvm::ConstantPointerNull::get(b.getPtrTy());
+  b.CreateCall(step, {table_, none, none, context_});
 }
 
 // -- Elements

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
@@ -17,6 +18,8 @@
 namespace systole::cpu {
 
 struct HostTarget;  // jit.h
+struct StepMemory;  // shared_steps.h
+class SharedSteps;
 
 // The program being emitted: what its functions share.
 struct ProgramEmitter {
@@ -29,6 +32,10 @@ struct ProgramEmitter {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
   int64_t reference_steps = 0;
+  // While the code of a shared step is emitted: the memory that its functions are given. Null: all
+  // functions are given the program's.
+  StepMemory* step_memory = nullptr;
+  std::shared_ptr<SharedSteps> shared_steps = nullptr;  // made by the first step that may be shared
 
   llvm::LLVMContext& context() const { return module.getContext(); }
 };
@@ -142,6 +149,10 @@ class FunctionEmitter {
   llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
   // The four pointers of this function, for a loop body's frame.
   llvm::Value* frame();
+  // Calls of a function that the first constructor began: with the memory of this one, or, of a
+  // shared step, with the addresses of `memory`.
+  void call(llvm::Function* step);
+  void call_shared(llvm::Function* step, std::span<const Slice> memory);
 
  private:
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);
@@ -157,6 +168,7 @@ class FunctionEmitter {
   llvm::Value* from_memory(DType dtype, llvm::Value* x);
   llvm::Value* to_memory(DType dtype, llvm::Value* x);
   llvm::Value* place_in(const Slice& slice, llvm::Value* offset);
+  llvm::Value* given_address(const Slice& slice);
 
   llvm::Value* arguments_ = nullptr;
   llvm::Value* results_ = nullptr;
@@ -166,7 +178,8 @@ class FunctionEmitter {
   llvm::Value* end_ = nullptr;
   llvm::Value* data_ = nullptr;
   llvm::Value* frame_ = nullptr;
-  llvm::BasicBlock* entry_;  // allocas and addresses; branches to the rest
+  llvm::AllocaInst* table_ = nullptr;  // the addresses for a shared step
+  llvm::BasicBlock* entry_;            // allocas and addresses; branches to the rest
   std::map<std::tuple<Memory, int, int64_t>, llvm::Value*> addresses_;
   struct Block {
     llvm::Value* memory;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
+#include "systole/backends/cpu/codegen/shared_steps.h"
 #include "systole/hlo/op_semantics.h"
 
 namespace systole::cpu {
@@ -16,6 +18,9 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
+
+// The code of a function grows faster than the function does.
+constexpr size_t kCallsAFunction = 64;
 
 // Their value is where it is.
 void emit_nothing(FunctionEmitter&, const Instruction&) {}
@@ -97,6 +102,21 @@ StepCode code_of(const Instruction& x) {
   return emit_reference;
 }
 
+// With `apart` as calls of functions.
+void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, bool apart) {
+  for (const Instruction* x : steps) {
+    const StepCode code = code_of(*x);
+    if (code == emit_nothing) continue;
+    apart ? emit_step_apart(f, *x, code) : code(f, *x);
+    if (code == emit_reference) ++f.program.reference_steps;
+    if (!f.program.profile) continue;
+    f.note_step({.step = step_name(*x),
+                 .by_reference = code == emit_reference,
+                 .flops = has_programs(*x) ? 0 : step_flops(*x),
+                 .bytes = has_programs(*x) ? 0 : step_bytes(*x)});
+  }
+}
+
 }  // namespace
 
 bool has_native_code(const Instruction& x) {
@@ -106,15 +126,17 @@ bool has_native_code(const Instruction& x) {
 }
 
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
-  for (const Instruction* x : computation.instructions()) {
-    const StepCode code = code_of(*x);
-    code(f, *x);
-    if (code == emit_reference) ++f.program.reference_steps;
-    if (code == emit_nothing || !f.program.profile) continue;
-    f.note_step({.step = step_name(*x),
-                 .by_reference = code == emit_reference,
-                 .flops = has_programs(*x) ? 0 : step_flops(*x),
-                 .bytes = has_programs(*x) ? 0 : step_bytes(*x)});
+  const std::vector<Instruction*> steps = computation.instructions();
+  if (!f.program.optimize || !is_large(computation)) return emit_noted_steps(f, steps, false);
+  for (size_t i = 0; i < steps.size(); i += kCallsAFunction) {
+    FunctionEmitter calls(f.program, "steps");
+    // There is nothing in it but calls.
+    calls.function->addFnAttr(llvm::Attribute::OptimizeNone);
+    calls.function->addFnAttr(llvm::Attribute::NoInline);
+    const size_t count = std::min(kCallsAFunction, steps.size() - i);
+    emit_noted_steps(calls, std::span(steps).subspan(i, count), true);
+    calls.finish();
+    f.call(calls.function);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -34,7 +35,11 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  // Functions that say so are left as they are.
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::OptNoneInstrumentation untouched(/*DebugLogging=*/false);
+  untouched.registerCallbacks(callbacks);
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   // No call of ours is one of the C library's: nothing is to be made of their names.
   functions.registerPass([&] {
     llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());

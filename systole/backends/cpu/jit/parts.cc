@@ -17,9 +17,15 @@ namespace {
 // Instructions that take as long as it takes to begin another part.
 constexpr int64_t kWorthAPart = 500;
 
+// About, in instructions that are optimised.
+int64_t work_of(const llvm::Function& function) {
+  const int64_t count = function.getInstructionCount();
+  return function.hasOptNone() ? count / 4 : count;
+}
+
 struct Load {
   Part part;
-  int64_t instructions = 0;
+  int64_t work = 0;
 };
 
 }  // namespace
@@ -30,18 +36,19 @@ std::vector<Part> plan_parts(const llvm::Module& module, int most) {
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     functions.push_back(&function);
-    total += function.getInstructionCount();
+    total += work_of(function);
   }
-  std::ranges::stable_sort(functions, std::ranges::greater(), &llvm::Function::getInstructionCount);
+  std::ranges::stable_sort(functions, std::ranges::greater(),
+                           [](const llvm::Function* f) { return work_of(*f); });
   std::vector<Load> loads(
       static_cast<size_t>(std::clamp<int64_t>(total / kWorthAPart, 1, std::max(most, 1))));
   // The largest first, each to the part that has the least to do.
   for (const llvm::Function* function : functions) {
-    Load& least = *std::ranges::min_element(loads, {}, &Load::instructions);
+    Load& least = *std::ranges::min_element(loads, {}, &Load::work);
     least.part.push_back(function->getName().str());
-    least.instructions += function->getInstructionCount();
+    least.work += work_of(*function);
   }
-  std::ranges::stable_sort(loads, std::ranges::greater(), &Load::instructions);
+  std::ranges::stable_sort(loads, std::ranges::greater(), &Load::work);
   std::vector<Part> parts;
   for (Load& load : loads) {
     if (!load.part.empty()) parts.push_back(std::move(load.part));
