@@ -95,6 +95,7 @@ using systole::Saver;
 using systole::SessionRunHook;
 using systole::StepCounterHook;
 using systole::StopAtStepHook;
+using systole::SummarySaverHook;
 }  // namespace train
 
 // tf.data

@@ -8,8 +8,11 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
+#include "systole/estimator/summary_saver_hook.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/io/event_reader.h"
+#include "systole/io/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/losses.h"
@@ -300,6 +303,41 @@ TEST_F(ContractTest, a_checkpoint_hook_of_the_users_is_the_one_that_saves) {
   TPUEstimator estimator(all);
   EXPECT_THAT(error_of([&] { estimator.evaluate(once(8), {.hooks = {hook}}); }),
               HasSubstr("CheckpointSaverHook: save, got no function"));
+}
+
+// The steps at which a tag was written to the only event file of a folder.
+std::vector<int64_t> steps_of(const std::string& folder, const std::string& tag) {
+  std::vector<int64_t> steps;
+  for (const std::string& name : local_file_system().list(folder)) {
+    EventReader reader(local_file_system(), join_path(folder, name));
+    while (const auto event = reader.next()) {
+      for (const SummaryValue& value : event->values) {
+        if (value.tag == tag) steps.push_back(event->step);
+      }
+    }
+  }
+  return steps;
+}
+
+TEST_F(ContractTest, summaries_of_evaluations_and_of_other_folders) {
+  TPUEstimatorOptions all = options();
+  const auto hook = [&](const std::string& folder, int64_t steps) {
+    return std::make_shared<SummarySaverHook>(SummarySaverHook::Options{
+        .save_steps = steps, .output_dir = folder_ / folder, .collection = "own"});
+  };
+  all.model_fn = changed([&](TPUEstimatorSpec& spec, const Output& x) {
+    summary::scalar("mean_x", reduce_mean(x), {.collections = {"own"}});
+    summary::scalar("other", reduce_mean(x));
+    spec.evaluation_hooks = {hook("seen", 1)};
+  });
+  TPUEstimator estimator(all);
+  estimator.train(forever, {.max_steps = 8, .hooks = {hook("trained", 4)}});
+  estimator.evaluate(once(64));
+  EXPECT_THAT(steps_of(folder_ / "trained", "mean_x"), ElementsAre(2, 6));
+  EXPECT_THAT(steps_of(folder_ / "trained", "other"), ElementsAre());
+  EXPECT_THAT(steps_of(folder_ / "seen", "mean_x"), ElementsAre(8));
+  EXPECT_THAT(error_of([] { SummarySaverHook{{.output_dir = "/tmp"}}; }),
+              HasSubstr("exactly one of save_steps and save_secs must be provided."));
 }
 
 TEST_F(ContractTest, a_scaffold_begins_what_no_checkpoint_has) {

@@ -71,22 +71,26 @@ bool loss_is_smaller(const Evaluation& best, const Evaluation& current) {
 
 }  // namespace
 
-FinalExporter::FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn)
-    : name_(std::move(name)), receiver_fn_(std::move(serving_input_receiver_fn)) {}
+FinalExporter::FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                             FinalExporterOptions options)
+    : name_(std::move(name)),
+      receiver_fn_(std::move(serving_input_receiver_fn)),
+      options_(std::move(options)) {}
 
 std::string FinalExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
                                         const std::string& checkpoint_path, const Evaluation&,
                                         bool is_the_final_export) {
   if (!is_the_final_export) return "";
-  return estimator.export_saved_model(export_path, receiver_fn_,
-                                      {.checkpoint_path = checkpoint_path});
+  return estimator.export_saved_model(
+      export_path, receiver_fn_,
+      {.assets_extra = options_.assets_extra, .checkpoint_path = checkpoint_path});
 }
 
 LatestExporter::LatestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                                LatestExporterOptions options)
     : name_(std::move(name)),
       receiver_fn_(std::move(serving_input_receiver_fn)),
-      options_(options) {
+      options_(std::move(options)) {
   check_exports_to_keep(name_, options_.exports_to_keep);
 }
 

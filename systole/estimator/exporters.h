@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,10 +37,15 @@ class Exporter {
 };
 using ExporterList = std::vector<std::shared_ptr<Exporter>>;
 
+struct FinalExporterOptions {
+  std::map<std::string, std::string> assets_extra = {};  // as of ExportSavedModelOptions
+};
+
 // Exports once, when the training is over.
 class FinalExporter : public Exporter {
  public:
-  FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn);
+  FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                FinalExporterOptions options = {});
 
   const std::string& name() const override { return name_; }
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
@@ -49,9 +55,11 @@ class FinalExporter : public Exporter {
  private:
   std::string name_;
   ServingInputReceiverFn receiver_fn_;
+  FinalExporterOptions options_;
 };
 
 struct LatestExporterOptions {
+  std::map<std::string, std::string> assets_extra = {};
   // Older ones are removed; absent: all are kept.
   std::optional<int64_t> exports_to_keep = 5;
 };
@@ -78,6 +86,7 @@ class LatestExporter : public Exporter {
 struct BestExporterOptions {
   // Whether `current` is better than `best`; absent: its loss is smaller.
   std::function<bool(const Evaluation& best, const Evaluation& current)> compare_fn = nullptr;
+  std::map<std::string, std::string> assets_extra = {};
   std::optional<int64_t> exports_to_keep = 5;
 };
 

@@ -81,7 +81,7 @@ class Training {
   Pulse* pulse_ = nullptr;  // of run()
   estimator::Input input_;
   Model model_;
-  std::shared_ptr<estimator::SummarySaverHook> summaries_;
+  std::shared_ptr<estimator::TrainSummariesHook> summaries_;
   std::optional<estimator::HookPass> hooks_;
   std::unique_ptr<Session> session_;
   std::optional<Saver> saver_;
@@ -127,8 +127,8 @@ HookList Training::make_hooks() {
   hooks.push_back(std::make_shared<NanTensorHook>(loss, /*fail_on_nan_loss=*/true,
                                                   estimator_.place(Mode::train).replicas));
   if (config_.save_summary_steps > 0) {
-    summaries_ = std::make_shared<estimator::SummarySaverHook>(estimator::SummarySaverHook::Options{
-        .folder = config_.model_dir, .save_steps = config_.save_summary_steps, .loss = loss});
+    summaries_ = std::make_shared<estimator::TrainSummariesHook>(config_.model_dir,
+                                                                 config_.save_summary_steps, loss);
     hooks.push_back(summaries_);
   }
   if (config_.log_step_count_steps > 0) {

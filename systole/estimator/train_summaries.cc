@@ -9,13 +9,10 @@
 
 namespace systole::estimator {
 
-SummarySaverHook::SummarySaverHook(Options options)
-    : options_(std::move(options)), timer_({.every_steps = options_.save_steps}) {}
-
-void SummarySaverHook::begin() {
+void TrainSummariesHook::begin() {
+  SummarySaverHook::begin();
   const Graph& graph = Graph::current();
   graph_ = &graph;
-  records_ = summary::collected(graph);
   const auto has = [&](std::string_view tag) {
     return std::ranges::find(records_, tag, &summary::Record::tag) != records_.end();
   };
@@ -24,43 +21,21 @@ void SummarySaverHook::begin() {
     const std::string tag = i == 0 ? "learning_rate" : fmt::format("learning_rate_{}", i);
     if (!has(tag)) records_.push_back({.tag = tag, .value = rates[i]});
   }
+  if (!has("loss")) records_.insert(records_.begin(), {.tag = "loss", .value = loss_});
 }
 
-std::vector<Output> SummarySaverHook::fetches() {
-  std::vector<Output> outputs = {options_.loss};
-  for (const summary::Record& record : records_) outputs.push_back(record.value);
-  return outputs;
+void TrainSummariesHook::begin_file(EventWriter& events) {
+  // Readers of events take no message larger than this.
+  constexpr size_t kMostBytes = size_t{1} << 30;
+  const std::string graph = graph_ != nullptr ? graph_def_bytes(*graph_) : "";
+  if (!graph.empty() && graph.size() <= kMostBytes) events.add_graph(graph);
 }
 
-EventWriter& SummarySaverHook::events() {
-  if (!events_) {
-    events_ = std::make_unique<EventWriter>(local_file_system(), options_.folder);
-    // Readers of events take no message larger than this.
-    constexpr size_t kMostBytes = size_t{1} << 30;
-    const std::string graph = graph_ != nullptr ? graph_def_bytes(*graph_) : "";
-    if (!graph.empty() && graph.size() <= kMostBytes) events_->add_graph(graph);
-  }
-  return *events_;
-}
-
-void SummarySaverHook::after_run(RunContext& context, std::span<const Tensor> values) {
-  const int64_t step = context.global_step();
-  if (!timer_.should_trigger(step)) return;
-  timer_.triggered(step);
-  events().add_scalar("loss", step, values[0].as_double(0));
-  if (!records_.empty()) SummaryWriter(events()).add(records_, values.subspan(1), step);
-  events().flush();
-}
-
-void SummarySaverHook::end(Session&) {
-  if (events_) events_->flush();  // the last checkpoint is noted after this
-}
-
-void SummarySaverHook::add_scalar(std::string_view tag, int64_t step, double value) {
+void TrainSummariesHook::add_scalar(std::string_view tag, int64_t step, double value) {
   events().add_scalar(tag, step, value);
 }
 
-void SummarySaverHook::note_checkpoint(int64_t step, const std::string& path) {
+void TrainSummariesHook::note_checkpoint(int64_t step, const std::string& path) {
   events().add_session_log(SessionStatus::checkpoint, step, path);
   events().flush();
 }

@@ -5,9 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "systole/estimator/hooks.h"
+#include "systole/estimator/summary_saver_hook.h"
 #include "systole/io/event_writer.h"
-#include "systole/train/summary.h"
 
 namespace systole::estimator {
 
@@ -15,31 +14,22 @@ namespace systole::estimator {
 // tensor, every N steps to an event file in a folder, which begins with the graph. All are computed
 // with the step and written when its loop is over, wherever in the model_fn they stand: no
 // host_call is needed. The loop that begins training is written too.
-class SummarySaverHook : public SessionRunHook {
+class TrainSummariesHook : public SummarySaverHook {
  public:
-  struct Options {
-    std::string folder;
-    int64_t save_steps = 100;
-    Output loss;
-  };
-  explicit SummarySaverHook(Options options);
+  TrainSummariesHook(const std::string& folder, int64_t save_steps, Output loss)
+      : SummarySaverHook({.save_steps = save_steps, .output_dir = folder}), loss_(loss) {}
   void begin() override;
-  std::vector<Output> fetches() override;
-  void after_run(RunContext& context, std::span<const Tensor> values) override;
-  void end(Session& session) override;
 
   // Scalars of the host: "global_step/sec".
   void add_scalar(std::string_view tag, int64_t step, double value);
   void note_checkpoint(int64_t step, const std::string& path);
 
- private:
-  EventWriter& events();
+ protected:
+  void begin_file(EventWriter& events) override;
 
-  Options options_;
+ private:
+  Output loss_;
   const Graph* graph_ = nullptr;
-  std::vector<summary::Record> records_;
-  LoopTimer timer_;
-  std::unique_ptr<EventWriter> events_;
 };
 
 // The scalars of an evaluation, as one event in `folder`.
