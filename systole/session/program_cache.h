@@ -6,6 +6,7 @@
 #include <shared_mutex>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "systole/session/program.h"
@@ -19,7 +20,7 @@ class ProgramCache {
  public:
   ProgramCache(const Graph& graph, runtime::Client& client, runtime::CompileOptions options,
                SessionState& state)
-      : graph_(graph), client_(client), options_(options), state_(state) {}
+      : graph_(graph), client_(client), options_(std::move(options)), state_(state) {}
 
   // Errors: INVALID_ARGUMENT for fetches and feeds that are not the graph's, repeat, or do not fit;
   // what compiling throws.
