@@ -185,5 +185,20 @@ TEST(DataMovement, GeneratesManyRandomBits) {
   }
 }
 
+// Enough of them for groups of blocks, single blocks and a part of one.
+TEST(DataMovement, GeneratesRandomBitsOfEveryWidth) {
+  const Tensor state = Tensor::of<uint64_t>({3}, {7, ~uint64_t{0} - 99, 3});
+  for (const DType dtype : {DType::u8, DType::s16, DType::s32, DType::u64, DType::s4, DType::bf16,
+                            DType::f32, DType::f64}) {
+    EXPECT_EQ(
+        testing::check(OpUnderTest{.opcode = Opcode::rng_bit_generator,
+                                   .operands = {state},
+                                   .attrs = hlo::RngBitGeneratorAttrs{hlo::RngAlgorithm::philox},
+                                   .declared = {state.type(), {dtype, {1003}}}}),
+        "")
+        << dtype_info(dtype).name;
+  }
+}
+
 }  // namespace
 }  // namespace systole::cpu

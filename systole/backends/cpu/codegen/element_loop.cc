@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/jit/memory_hints.h"
 #include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
@@ -18,7 +19,6 @@ namespace {
 // meanwhile.
 constexpr int64_t kBlock = 256;
 constexpr int64_t kDirectStep = 1024;  // elements that one thread does at least
-constexpr int64_t kAheadBytes = 2048;  // that loads run ahead: they would wait at every page
 
 // What is known of a loop before code is made for it.
 struct Nest {

@@ -86,6 +86,8 @@ class FunctionEmitter {
   // Constants with one element, and splats, are known.
   llvm::Value* load(hlo::Value value, llvm::Value* offset);
   void store(const Slice& slice, DType dtype, llvm::Value* offset, llvm::Value* element);
+  // Says of an access that it is to the array, where its address alone does not.
+  void tag(llvm::Instruction* access, const Slice& array, bool is_store);
   // From and to any address.
   llvm::Value* load_from(llvm::Value* pointer, DType dtype, llvm::Value* offset);
   void store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset, llvm::Value* element);
@@ -164,7 +166,6 @@ class FunctionEmitter {
                     llvm::Value* context);
   llvm::Value* load_pointer(llvm::IRBuilder<>& at, llvm::Value* table, int64_t index);
   void note_alignment(llvm::LoadInst& pointer);
-  void tag(llvm::Instruction* access, const Slice& slice, bool is_store);
   llvm::Value* from_memory(DType dtype, llvm::Value* x);
   llvm::Value* to_memory(DType dtype, llvm::Value* x);
   llvm::Value* place_in(const Slice& slice, llvm::Value* offset);

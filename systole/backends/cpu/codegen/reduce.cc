@@ -3,6 +3,7 @@
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/jit/jit.h"
 #include "systole/hlo/builder.h"
 
 namespace systole::cpu {
@@ -124,6 +125,10 @@ class ReduceCode {
     note_access(access);
     r_.results = s_.reductions[0]->shape().num_elements();
     r_.scratch = f.scratch(x);
+    for (const ElementAccess::Read& read : access.reads()) {
+      if (read.leaf.type().byte_size() >= f.program.target.streamed_bytes)
+        r_.from_memory.push_back(f.slice(read.leaf));
+    }
     r_.gathers = f.rows.count > 0 && gathers_rows(x, f.rows.count);
     r_.initial = [this](Elements& e) { return initial(e, false); };
     r_.identity = [this](Elements& e) { return initial(e, true); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/jit/memory_hints.h"
 #include "systole/hlo/builder.h"
 
 namespace systole::cpu {
@@ -44,6 +45,7 @@ class ReductionEmitter {
   void in_segments(Elements& e, std::span<llvm::AllocaInst* const> total);
   Reduction::Values start(Elements& e) const;
   Reduction::Values load_part(Elements& e, llvm::Value* part) const;
+  void store_part(Elements& e, const Reduction::Values& values) const;
   void finish(Elements& e, const Reduction::Values& values) const;
   void reduce_loops(Elements& e, bool unroll, const std::function<void()>& body);
   void in_runs(Elements& e, std::span<llvm::AllocaInst* const> total);
@@ -195,9 +197,19 @@ Reduction::Values ReductionEmitter::load_part(Elements& e, llvm::Value* part) co
   Reduction::Values values;
   for (size_t k = 0; k < r_.accumulators.size(); ++k) {
     llvm::Type* type = register_type(e.f.program.context(), r_.accumulators[k]);
-    values.push_back(e.f.b.CreateLoad(type, part_place(e.f, k, part, offset)));
+    llvm::Instruction* value = e.f.b.CreateLoad(type, part_place(e.f, k, part, offset));
+    e.f.tag(value, r_.scratch, false);
+    values.push_back(value);
   }
   return values;
+}
+
+void ReductionEmitter::store_part(Elements& e, const Reduction::Values& values) const {
+  llvm::Value* offset = e.number(r_.target());
+  for (size_t k = 0; k < values.size(); ++k) {
+    e.f.tag(e.f.b.CreateStore(values[k], part_place(e.f, k, part_->number, offset)), r_.scratch,
+            true);
+  }
 }
 
 // The elements in order, but for which are taken first: every segment has accumulators of its own,
@@ -238,13 +250,11 @@ void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* cons
 }
 
 void ReductionEmitter::finish(Elements& e, const Reduction::Values& values) const {
-  if (!part_) {
+  if (part_) {
+    store_part(e, values);
+  } else {
     r_.finish(e, values);
-    return;
   }
-  llvm::Value* offset = e.number(r_.target());
-  for (size_t k = 0; k < values.size(); ++k)
-    e.f.b.CreateStore(values[k], part_place(e.f, k, part_->number, offset));
 }
 
 // Accumulators of one kind side by side, part after part.
@@ -262,7 +272,10 @@ llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator
 // Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them,
 // then the next reduced element.
 void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* count) {
-  const auto accumulators = memory(e.f, std::min(kAccumulators, row_->size));
+  // Those of a row fusion's parts go on where the last rows left them.
+  const bool in_place = part_ && r_.gathers;
+  const auto accumulators = in_place ? std::vector<llvm::AllocaInst*>{}
+                                     : memory(e.f, std::min(kAccumulators, row_->size));
   const auto along_row = [&](const std::function<void(llvm::Value*)>& body) {
     e.f.loop(e.f.i64(0), count, [&](llvm::Value* i) {
       bind_loop(e, *row_, e.f.b.CreateAdd(begin, i, "", true, true));
@@ -270,19 +283,23 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
       body(i);
     });
   };
-  along_row([&](llvm::Value* i) { store(e, accumulators, i, start(e)); });
+  if (!in_place) along_row([&](llvm::Value* i) { store(e, accumulators, i, start(e)); });
   // Several reduced elements in one pass save loads and stores of the accumulators.
   const Loop& inner = reduced_.back();
   const int64_t together = std::min<int64_t>(inner.size, 4);
   const auto pass = [&](llvm::Value* first, int64_t number) {
     along_row([&](llvm::Value* i) {
-      Reduction::Values values = load(e, accumulators, i);
+      Reduction::Values values = in_place ? load_part(e, part_->number) : load(e, accumulators, i);
       for (int64_t k = 0; k < number; ++k) {
         bind_loop(e, inner, e.f.b.CreateAdd(first, e.f.i64(k), "", true, true));
         e.restart();
         values = r_.combine(e, values);
       }
-      store(e, accumulators, i, values);
+      if (in_place) {
+        store_part(e, values);
+      } else {
+        store(e, accumulators, i, values);
+      }
     });
   };
   const auto passes = [&](llvm::Value* first, llvm::Value* end) {
@@ -305,7 +322,7 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
     emit_loops(e, outer, part_ ? part_->begin : nullptr, part_ ? part_->end : nullptr, false,
                [&] { passes(e.f.i64(0), e.f.i64(inner.size)); });
   }
-  along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
+  if (!in_place) along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
 }
 
 void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end) {
@@ -376,8 +393,14 @@ void ReductionEmitter::emit_range(FunctionEmitter& g,
                                   const std::function<void(Elements&)>& range) const {
   Elements e(g, r_.step);
   for (const Var var : add_variables(e, r_.sizes)) e.bind(var, nullptr);
-  g.begin_step(r_.written);
+  std::vector<Slice> written = r_.written;
+  if (r_.scratch.bytes > 0) written.push_back(r_.scratch);
+  g.begin_step(written);
+  const bool through_memory = f_.rows.count == 0 && !row_;
+  for (size_t i = 0; through_memory && i < r_.from_memory.size(); ++i)
+    g.hint_ahead(r_.from_memory[i], kAheadBytes);
   range(e);
+  if (through_memory) g.clear_hints();
 }
 
 // The kept loops around all else; the first of them, or the row where there is no other, from

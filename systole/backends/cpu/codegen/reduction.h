@@ -36,6 +36,7 @@ struct Reduction {
   // Where given, a long reduction takes several elements at a time, each from a segment of its own,
   // for which the accumulators start as the element itself. For regions that are programs.
   std::function<Values(Elements&)> first = nullptr;
+  std::vector<Slice> from_memory = {};  // arrays that no cache holds
 };
 
 // Parts that a reduction of so many elements to so many results is done in, whatever the number of
