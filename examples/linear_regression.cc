@@ -12,8 +12,7 @@ int main() {
 
   st::Session sess;
   sess.run(st::global_variables_initializer());
-  const auto xs = st::Tensor::of<float>({4}, {0, 1, 2, 3}),
-             ys = st::Tensor::of<float>({4}, {1, 3, 5, 7});
+  const std::vector<float> xs = {0, 1, 2, 3}, ys = {1, 3, 5, 7};
   for (int step = 0; step < 500; ++step) sess.run(train, {{x, xs}, {y, ys}});
   std::printf("w = %.3f, b = %.3f\n", sess.run(w).item<float>(), sess.run(b).item<float>());
 }

@@ -8,13 +8,16 @@
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks.h"
+#include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/math_functions.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_functions.h"
 #include "systole/graph/nn_ops.h"
 #include "systole/graph/parsing_ops.h"
 #include "systole/train/candidate_sampling.h"
 #include "systole/train/cross_shard_optimizer.h"
+#include "systole/train/layers.h"
 #include "systole/train/learning_rate_decay.h"
 #include "systole/train/moving_averages.h"
 #include "systole/train/optimizer.h"
@@ -32,12 +35,15 @@ inline constexpr DType int32 = DType::s32;
 inline constexpr DType int64 = DType::s64;
 inline constexpr DType uint8 = DType::u8;
 inline constexpr DType uint16 = DType::u16;
+inline constexpr DType bool_ = DType::pred;
 
 // tf.nn, beside what math_ops.h and train/rnn.h put there.
 namespace nn {
+using systole::atrous_conv2d;
 using systole::avg_pool;
 using systole::batch_normalization;
 using systole::bias_add;
+using systole::conv1d;
 using systole::conv2d;
 using systole::conv2d_transpose;
 using systole::crelu;
@@ -57,7 +63,9 @@ using systole::log_uniform_candidate_sampler;
 using systole::max_pool;
 using systole::moments;
 using systole::nce_loss;
+using systole::relu_layer;
 using systole::sampled_softmax_loss;
+using systole::separable_conv2d;
 using systole::sigmoid_cross_entropy_with_logits;
 using systole::softmax;
 using systole::softmax_cross_entropy_with_logits;
@@ -73,12 +81,14 @@ using systole::zero_fraction;
 
 // tf.train
 namespace train {
+using systole::AdadeltaOptimizer;
 using systole::AdagradOptimizer;
 using systole::AdamOptimizer;
 using systole::CheckpointSaverHook;
 using systole::cosine_decay;
 using systole::exponential_decay;
 using systole::ExponentialMovingAverage;
+using systole::FtrlOptimizer;
 using systole::get_global_step;
 using systole::get_or_create_global_step;
 using systole::GradientDescentOptimizer;
@@ -88,6 +98,7 @@ using systole::latest_checkpoint;
 using systole::LoggingTensorHook;
 using systole::MomentumOptimizer;
 using systole::NanTensorHook;
+using systole::natural_exp_decay;
 using systole::piecewise_constant;
 using systole::polynomial_decay;
 using systole::RMSPropOptimizer;
@@ -120,5 +131,14 @@ using systole::RunConfig;
 using systole::train_and_evaluate;
 using systole::TrainSpec;
 }  // namespace estimator
+
+// tf.contrib.layers: what programs that are all tf.layers otherwise take from it.
+namespace contrib::layers {
+using systole::layers::l1_regularizer;
+using systole::layers::l2_regularizer;
+inline Initializer xavier_initializer(bool uniform = true, std::optional<int64_t> seed = {}) {
+  return uniform ? glorot_uniform_initializer(seed) : glorot_normal_initializer(seed);
+}
+}  // namespace contrib::layers
 
 }  // namespace systole

@@ -10,6 +10,7 @@
 #include "systole/estimator/profiler_hook.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/summary_saver_hook.h"
+#include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/functional_ops.h"

@@ -49,6 +49,10 @@ DType size_type(const InferContext& c) {
   return out_type;
 }
 
+Output size_at(Output x, int axis) {
+  return strided_slice(shape(x), {axis}, {axis + 1}, {.shrink_axis_mask = 1});
+}
+
 Shape without_axis(const Shape& shape, int axis) {
   Dims dims = shape.dims();
   dims.erase(dims.begin() + axis);

@@ -23,6 +23,9 @@ std::vector<int64_t> known_ints(Output value);
 // The attribute out_type of an op that tells sizes. Errors: INVALID_ARGUMENT unless s32 or s64.
 DType size_type(const InferContext& c);
 
+// A size of the tensor as it is when the program is compiled: s32[].
+Output size_at(Output x, int axis);
+
 Shape without_axis(const Shape& shape, int axis);
 Shape with_axis(const Shape& shape, int axis, int64_t size);
 // Without these axes, which count from the end where they are negative. Errors: INVALID_ARGUMENT

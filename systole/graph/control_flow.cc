@@ -4,15 +4,10 @@
 #include <unordered_set>
 
 #include "systole/graph/array_ops.h"
-#include "systole/graph/functional_ops.h"
-#include "systole/graph/loop_gradient.h"
-#include "systole/graph/loop_lowering.h"
-#include "systole/graph/math_ops.h"
 #include "systole/graph/node_builder.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/plan.h"
 #include "systole/graph/random_state.h"
-#include "systole/graph/set_shape.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
@@ -53,9 +48,10 @@ std::vector<Output> declare_arguments(Graph& function, const std::vector<Output>
   return arguments;
 }
 
-// What `fn`, "the body", returns takes the places of its arguments.
-void check_results(std::string_view op, std::string_view fn, std::span<const Output> arguments,
-                   std::span<const Output> results) {
+}  // namespace
+
+void check_loop_results(std::string_view op, std::string_view fn, std::span<const Output> arguments,
+                        std::span<const Output> results) {
   if (results.size() != arguments.size()) {
     throw invalid_argument("{}: number of results of {}, got {}, expected {}", op, fn,
                            results.size(), arguments.size());
@@ -72,10 +68,8 @@ void check_results(std::string_view op, std::string_view fn, std::span<const Out
   }
 }
 
-}  // namespace
-
 // As TensorFlow's While has it, captured values are loop variables that the body returns as they
-// are.
+// are. What it collects stands behind those: captured zeros that it returns changed.
 Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view name) {
   Graph& graph = Graph::current();
   const auto cond = Graph::make_function(graph);
@@ -95,13 +89,20 @@ Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view na
   {
     const GraphScope scope(*body);
     results = spec.body(body_arguments);
-    check_results("while_loop", "the body", body_arguments, results);
+    if (!spec.collects) check_loop_results("while_loop", "the body", body_arguments, results);
     body->set_results(results);
   }
   share_needed_captures(*cond, *body);
-  results.assign(body->results().begin(), body->results().end());
+  const auto carried = static_cast<std::ptrdiff_t>(body_arguments.size());
+  const auto returned = body->results();
+  results.assign(returned.begin(), returned.begin() + carried);
   const auto passed_on = body->arguments().subspan(body_arguments.size());
   results.insert(results.end(), passed_on.begin(), passed_on.end());
+  for (const Output& collected : returned.subspan(body_arguments.size())) {
+    body->capture(zeros(collected.shape(), collected.dtype()));
+    results.push_back(collected);
+  }
+  Graph::share_captures(*cond, *body);
   body->set_results(std::move(results));
 
   std::vector<Output> inputs = spec.initial;
@@ -167,104 +168,6 @@ bool draws_random_numbers(const Graph& function) {
              return inner != nullptr && draws_random_numbers(**inner);
            });
   });
-}
-
-// -- Scans
-
-namespace {
-
-int64_t number_of_rows(const std::vector<Output>& elems) {
-  int64_t rows = kUnknown;
-  for (const Output& elem : elems) {
-    const int64_t these = elem.shape().rank() > 0 ? elem.shape()[0] : 0;
-    if (these == 0 || (rows != kUnknown && these != kUnknown && these != rows)) {
-      throw at_line(invalid_argument("scan: elems, got {}, expected {} rows", elem.type(),
-                                     rows == kUnknown ? "one or more" : std::to_string(rows)),
-                    {});
-    }
-    rows = these == kUnknown ? rows : these;
-  }
-  return rows;
-}
-
-// The rows of this step. Where a number of rows is known only at run time, that all have as many is
-// checked then, against those of the first.
-std::vector<Output> rows_at(const std::vector<Output>& elems, const Output& place) {
-  const bool known =
-      std::ranges::none_of(elems, [](const Output& elem) { return elem.shape()[0] == kUnknown; });
-  std::vector<Output> rows;
-  for (const Output& elem : elems) {
-    rows.push_back(known ? read_history(elem, place) : read_row(elem, place, elems[0]));
-  }
-  return rows;
-}
-
-std::vector<Output> checked_step(const ScanFn& fn, std::span<const Output> state,
-                                 const std::vector<Output>& elements) {
-  std::vector<Output> next = fn({state.begin(), state.end()}, elements);
-  try {
-    check_results("scan", "fn", state, next);
-  } catch (const Error& error) {
-    throw at_line(error, {});
-  }
-  return next;
-}
-
-// A loop keeps each variable's values at the start of all iterations: all but the first, and the
-// last one.
-Output stacked_states(Node& loop, const WhileOutputs& outputs, int i, int64_t rows, bool reversed) {
-  const Output history = loop.output(outputs.history(i));
-  const Output last = loop.output(outputs.value(i));
-  Dims dims = {rows};
-  dims.insert(dims.end(), last.shape().begin(), last.shape().end());
-  const Output stacked = set_shape(
-      concat({strided_slice(history, {1}, {0}, {.end_mask = 1}), expand_dims(last, 0)}, 0),
-      Shape(dims));
-  return reversed ? reverse(stacked, 0) : stacked;
-}
-
-}  // namespace
-
-Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer,
-          const ScanOptions& options) {
-  if (elems.inputs().empty()) {
-    throw at_line(invalid_argument("scan: elems, got none, expected at least one tensor"), {});
-  }
-  const WhereScope where(elems.inputs().front().where());
-  const NameScope scope(options.name);
-  std::vector<Output> rows_of;
-  for (const Input& elem : elems.inputs()) rows_of.push_back(elem.resolve());
-  const int64_t rows = number_of_rows(rows_of);
-  const Output count =
-      rows == kUnknown ? gather(shape(rows_of[0]), 0) : constant(static_cast<int32_t>(rows));
-  std::vector<Output> initial = {constant(int32_t{0})};
-  for (const Input& state : initializer.inputs()) initial.push_back(state.resolve());
-  const auto step = [&](const std::vector<Output>& vars) {
-    const Output place = options.reverse ? count - 1 - vars[0] : vars[0];
-    std::vector<Output> next =
-        checked_step(fn, std::span(vars).subspan(1), rows_at(rows_of, place));
-    next.insert(next.begin(), vars[0] + 1);
-    return next;
-  };
-  Node* loop = add_while({.initial = initial,
-                          .cond = [&](const auto& vars) { return less(vars[0], count); },
-                          .body = step},
-                         WhereScope::current(), "while");
-  const WhileOutputs outputs{loop->num_inputs()};  // what fn captures is behind the states
-  Scan result;
-  for (int i = 1; i < static_cast<int>(initial.size()); ++i) {
-    result.stacked.push_back(stacked_states(*loop, outputs, i, rows, options.reverse));
-    result.last.push_back(loop->output(outputs.value(i)));
-  }
-  return result;
-}
-
-Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
-            Input elems, Input initializer, const ScanOptions& options) {
-  return scan([&](const std::vector<Output>& state, const std::vector<Output>& elements)
-                  -> std::vector<Output> { return {fn(state[0], elements[0])}; },
-              {elems}, {initializer}, options)
-      .stacked[0];
 }
 
 }  // namespace systole

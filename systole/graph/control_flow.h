@@ -22,9 +22,17 @@ struct WhileSpec {
   int64_t maximum_iterations = -1;  // none
   // The loop variable that tells an iteration apart for random ops; -1: their number.
   int64_t iteration_var = -1;
+  // What the body returns behind the loop variables, of static types, are further ones, which it
+  // does not read: its callers want their histories. They are the last of the node's.
+  bool collects = false;
 };
 // Adds a While; returns its node, whose first outputs are the last values of the loop variables.
 Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view name);
+
+// What `fn`, "the body", returns takes the places of its arguments. Errors: INVALID_ARGUMENT names
+// the result that does not fit.
+void check_loop_results(std::string_view op, std::string_view fn, std::span<const Output> arguments,
+                        std::span<const Output> results);
 
 // Copies of a function's values in the current graph, made on demand.
 class FunctionCopy {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "systole/graph/graph.h"
+#include "systole/graph/op_options.h"
 
 namespace systole {
 
@@ -31,5 +33,29 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
 // Of one tensor, with one as state: the stacked states.
 Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
             Input elems, Input initializer, const ScanOptions& options = {});
+
+using FoldFn = std::function<Output(const Output& state, const Output& element)>;
+// The last state of such a scan, from the first row to the last or the other way round; without an
+// initializer it begins with that first row, and goes through the others.
+// (tf.foldl, tf.foldr)
+Output foldl(const FoldFn& fn, const Input& elems,
+             const std::optional<Input>& initializer = std::nullopt,
+             const NameOptions& options = {});
+Output foldr(const FoldFn& fn, const Input& elems,
+             const std::optional<Input>& initializer = std::nullopt,
+             const NameOptions& options = {});
+
+struct MapFnOptions {
+  std::string name = "map";
+};
+using MapFn = std::function<std::vector<Output>(const std::vector<Output>& elements)>;
+// fn of each row of `elems`, which all have as many, in a loop: what it gives is stacked [n, ...].
+// fn is called once, while the graph is built. Differentiable by elems and what fn captures. Ops
+// that treat rows alike are faster without it. Errors: INVALID_ARGUMENT as scan, and for a result
+// without known sizes. (tf.map_fn)
+std::vector<Output> map_fn(const MapFn& fn, const InputList& elems,
+                           const MapFnOptions& options = {});
+Output map_fn(const std::function<Output(const Output& element)>& fn, const Input& elems,
+              const MapFnOptions& options = {});
 
 }  // namespace systole

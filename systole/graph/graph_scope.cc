@@ -1,8 +1,11 @@
 // The scopes that op functions build in: graph, name, control dependencies, source line. Each is
 // per thread or per graph, and ends with its object.
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "systole/graph/graph.h"
+#include "systole/graph/state_ops.h"
 #include "systole/graph/where_scope.h"
 
 namespace systole {
@@ -18,13 +21,32 @@ SourceLocation& where_of_thread() {
   return where;
 }
 
+// Never destroyed: sessions, and static objects of a program, may hold Outputs of earlier ones.
+Graph& new_default_graph() {
+  static auto* mutex = new std::mutex();
+  static auto* graphs = new std::vector<std::shared_ptr<Graph>>();
+  const std::lock_guard lock(*mutex);
+  return *graphs->emplace_back(std::make_shared<Graph>());
+}
+
+std::atomic<Graph*>& default_graph() {
+  static auto* graph = new std::atomic<Graph*>(&new_default_graph());
+  return *graph;
+}
+
 }  // namespace
 
 Graph& Graph::current() {
   if (!scopes_of_thread().empty()) return *scopes_of_thread().back();
-  // Never destroyed: static objects of a program may hold Outputs of it.
-  static auto* graph = new std::shared_ptr<Graph>(std::make_shared<Graph>());
-  return **graph;
+  return *default_graph().load();
+}
+
+void reset_default_graph() {
+  if (!scopes_of_thread().empty()) {
+    throw failed_precondition(
+        "reset_default_graph: got a GraphScope around it, expected none on this thread");
+  }
+  default_graph().store(&new_default_graph());
 }
 
 GraphScope::GraphScope(Graph& graph) { scopes_of_thread().push_back(&graph); }

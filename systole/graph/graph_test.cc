@@ -6,6 +6,7 @@
 #include "systole/graph/constant_value.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/op_def.h"
+#include "systole/graph/state_ops.h"
 #include "systole/graph/testing/mini_session.h"
 #include "systole/graph/variable.h"
 
@@ -224,6 +225,17 @@ TEST(OpDefs, have_names_docs_and_what_they_need) {
     EXPECT_NE(op->infer, nullptr) << op->name;
     EXPECT_FALSE(op->blocks_gradient && op->gradient != nullptr) << op->name;
   }
+}
+
+TEST(DefaultGraph, MayBeReset) {
+  const Output before = constant(1.0F, {.name = "of_the_default_graph"});
+  reset_default_graph();
+  EXPECT_EQ(Graph::current().find_node("of_the_default_graph"), nullptr);
+  EXPECT_NE(&before.graph(), &Graph::current());
+  EXPECT_EQ(before.name(), "of_the_default_graph:0");  // what was built is still there
+  Graph graph;
+  const GraphScope scope(graph);
+  EXPECT_THROW(reset_default_graph(), Error);
 }
 
 }  // namespace

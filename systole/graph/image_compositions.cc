@@ -1,5 +1,6 @@
 // Functions of image_ops.h about sizes and mirrors, made of other ops.
 #include <cmath>
+#include <numeric>
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
@@ -31,11 +32,6 @@ Image image_of(std::string_view op, const Input& input) {
                   input.where());
   }
   return {value, rank - 3};
-}
-
-// A size of the tensor as it is when the program is compiled.
-Output size_at(Output x, int axis) {
-  return strided_slice(shape(x), {axis}, {axis + 1}, {.shrink_axis_mask = 1});
 }
 
 // The part that begins at (top, left); a size of -1 is the whole of an axis.
@@ -190,6 +186,37 @@ Output random_crop(Input value, const Shape& size, const RandomOptions& options)
     result = gather(result, positions, {.axis = i});
   }
   return identity(result, scope.result());
+}
+
+Output resize_images(Input images, Size size, ResizeMethod method, const ResizeOptions& options) {
+  return method == ResizeMethod::bilinear
+             ? resize_bilinear(std::move(images), size, options)
+             : resize_nearest_neighbor(std::move(images), size, options);
+}
+
+Output transpose_image(Input image, const NameOptions& options) {
+  const CompositionScope scope(image, options.name, "transpose_image");
+  const Image x = image_of("transpose_image", image);
+  std::vector<int64_t> order(static_cast<size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  const auto rows = static_cast<size_t>(x.rows);
+  std::swap(order[rows], order[rows + 1]);
+  return transpose(x.value, {.perm = order, .name = scope.result().name});
+}
+
+Output rot90(Input image, int64_t k, const NameOptions& options) {
+  const CompositionScope scope(image, options.name, "rot90");
+  const Image x = image_of("rot90", image);
+  switch (((k % 4) + 4) % 4) {
+    case 1:
+      return reverse(transpose_image(x.value), x.rows, scope.result());
+    case 2:
+      return reverse(x.value, {x.rows, x.rows + 1}, scope.result());
+    case 3:
+      return transpose_image(reverse(x.value, x.rows), scope.result());
+    default:
+      return identity(x.value, scope.result());
+  }
 }
 
 Output flip_left_right(Input image, const NameOptions& options) {

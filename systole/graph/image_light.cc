@@ -165,4 +165,18 @@ Output rgb_to_grayscale(Input images, const NameOptions& options) {
   return convert_image_dtype(gray, x.dtype());
 }
 
+Output grayscale_to_rgb(Input images, const NameOptions& options) {
+  constexpr std::string_view kOp = "grayscale_to_rgb";
+  const CompositionScope scope(images, options.name, kOp);
+  const Output x = resolve(kOp, images);
+  const int rank = x.shape().rank();
+  with_op(kOp, images.where(), [&] {
+    if (rank > 0 && Shape{x.shape()[rank - 1]}.compatible_with({1})) return;
+    throw invalid_argument("images, got {}, expected 1 channel", x.type());
+  });
+  std::vector<int64_t> multiples(static_cast<size_t>(rank), 1);
+  multiples.back() = 3;
+  return tile(x, multiples, scope.result());
+}
+
 }  // namespace systole::image

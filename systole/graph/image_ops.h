@@ -73,6 +73,11 @@ Output resize_bilinear(Input images, Size size, const ResizeOptions& options = {
 // The nearest pixel, in the images' dtype. (tf.image.resize_nearest_neighbor)
 Output resize_nearest_neighbor(Input images, Size size, const ResizeOptions& options = {});
 
+enum class ResizeMethod : uint8_t { bilinear, nearest_neighbor };
+// One or the other of the two, whose errors it has. (tf.image.resize_images)
+Output resize_images(Input images, Size size, ResizeMethod method = ResizeMethod::bilinear,
+                     const ResizeOptions& options = {});
+
 // -- Parts. Of one image or a batch.
 
 // Rows from offset_height on, columns from offset_width on. (tf.image.crop_to_bounding_box)
@@ -98,6 +103,10 @@ Output random_crop(Input value, const Shape& size, const RandomOptions& options 
 
 Output flip_left_right(Input image, const NameOptions& options = {});
 Output flip_up_down(Input image, const NameOptions& options = {});
+// Rows and columns swapped; turned by k quarters, counterclockwise. (tf.image.transpose_image,
+// tf.image.rot90)
+Output transpose_image(Input image, const NameOptions& options = {});
+Output rot90(Input image, int64_t k = 1, const NameOptions& options = {});
 // In half of the runs; each image of a batch by itself.
 Output random_flip_left_right(Input image, const RandomOptions& options = {});
 Output random_flip_up_down(Input image, const RandomOptions& options = {});
@@ -122,5 +131,7 @@ Output random_contrast(Input image, double lower, double upper, const RandomOpti
 Output per_image_standardization(Input image);
 // [.., 3] -> [.., 1]. (tf.image.rgb_to_grayscale)
 Output rgb_to_grayscale(Input images, const NameOptions& options = {});
+// [.., 1] -> [.., 3], thrice the same. (tf.image.grayscale_to_rgb)
+Output grayscale_to_rgb(Input images, const NameOptions& options = {});
 
 }  // namespace systole::image

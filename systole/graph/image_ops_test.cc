@@ -44,6 +44,28 @@ TEST_F(ImageOpsTest, SizesMayBeUnknown) {
   EXPECT_EQ(got[2].shape(), (Shape{2, 2, 3}));
 }
 
+// 1 2 3
+// 4 5 6
+TEST_F(ImageOpsTest, TurnsAndColours) {
+  const Output x = constant(Tensor::of<int32_t>({2, 3, 1}, {1, 2, 3, 4, 5, 6}));
+  const auto is = [](const Output& y, const Shape& shape, const std::vector<int32_t>& values) {
+    const Tensor got = evaluate(y);
+    EXPECT_TRUE(got.identical(Tensor::of<int32_t>(shape, values))) << got.to_string();
+  };
+  is(image::rot90(x), {3, 2, 1}, {3, 6, 2, 5, 1, 4});
+  is(image::rot90(x, -1), {3, 2, 1}, {4, 1, 5, 2, 6, 3});
+  is(image::rot90(x, 4), {2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  is(image::transpose_image(x), {3, 2, 1}, {1, 4, 2, 5, 3, 6});
+  is(image::grayscale_to_rgb(image::crop_to_bounding_box(x, 0, 1, 1, 2)), {1, 2, 3},
+     {2, 2, 2, 3, 3, 3});
+  is(image::resize_images(x, {1, 1}, image::ResizeMethod::nearest_neighbor), {1, 1, 1}, {1});
+  EXPECT_EQ(evaluate(image::resize_images(x, {2, 2})).as_double(1), 2.5);
+  EXPECT_NE(error_of([&] {
+              image::grayscale_to_rgb(image::grayscale_to_rgb(x));
+            }).find("grayscale_to_rgb: images, got s32[2,3,3], expected 1 channel"),
+            std::string::npos);
+}
+
 TEST_F(ImageOpsTest, IntegersSaturate) {
   const Output x = constant(Tensor::of<uint8_t>({1, 1, 3}, {0, 128, 250}));
   const auto got = evaluate(

@@ -28,25 +28,25 @@ struct CountNonzeroOptions {
 // (tf.count_nonzero)
 Output count_nonzero(const Input& input_tensor, const CountNonzeroOptions& options = {});
 
-struct EyeOptions {
-  std::optional<int64_t> num_columns = std::nullopt;  // num_rows when absent
-  DType dtype = DType::f32;
-  std::string name = {};
-};
-// Ones on the diagonal, else zeros: [num_rows, num_columns]. (tf.eye)
-Output eye(int64_t num_rows, const EyeOptions& options = {},
-           Input::Where where = Input::Where::current());
-
 // `num` floating values from `start` to `stop`, both included. Errors: num below 1. (tf.linspace)
 Output linspace(const Input& start, const Input& stop, int64_t num,
                 const NameOptions& options = {});
 
-struct SequenceMaskOptions {
-  DType dtype = DType::pred;
+// x / y as Python 2 writes it: floordiv of integers, realdiv of floating operands. (tf.div)
+Output div(const Input& x, const Input& y, const NameOptions& options = {});
+// x / y, 0 where y is 0, with no gradient there. Floating. (tf.div_no_nan)
+Output div_no_nan(const Input& x, const Input& y, const NameOptions& options = {});
+
+struct ConfusionMatrixOptions {
+  Input labels;             // integers in [0, num_classes)
+  Input predictions;        // integers in [0, num_classes)
+  int64_t num_classes = 0;  // required
+  DType dtype = DType::s32;
+  std::optional<Input> weights = std::nullopt;  // of the labels' shape
   std::string name = {};
 };
-// lengths: integers of any shape; result: [lengths' shape, maxlen], true before each length.
-// Errors: INVALID_ARGUMENT for another dtype, and maxlen below 0. (tf.sequence_mask)
-Output sequence_mask(const Input& lengths, int64_t maxlen, const SequenceMaskOptions& options = {});
+// [num_classes, num_classes]: how often label i was predicted as j; counts of f32 are exact up to
+// 2^24. (tf.confusion_matrix; over many batches metrics::confusion_matrix)
+Output confusion_matrix(const ConfusionMatrixOptions& options);
 
 }  // namespace systole

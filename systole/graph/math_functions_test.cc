@@ -53,15 +53,6 @@ TEST_F(MathFunctionsTest, CountNonzero) {
       ElementsAre(1, 0));
 }
 
-TEST_F(MathFunctionsTest, Eye) {
-  EXPECT_THAT(evaluate(eye(2)).data<float>(), ElementsAre(1, 0, 0, 1));
-  EXPECT_THAT(evaluate(eye(1, {.num_columns = 3, .dtype = DType::s32})).data<int32_t>(),
-              ElementsAre(1, 0, 0));
-  EXPECT_THAT(error_of([] { eye(-1); }),
-              HasSubstr("eye: sizes, got -1 and -1, expected 0 or more, at "
-                        "math_functions_test.cc"));
-}
-
 TEST_F(MathFunctionsTest, Linspace) {
   EXPECT_THAT(evaluate(linspace(10.0F, 13.0F, 3)).data<float>(), ElementsAre(10, 11.5F, 13));
   EXPECT_THAT(evaluate(linspace(2.0F, 5.0F, 1)).data<float>(), ElementsAre(2));
@@ -69,18 +60,32 @@ TEST_F(MathFunctionsTest, Linspace) {
               HasSubstr("linspace: num, got 0, expected at least 1"));
 }
 
-TEST_F(MathFunctionsTest, SequenceMask) {
-  const Output lengths = constant(Tensor::of<int32_t>({3}, {0, 2, 5}));
-  EXPECT_THAT(evaluate(sequence_mask(lengths, 3)).data<bool>(),
-              ElementsAre(false, false, false, true, true, false, true, true, true));
-  EXPECT_EQ(sequence_mask(lengths, 3, {.dtype = DType::f32}).type(),
-            (TensorType{DType::f32, {3, 3}}));
-  EXPECT_THAT(error_of([&] { sequence_mask(x_, 3); }),
-              HasSubstr("sequence_mask: lengths, got f32[2,2], expected integers"));
-  EXPECT_THAT(error_of([&] { sequence_mask(lengths, -1); }),
-              HasSubstr("sequence_mask: maxlen, got -1, expected 0 or more"));
-  const Output narrow = constant(Tensor::of<uint8_t>({1}, {2}));
-  EXPECT_EQ(evaluate(count_nonzero(sequence_mask(narrow, 300))).item<int64_t>(), 2);
+TEST_F(MathFunctionsTest, Div) {
+  const Output whole = constant(Tensor::of<int32_t>({2}, {7, -7}));
+  EXPECT_THAT(evaluate(div(whole, 2)).data<int32_t>(), ElementsAre(3, -4));
+  EXPECT_THAT(evaluate(div(x_, 2)).data<float>(), ElementsAre(1.5F, -2, 0, 0));
+  const Output y = constant(Tensor::of<float>({2, 2}, {2, 0, 0, 1}));
+  EXPECT_THAT(evaluate(div_no_nan(x_, y)).data<float>(), ElementsAre(1.5F, 0, 0, 0));
+  const auto by = gradients({div_no_nan(x_, y)}, {x_, y});
+  EXPECT_THAT(evaluate(by[0]).data<float>(), ElementsAre(0.5F, 0, 0, 1));
+  EXPECT_THAT(evaluate(by[1]).data<float>(), ElementsAre(-0.75F, 0, 0, 0));
+  EXPECT_THAT(error_of([&] { div_no_nan(whole, 2); }), HasSubstr("div_no_nan: y, got s32"));
+}
+
+TEST_F(MathFunctionsTest, ConfusionMatrix) {
+  const Output labels = constant(Tensor::of<int32_t>({4}, {0, 1, 1, 1}));
+  const Output predictions = constant(Tensor::of<int32_t>({4}, {0, 1, 0, 1}));
+  const ConfusionMatrixOptions options{
+      .labels = labels, .predictions = predictions, .num_classes = 2};
+  EXPECT_THAT(evaluate(confusion_matrix(options)).data<int32_t>(), ElementsAre(1, 0, 1, 2));
+  ConfusionMatrixOptions weighted = options;
+  weighted.dtype = DType::f32;
+  weighted.weights = constant(Tensor::of<float>({4}, {1, 2, 3, 0.5F}));
+  EXPECT_THAT(evaluate(confusion_matrix(weighted)).data<float>(), ElementsAre(1, 0, 3, 2.5F));
+  EXPECT_THAT(
+      error_of([&] { confusion_matrix({.labels = labels, .predictions = x_, .num_classes = 2}); }),
+      HasSubstr("confusion_matrix: labels and predictions, got s32[4] and f32[2,2], "
+                "expected integers of one shape, at math_functions_test.cc"));
 }
 
 }  // namespace

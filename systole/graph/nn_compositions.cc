@@ -180,6 +180,11 @@ Output crelu(Input features, const NameOptions& options) {
   return concat({relu(x), relu(-x)}, -1, scope.result());
 }
 
+Output relu_layer(Input x, Input weights, Input biases, const NameOptions& options) {
+  const CompositionScope scope(x, options.name, "relu_layer");
+  return relu(xw_plus_b(x, weights, biases), scope.result());
+}
+
 // (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), whose last factor never overflows.
 Output weighted_cross_entropy_with_logits(const WeightedCrossEntropyOptions& options) {
   constexpr std::string_view kOp = "weighted_cross_entropy_with_logits";

@@ -22,6 +22,27 @@ struct Conv2DTransposeOptions {
 Output conv2d_transpose(Input value, Input filter, const ShapeInput& output_shape,
                         const Conv2DTransposeOptions& options = {});
 
+struct Conv1DOptions {
+  Padding padding = Padding::valid;
+  int64_t dilation = 1;
+  std::string data_format = "NWC";  // or "NCW"
+  std::string name = {};
+};
+// value: [batch, width, in] (NWC); filters: [width, in, out]; result: [batch, width', out], sizes
+// as conv2d's. (tf.nn.conv1d)
+Output conv1d(Input value, Input filters, int64_t stride, const Conv1DOptions& options = {});
+
+// depthwise_conv2d, and behind it a conv2d of all its channels: pointwise_filter [1, 1, in *
+// multiplier, out]. (tf.nn.separable_conv2d)
+Output separable_conv2d(Input input, Input depthwise_filter, Input pointwise_filter,
+                        const Conv2DOptions& options = {});
+// conv2d with filters whose elements are `rate` apart. (tf.nn.atrous_conv2d)
+Output atrous_conv2d(Input value, Input filters, int64_t rate, Padding padding,
+                     const NameOptions& options = {});
+
+// relu(x * weights + biases). (tf.nn.relu_layer)
+Output relu_layer(Input x, Input weights, Input biases, const NameOptions& options = {});
+
 // log(sigmoid(x)), never overflows. (tf.log_sigmoid)
 Output log_sigmoid(Input x, const NameOptions& options = {});
 // x * sigmoid(x). (tf.nn.swish)

@@ -55,6 +55,39 @@ TEST_F(NnFunctionsTest, Conv2DTransposeOfABatchOfUnknownSize) {
   EXPECT_EQ(grown.shape(), Shape({-1, 8, 8, 2}));
 }
 
+TEST_F(NnFunctionsTest, Conv1D) {
+  const Output value = constant(Tensor::of<float>({1, 5, 1}, {1, 2, 3, 4, 5}));
+  const Output filters = constant(Tensor::of<float>({2, 1, 2}, {1, 10, 2, 20}));
+  EXPECT_THAT(evaluate(conv1d(value, filters, 2)).data<float>(), ElementsAre(5, 50, 11, 110));
+  EXPECT_THAT(evaluate(conv1d(value, filters, 1, {.dilation = 3})).data<float>(),
+              ElementsAre(9, 90, 12, 120));
+  const Output first = transpose(value, {.perm = {0, 2, 1}});
+  const Output y = conv1d(first, filters, 1, {.padding = Padding::same, .data_format = "NCW"});
+  EXPECT_EQ(y.shape(), Shape({1, 2, 5}));
+  EXPECT_THAT(evaluate(y).data<float>(), ElementsAre(5, 8, 11, 14, 5, 50, 80, 110, 140, 50));
+  EXPECT_THAT(evaluate(gradients({conv1d(value, filters, 1)}, {filters})[0]).data<float>(),
+              ElementsAre(10, 10, 14, 14));
+  EXPECT_THAT(error_of([&] { conv1d(x_, filters, 1); }),
+              HasSubstr("conv1d: value and filters, got f32[3] and f32[2,1,2], expected rank 3"));
+  EXPECT_THAT(error_of([&] { conv1d(value, filters, 1, {.data_format = "NHWC"}); }),
+              HasSubstr("conv1d: data_format, got 'NHWC', expected 'NWC' or 'NCW'"));
+}
+
+TEST_F(NnFunctionsTest, SeparableAndAtrousConvolutions) {
+  const Output image = constant(Tensor::of<float>({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  const Output depthwise = ones({2, 2, 2, 1});
+  const Output pointwise = constant(Tensor::of<float>({1, 1, 2, 1}, {1, 10}));
+  EXPECT_THAT(evaluate(separable_conv2d(image, depthwise, pointwise)).data<float>(),
+              ElementsAre(16 + 200));
+  const Output row = constant(Tensor::of<float>({1, 1, 4, 1}, {1, 2, 4, 8}));
+  const Output y = atrous_conv2d(row, ones({1, 2, 1, 1}), 2, Padding::valid);
+  EXPECT_THAT(evaluate(y).data<float>(), ElementsAre(5, 10));
+  const Output x = ones({1, 2});
+  EXPECT_THAT(
+      evaluate(relu_layer(x, ones({2, 1}), constant(Tensor::of<float>({1}, {-3})))).data<float>(),
+      ElementsAre(0));
+}
+
 TEST_F(NnFunctionsTest, WeightedCrossEntropy) {
   const Output z = constant(Tensor::of<float>({3}, {1, 0, 1}));
   const Output loss =

@@ -18,6 +18,27 @@ Operation apply_momentum(Output var, Output accum, Output learning_rate, Output 
 // accum += gradient^2; var -= learning_rate * gradient / sqrt(accum)
 Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient);
 
+struct AdadeltaInputs {
+  Output var, accum, accum_update;  // handles
+  Output learning_rate, rho, epsilon;
+  Output gradient;
+};
+// accum += (1 - rho)(g^2 - accum); update = g * sqrt(accum_update + epsilon) / sqrt(accum +
+// epsilon); accum_update += (1 - rho)(update^2 - accum_update); var -= learning_rate * update
+// Source: Zeiler, arXiv 1212.5701.
+Operation apply_adadelta(const AdadeltaInputs& inputs);
+
+struct FtrlInputs {
+  Output var, accum, linear;  // handles
+  Output learning_rate, l1, l2, learning_rate_power;
+  Output gradient;
+};
+// With a = accum ^ -learning_rate_power, before and after accum += g^2:
+// linear += g - (a' - a) / learning_rate * var;
+// var = (clip(linear, -l1, l1) - linear) / (a' / learning_rate + 2 * l2)
+// Source: McMahan et al., "Ad click prediction: a view from the trenches", 2013.
+Operation apply_ftrl(const FtrlInputs& inputs);
+
 struct AdamInputs {
   Output var, m, v;                 // handles
   Output beta1_power, beta2_power;  // beta^t at step t, values

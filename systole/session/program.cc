@@ -42,7 +42,8 @@ void SessionState::clear() {
 
 Error uninitialized_variable(const Node& handle) {
   return failed_precondition(
-      "Attempting to use uninitialized value {}: run global_variables_initializer() first, {}",
+      "Attempting to use uninitialized value {}: run global_variables_initializer() first, built "
+      "after this variable, {}",
       handle.name(), handle.describe());
 }
 

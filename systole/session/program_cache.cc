@@ -95,9 +95,9 @@ ProgramKey ProgramCache::make_key(std::span<const FetchKey> fetches,
     if (!value.valid())
       throw invalid_argument("Session.run: feed for '{}' is an empty Tensor", output.name());
     if (value.dtype() != output.dtype()) {
-      throw invalid_argument("Session.run: dtype fed to '{}', got {}, expected {} ({})",
-                             output.name(), value.dtype(), output.dtype(),
-                             output.node()->describe());
+      throw invalid_argument(
+          "Session.run: dtype fed to '{}', got {}, expected {}, as Tensor::cast makes it ({})",
+          output.name(), value.dtype(), output.dtype(), output.node()->describe());
     }
     if (!value.shape().compatible_with(output.shape())) {
       throw invalid_argument("Session.run: shape fed to '{}', got {}, expected {} ({})",

@@ -13,6 +13,7 @@
 #include "systole/base/tensor.h"
 #include "systole/graph/graph.h"
 #include "systole/graph/variable.h"
+#include "systole/session/feed_value.h"
 
 namespace systole {
 
@@ -50,13 +51,6 @@ class Fetch {
   Node* operation_ = nullptr;
   std::string_view name_;  // borrowed for the call
 };
-
-// One entry of a feed_dict: any tensor of the graph and its value for this run.
-struct FeedItem {
-  Output key;
-  Tensor value;
-};
-using FeedDict = std::vector<FeedItem>;
 
 struct SessionStats {
   int64_t runs = 0;

@@ -53,6 +53,32 @@ TEST_P(SessionErrorTest, FedDtype) {
       HasSubstr("INVALID_ARGUMENT: Session.run: dtype fed to 'x:0', got f64, expected f32"));
 }
 
+TEST_P(SessionErrorTest, FedValuesThatAreNoneOfTheDtype) {
+  const Output small = placeholder(DType::u8, {}, "small");
+  expect_error(
+      [&] {
+        session_.run(small, {{small, 256}});
+      },
+      HasSubstr("INVALID_ARGUMENT: Session.run: value fed to 'small:0', got 256, expected "
+                "values of u8"));
+  expect_error([&] { session_.run(small, {{small, -1}}); }, HasSubstr("got -1, expected values"));
+  expect_error(
+      [&] {
+        session_.run(small, {{small, 0.5}});
+      },
+      HasSubstr("dtype fed to 'small:0', got f64, expected u8"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, {{1, 2}, {3}}}});
+      },
+      HasSubstr("feed: rows of a list, got sizes [2] and [1], expected equal ones"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, {{1, 2}, {"a", "b"}}}});
+      },
+      HasSubstr("feed: values of a list, got s64 and string, expected one dtype"));
+}
+
 TEST_P(SessionErrorTest, FedName) {
   expect_error(
       [&] {

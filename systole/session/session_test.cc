@@ -66,6 +66,32 @@ TEST_P(SessionTest, FeedsAreKeptForSeveralRuns) {
   EXPECT_EQ(session.run(y, feeds).item<float>(), 3);
 }
 
+TEST_P(SessionTest, FeedsNumbersVectorsAndLists) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  const Output rows = placeholder(DType::f64, {-1, 2}, "rows");
+  const Output n = placeholder(DType::s32, {}, "n");
+  Session session("", config());
+  const auto fed = [&](const FeedItem& feed) {
+    return session.run(feed.key, {feed}).cast(DType::f64).to_string();
+  };
+  EXPECT_EQ(fed({x, std::vector<float>{1, 2}}), "f64[2] {1, 2}");
+  EXPECT_EQ(fed({x, std::vector<double>{0.5, 2}}), "f64[2] {0.5, 2}");
+  EXPECT_EQ(fed({x, std::vector<int>{3}}), "f64[1] {3}");
+  EXPECT_EQ(fed({x, {1, 2.5, 3.0F}}), "f64[3] {1, 2.5, 3}");
+  EXPECT_EQ(fed({x, {}}), "f64[0] {}");
+  EXPECT_EQ(fed({rows, {{1, 2}, {3, 4}}}), "f64[2,2] {{1, 2}, {3, 4}}");
+  EXPECT_EQ(fed({rows, std::vector<std::vector<float>>{{1, 2}, {3, 4}}}),
+            "f64[2,2] {{1, 2}, {3, 4}}");
+  EXPECT_EQ(fed({rows, {Tensor::of<double>({2}, {5, 6})}}), "f64[1,2] {{5, 6}}");
+  EXPECT_EQ(fed({n, size_t{7}}), "f64[] 7");
+  EXPECT_EQ(fed({n, -7}), "f64[] -7");
+  const Output all = placeholder(DType::pred, {-1}, "all");
+  EXPECT_TRUE(session.run(reduce_all(all), {{all, {true, true}}}).item<bool>());
+  EXPECT_FALSE(session.run(reduce_all(all), {{all, std::vector<bool>{true, false}}}).item<bool>());
+  const Output words = placeholder(DType::string, {-1}, "words");
+  EXPECT_EQ(session.run(words, {{words, {"a", "b"}}}).data<std::string>()[1], "b");
+}
+
 TEST_P(SessionTest, FetchesByName) {
   add(placeholder(DType::f32, {}, "x"), 1.0F, {.name = "y"});
   Session session("", config());

@@ -50,6 +50,24 @@ struct Extent {
   int64_t width;
 };
 
+// Whether a layer trains: true, false, or a pred scalar that a run decides, such as a placeholder.
+class Training {
+ public:
+  Training(bool now) : now_(now) {}                           // NOLINT(google-explicit-constructor)
+  Training(Output decided) : decided_(std::move(decided)) {}  // NOLINT(google-explicit-constructor)
+
+  // when_true() where training, else when_false(): one of them now, or both as branches of a cond.
+  // Errors: INVALID_ARGUMENT for a tensor that is no pred scalar.
+  std::vector<Output> choose(const std::function<std::vector<Output>()>& when_true,
+                             const std::function<std::vector<Output>()>& when_false) const;
+  // False when it is known that the layer does not train.
+  bool possible() const { return now_ || decided_.valid(); }
+
+ private:
+  bool now_ = false;
+  Output decided_;
+};
+
 // A scalar that is added to the total loss, of a variable (tf.contrib.layers.l2_regularizer).
 using Regularizer = std::function<Output(const Output& weights)>;
 // scale * sum(|w|), scale * sum(w^2) / 2.
@@ -92,6 +110,27 @@ struct Conv2DOptions {
 // inputs: [batch, height, width, in] (channels_last); kernel: [height, width, in, filters].
 // (tf.layers.conv2d)
 Output conv2d(Input inputs, const Conv2DOptions& options);
+
+struct Conv1DOptions {
+  int64_t filters = 0;      // required
+  int64_t kernel_size = 0;  // required
+  int64_t strides = 1;
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";  // or "channels_first"
+  int64_t dilation_rate = 1;
+  Activation activation = nullptr;
+  bool use_bias = true;
+  Initializer kernel_initializer = nullptr;
+  Initializer bias_initializer = zeros_initializer();
+  Regularizer kernel_regularizer = nullptr;
+  Regularizer bias_regularizer = nullptr;
+  bool trainable = true;
+  std::string name = {};
+  Reuse reuse = Reuse::inherit;
+};
+// inputs: [batch, steps, in] (channels_last); kernel: [kernel_size, in, filters].
+// (tf.layers.conv1d)
+Output conv1d(Input inputs, const Conv1DOptions& options);
 
 struct Conv2DTransposeOptions {
   int64_t filters = 0;     // required
@@ -149,6 +188,17 @@ struct Pooling2DOptions {
 Output max_pooling2d(Input inputs, const Pooling2DOptions& options);
 Output average_pooling2d(Input inputs, const Pooling2DOptions& options);
 
+struct Pooling1DOptions {
+  int64_t pool_size = 0;  // required
+  int64_t strides = 0;    // required
+  Padding padding = Padding::valid;
+  std::string data_format = "channels_last";
+  std::string name = {};
+};
+// Of [batch, steps, channels]. (tf.layers.max_pooling1d, tf.layers.average_pooling1d)
+Output max_pooling1d(Input inputs, const Pooling1DOptions& options);
+Output average_pooling1d(Input inputs, const Pooling1DOptions& options);
+
 struct BatchNormalizationOptions {
   int64_t axis = -1;  // that of the channels
   double momentum = 0.99;
@@ -161,7 +211,7 @@ struct BatchNormalizationOptions {
   Initializer moving_variance_initializer = ones_initializer();
   Regularizer beta_regularizer = nullptr;
   Regularizer gamma_regularizer = nullptr;
-  bool training = false;
+  Training training = false;
   bool trainable = true;
   // Statistics over the batches of all replicas. TensorFlow on TPU always takes each replica's own.
   bool cross_replica = false;
@@ -183,7 +233,7 @@ struct DropoutOptions {
   double rate = 0.5;  // the part that is dropped, in [0, 1)
   std::vector<int64_t> noise_shape = {};
   std::optional<int64_t> seed = std::nullopt;
-  bool training = false;  // inputs themselves when false
+  Training training = false;  // inputs themselves when false
   std::string name = {};
 };
 // (tf.layers.dropout)

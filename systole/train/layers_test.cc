@@ -171,6 +171,67 @@ TEST_F(LayersTest, batch_normalization_uses_the_averages_when_not_training) {
   EXPECT_NEAR(result.as_double(1), 2 * 4 / std::sqrt(1.001), 1e-5);
 }
 
+// is_training = tf.placeholder(tf.bool) of many programs.
+TEST_F(LayersTest, a_run_may_decide_whether_it_trains) {
+  const Output training = placeholder(DType::pred, {}, "training");
+  const Output x = placeholder(DType::f32, {-1, 1});
+  const Output dropped = layers::dropout(x, {.rate = 0.5, .seed = 1, .training = training});
+  const Output y = layers::batch_normalization(x, {.momentum = 0.9, .training = training});
+  const Operation train = GradientDescentOptimizer(0.1).minimize(reduce_sum(square(y)));
+  Session session;
+  session.run(global_variables_initializer());
+  const Tensor batch = Tensor::of<float>({4, 1}, {1, 2, 3, 6});
+  const auto moving_mean = [&] {
+    return session.variable_value(global_variables()[2]).as_double(0);
+  };
+  EXPECT_TRUE(session.run(dropped, {{x, batch}, {training, false}}).identical(batch));
+  EXPECT_FALSE(session.run(dropped, {{x, batch}, {training, true}}).identical(batch));
+  EXPECT_NEAR(session.run(y, {{x, batch}, {training, false}}).as_double(3), 6 / std::sqrt(1.001),
+              1e-5);
+  EXPECT_NEAR(session.run(y, {{x, batch}, {training, true}}).as_double(3), 3 / std::sqrt(3.501),
+              1e-5);
+  session.run(train, {{x, batch}, {training, false}});
+  EXPECT_EQ(moving_mean(), 0);
+  session.run(train, {{x, batch}, {training, true}});
+  EXPECT_NEAR(moving_mean(), 0.1 * 3, 1e-6);
+  EXPECT_THAT(error_of([&] { layers::dropout(x, {.training = x}); }),
+              HasSubstr("training, got f32[?,1], expected pred[], at layers_test.cc"));
+}
+
+// with tf.control_dependencies(update_ops): the slots' first values wait for no batch.
+TEST_F(LayersTest, updates_may_be_control_dependencies) {
+  const Output x = placeholder(DType::f32, {4, 1});
+  const Output y = layers::batch_normalization(x, {.momentum = 0.9, .training = true});
+  const ControlDependencies after(Graph::current().collection<Operation>(graph_keys::update_ops));
+  const Operation train = MomentumOptimizer(0.1, 0.9).minimize(reduce_sum(square(y)));
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(train, {{x, {{1}, {2}, {3}, {6}}}});
+  EXPECT_NEAR(session.variable_value(global_variables()[2]).as_double(0), 0.1 * 3, 1e-6);
+}
+
+TEST_F(LayersTest, sequences_are_images_of_one_row) {
+  const Output x = constant(Tensor::of<float>({1, 4, 1}, {1, 2, 4, 8}));
+  const Output y =
+      layers::conv1d(x, {.filters = 1, .kernel_size = 2, .kernel_initializer = ones_initializer()});
+  EXPECT_THAT(evaluate(y).data<float>(), ElementsAre(3, 6, 12));
+  EXPECT_THAT(variables(), ElementsAre("conv1d/kernel f32[2,1,1]", "conv1d/bias f32[1]"));
+  const layers::Pooling1DOptions pairs{.pool_size = 2, .strides = 2};
+  EXPECT_THAT(evaluate(layers::max_pooling1d(x, pairs)).data<float>(), ElementsAre(2, 8));
+  EXPECT_THAT(evaluate(layers::average_pooling1d(x, pairs)).data<float>(), ElementsAre(1.5F, 6));
+  const Output first = transpose(x, {.perm = {0, 2, 1}});
+  const Output z = layers::conv1d(first, {.filters = 2,
+                                          .kernel_size = 3,
+                                          .padding = Padding::same,
+                                          .data_format = "channels_first",
+                                          .kernel_initializer = ones_initializer()});
+  EXPECT_THAT(evaluate(z).data<float>(), ElementsAre(3, 7, 14, 12, 3, 7, 14, 12));
+  EXPECT_EQ(
+      layers::max_pooling1d(first, {.pool_size = 2, .strides = 2, .data_format = "channels_first"})
+          .shape(),
+      Shape({1, 1, 2}));
+}
+
 TEST_F(LayersTest, minimize_leaves_updates_of_other_models_alone) {
   const Output a = placeholder(DType::f32, {4, 1});
   const Output b = placeholder(DType::f32, {4, 1});

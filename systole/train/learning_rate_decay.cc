@@ -41,6 +41,14 @@ Output exponential_decay(Input learning_rate, Input global_step, Input decay_ste
   return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
 }
 
+Output natural_exp_decay(Input learning_rate, Input global_step, Input decay_steps,
+                         Input decay_rate, const NaturalExpDecayOptions& options) {
+  const NameScope scope(options.name);
+  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Output periods = progress.periods(options.staircase);
+  return multiply(progress.learning_rate, exp(negative(multiply(decay_rate, periods))));
+}
+
 Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
                           Input decay_rate, const InverseTimeDecayOptions& options) {
   const NameScope scope(options.name);

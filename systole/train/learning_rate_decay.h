@@ -21,6 +21,14 @@ struct ExponentialDecayOptions {
 Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
                          Input decay_rate, const ExponentialDecayOptions& options = {});
 
+struct NaturalExpDecayOptions {
+  bool staircase = false;
+  std::string name = "NaturalExpDecay";
+};
+// learning_rate * exp(-decay_rate * global_step / decay_steps)
+Output natural_exp_decay(Input learning_rate, Input global_step, Input decay_steps,
+                         Input decay_rate, const NaturalExpDecayOptions& options = {});
+
 struct InverseTimeDecayOptions {
   bool staircase = false;
   std::string name = "InverseTimeDecay";

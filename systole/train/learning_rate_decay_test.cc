@@ -30,6 +30,8 @@ std::vector<ScheduleCase> schedule_cases() {
       {"ExponentialDecayStaircase",
        [](Output s) { return exponential_decay(0.1, s, 10, 0.5, {.staircase = true}); },
        [](double s) { return 0.1 * std::pow(0.5, std::floor(s / 10)); }},
+      {"NaturalExpDecay", [](Output s) { return natural_exp_decay(0.1, s, 10, 0.5); },
+       [](double s) { return 0.1 * std::exp(-0.5 * s / 10); }},
       {"InverseTimeDecay", [](Output s) { return inverse_time_decay(0.1, s, 10, 0.5); },
        [](double s) { return 0.1 / (1 + 0.5 * s / 10); }},
       {"InverseTimeDecayStaircase",

@@ -131,9 +131,13 @@ struct CosineDistanceOptions {
 // 1 - sum(labels * predictions) over `axis`, which stays with size 1; both are of unit length.
 Output cosine_distance(const CosineDistanceOptions& options);
 
+// A loss of one's own among those that get_total_loss() takes. (tf.losses.add_loss)
+void add_loss(const Output& loss, std::string_view loss_collection = "losses");
 std::vector<Output> get_losses(std::string_view scope = {},
                                std::string_view loss_collection = "losses");
 std::vector<Output> get_regularization_losses(std::string_view scope = {});
+// Their sum, 0 where there are none.
+Output get_regularization_loss(std::string_view scope = {});
 // The sum of all losses and, unless told otherwise, regularisation losses of the current graph.
 // Errors: FAILED_PRECONDITION when there are none.
 Output get_total_loss(bool add_regularization_losses = true, std::string_view scope = {});

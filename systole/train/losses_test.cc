@@ -163,6 +163,9 @@ TEST_F(LossesTest, are_collected) {
       {.labels = column({0}), .predictions = column({3}), .loss_collection = ""});
   EXPECT_EQ(losses::get_losses().size(), 2U);
   EXPECT_EQ(evaluate(losses::get_total_loss()), 7);
+  losses::add_loss(constant(0.5F));
+  EXPECT_EQ(evaluate(losses::get_total_loss()), 7.5);
+  EXPECT_EQ(evaluate(losses::get_regularization_loss()), 0);
   Graph other;
   const GraphScope scope(other);
   EXPECT_THROW(losses::get_total_loss(), Error);

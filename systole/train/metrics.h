@@ -93,5 +93,11 @@ struct ConfusionMatrixOptions {
 // streaming)
 Metric confusion_matrix(const ConfusionMatrixOptions& options);
 
+// Of the classes that were seen, the mean of: what label and prediction have in common divided by
+// what either has (segmentation's intersection over union); the part of each class's labels that
+// was predicted. (tf.metrics.mean_iou, tf.metrics.mean_per_class_accuracy)
+Metric mean_iou(const ConfusionMatrixOptions& options);
+Metric mean_per_class_accuracy(const ConfusionMatrixOptions& options);
+
 }  // namespace metrics
 }  // namespace systole

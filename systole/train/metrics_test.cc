@@ -143,6 +143,21 @@ TEST_F(MetricsTest, confusion_matrix_counts_pairs) {
                   .identical(Tensor::of<float>({3, 3}, {2, 0, 0, 0, 4, 2, 0, 0, 2})));
 }
 
+// Of three classes, the last of which is not seen.
+TEST_F(MetricsTest, classes_count_alike) {
+  const metrics::ConfusionMatrixOptions options{
+      .labels = Tensor::of<int32_t>({5}, {0, 0, 0, 1, 1}),
+      .predictions = Tensor::of<int32_t>({5}, {0, 0, 1, 1, 1}),
+      .num_classes = 3};
+  const Metric iou = metrics::mean_iou(options);
+  const Metric accuracy = metrics::mean_per_class_accuracy(options);
+  Session session;
+  session.run(variables_initializer(local_variables()));
+  EXPECT_EQ(session.run(iou.value).as_double(0), 0);
+  EXPECT_NEAR(session.run(iou.update_op).as_double(0), 2.0 / 3, 1e-6);
+  EXPECT_NEAR(session.run(accuracy.update_op).as_double(0), (2.0 / 3 + 1) / 2, 1e-6);
+}
+
 TEST_F(MetricsTest, filled_in_examples_do_not_count) {
   set_example_mask(constant(Tensor::of<float>({3}, {1, 1, 0})));
   const Metric metric = metrics::mean({.values = Tensor::of<float>({3}, {1, 2, std::nanf("")})});

@@ -60,8 +60,10 @@ Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& gra
     if (gradient.valid()) variables.push_back(variable);
   }
   if (variables.empty()) {
-    throw invalid_argument("{}.apply_gradients: No gradients provided for any variable, got [{}]",
-                           name_, fmt::join(names_of(grads_and_vars), ", "));
+    throw invalid_argument(
+        "{}.apply_gradients: No gradients provided for any variable, got [{}], expected one "
+        "that the loss depends on",
+        name_, fmt::join(names_of(grads_and_vars), ", "));
   }
   const GraphScope in_graph(variables.front().handle().graph());
   prepare(variables);
@@ -91,8 +93,10 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
                                        std::string_view operation_name, double initial_value) {
   Variable& slot = slots_[{variable.handle().node(), std::string(slot_name)}];
   if (!slot.valid()) {
-    // Slots are named by their variable alone, wherever the optimizer is called.
+    // Slots are named by their variable alone, and get their first values without what the training
+    // waits for, wherever the optimizer is called.
     const NameScope root("");
+    const ControlDependencies lifted(nullptr);
     const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);
     slot = Variable(
         fill(variable.shape(), value),

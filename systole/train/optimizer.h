@@ -151,6 +151,49 @@ class AdagradOptimizer : public Optimizer {
   double initial_accumulator_value_;
 };
 
+struct AdadeltaOptions {
+  Hyperparameter learning_rate = 0.001;
+  Hyperparameter rho = 0.95;
+  Hyperparameter epsilon = 1e-8;
+  std::string name = "Adadelta";
+};
+// (tf.train.AdadeltaOptimizer) Slots "accum" and "accum_update". The paper's rate is 1.
+class AdadeltaOptimizer : public Optimizer {
+ public:
+  explicit AdadeltaOptimizer(const AdadeltaOptions& options = {});
+  explicit AdadeltaOptimizer(Hyperparameter learning_rate)
+      : AdadeltaOptimizer(AdadeltaOptions{.learning_rate = std::move(learning_rate)}) {}
+  std::vector<std::string> slot_names() const override { return {"accum", "accum_update"}; }
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  AdadeltaOptions options_;
+};
+
+struct FtrlOptions {
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0;
+  double l2_regularization_strength = 0;
+  std::string name = "Ftrl";
+};
+// (tf.train.FtrlOptimizer) Slots "accum" and "linear".
+class FtrlOptimizer : public Optimizer {
+ public:
+  // Errors: INVALID_ARGUMENT for a power above 0, and other numbers below 0.
+  explicit FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& options = {});
+  std::vector<std::string> slot_names() const override { return {"accum", "linear"}; }
+
+ protected:
+  Operation apply(const Output& gradient, const Variable& variable) override;
+
+ private:
+  Hyperparameter learning_rate_;
+  FtrlOptions options_;
+};
+
 struct AdamOptions {
   Hyperparameter learning_rate = 0.001;
   Hyperparameter beta1 = 0.9;

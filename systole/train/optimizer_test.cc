@@ -74,6 +74,35 @@ std::vector<OptimizerCase> adaptive_cases() {
          s.var -= 0.1 * g / std::sqrt(s.a);
        },
        {"w/Adagrad"}},
+      {"Adadelta",
+       [] { return std::make_unique<AdadeltaOptimizer>(0.5); },
+       {},
+       [](Scalar& s, double g, int) {
+         s.a += 0.05 * (g * g - s.a);
+         const double update = g * std::sqrt((s.b + 1e-8) / (s.a + 1e-8));
+         s.b += 0.05 * (update * update - s.b);
+         s.var -= 0.5 * update;
+       },
+       {"w/Adadelta", "w/Adadelta_1"}},
+      {"Ftrl",
+       [] {
+         return std::make_unique<FtrlOptimizer>(0.1,
+                                                FtrlOptions{.l1_regularization_strength = 0.01});
+       },
+       {.var = 0, .a = 0.1},
+       [](Scalar& s, double g, int) {
+         const double before = std::sqrt(s.a);
+         s.a += g * g;
+         s.b += g - (std::sqrt(s.a) - before) / 0.1 * s.var;
+         const double beyond = s.b > 0 ? 0.01 - s.b : -0.01 - s.b;
+         s.var = std::abs(s.b) > 0.01 ? beyond / (std::sqrt(s.a) / 0.1) : 0;
+       },
+       {"w/Ftrl", "w/Ftrl_1"}},
+  };
+}
+
+std::vector<OptimizerCase> moment_cases() {
+  return {
       {"Adam",
        [] { return std::make_unique<AdamOptimizer>(0.1); },
        {},
@@ -109,6 +138,7 @@ std::vector<OptimizerCase> adaptive_cases() {
 std::vector<OptimizerCase> optimizer_cases() {
   std::vector<OptimizerCase> cases = momentum_cases();
   std::ranges::move(adaptive_cases(), std::back_inserter(cases));
+  std::ranges::move(moment_cases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -1,5 +1,5 @@
 // Recurrent networks: cells, and their application to sequences. (tf.nn.rnn_cell, tf.nn.static_rnn,
-// tf.nn.dynamic_rnn)
+// tf.nn.dynamic_rnn, tf.nn.bidirectional_dynamic_rnn)
 //
 //   auto cell = st::nn::rnn_cell::MultiRNNCell({st::nn::rnn_cell::BasicLSTMCell(64),
 //                                               st::nn::rnn_cell::BasicLSTMCell(64)});
@@ -121,6 +121,12 @@ class DropoutWrapper : public RNNCell {
   explicit DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options = {});
 };
 
+// Adds a cell's inputs to its outputs, which are as many. (tf.nn.rnn_cell.ResidualWrapper)
+class ResidualWrapper : public RNNCell {
+ public:
+  explicit ResidualWrapper(const RNNCell& cell);
+};
+
 }  // namespace rnn_cell
 
 struct RnnOptions {
@@ -128,6 +134,7 @@ struct RnnOptions {
   // Integers [batch]: the steps of each example; behind them outputs are 0 and the state stays.
   Output sequence_length = {};
   DType dtype = DType::invalid;  // of the zeros; that of the inputs when absent
+  bool time_major = false;  // dynamic_rnn: [time, batch, depth] in place of [batch, time, depth]
   std::string scope = "rnn";
 };
 struct StaticRnn {
@@ -139,19 +146,30 @@ struct StaticRnn {
 StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& inputs,
                      const RnnOptions& options = {}, Input::Where where = Input::Where::current());
 
-struct DynamicRnnOptions {
-  rnn_cell::State initial_state = {};
-  Output sequence_length = {};
-  DType dtype = DType::invalid;
-  bool time_major = false;  // [time, batch, depth] in place of [batch, time, depth]
-  std::string scope = "rnn";
-};
 struct DynamicRnn {
   Output outputs;  // [batch, time, output_size], or time first
   rnn_cell::State state;
 };
 // The same for steps that are an axis of one tensor, in a loop. (tf.nn.dynamic_rnn)
 DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
-                       const DynamicRnnOptions& options = {});
+                       const RnnOptions& options = {});
+
+struct BidirectionalRnnOptions {
+  rnn_cell::State initial_state_fw = {};
+  rnn_cell::State initial_state_bw = {};
+  Output sequence_length = {};
+  DType dtype = DType::invalid;
+  bool time_major = false;
+  std::string scope = "bidirectional_rnn";
+};
+struct BidirectionalRnn {
+  DynamicRnn fw;
+  DynamicRnn bw;  // its outputs in the order of the inputs
+};
+// One cell from the first step to the last, the other from the last step of each example to the
+// first. (tf.nn.bidirectional_dynamic_rnn)
+BidirectionalRnn bidirectional_dynamic_rnn(const rnn_cell::RNNCell& cell_fw,
+                                           const rnn_cell::RNNCell& cell_bw, const Input& inputs,
+                                           const BidirectionalRnnOptions& options = {});
 
 }  // namespace systole::nn

@@ -163,6 +163,53 @@ TEST_F(RnnTest, ALoopGivesWhatUnrollingGives) {
   }
 }
 
+// What the backward cell gives is what a forward one gives of each example reversed by hand.
+TEST_F(RnnTest, TwoDirections) {
+  for (const bool time_major : {false, true}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const VariableScope halves("m", {.initializer = constant_initializer(Tensor(0.5F))});
+    const auto in_order = [&](const Tensor& x) {
+      const Output given = constant(x);
+      return time_major ? transpose(given, {.perm = {1, 0, 2}}) : given;
+    };
+    const BasicRNNCell forward(2);
+    const BasicRNNCell backward(2);
+    const Output lengths = constant(Tensor::of<int32_t>({2}, {3, 2}));
+    const Output x = in_order(Tensor::of<float>({2, 3, 1}, {1, 2, 3, 4, 5, 6}));
+    const auto both = bidirectional_dynamic_rnn(
+        forward, backward, x, {.sequence_length = lengths, .time_major = time_major});
+    const Output reversed = in_order(Tensor::of<float>({2, 3, 1}, {3, 2, 1, 5, 4, 6}));
+    const auto plain =
+        dynamic_rnn(forward, x, {.sequence_length = lengths, .time_major = time_major});
+    const auto other =
+        dynamic_rnn(backward, reversed, {.sequence_length = lengths, .time_major = time_major});
+    EXPECT_THAT(variable_names(),
+                ::testing::IsSupersetOf({"m/bidirectional_rnn/fw/basic_rnn_cell/kernel f32[3,2]",
+                                         "m/bidirectional_rnn/bw/basic_rnn_cell/bias f32[2]"}));
+    const auto values =
+        evaluate({both.fw.outputs, plain.outputs, both.fw.state.leaf(), plain.state.leaf(),
+                  both.bw.state.leaf(), other.state.leaf(), both.bw.outputs, other.outputs});
+    for (const size_t i : {0, 2, 4}) EXPECT_TRUE(values[i].identical(values[i + 1])) << i;
+    // The first step's output of the backward cell is its last.
+    EXPECT_EQ(values[6].as_double(0), values[4].as_double(0));
+    EXPECT_EQ(values[6].as_double(10), 0);  // behind the second example's end
+  }
+}
+
+TEST_F(RnnTest, AResidualIsAdded) {
+  const rnn_cell::ResidualWrapper cell{BasicRNNCell(1)};
+  const auto [output, state] = cell(constant(Tensor::of<float>({1, 1}, {3})), cell.zero_state(1));
+  const auto values = evaluate({output, state.leaf()});
+  EXPECT_FLOAT_EQ(values[0].item<float>(), 3 + std::tanh(1.5F));
+  EXPECT_FLOAT_EQ(values[1].item<float>(), std::tanh(1.5F));
+  const rnn_cell::ResidualWrapper wider{BasicRNNCell(1)};
+  EXPECT_THAT(error_of([&] {
+                wider(ones({1, 2}), wider.zero_state(1));
+              }),
+              HasSubstr("ResidualWrapper: inputs, got f32[1,2], expected f32[1,1]"));
+}
+
 TEST_F(RnnTest, TimeMayComeFirst) {
   const GRUCell cell(2);
   const Output x = placeholder(DType::f32, {4, 3, 5});

@@ -14,6 +14,16 @@ constexpr ConfigKey kMomentumKeys[] = {
     {"use_nesterov", "boolean", "false", "Nesterov's form."}};
 constexpr ConfigKey kAdagradKeys[] = {
     kRate, {"initial_accumulator_value", "number", "0.1", "The sum's first value."}};
+constexpr ConfigKey kAdadeltaKeys[] = {
+    {"learning_rate", "number or schedule", "0.001", "How far a step goes."},
+    {"rho", "number", "0.95", "Decay of the mean squares."},
+    {"epsilon", "number", "1e-8", "Added to the mean squares."}};
+constexpr ConfigKey kFtrlKeys[] = {
+    kRate,
+    {"learning_rate_power", "number", "-0.5", "How the rate falls with the sum of squares."},
+    {"initial_accumulator_value", "number", "0.1", "The sum's first value."},
+    {"l1_regularization_strength", "number", "0", "Makes weights 0."},
+    {"l2_regularization_strength", "number", "0", "Makes weights small."}};
 constexpr ConfigKey kAdamKeys[] = {
     {"learning_rate", "number or schedule", "0.001", "How far a step goes."},
     {"beta1", "number", "0.9", "Decay of the mean."},
@@ -113,9 +123,30 @@ OptimizerMaker adagrad(const ConfigSection& s) {
   };
 }
 
+// TensorFlow's default where there is none.
+RateMaker rate_or_default(const ConfigSection& s) {
+  return s.has("learning_rate") ? rate_of(s) : RateMaker([] { return Hyperparameter(0.001); });
+}
+
+OptimizerMaker adadelta(const ConfigSection& s) {
+  return [rate = rate_or_default(s), rho = s.number("rho", 0.95),
+          epsilon = s.number("epsilon", 1e-8)] {
+    return std::make_shared<AdadeltaOptimizer>(
+        AdadeltaOptions{.learning_rate = rate(), .rho = rho, .epsilon = epsilon});
+  };
+}
+
+OptimizerMaker ftrl(const ConfigSection& s) {
+  const FtrlOptions options{
+      .learning_rate_power = s.number("learning_rate_power", -0.5),
+      .initial_accumulator_value = s.number("initial_accumulator_value", 0.1),
+      .l1_regularization_strength = s.number("l1_regularization_strength", 0),
+      .l2_regularization_strength = s.number("l2_regularization_strength", 0)};
+  return [rate = rate_of(s), options] { return std::make_shared<FtrlOptimizer>(rate(), options); };
+}
+
 OptimizerMaker adam(const ConfigSection& s) {
-  const RateMaker rate =
-      s.has("learning_rate") ? rate_of(s) : RateMaker([] { return Hyperparameter(0.001); });
+  const RateMaker rate = rate_or_default(s);
   return [rate, beta1 = s.number("beta1", 0.9), beta2 = s.number("beta2", 0.999),
           epsilon = s.number("epsilon", 1e-8)] {
     return std::make_shared<AdamOptimizer>(
@@ -136,6 +167,8 @@ constexpr ConfigRow<OptimizerMaker> kOptimizers[] = {
     {"GradientDescentOptimizer", "Against the gradient.", kSgdKeys, &gradient_descent},
     {"MomentumOptimizer", "With momentum.", kMomentumKeys, &momentum},
     {"AdagradOptimizer", "By the sum of squares.", kAdagradKeys, &adagrad},
+    {"AdadeltaOptimizer", "By the mean squares of gradients and steps.", kAdadeltaKeys, &adadelta},
+    {"FtrlOptimizer", "Follows the regularised leader.", kFtrlKeys, &ftrl},
     {"AdamOptimizer", "By the mean and the mean square.", kAdamKeys, &adam},
     {"RMSPropOptimizer", "By the mean square.", kRmsPropKeys, &rms_prop}};
 

@@ -15,7 +15,8 @@ std::vector<OpCase> shape_op_cases();          // reshape .. broadcast_to, order
 std::vector<OpCase> join_op_cases();           // concat, stack, unstack, split, slice, pad, tile
 std::vector<OpCase> strided_slice_op_cases();  // against Python's rules
 std::vector<OpCase> lookup_op_cases();         // gather, one_hot, top_k, range
-std::vector<OpCase> fill_op_cases();      // fill, zeros_like, constant, identity, stop_gradient
-std::vector<OpCase> array_error_cases();  // what fails while a graph is built or specialised
+std::vector<OpCase> fill_op_cases();         // fill, zeros_like, constant, identity, stop_gradient
+std::vector<OpCase> array_function_cases();  // array_functions.h
+std::vector<OpCase> array_error_cases();     // what fails while a graph is built or specialised
 
 }  // namespace systole::graph_testing

@@ -2,6 +2,7 @@
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
+#include "systole/graph/functional_ops.h"
 #include "systole/graph/math_ops.h"
 
 namespace systole::graph_testing {
@@ -130,6 +131,46 @@ void add_nested(std::vector<OpCase>& cases) {
                    .known_inputs = {0, 1}});
 }
 
+void add_maps(std::vector<OpCase>& cases) {
+  cases.push_back({.name = "map_fn",
+                   .build =
+                       [](auto& x) {
+                         const auto fn = [&](const std::vector<Output>& row) {
+                           return std::vector{row[0] * x[2] + row[1], reduce_sum(square(row[0]))};
+                         };
+                         return map_fn(fn, {x[0], x[1]});
+                       },
+                   .inputs = {random_tensor({4, 3}), random_tensor({4}, -1, 1, DType::f32, 2),
+                              random_tensor({3}, -1, 1, DType::f32, 3)},
+                   .reference =
+                       [](auto& x) {
+                         return std::vector{x[0] * x[2] + expand_dims(x[1], 1),
+                                            reduce_sum(square(x[0]), {.axis = 1})};
+                       },
+                   .dtypes = kFloats,
+                   .second_order = true,
+                   .known_inputs = {2}});
+  // ((0.5 r0 + r1) 0.5 + r2)...
+  const auto fold = [](const Output& state, const Output& row) { return state * 0.5 + row; };
+  const auto add_fold = [&](std::string name, BuildFn build, std::vector<float> weights) {
+    const auto rows = static_cast<int64_t>(weights.size());
+    cases.push_back(
+        {.name = std::move(name),
+         .build = std::move(build),
+         .inputs = {random_tensor({rows, 2})},
+         .reference =
+             [weights, rows](auto& x) {
+               const Output w = cast(Tensor::of<float>({rows, 1}, weights), x[0].dtype());
+               return reduce_sum(x[0] * w, {.axis = 0});
+             },
+         .dtypes = kFloats});
+  };
+  add_fold("foldl", [fold](auto& x) { return foldl(fold, x[0]); }, {0.25F, 0.5F, 1});
+  add_fold("foldr", [fold](auto& x) { return foldr(fold, x[0]); }, {1, 0.5F, 0.25F});
+  add_fold("foldl_initializer",
+           [fold](auto& x) { return foldl(fold, x[0], zeros({2}, x[0].dtype())); }, {0.5F, 1});
+}
+
 }  // namespace
 
 std::vector<OpCase> control_flow_op_cases() {
@@ -137,6 +178,7 @@ std::vector<OpCase> control_flow_op_cases() {
   add_branches(cases);
   add_loops(cases);
   add_nested(cases);
+  add_maps(cases);
   return cases;
 }
 

@@ -192,6 +192,11 @@ void add_light(std::vector<OpCase>& cases) {
       [](const Tensor& x, IndexSpan i) {
         return element_or_0(x, Dims{i[0], 2 - i[1], i[2], i[3]});
       });
+  add(
+      "rot90_twice", [](auto& x) { return image::rot90(x[0], 2); }, images,
+      [](const Tensor& x, IndexSpan i) {
+        return element_or_0(x, Dims{i[0], 2 - i[1], 3 - i[2], i[3]});
+      });
   const auto mean = [](const Tensor& x, int64_t b, int64_t c) {
     double sum = 0;
     for (int64_t k = 0; k < 12; ++k) sum += element_or_0(x, Dims{b, k / 4, k % 4, c});

@@ -72,6 +72,45 @@ void adam_rule(Element& e, double g) {
   e.var -= rate * e.slots[0] / (std::sqrt(e.slots[1]) + 0.01);
 }
 
+Operation adadelta(const std::vector<Output>& v, const Output& g) {
+  return apply_adadelta({.var = v[0],
+                         .accum = v[1],
+                         .accum_update = v[2],
+                         .learning_rate = number(g, 0.5),
+                         .rho = number(g, 0.75),
+                         .epsilon = number(g, 0.125),
+                         .gradient = g});
+}
+
+void adadelta_rule(Element& e, double g) {
+  e.slots[0] += 0.25 * (g * g - e.slots[0]);
+  const double update = g * std::sqrt((e.slots[1] + 0.125) / (e.slots[0] + 0.125));
+  e.slots[1] += 0.25 * (update * update - e.slots[1]);
+  e.var -= 0.5 * update;
+}
+
+Operation ftrl(const std::vector<Output>& v, const Output& g) {
+  return apply_ftrl({.var = v[0],
+                     .accum = v[1],
+                     .linear = v[2],
+                     .learning_rate = number(g, 0.5),
+                     .l1 = number(g, 0.75),
+                     .l2 = number(g, 0.125),
+                     .learning_rate_power = number(g, -0.5),
+                     .gradient = g});
+}
+
+// Slots: sum of squares, linear.
+void ftrl_rule(Element& e, double g) {
+  const double before = std::sqrt(e.slots[0]);
+  e.slots[0] += g * g;
+  const double strength = std::sqrt(e.slots[0]);
+  e.slots[1] += g - (strength - before) / 0.5 * e.var;
+  const double sign = e.slots[1] < 0 ? -1 : 1;
+  e.var =
+      std::abs(e.slots[1]) > 0.75 ? (0.75 * sign - e.slots[1]) / (strength / 0.5 + 2 * 0.125) : 0;
+}
+
 Operation rms_prop(const std::vector<Output>& v, const Output& g, bool centered) {
   const RMSPropInputs inputs{.var = v[0],
                              .mean_square = v[1],
@@ -97,6 +136,8 @@ void rms_prop_rule(Element& e, double g, bool centered) {
 std::vector<Rule> rules() {
   std::vector<Rule> result = plain_rules();
   result.push_back({"adam", 2, adam, adam_rule});
+  result.push_back({"adadelta", 2, adadelta, adadelta_rule});
+  result.push_back({"ftrl", 2, ftrl, ftrl_rule});
   for (const bool centered : {false, true}) {
     result.push_back({centered ? "centered_rms_prop" : "rms_prop", centered ? 3 : 2,
                       [centered](auto& v, Output g) { return rms_prop(v, g, centered); },

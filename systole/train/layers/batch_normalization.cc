@@ -50,11 +50,36 @@ Moments statistics(const Output& x, const Axes& axes, bool cross_replica) {
   return {mean, maximum(mean_of_squares - square(mean), 0)};
 }
 
-// moving -= (moving - batch) * (1 - momentum). Several replicas average what they get.
+// moving -= (moving - batch) * (1 - momentum): nothing where a run does not train, and `batch` is
+// the average itself. Several replicas average what they get.
 void add_update(const Variable& moving, const Output& batch, double momentum) {
   const Output seen = stop_gradient(batch);
   const Output update = moving.assign_sub((moving.value() - seen) * (1 - momentum));
   Graph::current().root().add_to_collection(graph_keys::update_ops, Operation(update));
+}
+
+// What x is normalised by: the moments of the batch when training, which move the averages; else
+// the averages.
+Moments normalizing_moments(const Output& x, int axis, const NormalizationVariables& v,
+                            const BatchNormalizationOptions& options) {
+  const int rank = x.shape().rank();
+  const Output mean = v.moving_mean.value();
+  const Output variance = v.moving_variance.value();
+  if (!options.training.possible()) return {mean, variance};
+  const auto of_batch = [&] {
+    const Moments batch = statistics(x, other_axes({axis}, rank), options.cross_replica);
+    // As the fused kernel, which TensorFlow uses for images, averages it: of the sample.
+    const Output count = cast(size(x), x.dtype()) / static_cast<double>(v.moving_mean.shape()[0]);
+    const Output sample = batch.variance * (count / maximum(count - 1, 1));
+    return std::vector{batch.mean, batch.variance, rank == 4 ? sample : batch.variance};
+  };
+  const auto of_averages = [&] {
+    return std::vector{identity(mean), identity(variance), identity(variance)};
+  };
+  const std::vector<Output> chosen = options.training.choose(of_batch, of_averages);
+  add_update(v.moving_mean, chosen[0], options.momentum);
+  add_update(v.moving_variance, chosen[2], options.momentum);
+  return {chosen[0], chosen[1]};
 }
 
 }  // namespace
@@ -69,19 +94,7 @@ Output batch_normalization(Input inputs, const BatchNormalizationOptions& option
   const int64_t channels = known_size(kLayer, x, axis);
   const NormalizationVariables v = make_variables(channels, x.dtype(), options);
 
-  const Axes others = other_axes({axis}, rank);
-  Output mean = v.moving_mean.value();
-  Output variance = v.moving_variance.value();
-  if (options.training) {
-    const Moments batch = statistics(x, others, options.cross_replica);
-    mean = batch.mean;
-    variance = batch.variance;
-    add_update(v.moving_mean, mean, options.momentum);
-    // As the fused kernel, which TensorFlow uses for images, averages it: of the sample.
-    const Output count = cast(size(x), x.dtype()) / static_cast<double>(channels);
-    const Output sample = variance * (count / maximum(count - 1, 1));
-    add_update(v.moving_variance, rank == 4 ? sample : variance, options.momentum);
-  }
+  const auto [mean, variance] = normalizing_moments(x, axis, v, options);
   std::vector<int64_t> along(static_cast<size_t>(rank), 1);
   along[static_cast<size_t>(axis)] = channels;
   const auto shaped = [&](const Output& vector) {

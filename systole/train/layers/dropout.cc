@@ -13,9 +13,11 @@ Output dropout(Input inputs, const DropoutOptions& options) {
         invalid_argument("dropout: rate, got {}, expected a number in [0, 1)", options.rate),
         inputs.where());
   }
-  if (!options.training) return identity(x);
-  return systole::dropout(x, 1 - options.rate,
-                          {.noise_shape = options.noise_shape, .seed = options.seed});
+  const auto dropped = [&] {
+    return std::vector{systole::dropout(
+        x, 1 - options.rate, {.noise_shape = options.noise_shape, .seed = options.seed})};
+  };
+  return options.training.choose(dropped, [&] { return std::vector{identity(x)}; })[0];
 }
 
 }  // namespace systole::layers

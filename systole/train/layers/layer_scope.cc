@@ -1,10 +1,20 @@
 #include "systole/train/layers/layer_scope.h"
 
 #include "systole/graph/composition.h"
+#include "systole/graph/control_flow_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/op_error.h"
 
 namespace systole::layers {
+
+std::vector<Output> Training::choose(const std::function<std::vector<Output>()>& when_true,
+                                     const std::function<std::vector<Output>()>& when_false) const {
+  if (!decided_.valid()) return now_ ? when_true() : when_false();
+  if (decided_.type() != TensorType{DType::pred, {}}) {
+    throw at_line(invalid_argument("training, got {}, expected pred[]", decided_.type()), {});
+  }
+  return cond(decided_, when_true, when_false, {.name = "training"});
+}
 
 Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options) {
   Graph& graph = Graph::current().root();

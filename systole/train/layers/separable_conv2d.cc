@@ -1,3 +1,4 @@
+#include "systole/graph/nn_functions.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::layers {
@@ -36,13 +37,12 @@ Output separable_conv2d(Input inputs, const SeparableConv2DOptions& options) {
   check_positive(kLayer, "depth_multiplier", options.depth_multiplier);
   const std::string format = op_data_format(kLayer, options.data_format);
   const Kernels kernels = make_kernels(x, known_size(kLayer, x, channels_axis(format)), options);
-  const Output spread = systole::depthwise_conv2d(
-      x, kernels.depthwise,
+  const Output y = systole::separable_conv2d(
+      x, kernels.depthwise, kernels.pointwise,
       {.strides = {options.strides.height, options.strides.width},
        .padding = options.padding,
        .dilations = {options.dilation_rate.height, options.dilation_rate.width},
        .data_format = format});
-  const Output y = systole::conv2d(spread, kernels.pointwise, {.data_format = format});
   return add_bias_and_activate(y, options.filters, options, format);
 }
 

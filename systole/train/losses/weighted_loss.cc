@@ -72,10 +72,12 @@ Output compute_weighted_loss(Input losses, const WeightedLossOptions& options) {
   const Output loss = reduce(values, masked_weights(values, weights), options.reduction);
   const Output result =
       cast(identity(loss), is_floating(given.dtype()) ? given.dtype() : DType::f32);
-  if (!options.loss_collection.empty()) {
-    Graph::current().root().add_to_collection(options.loss_collection, result);
-  }
+  add_loss(result, options.loss_collection);
   return result;
+}
+
+void add_loss(const Output& loss, std::string_view loss_collection) {
+  if (!loss_collection.empty()) Graph::current().root().add_to_collection(loss_collection, loss);
 }
 
 std::vector<Output> get_losses(std::string_view scope, std::string_view loss_collection) {
@@ -84,6 +86,11 @@ std::vector<Output> get_losses(std::string_view scope, std::string_view loss_col
 
 std::vector<Output> get_regularization_losses(std::string_view scope) {
   return Graph::current().root().collection<Output>(graph_keys::regularization_losses, scope);
+}
+
+Output get_regularization_loss(std::string_view scope) {
+  const std::vector<Output> losses = get_regularization_losses(scope);
+  return losses.empty() ? constant(0.0F) : add_n(losses, {.name = "total_regularization_loss"});
 }
 
 Output get_total_loss(bool add_regularization_losses, std::string_view scope) {

@@ -1,26 +1,57 @@
+// Metrics of how often each class was predicted for each.
+#include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/math_functions.h"
 #include "systole/graph/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
 
 namespace systole::metrics {
+namespace {
 
-Metric confusion_matrix(const ConfusionMatrixOptions& options) {
-  constexpr std::string_view kMetric = "confusion_matrix";
-  const CompositionScope scope(options.predictions, options.name, kMetric);
+Metric of_counts(std::string_view metric, const ConfusionMatrixOptions& options,
+                 Output (*value_of)(const Output& counts)) {
+  const CompositionScope scope(options.predictions, options.name, metric);
+  const auto [labels, predictions] =
+      resolve_pair(metric, options.labels, options.predictions, DType::s32);
   if (options.num_classes < 1) {
-    throw at_line(invalid_argument("confusion_matrix: num_classes, got {}, expected at least 1",
+    throw at_line(invalid_argument("{}: num_classes, got {}, expected at least 1", metric,
                                    options.num_classes),
                   options.predictions.where());
   }
-  const auto [labels, predictions] =
-      resolve_pair(kMetric, options.labels, options.predictions, DType::s32);
-  const Output weights = reshape(weights_of(kMetric, labels, options.weights), {-1, 1});
-  const auto rows = [&](const Output& classes) {
-    return one_hot(reshape(classes, {-1}), options.num_classes);
-  };
-  const Output counts = matmul(rows(labels) * weights, rows(predictions), {.transpose_a = true});
+  const Output counts =
+      systole::confusion_matrix({.labels = labels,
+                                 .predictions = predictions,
+                                 .num_classes = options.num_classes,
+                                 .dtype = DType::f32,
+                                 .weights = weights_of(metric, labels, options.weights)});
   return accumulate({{"total_confusion_matrix", counts}},
-                    [](const std::vector<Output>& sums) { return sums[0]; });
+                    [&](const std::vector<Output>& sums) { return value_of(sums[0]); });
+}
+
+// The mean of right / all over the classes of which there is any.
+Output mean_over_classes(const Output& right, const Output& all) {
+  const Output seen = to_float(greater(all, 0));
+  return safe_divide(reduce_sum(div_no_nan(right, all)), reduce_sum(seen));
+}
+
+}  // namespace
+
+Metric confusion_matrix(const ConfusionMatrixOptions& options) {
+  return of_counts("confusion_matrix", options, [](const Output& counts) { return counts; });
+}
+
+Metric mean_iou(const ConfusionMatrixOptions& options) {
+  return of_counts("mean_iou", options, [](const Output& counts) {
+    const Output right = diag_part(counts);
+    const Output either = reduce_sum(counts, {.axis = 0}) + reduce_sum(counts, {.axis = 1}) - right;
+    return mean_over_classes(right, either);
+  });
+}
+
+Metric mean_per_class_accuracy(const ConfusionMatrixOptions& options) {
+  return of_counts("mean_per_class_accuracy", options, [](const Output& counts) {
+    return mean_over_classes(diag_part(counts), reduce_sum(counts, {.axis = 1}));
+  });
 }
 
 }  // namespace systole::metrics

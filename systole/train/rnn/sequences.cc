@@ -1,3 +1,4 @@
+#include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/functional_ops.h"
 #include "systole/graph/math_ops.h"
@@ -77,6 +78,11 @@ StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& i
   const DType dtype = options.dtype == DType::invalid ? inputs[0].dtype() : options.dtype;
   const int64_t batch = inputs[0].shape().rank() > 0 ? inputs[0].shape()[0] : kUnknown;
   check_lengths("static_rnn", options.sequence_length, batch);
+  if (options.time_major) {
+    throw at_line(
+        invalid_argument("static_rnn: time_major, got true, expected false: its inputs are steps"),
+        {});
+  }
   StaticRnn result;
   result.state = options.initial_state;
   if (result.state.empty()) {
@@ -93,7 +99,7 @@ StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& i
 }
 
 DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
-                       const DynamicRnnOptions& options) {
+                       const RnnOptions& options) {
   const WhereScope where(inputs.where());
   const VariableScope scope(options.scope);
   const Output given = layers::resolve_inputs("dynamic_rnn", inputs, 3);
@@ -119,6 +125,35 @@ DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
   const Output outputs = steps.stacked[0];
   return {options.time_major ? outputs : transpose(outputs, {.perm = {1, 0, 2}}),
           with_leaves(initial, steps.last.begin() + 1)};
+}
+
+BidirectionalRnn bidirectional_dynamic_rnn(const rnn_cell::RNNCell& cell_fw,
+                                           const rnn_cell::RNNCell& cell_bw, const Input& inputs,
+                                           const BidirectionalRnnOptions& options) {
+  constexpr std::string_view kOp = "bidirectional_dynamic_rnn";
+  const WhereScope where(inputs.where());
+  const VariableScope scope(options.scope);
+  const Output x = layers::resolve_inputs(kOp, inputs, 3);
+  const int batch_axis = options.time_major ? 1 : 0;
+  check_lengths(kOp, options.sequence_length, x.shape()[batch_axis]);
+  const auto reversed = [&](const Output& steps) {
+    if (!options.sequence_length.valid()) return reverse(steps, 1 - batch_axis);
+    return reverse_sequence(steps, options.sequence_length,
+                            {.seq_axis = 1 - batch_axis, .batch_axis = batch_axis});
+  };
+  const auto run = [&](const rnn_cell::RNNCell& cell, const Output& steps,
+                       const rnn_cell::State& initial, const char* name) {
+    return dynamic_rnn(cell, steps,
+                       {.initial_state = initial,
+                        .sequence_length = options.sequence_length,
+                        .dtype = options.dtype,
+                        .time_major = options.time_major,
+                        .scope = name});
+  };
+  BidirectionalRnn result{run(cell_fw, x, options.initial_state_fw, "fw"),
+                          run(cell_bw, reversed(x), options.initial_state_bw, "bw")};
+  result.bw.outputs = reversed(result.bw.outputs);
+  return result;
 }
 
 }  // namespace systole::nn

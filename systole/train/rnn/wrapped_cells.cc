@@ -70,11 +70,33 @@ class WithDropout : public CellDefinition {
   DropoutWrapperOptions options_;
 };
 
+class WithResidual : public CellDefinition {
+ public:
+  explicit WithResidual(RNNCell cell) : cell_(std::move(cell)) {}
+  int64_t output_size() const override { return cell_.output_size(); }
+  Nest<int64_t> state_size() const override { return cell_.state_size(); }
+  CellResult call(const Output& inputs, const State& state) override {
+    CellResult result = cell_(inputs, state);
+    if (!inputs.shape().compatible_with(result.output.shape())) {
+      throw at_line(invalid_argument("ResidualWrapper: inputs, got {}, expected {}, as outputs are",
+                                     inputs.type(), result.output.type()),
+                    {});
+    }
+    result.output = inputs + result.output;
+    return result;
+  }
+
+ private:
+  RNNCell cell_;
+};
+
 }  // namespace
 
 MultiRNNCell::MultiRNNCell(std::vector<RNNCell> cells)
     : RNNCell(std::make_shared<Stacked>(std::move(cells))) {}
 DropoutWrapper::DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options)
     : RNNCell(std::make_shared<WithDropout>(cell, options)) {}
+ResidualWrapper::ResidualWrapper(const RNNCell& cell)
+    : RNNCell(std::make_shared<WithResidual>(cell)) {}
 
 }  // namespace systole::nn::rnn_cell

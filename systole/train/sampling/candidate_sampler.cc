@@ -11,7 +11,8 @@
 namespace systole {
 namespace {
 
-// Of a class, on the host and in the graph.
+// Of a class. A number of the host and a tensor of the graph follow one formula: log1p is that of
+// either, and so are the operators.
 struct ClassDistribution {
   std::string_view op;
   double (*probability)(int64_t number, int64_t range_max);
@@ -20,26 +21,42 @@ struct ClassDistribution {
   Output (*quantile)(const Output& draw, int64_t range_max);
 };
 
-constexpr ClassDistribution kUniform = {
-    "uniform_candidate_sampler",
-    [](int64_t /*number*/, int64_t range_max) { return 1.0 / static_cast<double>(range_max); },
-    [](const Output& classes, int64_t range_max) {
-      return fill(shape(classes), 1.0 / static_cast<double>(range_max));
-    },
-    [](const Output& draw, int64_t range_max) { return draw * static_cast<double>(range_max); }};
+// `number` is a double or an f32 tensor.
+template <class T>
+T uniform_probability(const T& number, int64_t range_max) {
+  return 0 * number + 1.0 / static_cast<double>(range_max);
+}
 
-constexpr ClassDistribution kLogUniform = {
-    "log_uniform_candidate_sampler",
-    [](int64_t number, int64_t range_max) {
-      return std::log1p(1.0 / static_cast<double>(number + 1)) /
-             std::log1p(static_cast<double>(range_max));
-    },
-    [](const Output& classes, int64_t range_max) {
-      return log1p(reciprocal(to_float(classes) + 1)) / std::log1p(static_cast<double>(range_max));
-    },
-    [](const Output& draw, int64_t range_max) {
-      return expm1(draw * std::log1p(static_cast<double>(range_max)));
-    }};
+template <class T>
+T log_uniform_probability(const T& number, int64_t range_max) {
+  using std::log1p;
+  return log1p(1.0 / (number + 1)) / std::log1p(static_cast<double>(range_max));
+}
+
+template <auto kOnHost, auto kInGraph>
+constexpr ClassDistribution distribution_of(std::string_view op,
+                                            Output (*quantile)(const Output&, int64_t)) {
+  return {op,
+          [](int64_t number, int64_t range_max) {
+            return kOnHost(static_cast<double>(number), range_max);
+          },
+          [](const Output& classes, int64_t range_max) {
+            return kInGraph(to_float(classes), range_max);
+          },
+          quantile};
+}
+
+constexpr ClassDistribution kUniform =
+    distribution_of<&uniform_probability<double>, &uniform_probability<Output>>(
+        "uniform_candidate_sampler", [](const Output& draw, int64_t range_max) {
+          return draw * static_cast<double>(range_max);
+        });
+
+constexpr ClassDistribution kLogUniform =
+    distribution_of<&log_uniform_probability<double>, &log_uniform_probability<Output>>(
+        "log_uniform_candidate_sampler", [](const Output& draw, int64_t range_max) {
+          return expm1(draw * std::log1p(static_cast<double>(range_max)));
+        });
 
 // How many draws with putting back it takes, on the whole, to see `count` classes: the t with
 // sum(1 - (1 - p)^t) = count. The sum is concave in t, so that Newton's steps from below never

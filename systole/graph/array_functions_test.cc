@@ -1,0 +1,72 @@
+#include "systole/graph/array_functions.h"
+
+#include <gmock/gmock.h>
+
+#include "systole/graph/math_functions.h"
+#include "systole/graph/testing/array_op_cases.h"
+#include "systole/graph/testing/mini_session.h"
+
+namespace systole {
+namespace {
+
+using graph_testing::error_of;
+using graph_testing::evaluate;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ArrayFunctionsTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+};
+
+TEST_F(ArrayFunctionsTest, Eye) {
+  EXPECT_THAT(evaluate(eye(2)).data<float>(), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(evaluate(eye(1, {.num_columns = 3, .dtype = DType::s32})).data<int32_t>(),
+              ElementsAre(1, 0, 0));
+  EXPECT_THAT(error_of([] { eye(-1); }),
+              HasSubstr("eye: sizes, got -1 and -1, expected 0 or more, at "
+                        "array_functions_test.cc"));
+}
+
+TEST_F(ArrayFunctionsTest, SequenceMask) {
+  const Output lengths = constant(Tensor::of<int32_t>({3}, {0, 2, 5}));
+  EXPECT_THAT(evaluate(sequence_mask(lengths, 3)).data<bool>(),
+              ElementsAre(false, false, false, true, true, false, true, true, true));
+  EXPECT_EQ(sequence_mask(lengths, 3, {.dtype = DType::f32}).type(),
+            (TensorType{DType::f32, {3, 3}}));
+  EXPECT_THAT(error_of([&] {
+                sequence_mask(ones({2, 2}), 3);
+              }),
+              HasSubstr("sequence_mask: lengths, got f32[2,2], expected integers"));
+  EXPECT_THAT(error_of([&] { sequence_mask(lengths, -1); }),
+              HasSubstr("sequence_mask: maxlen, got -1, expected 0 or more"));
+  const Output narrow = constant(Tensor::of<uint8_t>({1}, {2}));
+  EXPECT_EQ(evaluate(count_nonzero(sequence_mask(narrow, 300))).item<int64_t>(), 2);
+}
+
+TEST_F(ArrayFunctionsTest, SizesAreKnownWhereTheyCanBe) {
+  const Output x = placeholder(DType::f32, {-1, 4, 3}, "x");
+  const Output lengths = placeholder(DType::s32, {-1}, "lengths");
+  EXPECT_EQ(reverse_sequence(x, lengths).shape(), Shape({-1, 4, 3}));
+  EXPECT_EQ(matrix_band_part(x, -1, 0).shape(), Shape({-1, 4, 3}));
+  EXPECT_EQ(matrix_diag_part(x).shape(), Shape({-1, 3}));
+  EXPECT_EQ(gather_nd(x, placeholder(DType::s32, {-1, 1}, "at")).shape(), Shape({-1, 4, 3}));
+  const Output image = placeholder(DType::f32, {-1, 4, 4, 8}, "image");
+  EXPECT_EQ(depth_to_space(image, 2).shape(), Shape({-1, 8, 8, 2}));
+  EXPECT_EQ(space_to_depth(image, 2).shape(), Shape({-1, 2, 2, 32}));
+  EXPECT_EQ(scatter_nd(constant(Tensor::of<int32_t>({1, 1}, {0})), ones({1, 3}), {2, 3}).shape(),
+            Shape({2, 3}));
+}
+
+// Of the default the fed value may differ in shape too.
+TEST_F(ArrayFunctionsTest, APlaceholderHasItsDefaultUnlessItIsFed) {
+  const Output x = placeholder_with_default(constant(Tensor::of<float>({2}, {1, 2})), {-1});
+  const Output sum = reduce_sum(x);
+  EXPECT_EQ(x.shape(), Shape({-1}));
+  EXPECT_EQ(evaluate(sum).item<float>(), 3);
+  EXPECT_EQ(evaluate(sum, {{x, Tensor::of<float>({3}, {4, 5, 6})}}).item<float>(), 15);
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,67 @@
+// What a run is fed: a tensor of the graph and its value. (feed_dict)
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "systole/base/tensor.h"
+#include "systole/graph/graph.h"
+
+namespace systole {
+
+// A Tensor, which is fed as it is; or, as NumPy would take them, a number, a text, a vector, a
+// vector of vectors, or lists {{1, 2}, {3, 4}}: those take the dtype of what they are fed to, where
+// it can hold them.
+class FeedValue {
+ public:
+  FeedValue(Tensor tensor)  // NOLINT(google-explicit-constructor)
+      : tensor_(std::move(tensor)) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> FeedValue(T number)  // NOLINT(google-explicit-constructor)
+      : tensor_(scalar(number)), converts_(true) {}
+  FeedValue(std::string text)  // NOLINT(google-explicit-constructor)
+      : tensor_(std::move(text)) {}
+  FeedValue(const char* text) : tensor_(text) {}  // NOLINT(google-explicit-constructor)
+  template <class T>
+  FeedValue(const std::vector<T>& values)  // NOLINT(google-explicit-constructor)
+      : tensor_(Tensor::of<T>({static_cast<int64_t>(values.size())}, values)), converts_(true) {}
+  // Errors: INVALID_ARGUMENT for rows of different sizes.
+  template <class T>
+  FeedValue(const std::vector<std::vector<T>>& rows)  // NOLINT(google-explicit-constructor)
+      : FeedValue(stacked(std::vector<FeedValue>(rows.begin(), rows.end()))) {}
+  // Values of one shape, side by side along a new first axis. Errors: INVALID_ARGUMENT for others.
+  FeedValue(std::initializer_list<FeedValue> values)  // NOLINT(google-explicit-constructor)
+      : FeedValue(stacked(values)) {}
+
+  // As a value of `key`. Errors: INVALID_ARGUMENT names the key for an integer that its dtype does
+  // not hold. Values that cannot be converted are the session's to refuse.
+  Tensor of(const Output& key) &&;
+
+ private:
+  FeedValue(Tensor tensor, bool converts) : tensor_(std::move(tensor)), converts_(converts) {}
+  template <class T>
+  static Tensor scalar(T number) {
+    if constexpr (std::same_as<T, bool>) return {number};
+    if constexpr (std::is_integral_v<T>) return {static_cast<int64_t>(number)};
+    return {static_cast<double>(number)};
+  }
+  static FeedValue stacked(const std::vector<FeedValue>& values);
+
+  Tensor tensor_;
+  bool converts_ = false;
+};
+
+// One entry of a feed_dict: any tensor of the graph and its value for this run.
+struct FeedItem {
+  FeedItem(Output key, FeedValue value) : key(key), value(std::move(value).of(key)) {}
+
+  Output key;
+  Tensor value;
+};
+using FeedDict = std::vector<FeedItem>;
+
+}  // namespace systole

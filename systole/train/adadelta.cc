@@ -1,0 +1,21 @@
+#include "systole/graph/training_ops.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+
+AdadeltaOptimizer::AdadeltaOptimizer(const AdadeltaOptions& options)
+    : Optimizer(options.name), options_(options) {}
+
+Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& variable) {
+  const DType dtype = variable.dtype();
+  return apply_adadelta(
+      {.var = variable.handle(),
+       .accum = get_or_create_slot(variable, "accum", name(), 0).handle(),
+       .accum_update = get_or_create_slot(variable, "accum_update", name(), 0).handle(),
+       .learning_rate = resolve_learning_rate(options_.learning_rate, dtype),
+       .rho = options_.rho.resolve(dtype),
+       .epsilon = options_.epsilon.resolve(dtype),
+       .gradient = gradient});
+}
+
+}  // namespace systole
