@@ -202,8 +202,11 @@ TEST_F(LayersTest, a_run_may_decide_whether_it_trains) {
 TEST_F(LayersTest, updates_may_be_control_dependencies) {
   const Output x = placeholder(DType::f32, {4, 1});
   const Output y = layers::batch_normalization(x, {.momentum = 0.9, .training = true});
-  const ControlDependencies after(Graph::current().collection<Operation>(graph_keys::update_ops));
-  const Operation train = MomentumOptimizer(0.1, 0.9).minimize(reduce_sum(square(y)));
+  const auto minimize = [&] {
+    const ControlDependencies after(Graph::current().collection<Operation>(graph_keys::update_ops));
+    return MomentumOptimizer(0.1, 0.9).minimize(reduce_sum(square(y)));
+  };
+  const Operation train = minimize();
   Session session;
   session.run(global_variables_initializer());
   session.run(train, {{x, {{1}, {2}, {3}, {6}}}});

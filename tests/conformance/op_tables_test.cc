@@ -43,6 +43,7 @@ TEST(CpuOpTables, Shape) { check_on_cpu(graph_testing::shape_op_cases()); }
 TEST(CpuOpTables, Join) { check_on_cpu(graph_testing::join_op_cases()); }
 TEST(CpuOpTables, StridedSlice) { check_on_cpu(graph_testing::strided_slice_op_cases()); }
 TEST(CpuOpTables, Lookup) { check_on_cpu(graph_testing::lookup_op_cases()); }
+TEST(CpuOpTables, ArrayFunction) { check_on_cpu(graph_testing::array_function_cases()); }
 TEST(CpuOpTables, Fill) { check_on_cpu(graph_testing::fill_op_cases()); }
 TEST(CpuOpTables, ArrayError) { check_on_cpu(graph_testing::array_error_cases()); }
 
