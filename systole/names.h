@@ -54,7 +54,7 @@ using systole::fused_batch_norm;
 using systole::in_top_k;
 using systole::l2_normalize;
 using systole::local_response_normalization;
-inline Output lrn(Input input, const LocalResponseNormalizationOptions& options = {}) {
+inline Output lrn(const Input& input, const LocalResponseNormalizationOptions& options = {}) {
   return local_response_normalization(std::move(input), options);
 }
 using systole::log_sigmoid;

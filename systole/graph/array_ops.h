@@ -27,7 +27,7 @@ struct ConstantOptions {
 };
 // A host value as a tensor. Errors: `value` is symbolic; its elements do not fit `shape`.
 // (tf.constant)
-Output constant(Input value, const ConstantOptions& options = {});
+Output constant(const Input& value, const ConstantOptions& options = {});
 
 // A tensor that every run must be fed; dimensions of -1 take any size. (tf.placeholder)
 Output placeholder(DType dtype, const Shape& shape = {}, std::string_view name = "Placeholder",
@@ -38,7 +38,7 @@ Output placeholder(std::string_view dtype, const Shape& shape = {},
                    Input::Where where = Input::Where::current());
 
 // `value`, a scalar, at every element. (tf.fill)
-Output fill(const ShapeInput& dims, Input value, const NameOptions& options = {});
+Output fill(const ShapeInput& dims, const Input& value, const NameOptions& options = {});
 // (tf.zeros, tf.ones)
 Output zeros(const ShapeInput& shape, DType dtype = DType::f32, std::string_view name = "zeros");
 Output ones(const ShapeInput& shape, DType dtype = DType::f32, std::string_view name = "ones");
@@ -48,21 +48,21 @@ struct LikeOptions {
   std::string name = {};
 };
 // Zeros, ones, of x's shape. No gradient flows. (tf.zeros_like, tf.ones_like)
-Output zeros_like(Input x, const LikeOptions& options = {});
-Output ones_like(Input x, const LikeOptions& options = {});
+Output zeros_like(const Input& x, const LikeOptions& options = {});
+Output ones_like(const Input& x, const LikeOptions& options = {});
 
 // -- Values as they are.
 
-Output identity(Input x, const NameOptions& options = {});
+Output identity(const Input& x, const NameOptions& options = {});
 // x, through which no gradient flows.
-Output stop_gradient(Input x, const NameOptions& options = {});
+Output stop_gradient(const Input& x, const NameOptions& options = {});
 
 struct ShapeOptions {
   DType out_type = DType::s32;  // or s64
   std::string name = {};
 };
 // The sizes of x's dimensions: a vector that is known when the program is compiled. (tf.shape)
-Output shape(Input x, const ShapeOptions& options = {});
+Output shape(const Input& x, const ShapeOptions& options = {});
 
 // An operation that does nothing, but waits for the control dependencies in force. (tf.no_op)
 Operation no_op(std::string_view name = "NoOp", Input::Where where = Input::Where::current());
@@ -71,27 +71,27 @@ Operation no_op(std::string_view name = "NoOp", Input::Where where = Input::Wher
 
 // The same elements in row-major order under another shape, one size of which may be -1: what the
 // others leave.
-Output reshape(Input tensor, const ShapeInput& shape, const NameOptions& options = {});
+Output reshape(const Input& tensor, const ShapeInput& shape, const NameOptions& options = {});
 // A new axis of size 1 before `axis`; -1 puts it last. (tf.expand_dims)
-Output expand_dims(Input input, int64_t axis, const NameOptions& options = {});
+Output expand_dims(const Input& input, int64_t axis, const NameOptions& options = {});
 
 struct SqueezeOptions {
   Axes axis = {};  // all axes known to have size 1
   std::string name = {};
 };
 // Without axes of size 1. Errors: an axis of another known size.
-Output squeeze(Input input, const SqueezeOptions& options = {});
+Output squeeze(const Input& input, const SqueezeOptions& options = {});
 
 struct SizeOptions {
   DType out_type = DType::s32;
   std::string name = {};
 };
 // The number of elements / of axes, as a scalar.
-Output size(Input input, const SizeOptions& options = {});
-Output rank(Input input, const NameOptions& options = {});
+Output size(const Input& input, const SizeOptions& options = {});
+Output rank(const Input& input, const NameOptions& options = {});
 
 // x repeated along axes of size 1, and along new leading axes. (tf.broadcast_to)
-Output broadcast_to(Input input, const ShapeInput& shape, const NameOptions& options = {});
+Output broadcast_to(const Input& input, const ShapeInput& shape, const NameOptions& options = {});
 
 // -- Order.
 
@@ -100,11 +100,11 @@ struct TransposeOptions {
       {};  // result axis i is a's axis perm[i]; all axes reversed when empty
   std::string name = {};
 };
-Output transpose(Input a, const TransposeOptions& options = {});
+Output transpose(const Input& a, const TransposeOptions& options = {});
 // The last two axes swapped. (tf.matrix_transpose)
-Output matrix_transpose(Input a, const NameOptions& options = {});
+Output matrix_transpose(const Input& a, const NameOptions& options = {});
 // The elements in the opposite order along each axis.
-Output reverse(Input tensor, const Axes& axis, const NameOptions& options = {});
+Output reverse(const Input& tensor, const Axes& axis, const NameOptions& options = {});
 
 // -- Joining and splitting.
 
@@ -124,7 +124,7 @@ struct UnstackOptions {
   std::string name = {};
 };
 // The slices along an axis, without it.
-std::vector<Output> unstack(Input value, const UnstackOptions& options = {});
+std::vector<Output> unstack(const Input& value, const UnstackOptions& options = {});
 
 struct SplitOptions {
   int64_t axis = 0;
@@ -132,14 +132,14 @@ struct SplitOptions {
 };
 // `num` equal parts. Errors: a known size that is not divisible; an unknown one fails when the
 // program is specialised. Or parts of the given sizes, one of which may be -1.
-std::vector<Output> split(Input value, int64_t num, const SplitOptions& options = {});
-std::vector<Output> split(Input value, const std::vector<int64_t>& sizes,
+std::vector<Output> split(const Input& value, int64_t num, const SplitOptions& options = {});
+std::vector<Output> split(const Input& value, const std::vector<int64_t>& sizes,
                           const SplitOptions& options = {});
 
 // -- Cutting and padding.
 
 // `size[i]` elements from begin[i] on, along each axis; a size of -1 takes all that remain.
-Output slice(Input input, const ShapeInput& begin, const ShapeInput& size,
+Output slice(const Input& input, const ShapeInput& begin, const ShapeInput& size,
              const NameOptions& options = {});
 
 // Bit i of a mask speaks of the i-th entry of begin, end and strides. (tf.strided_slice)
@@ -154,7 +154,7 @@ struct StridedSliceOptions {
 };
 // Elements begin, begin + stride, ... short of end, along each axis; negative positions count from
 // the end; positions beyond the axis are cut to it. Python's x[1:, ::2, 0].
-Output strided_slice(Input input, const std::vector<int64_t>& begin,
+Output strided_slice(const Input& input, const std::vector<int64_t>& begin,
                      const std::vector<int64_t>& end, const StridedSliceOptions& options = {});
 
 enum class PadMode { constant, reflect, symmetric };
@@ -165,11 +165,12 @@ struct PadOptions {
 };
 // `paddings[i]`: elements put before and behind axis i. REFLECT mirrors at the edge element,
 // SYMMETRIC repeats it.
-Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
            const PadOptions& options = {});
 
 // The tensor, multiples[i] times along axis i.
-Output tile(Input input, const std::vector<int64_t>& multiples, const NameOptions& options = {});
+Output tile(const Input& input, const std::vector<int64_t>& multiples,
+            const NameOptions& options = {});
 
 // -- Looking up.
 
@@ -180,7 +181,7 @@ struct GatherOptions {
 // The slices of `params` along `axis` that `indices` (integers of any shape) names: indices' shape
 // replaces the axis. An index out of range is taken to the nearest in range, as on a TPU;
 // TensorFlow on a CPU fails.
-Output gather(Input params, Input indices, const GatherOptions& options = {});
+Output gather(const Input& params, const Input& indices, const GatherOptions& options = {});
 
 struct OneHotOptions {
   double on_value = 1;
@@ -191,7 +192,7 @@ struct OneHotOptions {
 };
 // A new axis of size `depth` before `axis`, on_value where its position is the index; all off_value
 // for an index out of range.
-Output one_hot(Input indices, int64_t depth, const OneHotOptions& options = {});
+Output one_hot(const Input& indices, int64_t depth, const OneHotOptions& options = {});
 
 struct TopKOptions {
   int64_t k = 1;
@@ -204,13 +205,14 @@ struct TopK {
 };
 // The k largest elements along the last axis, largest first; of equals the one with the lower index
 // first. NaN counts as larger than all numbers.
-TopK top_k(Input input, const TopKOptions& options = {});
+TopK top_k(const Input& input, const TopKOptions& options = {});
 
 // -- Sequences.
 
 // start, start + delta, ... short of limit; all known when the program is compiled. (tf.range)
-Output range(Input start, Input limit, Input delta = 1, const NameOptions& options = {});
+Output range(const Input& start, const Input& limit, const Input& delta = 1,
+             const NameOptions& options = {});
 // 0, 1, ... short of limit.
-Output range(Input limit, const NameOptions& options = {});
+Output range(const Input& limit, const NameOptions& options = {});
 
 }  // namespace systole

@@ -22,10 +22,10 @@ using BranchFn = std::function<std::vector<Output>()>;
 // Gradient: for everything captured, by running the branch's values again. (tf.cond)
 // Errors: branches that do not agree. UNIMPLEMENTED: a gradient that needs a Variable::read_value()
 // made in a branch.
-std::vector<Output> cond(Input pred, const BranchFn& true_fn, const BranchFn& false_fn,
+std::vector<Output> cond(const Input& pred, const BranchFn& true_fn, const BranchFn& false_fn,
                          const NameOptions& options = {});
 // With branches of one tensor.
-Output cond(Input pred, const std::function<Output()>& true_fn,
+Output cond(const Input& pred, const std::function<Output()>& true_fn,
             const std::function<Output()>& false_fn, const NameOptions& options = {});
 
 using LoopConditionFn = std::function<Output(const std::vector<Output>& loop_vars)>;

@@ -7,7 +7,7 @@
 
 namespace systole {
 
-Output conv2d_transpose(Input value, Input filter, const ShapeInput& output_shape,
+Output conv2d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
                         const Conv2DTransposeOptions& options) {
   constexpr std::string_view kOp = "conv2d_transpose";
   const CompositionScope scope(value, options.name, kOp);
@@ -32,7 +32,8 @@ Output conv2d_transpose(Input value, Input filter, const ShapeInput& output_shap
 }
 
 // One row of pixels.
-Output conv1d(Input value, Input filters, int64_t stride, const Conv1DOptions& options) {
+Output conv1d(const Input& value, const Input& filters, int64_t stride,
+              const Conv1DOptions& options) {
   constexpr std::string_view kOp = "conv1d";
   const CompositionScope scope(value, options.name, kOp);
   const Output x = resolve_as(kOp, value, DTypeClass::floating);
@@ -56,8 +57,8 @@ Output conv1d(Input value, Input filters, int64_t stride, const Conv1DOptions& o
   return squeeze(y, {.axis = row, .name = scope.result().name});
 }
 
-Output separable_conv2d(Input input, Input depthwise_filter, Input pointwise_filter,
-                        const Conv2DOptions& options) {
+Output separable_conv2d(const Input& input, const Input& depthwise_filter,
+                        const Input& pointwise_filter, const Conv2DOptions& options) {
   const CompositionScope scope(input, options.name, "separable_conv2d");
   Conv2DOptions of_each = options;
   of_each.name.clear();
@@ -66,7 +67,7 @@ Output separable_conv2d(Input input, Input depthwise_filter, Input pointwise_fil
                 {.data_format = options.data_format, .name = scope.result().name});
 }
 
-Output atrous_conv2d(Input value, Input filters, int64_t rate, Padding padding,
+Output atrous_conv2d(const Input& value, const Input& filters, int64_t rate, Padding padding,
                      const NameOptions& options) {
   return conv2d(value, filters,
                 {.padding = padding,

@@ -112,7 +112,7 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
 }
 
 Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
-            Input elems, Input initializer, const ScanOptions& options) {
+            const Input& elems, const Input& initializer, const ScanOptions& options) {
   return scan([&](const std::vector<Output>& state, const std::vector<Output>& elements)
                   -> std::vector<Output> { return {fn(state[0], elements[0])}; },
               {elems}, {initializer}, options)

@@ -32,7 +32,7 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
           const ScanOptions& options = {});
 // Of one tensor, with one as state: the stacked states.
 Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
-            Input elems, Input initializer, const ScanOptions& options = {});
+            const Input& elems, const Input& initializer, const ScanOptions& options = {});
 
 using FoldFn = std::function<Output(const Output& state, const Output& element)>;
 // The last state of such a scan, from the first row to the last or the other way round; without an

@@ -65,7 +65,7 @@ void check_box(std::string_view op, const Input& input, int64_t offset_height, i
 
 }  // namespace
 
-Output crop_to_bounding_box(Input image, int64_t offset_height, int64_t offset_width,
+Output crop_to_bounding_box(const Input& image, int64_t offset_height, int64_t offset_width,
                             int64_t target_height, int64_t target_width) {
   constexpr std::string_view kOp = "crop_to_bounding_box";
   const CompositionScope scope(image, "", kOp);
@@ -81,7 +81,7 @@ Output crop_to_bounding_box(Input image, int64_t offset_height, int64_t offset_w
   return slice(x.value, begin, size);
 }
 
-Output pad_to_bounding_box(Input image, int64_t offset_height, int64_t offset_width,
+Output pad_to_bounding_box(const Input& image, int64_t offset_height, int64_t offset_width,
                            int64_t target_height, int64_t target_width) {
   constexpr std::string_view kOp = "pad_to_bounding_box";
   const CompositionScope scope(image, "", kOp);
@@ -97,7 +97,7 @@ Output pad_to_bounding_box(Input image, int64_t offset_height, int64_t offset_wi
   return pad_tensor(x.value, stack({stack(before), stack(behind)}, {.axis = 1}), 0);
 }
 
-Output central_crop(Input image, double central_fraction) {
+Output central_crop(const Input& image, double central_fraction) {
   constexpr std::string_view kOp = "central_crop";
   const CompositionScope scope(image, "", kOp);
   with_op(kOp, image.where(), [&] {
@@ -122,7 +122,7 @@ Output central_crop(Input image, double central_fraction) {
                  size_at(x.value, x.rows + 1) - 2 * left);
 }
 
-Output resize_with_crop_or_pad(Input image, int64_t target_height, int64_t target_width) {
+Output resize_with_crop_or_pad(const Input& image, int64_t target_height, int64_t target_width) {
   constexpr std::string_view kOp = "resize_with_crop_or_pad";
   const CompositionScope scope(image, "", kOp);
   check_box(kOp, image, 0, 0, target_height, target_width);
@@ -159,7 +159,7 @@ Output resize_with_crop_or_pad(Input image, int64_t target_height, int64_t targe
 }
 
 // The places of one draw: numbers up to the largest s32, modulo how many places there are.
-Output random_crop(Input value, const Shape& size, const RandomOptions& options) {
+Output random_crop(const Input& value, const Shape& size, const RandomOptions& options) {
   constexpr std::string_view kOp = "random_crop";
   const CompositionScope scope(value, options.name, kOp);
   const Output x = resolve(kOp, value);
@@ -188,13 +188,14 @@ Output random_crop(Input value, const Shape& size, const RandomOptions& options)
   return identity(result, scope.result());
 }
 
-Output resize_images(Input images, Size size, ResizeMethod method, const ResizeOptions& options) {
+Output resize_images(const Input& images, Size size, ResizeMethod method,
+                     const ResizeOptions& options) {
   return method == ResizeMethod::bilinear
              ? resize_bilinear(std::move(images), size, options)
              : resize_nearest_neighbor(std::move(images), size, options);
 }
 
-Output transpose_image(Input image, const NameOptions& options) {
+Output transpose_image(const Input& image, const NameOptions& options) {
   const CompositionScope scope(image, options.name, "transpose_image");
   const Image x = image_of("transpose_image", image);
   std::vector<int64_t> order(static_cast<size_t>(x.rank()));
@@ -204,7 +205,7 @@ Output transpose_image(Input image, const NameOptions& options) {
   return transpose(x.value, {.perm = order, .name = scope.result().name});
 }
 
-Output rot90(Input image, int64_t k, const NameOptions& options) {
+Output rot90(const Input& image, int64_t k, const NameOptions& options) {
   const CompositionScope scope(image, options.name, "rot90");
   const Image x = image_of("rot90", image);
   switch (((k % 4) + 4) % 4) {
@@ -219,13 +220,13 @@ Output rot90(Input image, int64_t k, const NameOptions& options) {
   }
 }
 
-Output flip_left_right(Input image, const NameOptions& options) {
+Output flip_left_right(const Input& image, const NameOptions& options) {
   const CompositionScope scope(image, options.name, "flip_left_right");
   const Image x = image_of("flip_left_right", image);
   return reverse(x.value, x.rows + 1, scope.result());
 }
 
-Output flip_up_down(Input image, const NameOptions& options) {
+Output flip_up_down(const Input& image, const NameOptions& options) {
   const CompositionScope scope(image, options.name, "flip_up_down");
   const Image x = image_of("flip_up_down", image);
   return reverse(x.value, x.rows, scope.result());
@@ -243,13 +244,13 @@ Output random_flip(const Image& x, int axis, const RandomOptions& options,
 
 }  // namespace
 
-Output random_flip_left_right(Input image, const RandomOptions& options) {
+Output random_flip_left_right(const Input& image, const RandomOptions& options) {
   const CompositionScope scope(image, options.name, "random_flip_left_right");
   const Image x = image_of("random_flip_left_right", image);
   return random_flip(x, x.rows + 1, options, scope);
 }
 
-Output random_flip_up_down(Input image, const RandomOptions& options) {
+Output random_flip_up_down(const Input& image, const RandomOptions& options) {
   const CompositionScope scope(image, options.name, "random_flip_up_down");
   const Image x = image_of("random_flip_up_down", image);
   return random_flip(x, x.rows, options, scope);

@@ -65,7 +65,7 @@ void check_image_dtype(std::string_view op, const Input& image, DType dtype) {
 
 }  // namespace
 
-Output convert_image_dtype(Input image, DType dtype, bool saturate) {
+Output convert_image_dtype(const Input& image, DType dtype, bool saturate) {
   constexpr std::string_view kOp = "convert_image_dtype";
   const CompositionScope scope(image, "", kOp);
   const Output x = resolve(kOp, image);
@@ -79,7 +79,7 @@ Output convert_image_dtype(Input image, DType dtype, bool saturate) {
   return between_integers(x, dtype, saturate);
 }
 
-Output adjust_brightness(Input image, Input delta) {
+Output adjust_brightness(const Input& image, const Input& delta) {
   constexpr std::string_view kOp = "adjust_brightness";
   const CompositionScope scope(image, "", kOp);
   const Output x = resolve(kOp, image);
@@ -88,7 +88,7 @@ Output adjust_brightness(Input image, Input delta) {
   return convert_image_dtype(adjusted, x.dtype(), true);
 }
 
-Output adjust_contrast(Input images, Input contrast_factor) {
+Output adjust_contrast(const Input& images, const Input& contrast_factor) {
   constexpr std::string_view kOp = "adjust_contrast";
   const CompositionScope scope(images, "", kOp);
   const Output x = resolve(kOp, images);
@@ -105,7 +105,7 @@ Output adjust_contrast(Input images, Input contrast_factor) {
   return convert_image_dtype((value - mean) * factor + mean, x.dtype(), true);
 }
 
-Output random_brightness(Input image, double max_delta, const RandomOptions& options) {
+Output random_brightness(const Input& image, double max_delta, const RandomOptions& options) {
   constexpr std::string_view kOp = "random_brightness";
   const CompositionScope scope(image, options.name, kOp);
   with_op(kOp, image.where(), [&] {
@@ -116,7 +116,8 @@ Output random_brightness(Input image, double max_delta, const RandomOptions& opt
   return adjust_brightness(image, delta);
 }
 
-Output random_contrast(Input image, double lower, double upper, const RandomOptions& options) {
+Output random_contrast(const Input& image, double lower, double upper,
+                       const RandomOptions& options) {
   constexpr std::string_view kOp = "random_contrast";
   const CompositionScope scope(image, options.name, kOp);
   with_op(kOp, image.where(), [&] {
@@ -130,7 +131,7 @@ Output random_contrast(Input image, double lower, double upper, const RandomOpti
   return adjust_contrast(image, factor);
 }
 
-Output per_image_standardization(Input image) {
+Output per_image_standardization(const Input& image) {
   constexpr std::string_view kOp = "per_image_standardization";
   const CompositionScope scope(image, "", kOp);
   const Output given = resolve(kOp, image);
@@ -149,7 +150,7 @@ Output per_image_standardization(Input image) {
   return divide(centred, maximum(sqrt(variance), rsqrt(pixels)), scope.result());
 }
 
-Output rgb_to_grayscale(Input images, const NameOptions& options) {
+Output rgb_to_grayscale(const Input& images, const NameOptions& options) {
   constexpr std::string_view kOp = "rgb_to_grayscale";
   const CompositionScope scope(images, options.name, kOp);
   const Output x = resolve(kOp, images);
@@ -165,7 +166,7 @@ Output rgb_to_grayscale(Input images, const NameOptions& options) {
   return convert_image_dtype(gray, x.dtype());
 }
 
-Output grayscale_to_rgb(Input images, const NameOptions& options) {
+Output grayscale_to_rgb(const Input& images, const NameOptions& options) {
   constexpr std::string_view kOp = "grayscale_to_rgb";
   const CompositionScope scope(images, options.name, kOp);
   const Output x = resolve(kOp, images);

@@ -56,7 +56,7 @@ LookupTable make_table(AttrMap attrs, std::string_view name, SourceLocation wher
   return table;
 }
 
-Output LookupTable::lookup(Input keys, const NameOptions& options) const {
+Output LookupTable::lookup(const Input& keys, const NameOptions& options) const {
   return Graph::current()
       .add_node("LookupTableFindV2", {resolve("LookupTableFindV2", keys)}, attrs_, keys.where(),
                 options.name)

@@ -17,7 +17,7 @@ namespace systole {
 class LookupTable {
  public:
   // The value for each key, at the keys' shape.
-  Output lookup(Input keys, const NameOptions& options = {}) const;
+  Output lookup(const Input& keys, const NameOptions& options = {}) const;
   // Reads the table now.
   Operation initializer() const { return initializer_; }
 
@@ -59,7 +59,7 @@ Operation tables_initializer(Input::Where where = Input::Where::current());
 
 // hash % num_buckets of each string: FarmHash's fingerprint, as TensorFlow's. -> s64
 // (tf.string_to_hash_bucket_fast)
-Output string_to_hash_bucket_fast(Input input, int64_t num_buckets,
+Output string_to_hash_bucket_fast(const Input& input, int64_t num_buckets,
                                   const NameOptions& options = {});
 
 }  // namespace systole

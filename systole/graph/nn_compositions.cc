@@ -47,7 +47,7 @@ Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options) {
   return add(relu_x - x * z, log1p(exp(minus_abs_x)), scope.result());
 }
 
-Moments moments(Input x, const Axes& axes, const MomentsOptions& options) {
+Moments moments(const Input& x, const Axes& axes, const MomentsOptions& options) {
   const CompositionScope scope(x, options.name, "moments");
   const Output value = resolve_as("moments", x, DTypeClass::floating);
   const Output wide = cast(value, accumulation_dtype(value.dtype()));
@@ -59,7 +59,7 @@ Moments moments(Input x, const Axes& axes, const MomentsOptions& options) {
   return {cast(shaped_mean, value.dtype()), cast(reduce_mean(deviation, reduced), value.dtype())};
 }
 
-Output batch_normalization(Input x, Input mean, Input variance,
+Output batch_normalization(const Input& x, const Input& mean, const Input& variance,
                            const BatchNormalizationOptions& options) {
   constexpr std::string_view kOp = "batch_normalization";
   const CompositionScope scope(x, options.name, "batchnorm");
@@ -98,7 +98,7 @@ void check_fused_batch_norm(const Output& x, const FusedBatchNormOptions& option
 
 }  // namespace
 
-FusedBatchNorm fused_batch_norm(Input x, Input scale, Input offset,
+FusedBatchNorm fused_batch_norm(const Input& x, const Input& scale, const Input& offset,
                                 const FusedBatchNormOptions& options) {
   constexpr std::string_view kOp = "fused_batch_norm";
   const CompositionScope scope(x, options.name, "FusedBatchNorm");
@@ -125,7 +125,7 @@ FusedBatchNorm fused_batch_norm(Input x, Input scale, Input offset,
   return {result, batch.mean, batch.sample_variance};
 }
 
-Output l2_normalize(Input x, const Axes& axes, const L2NormalizeOptions& options) {
+Output l2_normalize(const Input& x, const Axes& axes, const L2NormalizeOptions& options) {
   const CompositionScope scope(x, options.name, "l2_normalize");
   const Output value = resolve_as("l2_normalize", x, DTypeClass::floating);
   const Output total = reduce_sum(square(value), {.axis = axes, .keepdims = true});
@@ -133,7 +133,7 @@ Output l2_normalize(Input x, const Axes& axes, const L2NormalizeOptions& options
 }
 
 // 16-bit numbers are too coarse to draw: the draw and the comparison are in f32.
-Output dropout(Input x, Input keep_prob, const DropoutOptions& options) {
+Output dropout(const Input& x, const Input& keep_prob, const DropoutOptions& options) {
   const CompositionScope scope(x, options.name, "dropout");
   const Output value = resolve_as("dropout", x, DTypeClass::floating);
   if (const auto literal = keep_prob.literal()) {
@@ -151,36 +151,38 @@ Output dropout(Input x, Input keep_prob, const DropoutOptions& options) {
   return where_v2(less(draw, keep), value / cast(keep, value.dtype()), 0, scope.result());
 }
 
-Output xw_plus_b(Input x, Input weights, Input biases, const NameOptions& options) {
+Output xw_plus_b(const Input& x, const Input& weights, const Input& biases,
+                 const NameOptions& options) {
   const CompositionScope scope(x, options.name, "xw_plus_b");
   return bias_add(matmul(x, weights), biases, {.name = scope.result().name});
 }
 
-Output embedding_lookup(Input params, Input ids, const NameOptions& options) {
+Output embedding_lookup(const Input& params, const Input& ids, const NameOptions& options) {
   return gather(params, ids, {.name = options.name.empty() ? "embedding_lookup" : options.name});
 }
 
 // -- nn_functions.h
 
-Output log_sigmoid(Input x, const NameOptions& options) {
+Output log_sigmoid(const Input& x, const NameOptions& options) {
   const CompositionScope scope(x, options.name, "LogSigmoid");
   const Output value = resolve_as("LogSigmoid", x, DTypeClass::floating);
   return negative(softplus(-value), scope.result());
 }
 
-Output swish(Input features, const NameOptions& options) {
+Output swish(const Input& features, const NameOptions& options) {
   const CompositionScope scope(features, options.name, "swish");
   const Output x = resolve_as("swish", features, DTypeClass::floating);
   return multiply(x, sigmoid(x), scope.result());
 }
 
-Output crelu(Input features, const NameOptions& options) {
+Output crelu(const Input& features, const NameOptions& options) {
   const CompositionScope scope(features, options.name, "CRelu");
   const Output x = resolve_as("CRelu", features, DTypeClass::floating);
   return concat({relu(x), relu(-x)}, -1, scope.result());
 }
 
-Output relu_layer(Input x, Input weights, Input biases, const NameOptions& options) {
+Output relu_layer(const Input& x, const Input& weights, const Input& biases,
+                  const NameOptions& options) {
   const CompositionScope scope(x, options.name, "relu_layer");
   return relu(xw_plus_b(x, weights, biases), scope.result());
 }
@@ -194,7 +196,8 @@ Output weighted_cross_entropy_with_logits(const WeightedCrossEntropyOptions& opt
   return add((1 - z) * x, weight * softplus(-x), scope.result());
 }
 
-Output local_response_normalization(Input input, const LocalResponseNormalizationOptions& options) {
+Output local_response_normalization(const Input& input,
+                                    const LocalResponseNormalizationOptions& options) {
   constexpr std::string_view kOp = "LRN";
   const CompositionScope scope(input, options.name, kOp);
   const Output x = resolve_as(kOp, input, DTypeClass::floating);
@@ -223,7 +226,8 @@ Output local_response_normalization(Input input, const LocalResponseNormalizatio
   return realdiv(x, options.beta == 0.5 ? sqrt(scale) : pow(scale, options.beta), scope.result());
 }
 
-Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options) {
+Output in_top_k(const Input& predictions, const Input& targets, int64_t k,
+                const NameOptions& options) {
   constexpr std::string_view kOp = "in_top_k";
   const CompositionScope scope(predictions, options.name, kOp);
   const Output scores = resolve_as(kOp, predictions, DTypeClass::floating);

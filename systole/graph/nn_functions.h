@@ -19,7 +19,7 @@ struct Conv2DTransposeOptions {
 // (NHWC), filter [height, width, out, in], result of `output_shape`, whose batch may be that of
 // shape(value). Errors: an output_shape that conv2d with these options would not take to value's
 // shape. (tf.nn.conv2d_transpose)
-Output conv2d_transpose(Input value, Input filter, const ShapeInput& output_shape,
+Output conv2d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
                         const Conv2DTransposeOptions& options = {});
 
 struct Conv1DOptions {
@@ -30,25 +30,27 @@ struct Conv1DOptions {
 };
 // value: [batch, width, in] (NWC); filters: [width, in, out]; result: [batch, width', out], sizes
 // as conv2d's. (tf.nn.conv1d)
-Output conv1d(Input value, Input filters, int64_t stride, const Conv1DOptions& options = {});
+Output conv1d(const Input& value, const Input& filters, int64_t stride,
+              const Conv1DOptions& options = {});
 
 // depthwise_conv2d, and behind it a conv2d of all its channels: pointwise_filter [1, 1, in *
 // multiplier, out]. (tf.nn.separable_conv2d)
-Output separable_conv2d(Input input, Input depthwise_filter, Input pointwise_filter,
-                        const Conv2DOptions& options = {});
+Output separable_conv2d(const Input& input, const Input& depthwise_filter,
+                        const Input& pointwise_filter, const Conv2DOptions& options = {});
 // conv2d with filters whose elements are `rate` apart. (tf.nn.atrous_conv2d)
-Output atrous_conv2d(Input value, Input filters, int64_t rate, Padding padding,
+Output atrous_conv2d(const Input& value, const Input& filters, int64_t rate, Padding padding,
                      const NameOptions& options = {});
 
 // relu(x * weights + biases). (tf.nn.relu_layer)
-Output relu_layer(Input x, Input weights, Input biases, const NameOptions& options = {});
+Output relu_layer(const Input& x, const Input& weights, const Input& biases,
+                  const NameOptions& options = {});
 
 // log(sigmoid(x)), never overflows. (tf.log_sigmoid)
-Output log_sigmoid(Input x, const NameOptions& options = {});
+Output log_sigmoid(const Input& x, const NameOptions& options = {});
 // x * sigmoid(x). (tf.nn.swish)
-Output swish(Input features, const NameOptions& options = {});
+Output swish(const Input& features, const NameOptions& options = {});
 // relu of x and of -x, side by side along the last axis. (tf.nn.crelu)
-Output crelu(Input features, const NameOptions& options = {});
+Output crelu(const Input& features, const NameOptions& options = {});
 
 struct WeightedCrossEntropyOptions {
   Input targets;
@@ -70,13 +72,14 @@ struct LocalResponseNormalizationOptions {
 };
 // input: [.., channels]; each divided by (bias + alpha * the sum of squares over the channels at
 // most depth_radius away) ^ beta. (tf.nn.local_response_normalization, tf.nn.lrn)
-Output local_response_normalization(Input input,
+Output local_response_normalization(const Input& input,
                                     const LocalResponseNormalizationOptions& options = {});
 
 // predictions: [batch, classes]; targets: integers [batch]. Whether each target is among the k
 // classes of the highest predictions; ties with the target count for it, and any prediction of the
 // row that is not finite makes it false. (tf.nn.in_top_k)
-Output in_top_k(Input predictions, Input targets, int64_t k, const NameOptions& options = {});
+Output in_top_k(const Input& predictions, const Input& targets, int64_t k,
+                const NameOptions& options = {});
 
 // The part of the elements that are 0, as f32. (tf.nn.zero_fraction)
 Output zero_fraction(const Input& value, const NameOptions& options = {});

@@ -20,9 +20,9 @@ struct SoftmaxOptions {
   std::string name = {};
 };
 // exp(x) / sum(exp(x)) along `axis`; the shape of `logits`. (tf.nn.softmax)
-Output softmax(Input logits, const SoftmaxOptions& options = {});
+Output softmax(const Input& logits, const SoftmaxOptions& options = {});
 // x - log(sum(exp(x))) along `axis`. (tf.nn.log_softmax)
-Output log_softmax(Input logits, const SoftmaxOptions& options = {});
+Output log_softmax(const Input& logits, const SoftmaxOptions& options = {});
 
 // tf.nn's cross entropies take keywords only: labels and logits are too easy to swap.
 struct CrossEntropyOptions {
@@ -60,10 +60,10 @@ struct Conv2DOptions {
 // input: [batch, height, width, in] (NHWC); filter: [height, width, in, out]; one floating dtype.
 // result: [batch, height', width', out]. SAME: height' = ceil(height / stride), zeros at the edges,
 // the odd one behind; VALID: ceil((height - (filter - 1) * dilation) / stride). (tf.nn.conv2d)
-Output conv2d(Input input, Input filter, const Conv2DOptions& options = {});
+Output conv2d(const Input& input, const Input& filter, const Conv2DOptions& options = {});
 // filter: [height, width, in, multiplier]; result channel i * multiplier + j is input channel i
 // under filter j. (tf.nn.depthwise_conv2d)
-Output depthwise_conv2d(Input input, Input filter, const Conv2DOptions& options = {});
+Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOptions& options = {});
 
 struct PoolOptions {
   std::vector<int64_t> ksize = {2};
@@ -75,15 +75,15 @@ struct PoolOptions {
 // The largest / the mean of each window of a [batch, height, width, channels] tensor; padding
 // counts for neither. The gradient of a maximum goes to the first of equals. (tf.nn.max_pool,
 // tf.nn.avg_pool)
-Output max_pool(Input value, const PoolOptions& options = {});
-Output avg_pool(Input value, const PoolOptions& options = {});
+Output max_pool(const Input& value, const PoolOptions& options = {});
+Output avg_pool(const Input& value, const PoolOptions& options = {});
 
 struct BiasAddOptions {
   std::string data_format = "NHWC";
   std::string name = {};
 };
 // value + bias; bias: [channels], along the last axis (NHWC) or axis 1 (NCHW). (tf.nn.bias_add)
-Output bias_add(Input value, Input bias, const BiasAddOptions& options = {});
+Output bias_add(const Input& value, const Input& bias, const BiasAddOptions& options = {});
 
 // -- Normalisation.
 
@@ -98,7 +98,7 @@ struct Moments {
 // Mean and variance over `axes`, computed in f32 for 16-bit inputs. As TensorFlow's, the variance's
 // gradient is right but takes the mean as a constant: differentiating it again leaves the mean out;
 // reduce_variance has all derivatives. (tf.nn.moments)
-Moments moments(Input x, const Axes& axes, const MomentsOptions& options = {});
+Moments moments(const Input& x, const Axes& axes, const MomentsOptions& options = {});
 
 struct BatchNormalizationOptions {
   Output offset;  // beta; none when invalid
@@ -108,7 +108,7 @@ struct BatchNormalizationOptions {
 };
 // (x - mean) / sqrt(variance + epsilon) * scale + offset, all broadcast to x.
 // (tf.nn.batch_normalization)
-Output batch_normalization(Input x, Input mean, Input variance,
+Output batch_normalization(const Input& x, const Input& mean, const Input& variance,
                            const BatchNormalizationOptions& options = {});
 
 struct FusedBatchNormOptions {
@@ -128,7 +128,7 @@ struct FusedBatchNorm {
 // x: 4-D; scale, offset: [channels]. Normalises over batch, height and width.
 // (tf.nn.fused_batch_norm) Errors: INVALID_ARGUMENT when not training and mean or variance is
 // absent.
-FusedBatchNorm fused_batch_norm(Input x, Input scale, Input offset,
+FusedBatchNorm fused_batch_norm(const Input& x, const Input& scale, const Input& offset,
                                 const FusedBatchNormOptions& options = {});
 
 struct L2NormalizeOptions {
@@ -136,7 +136,7 @@ struct L2NormalizeOptions {
   std::string name = "l2_normalize";
 };
 // x / sqrt(max(sum(x^2 over axes), epsilon)). (tf.nn.l2_normalize)
-Output l2_normalize(Input x, const Axes& axes, const L2NormalizeOptions& options = {});
+Output l2_normalize(const Input& x, const Axes& axes, const L2NormalizeOptions& options = {});
 
 // -- Other.
 
@@ -148,13 +148,14 @@ struct DropoutOptions {
 // Each element is kept with probability `keep_prob` and divided by it, else 0. A literal keep_prob
 // of 1 gives x itself. Errors: INVALID_ARGUMENT for a literal outside (0, 1]. (tf.nn.dropout of
 // TensorFlow 1: keep_prob, not rate)
-Output dropout(Input x, Input keep_prob, const DropoutOptions& options = {});
+Output dropout(const Input& x, const Input& keep_prob, const DropoutOptions& options = {});
 
 // The rows of `params` ([size, ...]) that `ids`, integers of any shape, names: their shape replaces
 // the first axis. An id out of range is taken to the nearest in range. (tf.nn.embedding_lookup)
-Output embedding_lookup(Input params, Input ids, const NameOptions& options = {});
+Output embedding_lookup(const Input& params, const Input& ids, const NameOptions& options = {});
 
 // x * weights + biases. (tf.nn.xw_plus_b)
-Output xw_plus_b(Input x, Input weights, Input biases, const NameOptions& options = {});
+Output xw_plus_b(const Input& x, const Input& weights, const Input& biases,
+                 const NameOptions& options = {});
 
 }  // namespace systole

@@ -23,7 +23,7 @@ struct DecodeRawOptions {
 };
 // The bytes of each string as numbers: [..] -> [.., bytes / size]. All strings have one length.
 // (tf.decode_raw)
-Output decode_raw(Input bytes, DType out_type, const DecodeRawOptions& options = {});
+Output decode_raw(const Input& bytes, DType out_type, const DecodeRawOptions& options = {});
 
 struct DecodeCsvOptions {
   std::string field_delim = ",";
@@ -36,7 +36,7 @@ struct DecodeCsvOptions {
 // `record_defaults`: for each column that is wanted a tensor of its dtype (f32, f64, s32, s64 or
 // string) with one element, the value of a missing field, or with none, where the field is
 // required. (tf.decode_csv)
-std::vector<Output> decode_csv(Input records, const std::vector<Tensor>& record_defaults,
+std::vector<Output> decode_csv(const Input& records, const std::vector<Tensor>& record_defaults,
                                const DecodeCsvOptions& options = {});
 
 // -- tf.Example. Dtypes of features are s64, f32 and string.
@@ -65,10 +65,10 @@ using FeatureSpec = std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenc
 using FeatureSpecs = std::map<std::string, FeatureSpec, std::less<>>;
 
 // The features of one serialized tf.Example, a string scalar, by key. (tf.parse_single_example)
-Nest<Output> parse_single_example(Input serialized, const FeatureSpecs& features,
+Nest<Output> parse_single_example(const Input& serialized, const FeatureSpecs& features,
                                   const NameOptions& options = {});
 // Of a vector of them: the faster way where there are many. (tf.parse_example)
-Nest<Output> parse_example(Input serialized, const FeatureSpecs& features,
+Nest<Output> parse_example(const Input& serialized, const FeatureSpecs& features,
                            const NameOptions& options = {});
 
 }  // namespace systole

@@ -59,7 +59,8 @@ struct MultinomialOptions {
 // Draws `num_samples` classes for each row of logits [batch, classes], unnormalised log
 // probabilities: [batch, num_samples]. A class of logit -inf is never drawn. (tf.multinomial, by
 // the Gumbel-max trick)
-Output multinomial(Input logits, Input num_samples, const MultinomialOptions& options = {});
+Output multinomial(const Input& logits, const Input& num_samples,
+                   const MultinomialOptions& options = {});
 
 struct RandomShuffleOptions {
   std::optional<int64_t> seed;
@@ -67,6 +68,6 @@ struct RandomShuffleOptions {
 };
 // The rows of x (slices along its first axis) in a random order, all orders equally likely.
 // (tf.random_shuffle)
-Output random_shuffle(Input x, const RandomShuffleOptions& options = {});
+Output random_shuffle(const Input& x, const RandomShuffleOptions& options = {});
 
 }  // namespace systole

@@ -8,7 +8,7 @@
 
 namespace systole {
 
-Output set_shape(Input x, const Shape& shape) {
+Output set_shape(const Input& x, const Shape& shape) {
   const Output value = resolve("set_shape", x);
   if (!value.shape().compatible_with(shape)) {
     throw at_line(invalid_argument("set_shape: shape, got {}, expected one that fits {}", shape,

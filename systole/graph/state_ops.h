@@ -10,9 +10,9 @@
 namespace systole {
 
 // ref.assign(value) and so on: each gives the variable's value after it.
-Output assign(const Variable& ref, Input value);
-Output assign_add(const Variable& ref, Input value);
-Output assign_sub(const Variable& ref, Input value);
+Output assign(const Variable& ref, const Input& value);
+Output assign_add(const Variable& ref, const Input& value);
+Output assign_sub(const Variable& ref, const Input& value);
 
 // Those of the lists whose names begin with `scope`: "Generator/" names the variables of a scope.
 std::vector<Variable> global_variables(std::string_view scope);

@@ -20,7 +20,7 @@ struct StringLengthOptions {
   std::string name = {};
 };
 // The number of bytes of each string, or of its UTF-8 characters. -> s32 (tf.strings.length)
-Output string_length(Input input, const StringLengthOptions& options = {});
+Output string_length(const Input& input, const StringLengthOptions& options = {});
 
 struct SubstrOptions {
   std::string unit = "BYTE";  // or UTF8_CHAR
@@ -28,7 +28,8 @@ struct SubstrOptions {
 };
 // `len` bytes from `pos` on of each string; a negative pos counts from the end. pos and len are
 // integers of the shape of `input`, or scalars. Errors: a pos outside the string. (tf.substr)
-Output substr(Input input, Input pos, Input len, const SubstrOptions& options = {});
+Output substr(const Input& input, const Input& pos, const Input& len,
+              const SubstrOptions& options = {});
 
 struct StringJoinOptions {
   std::string separator = {};
@@ -47,15 +48,15 @@ struct StringSplit {
   Output values;   // string[n, longest]
   Output lengths;  // s64[n]
 };
-StringSplit string_split(Input source, const StringSplitOptions& options = {});
+StringSplit string_split(const Input& source, const StringSplitOptions& options = {});
 // The parts of one string, a scalar: string[parts].
-Output string_split_scalar(Input source, const StringSplitOptions& options = {});
+Output string_split_scalar(const Input& source, const StringSplitOptions& options = {});
 
 // Without white space at both ends; ASCII letters in lower or upper case. (tf.strings.strip, lower,
 // upper)
-Output string_strip(Input input, const NameOptions& options = {});
-Output string_lower(Input input, const NameOptions& options = {});
-Output string_upper(Input input, const NameOptions& options = {});
+Output string_strip(const Input& input, const NameOptions& options = {});
+Output string_lower(const Input& input, const NameOptions& options = {});
+Output string_upper(const Input& input, const NameOptions& options = {});
 
 struct RegexReplaceOptions {
   bool replace_global = true;
@@ -63,10 +64,11 @@ struct RegexReplaceOptions {
 };
 // What matches `pattern` (RE2's syntax) replaced by `rewrite`, in which \1 to \9 are the groups.
 // Errors: a pattern or a rewrite that RE2 does not take. (tf.regex_replace)
-Output regex_replace(Input input, const std::string& pattern, const std::string& rewrite,
+Output regex_replace(const Input& input, const std::string& pattern, const std::string& rewrite,
                      const RegexReplaceOptions& options = {});
 // Whether all of a string matches. (tf.strings.regex_full_match)
-Output regex_full_match(Input input, const std::string& pattern, const NameOptions& options = {});
+Output regex_full_match(const Input& input, const std::string& pattern,
+                        const NameOptions& options = {});
 
 struct AsStringOptions {
   int64_t precision = -1;   // digits behind the point of floating values
@@ -77,13 +79,13 @@ struct AsStringOptions {
   std::string name = {};
 };
 // Numbers and bools ("true", "false") as text. (tf.as_string)
-Output as_string(Input input, const AsStringOptions& options = {});
+Output as_string(const Input& input, const AsStringOptions& options = {});
 
 struct StringToNumberOptions {
   DType out_type = DType::f32;  // f32, f64, s32 or s64
   std::string name = {};
 };
 // The number that each string spells, white space at its ends left out. (tf.string_to_number)
-Output string_to_number(Input string_tensor, const StringToNumberOptions& options = {});
+Output string_to_number(const Input& string_tensor, const StringToNumberOptions& options = {});
 
 }  // namespace systole

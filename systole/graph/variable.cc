@@ -16,7 +16,7 @@ Node* add_assignment(std::string_view op, const Output& handle, const Output& va
 // The storage belongs to the top graph, outside the control dependencies in force, as in
 // TensorFlow: a variable made in a branch or after an operation must not be initialised by running
 // that.
-Variable::Variable(Input initial_value, const VariableOptions& options) {
+Variable::Variable(const Input& initial_value, const VariableOptions& options) {
   const WhereScope where(initial_value.where());
   Graph& graph = Graph::current().root();
   const GraphScope graph_scope(graph);
@@ -76,19 +76,19 @@ Output assign_and_read(const Variable& variable, std::string_view op, const Inpu
 
 }  // namespace
 
-Output Variable::assign(Input value) const {
+Output Variable::assign(const Input& value) const {
   return assign_and_read(*this, "AssignVariableOp", value);
 }
-Output Variable::assign_add(Input delta) const {
+Output Variable::assign_add(const Input& delta) const {
   return assign_and_read(*this, "AssignAddVariableOp", delta);
 }
-Output Variable::assign_sub(Input delta) const {
+Output Variable::assign_sub(const Input& delta) const {
   return assign_and_read(*this, "AssignSubVariableOp", delta);
 }
 
-Output assign(const Variable& ref, Input value) { return ref.assign(std::move(value)); }
-Output assign_add(const Variable& ref, Input value) { return ref.assign_add(std::move(value)); }
-Output assign_sub(const Variable& ref, Input value) { return ref.assign_sub(std::move(value)); }
+Output assign(const Variable& ref, const Input& value) { return ref.assign(value); }
+Output assign_add(const Variable& ref, const Input& value) { return ref.assign_add(value); }
+Output assign_sub(const Variable& ref, const Input& value) { return ref.assign_sub(value); }
 
 std::vector<Variable> global_variables(std::string_view scope) {
   return get_collection(graph_keys::global_variables, scope);

@@ -25,7 +25,7 @@ class Variable {
  public:
   Variable() = default;
   // Errors: INVALID_ARGUMENT when the initial value's shape is not fully known.
-  explicit Variable(Input initial_value, const VariableOptions& options = {});
+  explicit Variable(const Input& initial_value, const VariableOptions& options = {});
 
   bool valid() const { return handle_.valid(); }
   const std::string& name() const;  // "Variable_1"
@@ -38,9 +38,9 @@ class Variable {
   Output initial_value() const { return initial_value_; }
   Operation initializer() const { return initializer_; }
   // Each returns the value after it. Errors: INVALID_ARGUMENT for another shape or dtype.
-  Output assign(Input value) const;
-  Output assign_add(Input delta) const;
-  Output assign_sub(Input delta) const;
+  Output assign(const Input& value) const;
+  Output assign_add(const Input& delta) const;
+  Output assign_sub(const Input& delta) const;
 
   // The node that stands for the storage ("VarHandleOp").
   Output handle() const { return handle_; }

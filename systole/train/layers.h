@@ -88,7 +88,7 @@ struct DenseOptions {
 };
 // inputs: [.., depth] of a floating dtype; kernel: [depth, units]; result: [.., units].
 // activation(inputs * kernel + bias). (tf.layers.dense)
-Output dense(Input inputs, const DenseOptions& options);
+Output dense(const Input& inputs, const DenseOptions& options);
 
 struct Conv2DOptions {
   int64_t filters = 0;     // required
@@ -109,7 +109,7 @@ struct Conv2DOptions {
 };
 // inputs: [batch, height, width, in] (channels_last); kernel: [height, width, in, filters].
 // (tf.layers.conv2d)
-Output conv2d(Input inputs, const Conv2DOptions& options);
+Output conv2d(const Input& inputs, const Conv2DOptions& options);
 
 struct Conv1DOptions {
   int64_t filters = 0;      // required
@@ -130,7 +130,7 @@ struct Conv1DOptions {
 };
 // inputs: [batch, steps, in] (channels_last); kernel: [kernel_size, in, filters].
 // (tf.layers.conv1d)
-Output conv1d(Input inputs, const Conv1DOptions& options);
+Output conv1d(const Input& inputs, const Conv1DOptions& options);
 
 struct Conv2DTransposeOptions {
   int64_t filters = 0;     // required
@@ -150,7 +150,7 @@ struct Conv2DTransposeOptions {
 };
 // Grows images: of a size s to s * stride ("same") or s * stride + max(kernel_size - stride, 0)
 // ("valid"). kernel: [height, width, filters, in]. (tf.layers.conv2d_transpose)
-Output conv2d_transpose(Input inputs, const Conv2DTransposeOptions& options);
+Output conv2d_transpose(const Input& inputs, const Conv2DTransposeOptions& options);
 
 struct SeparableConv2DOptions {
   int64_t filters = 0;     // required
@@ -175,7 +175,7 @@ struct SeparableConv2DOptions {
 // A convolution of each channel by itself ("depthwise_kernel": [height, width, in, multiplier]),
 // then one of size 1 over all of them ("pointwise_kernel": [1, 1, in * multiplier, filters]).
 // (tf.layers.separable_conv2d)
-Output separable_conv2d(Input inputs, const SeparableConv2DOptions& options);
+Output separable_conv2d(const Input& inputs, const SeparableConv2DOptions& options);
 
 struct Pooling2DOptions {
   Extent pool_size = 0;  // required
@@ -185,8 +185,8 @@ struct Pooling2DOptions {
   std::string name = {};
 };
 // (tf.layers.max_pooling2d, tf.layers.average_pooling2d)
-Output max_pooling2d(Input inputs, const Pooling2DOptions& options);
-Output average_pooling2d(Input inputs, const Pooling2DOptions& options);
+Output max_pooling2d(const Input& inputs, const Pooling2DOptions& options);
+Output average_pooling2d(const Input& inputs, const Pooling2DOptions& options);
 
 struct Pooling1DOptions {
   int64_t pool_size = 0;  // required
@@ -196,8 +196,8 @@ struct Pooling1DOptions {
   std::string name = {};
 };
 // Of [batch, steps, channels]. (tf.layers.max_pooling1d, tf.layers.average_pooling1d)
-Output max_pooling1d(Input inputs, const Pooling1DOptions& options);
-Output average_pooling1d(Input inputs, const Pooling1DOptions& options);
+Output max_pooling1d(const Input& inputs, const Pooling1DOptions& options);
+Output average_pooling1d(const Input& inputs, const Pooling1DOptions& options);
 
 struct BatchNormalizationOptions {
   int64_t axis = -1;  // that of the channels
@@ -227,7 +227,7 @@ struct BatchNormalizationOptions {
 // averages follow the mean of the replicas' statistics, so that they are the same everywhere;
 // TensorFlow saves those of replica 0.
 // Source: Ioffe and Szegedy, arXiv 1502.03167.
-Output batch_normalization(Input inputs, const BatchNormalizationOptions& options = {});
+Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options = {});
 
 struct DropoutOptions {
   double rate = 0.5;  // the part that is dropped, in [0, 1)
@@ -237,13 +237,13 @@ struct DropoutOptions {
   std::string name = {};
 };
 // (tf.layers.dropout)
-Output dropout(Input inputs, const DropoutOptions& options = {});
+Output dropout(const Input& inputs, const DropoutOptions& options = {});
 
 struct FlattenOptions {
   std::string name = {};
 };
 // [batch, ...] -> [batch, product of the rest]. (tf.layers.flatten)
-Output flatten(Input inputs, const FlattenOptions& options = {});
+Output flatten(const Input& inputs, const FlattenOptions& options = {});
 
 using systole::embedding_lookup;
 

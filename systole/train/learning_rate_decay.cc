@@ -32,8 +32,9 @@ Progress resolve_progress(const Input& learning_rate, const Input& global_step,
 
 }  // namespace
 
-Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
-                         Input decay_rate, const ExponentialDecayOptions& options) {
+Output exponential_decay(const Input& learning_rate, const Input& global_step,
+                         const Input& decay_steps, const Input& decay_rate,
+                         const ExponentialDecayOptions& options) {
   const NameScope scope(options.name);
   const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
   const Output& rate = progress.learning_rate;
@@ -41,23 +42,25 @@ Output exponential_decay(Input learning_rate, Input global_step, Input decay_ste
   return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
 }
 
-Output natural_exp_decay(Input learning_rate, Input global_step, Input decay_steps,
-                         Input decay_rate, const NaturalExpDecayOptions& options) {
+Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
+                         const Input& decay_steps, const Input& decay_rate,
+                         const NaturalExpDecayOptions& options) {
   const NameScope scope(options.name);
   const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return multiply(progress.learning_rate, exp(negative(multiply(decay_rate, periods))));
 }
 
-Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
-                          Input decay_rate, const InverseTimeDecayOptions& options) {
+Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
+                          const Input& decay_steps, const Input& decay_rate,
+                          const InverseTimeDecayOptions& options) {
   const NameScope scope(options.name);
   const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return divide(progress.learning_rate, add(1, multiply(decay_rate, periods)));
 }
 
-Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,
+Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries,
                           const std::vector<double>& values, const std::string& name) {
   if (values.size() != boundaries.size() + 1) {
     throw invalid_argument(
@@ -77,8 +80,8 @@ Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,
   return result;
 }
 
-Output polynomial_decay(Input learning_rate, Input global_step, Input decay_steps,
-                        const PolynomialDecayOptions& options) {
+Output polynomial_decay(const Input& learning_rate, const Input& global_step,
+                        const Input& decay_steps, const PolynomialDecayOptions& options) {
   const NameScope scope(options.name);
   auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
   if (options.cycle) {
@@ -91,7 +94,7 @@ Output polynomial_decay(Input learning_rate, Input global_step, Input decay_step
              options.end_learning_rate);
 }
 
-Output cosine_decay(Input learning_rate, Input global_step, Input decay_steps,
+Output cosine_decay(const Input& learning_rate, const Input& global_step, const Input& decay_steps,
                     const CosineDecayOptions& options) {
   const NameScope scope(options.name);
   const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);

@@ -18,28 +18,31 @@ struct ExponentialDecayOptions {
   std::string name = "ExponentialDecay";
 };
 // learning_rate * decay_rate ^ (global_step / decay_steps), the quotient floored with `staircase`.
-Output exponential_decay(Input learning_rate, Input global_step, Input decay_steps,
-                         Input decay_rate, const ExponentialDecayOptions& options = {});
+Output exponential_decay(const Input& learning_rate, const Input& global_step,
+                         const Input& decay_steps, const Input& decay_rate,
+                         const ExponentialDecayOptions& options = {});
 
 struct NaturalExpDecayOptions {
   bool staircase = false;
   std::string name = "NaturalExpDecay";
 };
 // learning_rate * exp(-decay_rate * global_step / decay_steps)
-Output natural_exp_decay(Input learning_rate, Input global_step, Input decay_steps,
-                         Input decay_rate, const NaturalExpDecayOptions& options = {});
+Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
+                         const Input& decay_steps, const Input& decay_rate,
+                         const NaturalExpDecayOptions& options = {});
 
 struct InverseTimeDecayOptions {
   bool staircase = false;
   std::string name = "InverseTimeDecay";
 };
 // learning_rate / (1 + decay_rate * global_step / decay_steps)
-Output inverse_time_decay(Input learning_rate, Input global_step, Input decay_steps,
-                          Input decay_rate, const InverseTimeDecayOptions& options = {});
+Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
+                          const Input& decay_steps, const Input& decay_rate,
+                          const InverseTimeDecayOptions& options = {});
 
 // values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last behind.
 // Errors: INVALID_ARGUMENT unless boundaries rise and there is one value more than boundaries.
-Output piecewise_constant(Input x, const std::vector<int64_t>& boundaries,
+Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries,
                           const std::vector<double>& values,
                           const std::string& name = "PiecewiseConstant");
 
@@ -51,8 +54,8 @@ struct PolynomialDecayOptions {
 };
 // (learning_rate - end) * (1 - min(step, decay_steps) / decay_steps) ^ power + end; with `cycle`
 // decay_steps grows to the next multiple beyond the step.
-Output polynomial_decay(Input learning_rate, Input global_step, Input decay_steps,
-                        const PolynomialDecayOptions& options = {});
+Output polynomial_decay(const Input& learning_rate, const Input& global_step,
+                        const Input& decay_steps, const PolynomialDecayOptions& options = {});
 
 struct CosineDecayOptions {
   double alpha = 0.0;
@@ -60,7 +63,7 @@ struct CosineDecayOptions {
 };
 // learning_rate * ((1 - alpha) * (1 + cos(pi * min(step, decay_steps) / decay_steps)) / 2 + alpha).
 // Source: Loshchilov and Hutter, arXiv 1608.03983.
-Output cosine_decay(Input learning_rate, Input global_step, Input decay_steps,
+Output cosine_decay(const Input& learning_rate, const Input& global_step, const Input& decay_steps,
                     const CosineDecayOptions& options = {});
 
 }  // namespace systole

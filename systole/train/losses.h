@@ -31,7 +31,7 @@ struct WeightedLossOptions {
 };
 
 // What all losses end with, for losses of one's own. (tf.losses.compute_weighted_loss)
-Output compute_weighted_loss(Input losses, const WeightedLossOptions& options = {});
+Output compute_weighted_loss(const Input& losses, const WeightedLossOptions& options = {});
 
 struct SoftmaxCrossEntropyOptions {
   Input onehot_labels;

@@ -8,7 +8,7 @@
 
 namespace systole {
 
-ExponentialMovingAverage::ExponentialMovingAverage(Input decay,
+ExponentialMovingAverage::ExponentialMovingAverage(const Input& decay,
                                                    const ExponentialMovingAverageOptions& options)
     : decay_(std::move(decay)), options_(options) {}
 

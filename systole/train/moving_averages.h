@@ -39,7 +39,7 @@ struct ExponentialMovingAverageOptions {
 // (tf.train.ExponentialMovingAverage) Not synchronised.
 class ExponentialMovingAverage {
  public:
-  explicit ExponentialMovingAverage(Input decay,
+  explicit ExponentialMovingAverage(const Input& decay,
                                     const ExponentialMovingAverageOptions& options = {});
 
   // Moves the averages, making those that are not there, by the values that the variables have

@@ -54,9 +54,9 @@ class RNNCell {
   int64_t output_size() const { return definition_->output_size(); }
   Nest<int64_t> state_size() const { return definition_->state_size(); }
   // Zeros for a batch of that many examples: an integer or a scalar such as shape(x)[0].
-  State zero_state(Input batch_size, DType dtype = DType::f32) const;
+  State zero_state(const Input& batch_size, DType dtype = DType::f32) const;
   // One step. inputs: [batch, depth] of a floating dtype and a known depth.
-  CellResult operator()(Input inputs, const State& state) const;
+  CellResult operator()(const Input& inputs, const State& state) const;
 
  private:
   std::shared_ptr<CellDefinition> definition_;

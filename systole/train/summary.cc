@@ -94,7 +94,7 @@ Error wrong(std::string_view op, std::string_view name, const Output& value,
 
 }  // namespace
 
-Output scalar(std::string_view name, Input tensor, const Options& options) {
+Output scalar(std::string_view name, const Input& tensor, const Options& options) {
   const WhereScope where(tensor.where());
   const Output value = resolve("ScalarSummary", tensor);
   if (!is_numeric(value.dtype()) || is_complex(value.dtype()) || value.shape().rank() != 0) {
@@ -103,7 +103,7 @@ Output scalar(std::string_view name, Input tensor, const Options& options) {
   return add_summary(Kind::scalar, name, value, options);
 }
 
-Output histogram(std::string_view name, Input values, const Options& options) {
+Output histogram(std::string_view name, const Input& values, const Options& options) {
   const WhereScope where(values.where());
   const Output value = resolve("HistogramSummary", values);
   if (!is_numeric(value.dtype()) || is_complex(value.dtype())) {
@@ -112,7 +112,7 @@ Output histogram(std::string_view name, Input values, const Options& options) {
   return add_summary(Kind::histogram, name, value, options);
 }
 
-Output image(std::string_view name, Input tensor, const ImageOptions& options) {
+Output image(std::string_view name, const Input& tensor, const ImageOptions& options) {
   const WhereScope where(tensor.where());
   const Output value = resolve("ImageSummary", tensor);
   const Shape& shape = value.shape();
@@ -132,7 +132,7 @@ Output image(std::string_view name, Input tensor, const ImageOptions& options) {
                      {{"max_images", int64_t{options.max_outputs}}, {"bad_color", bad_color}});
 }
 
-Output text(std::string_view name, Input tensor, const Options& options) {
+Output text(std::string_view name, const Input& tensor, const Options& options) {
   const WhereScope where(tensor.where());
   const Output value = resolve("TensorSummaryV2", tensor);
   if (value.dtype() != DType::string) throw wrong("TensorSummaryV2", name, value, "strings");

@@ -31,14 +31,14 @@ struct ImageOptions {
 // dtype.
 //
 // One number.
-Output scalar(std::string_view name, Input tensor, const Options& options = {});
+Output scalar(std::string_view name, const Input& tensor, const Options& options = {});
 // All elements; reals of any shape.
-Output histogram(std::string_view name, Input values, const Options& options = {});
+Output histogram(std::string_view name, const Input& values, const Options& options = {});
 // [batch, height, width, 1, 3 or 4]: u8 as it is; floats scaled so that the largest is 255, or with
 // negative ones, so that 0 is 128. Tags are "name/image" or "name/image/0"...
-Output image(std::string_view name, Input tensor, const ImageOptions& options = {});
+Output image(std::string_view name, const Input& tensor, const ImageOptions& options = {});
 // Strings.
-Output text(std::string_view name, Input tensor, const Options& options = {});
+Output text(std::string_view name, const Input& tensor, const Options& options = {});
 
 // Several messages as one; all of the collection, or an invalid Output when there are none.
 // (tf.summary.merge, tf.summary.merge_all)

@@ -101,7 +101,7 @@ std::vector<Tensor> run_as_string(HostContext& c) {
 
 }  // namespace
 
-Output as_string(Input input, const AsStringOptions& options) {
+Output as_string(const Input& input, const AsStringOptions& options) {
   const Output value = resolve("AsString", input);
   return Graph::current()
       .add_node("AsString", {value},

@@ -18,7 +18,7 @@ std::vector<Output> avg_pool_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output avg_pool(Input value, const PoolOptions& options) {
+Output avg_pool(const Input& value, const PoolOptions& options) {
   return add_op("AvgPool", {value}, options.name, pool_op_attrs("AvgPool", value, options));
 }
 

@@ -40,7 +40,7 @@ std::vector<Output> bias_add_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output bias_add(Input value, Input bias, const BiasAddOptions& options) {
+Output bias_add(const Input& value, const Input& bias, const BiasAddOptions& options) {
   with_op("BiasAdd", value.where(), [&] { return DataFormat(options.data_format); });
   return add_op("BiasAdd", {value, bias}, options.name, {{"data_format", options.data_format}});
 }

@@ -29,7 +29,7 @@ std::vector<Output> broadcast_to_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output broadcast_to(Input input, const ShapeInput& shape, const NameOptions& options) {
+Output broadcast_to(const Input& input, const ShapeInput& shape, const NameOptions& options) {
   const CompositionScope scope(input, options.name, "BroadcastTo");
   const Output value = resolve("BroadcastTo", input);
   return Graph::current()

@@ -160,7 +160,7 @@ std::vector<Output> cond_gradient(GradientContext& c) {
 
 }  // namespace
 
-std::vector<Output> cond(Input pred, const BranchFn& true_fn, const BranchFn& false_fn,
+std::vector<Output> cond(const Input& pred, const BranchFn& true_fn, const BranchFn& false_fn,
                          const NameOptions& options) {
   Graph& graph = Graph::current();
   const Output condition = resolve("cond", pred);
@@ -182,9 +182,9 @@ std::vector<Output> cond(Input pred, const BranchFn& true_fn, const BranchFn& fa
   return add_if(condition, then_branch, else_branch, pred.where(), name);
 }
 
-Output cond(Input pred, const std::function<Output()>& true_fn,
+Output cond(const Input& pred, const std::function<Output()>& true_fn,
             const std::function<Output()>& false_fn, const NameOptions& options) {
-  return cond(std::move(pred), BranchFn([&] { return std::vector{true_fn()}; }),
+  return cond(pred, BranchFn([&] { return std::vector{true_fn()}; }),
               BranchFn([&] { return std::vector{false_fn()}; }), options)[0];
 }
 

@@ -36,7 +36,7 @@ std::vector<hlo::Value> lower_constant(LowerContext& c) {
 
 }  // namespace
 
-Output constant(Input value, const ConstantOptions& options) {
+Output constant(const Input& value, const ConstantOptions& options) {
   if (value.is_output()) {
     throw invalid_argument("constant: value, got a symbolic tensor, expected a host value");
   }

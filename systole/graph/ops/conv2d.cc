@@ -15,7 +15,7 @@ std::vector<hlo::Value> lower_conv2d(LowerContext& c) {
 
 }  // namespace
 
-Output conv2d(Input input, Input filter, const Conv2DOptions& options) {
+Output conv2d(const Input& input, const Input& filter, const Conv2DOptions& options) {
   return add_op("Conv2D", {input, filter}, options.name,
                 convolution_attrs("Conv2D", input, options));
 }

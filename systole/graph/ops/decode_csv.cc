@@ -166,7 +166,7 @@ std::vector<Tensor> run_decode_csv(HostContext& c) {
 
 }  // namespace
 
-std::vector<Output> decode_csv(Input records, const std::vector<Tensor>& record_defaults,
+std::vector<Output> decode_csv(const Input& records, const std::vector<Tensor>& record_defaults,
                                const DecodeCsvOptions& options) {
   std::vector<Output> inputs{resolve("DecodeCSV", records)};
   for (const Tensor& value : record_defaults) {

@@ -3,7 +3,7 @@
 namespace systole {
 namespace image {
 
-Output decode_image(Input contents, const DecodeImageOptions& options) {
+Output decode_image(const Input& contents, const DecodeImageOptions& options) {
   return add_codec("DecodeImage", contents, {{"channels", options.channels}}, options.name);
 }
 

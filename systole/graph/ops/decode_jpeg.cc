@@ -3,7 +3,7 @@
 namespace systole {
 namespace image {
 
-Output decode_jpeg(Input contents, const DecodeJpegOptions& options) {
+Output decode_jpeg(const Input& contents, const DecodeJpegOptions& options) {
   return add_codec("DecodeJpeg", contents,
                    {{"channels", options.channels},
                     {"ratio", options.ratio},

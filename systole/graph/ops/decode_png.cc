@@ -15,7 +15,7 @@ std::vector<TensorType> infer_decode_png(const InferContext& c) {
 
 namespace image {
 
-Output decode_png(Input contents, const DecodePngOptions& options) {
+Output decode_png(const Input& contents, const DecodePngOptions& options) {
   return add_codec("DecodePng", contents,
                    {{"channels", options.channels}, {"dtype", options.dtype}}, options.name);
 }

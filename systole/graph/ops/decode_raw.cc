@@ -59,7 +59,7 @@ std::vector<Tensor> run_decode_raw(HostContext& c) {
 
 }  // namespace
 
-Output decode_raw(Input bytes, DType out_type, const DecodeRawOptions& options) {
+Output decode_raw(const Input& bytes, DType out_type, const DecodeRawOptions& options) {
   return Graph::current()
       .add_node("DecodeRaw", {resolve("DecodeRaw", bytes)},
                 {{"out_type", out_type}, {"little_endian", options.little_endian}}, bytes.where(),

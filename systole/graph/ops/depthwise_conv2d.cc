@@ -15,7 +15,7 @@ std::vector<hlo::Value> lower_depthwise_conv2d(LowerContext& c) {
 
 }  // namespace
 
-Output depthwise_conv2d(Input input, Input filter, const Conv2DOptions& options) {
+Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOptions& options) {
   constexpr std::string_view kOp = "DepthwiseConv2dNative";
   return add_op(kOp, {input, filter}, options.name.empty() ? "depthwise" : options.name,
                 convolution_attrs(kOp, input, options));

@@ -3,7 +3,7 @@
 namespace systole {
 namespace image {
 
-Output encode_jpeg(Input image, const EncodeJpegOptions& options) {
+Output encode_jpeg(const Input& image, const EncodeJpegOptions& options) {
   return add_codec("EncodeJpeg", image, {{"quality", options.quality}}, options.name);
 }
 

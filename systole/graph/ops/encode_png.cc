@@ -3,7 +3,7 @@
 namespace systole {
 namespace image {
 
-Output encode_png(Input image, const EncodePngOptions& options) {
+Output encode_png(const Input& image, const EncodePngOptions& options) {
   return add_codec("EncodePng", image, {{"compression", options.compression}}, options.name);
 }
 

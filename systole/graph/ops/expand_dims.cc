@@ -23,7 +23,7 @@ std::vector<Output> expand_dims_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output expand_dims(Input input, int64_t axis, const NameOptions& options) {
+Output expand_dims(const Input& input, int64_t axis, const NameOptions& options) {
   const CompositionScope scope(input, options.name, "ExpandDims");
   const Output value = resolve("ExpandDims", input);
   return Graph::current()

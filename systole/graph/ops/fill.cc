@@ -29,7 +29,7 @@ std::vector<Output> fill_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output fill(const ShapeInput& dims, Input value, const NameOptions& options) {
+Output fill(const ShapeInput& dims, const Input& value, const NameOptions& options) {
   const Output sizes = resolve("Fill", dims);
   const Output element = resolve("Fill", value);
   return Graph::current()

@@ -48,7 +48,7 @@ std::vector<Output> gather_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output gather(Input params, Input indices, const GatherOptions& options) {
+Output gather(const Input& params, const Input& indices, const GatherOptions& options) {
   const CompositionScope scope(params, options.name, "GatherV2");
   const Output x = resolve("GatherV2", params);
   const Output ids = resolve("GatherV2", indices);

@@ -4,7 +4,7 @@
 
 namespace systole {
 
-Output identity(Input x, const NameOptions& options) {
+Output identity(const Input& x, const NameOptions& options) {
   return add_op("Identity", {x}, options.name);
 }
 

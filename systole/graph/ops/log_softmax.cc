@@ -18,7 +18,7 @@ std::vector<Output> log_softmax_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output log_softmax(Input logits, const SoftmaxOptions& options) {
+Output log_softmax(const Input& logits, const SoftmaxOptions& options) {
   return softmax_op("LogSoftmax", logits, options);
 }
 

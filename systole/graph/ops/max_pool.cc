@@ -15,7 +15,7 @@ std::vector<Output> max_pool_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output max_pool(Input value, const PoolOptions& options) {
+Output max_pool(const Input& value, const PoolOptions& options) {
   return add_op("MaxPool", {value}, options.name, pool_op_attrs("MaxPool", value, options));
 }
 

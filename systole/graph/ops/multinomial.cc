@@ -59,7 +59,8 @@ std::vector<hlo::Value> lower_multinomial(LowerContext& c) {
 
 }  // namespace
 
-Output multinomial(Input logits, Input num_samples, const MultinomialOptions& options) {
+Output multinomial(const Input& logits, const Input& num_samples,
+                   const MultinomialOptions& options) {
   const Output scores = resolve("Multinomial", logits);
   const Output count = resolve("Multinomial", num_samples, DType::s32);
   AttrMap attrs = random_attrs(options.seed);

@@ -37,7 +37,7 @@ std::vector<hlo::Value> lower_one_hot(LowerContext& c) {
 
 }  // namespace
 
-Output one_hot(Input indices, int64_t depth, const OneHotOptions& options) {
+Output one_hot(const Input& indices, int64_t depth, const OneHotOptions& options) {
   const CompositionScope scope(indices, options.name, "one_hot");
   const Output ids = resolve("OneHot", indices);
   const auto value = [&](double v, const char* name) {

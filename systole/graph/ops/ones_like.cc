@@ -4,7 +4,7 @@
 
 namespace systole {
 
-Output ones_like(Input x, const LikeOptions& options) {
+Output ones_like(const Input& x, const LikeOptions& options) {
   if (options.dtype == DType::invalid || options.dtype == x.dtype()) {
     return add_op("OnesLike", {x}, options.name);
   }

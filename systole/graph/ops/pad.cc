@@ -80,7 +80,7 @@ Output paddings_constant(const std::vector<std::pair<int64_t, int64_t>>& padding
 
 }  // namespace
 
-Output pad(Input tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
            const PadOptions& options) {
   if (options.mode != PadMode::constant) return mirror_pad(tensor, paddings, options);
   const CompositionScope scope(tensor, options.name, "PadV2");

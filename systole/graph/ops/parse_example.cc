@@ -3,7 +3,7 @@
 
 namespace systole {
 
-Nest<Output> parse_example(Input serialized, const FeatureSpecs& features,
+Nest<Output> parse_example(const Input& serialized, const FeatureSpecs& features,
                            const NameOptions& options) {
   return add_parser("ParseExample", serialized, features, options);
 }

@@ -3,7 +3,7 @@
 
 namespace systole {
 
-Nest<Output> parse_single_example(Input serialized, const FeatureSpecs& features,
+Nest<Output> parse_single_example(const Input& serialized, const FeatureSpecs& features,
                                   const NameOptions& options) {
   return add_parser("ParseSingleExample", serialized, features, options);
 }

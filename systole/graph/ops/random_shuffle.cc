@@ -45,7 +45,7 @@ std::vector<hlo::Value> lower_random_shuffle(LowerContext& c) {
 
 }  // namespace
 
-Output random_shuffle(Input x, const RandomShuffleOptions& options) {
+Output random_shuffle(const Input& x, const RandomShuffleOptions& options) {
   const Output value = resolve("RandomShuffle", x);
   AttrMap attrs = random_attrs(options.seed);
   attrs.emplace("T", value.dtype());

@@ -47,7 +47,8 @@ std::vector<hlo::Value> lower_range(LowerContext& c) {
 
 }  // namespace
 
-Output range(Input start, Input limit, Input delta, const NameOptions& options) {
+Output range(const Input& start, const Input& limit, const Input& delta,
+             const NameOptions& options) {
   const CompositionScope scope(start, options.name, "range");
   const std::vector<Output> inputs =
       resolve("Range", {start, limit, delta}, common_dtype({start, limit, delta}));
@@ -56,7 +57,7 @@ Output range(Input start, Input limit, Input delta, const NameOptions& options) 
       ->output();
 }
 
-Output range(Input limit, const NameOptions& options) {
+Output range(const Input& limit, const NameOptions& options) {
   const WhereScope where(limit.where());
   return range(0, limit, 1, options);
 }

@@ -13,7 +13,7 @@ std::vector<hlo::Value> lower_rank(LowerContext& c) {
 
 }  // namespace
 
-Output rank(Input input, const NameOptions& options) {
+Output rank(const Input& input, const NameOptions& options) {
   return add_op("Rank", {input}, options.name);
 }
 

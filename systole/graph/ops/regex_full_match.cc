@@ -4,7 +4,8 @@
 
 namespace systole {
 
-Output regex_full_match(Input input, const std::string& pattern, const NameOptions& options) {
+Output regex_full_match(const Input& input, const std::string& pattern,
+                        const NameOptions& options) {
   return Graph::current()
       .add_node("StaticRegexFullMatch", {resolve("StaticRegexFullMatch", input)},
                 {{"pattern", pattern}}, input.where(), options.name)

@@ -4,7 +4,7 @@
 
 namespace systole {
 
-Output regex_replace(Input input, const std::string& pattern, const std::string& rewrite,
+Output regex_replace(const Input& input, const std::string& pattern, const std::string& rewrite,
                      const RegexReplaceOptions& options) {
   return Graph::current()
       .add_node(

@@ -54,7 +54,7 @@ std::vector<Output> reshape_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output reshape(Input tensor, const ShapeInput& shape, const NameOptions& options) {
+Output reshape(const Input& tensor, const ShapeInput& shape, const NameOptions& options) {
   const CompositionScope scope(tensor, options.name, "Reshape");
   const Output value = resolve("Reshape", tensor);
   return Graph::current()

@@ -33,7 +33,7 @@ std::vector<hlo::Value> lower_resize_bilinear(LowerContext& c) {
 
 namespace image {
 
-Output resize_bilinear(Input images, Size size, const ResizeOptions& options) {
+Output resize_bilinear(const Input& images, Size size, const ResizeOptions& options) {
   return add_resize("ResizeBilinear", images, size, options);
 }
 

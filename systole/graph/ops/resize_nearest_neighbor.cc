@@ -12,7 +12,7 @@ std::vector<hlo::Value> lower_resize_nearest_neighbor(LowerContext& c) {
 
 namespace image {
 
-Output resize_nearest_neighbor(Input images, Size size, const ResizeOptions& options) {
+Output resize_nearest_neighbor(const Input& images, Size size, const ResizeOptions& options) {
   return add_resize("ResizeNearestNeighbor", images, size, options);
 }
 

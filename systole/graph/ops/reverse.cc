@@ -21,7 +21,7 @@ std::vector<Output> reverse_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output reverse(Input tensor, const Axes& axis, const NameOptions& options) {
+Output reverse(const Input& tensor, const Axes& axis, const NameOptions& options) {
   const CompositionScope scope(tensor, options.name, "ReverseV2");
   const Output value = resolve("ReverseV2", tensor);
   const Dims axes = axis.list(value.shape().rank());

@@ -18,7 +18,7 @@ std::vector<hlo::Value> lower_shape(LowerContext& c) {
 
 }  // namespace
 
-Output shape(Input x, const ShapeOptions& options) {
+Output shape(const Input& x, const ShapeOptions& options) {
   return add_op("Shape", {x}, options.name, {{"out_type", options.out_type}});
 }
 

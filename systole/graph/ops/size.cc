@@ -14,7 +14,7 @@ std::vector<hlo::Value> lower_size(LowerContext& c) {
 
 }  // namespace
 
-Output size(Input input, const SizeOptions& options) {
+Output size(const Input& input, const SizeOptions& options) {
   return add_op("Size", {input}, options.name, {{"out_type", options.out_type}});
 }
 

@@ -65,7 +65,7 @@ std::vector<Output> slice_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output slice(Input input, const ShapeInput& begin, const ShapeInput& size,
+Output slice(const Input& input, const ShapeInput& begin, const ShapeInput& size,
              const NameOptions& options) {
   const CompositionScope scope(input, options.name, "Slice");
   const Output x = resolve("Slice", input);

@@ -19,7 +19,7 @@ std::vector<Output> softmax_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output softmax(Input logits, const SoftmaxOptions& options) {
+Output softmax(const Input& logits, const SoftmaxOptions& options) {
   return softmax_op("Softmax", logits, options);
 }
 

@@ -41,7 +41,7 @@ std::vector<Output> split_gradient(GradientContext& c) {
 
 }  // namespace
 
-std::vector<Output> split(Input value, int64_t num, const SplitOptions& options) {
+std::vector<Output> split(const Input& value, int64_t num, const SplitOptions& options) {
   const CompositionScope scope(value, options.name, "split");
   const Output x = resolve("Split", value);
   return outputs_of(Graph::current().add_node("Split", {int_constant(options.axis, "split_dim"), x},

@@ -56,7 +56,7 @@ std::vector<Output> split_v_gradient(GradientContext& c) {
 
 }  // namespace
 
-std::vector<Output> split(Input value, const std::vector<int64_t>& sizes,
+std::vector<Output> split(const Input& value, const std::vector<int64_t>& sizes,
                           const SplitOptions& options) {
   const CompositionScope scope(value, options.name, "split");
   const Output x = resolve("SplitV", value);

@@ -25,7 +25,7 @@ std::vector<Output> squeeze_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output squeeze(Input input, const SqueezeOptions& options) {
+Output squeeze(const Input& input, const SqueezeOptions& options) {
   const Output value = resolve("Squeeze", input);
   const Shape& x = value.shape();
   std::vector<int64_t> axes;

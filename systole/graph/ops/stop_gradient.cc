@@ -4,7 +4,7 @@
 
 namespace systole {
 
-Output stop_gradient(Input x, const NameOptions& options) {
+Output stop_gradient(const Input& x, const NameOptions& options) {
   return add_op("StopGradient", {x}, options.name);
 }
 

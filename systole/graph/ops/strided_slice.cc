@@ -46,7 +46,7 @@ std::vector<Output> strided_slice_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output strided_slice(Input input, const std::vector<int64_t>& begin,
+Output strided_slice(const Input& input, const std::vector<int64_t>& begin,
                      const std::vector<int64_t>& end, const StridedSliceOptions& options) {
   const CompositionScope scope(input, options.name, "StridedSlice");
   const Output x = resolve("StridedSlice", input);

@@ -20,7 +20,7 @@ std::vector<Tensor> run_string_length(HostContext& c) {
 
 }  // namespace
 
-Output string_length(Input input, const StringLengthOptions& options) {
+Output string_length(const Input& input, const StringLengthOptions& options) {
   return Graph::current()
       .add_node("StringLength", {resolve("StringLength", input)}, {{"unit", options.unit}},
                 input.where(), options.name)

@@ -18,7 +18,7 @@ std::vector<Tensor> run_string_lower(HostContext& c) {
 
 }  // namespace
 
-Output string_lower(Input input, const NameOptions& options) {
+Output string_lower(const Input& input, const NameOptions& options) {
   return Graph::current()
       .add_node("StringLower", {resolve("StringLower", input)}, {}, input.where(), options.name)
       ->output();

@@ -55,7 +55,7 @@ std::vector<Tensor> run_string_split(HostContext& c) {
 
 }  // namespace
 
-StringSplit string_split(Input source, const StringSplitOptions& options) {
+StringSplit string_split(const Input& source, const StringSplitOptions& options) {
   const CompositionScope scope(source, options.name, "StringSplit");
   const Output text = resolve("StringSplit", source);
   const Output delimiter = constant(Tensor(options.delimiter.c_str()), {.name = "delimiter"});
@@ -65,7 +65,7 @@ StringSplit string_split(Input source, const StringSplitOptions& options) {
   return {node->output(0), node->output(1)};
 }
 
-Output string_split_scalar(Input source, const StringSplitOptions& options) {
+Output string_split_scalar(const Input& source, const StringSplitOptions& options) {
   const CompositionScope scope(source, options.name, "StringSplit");
   const Output text = resolve("StringSplit", source);
   StringSplitOptions inner = options;

@@ -18,7 +18,7 @@ std::vector<Tensor> run_string_strip(HostContext& c) {
 
 }  // namespace
 
-Output string_strip(Input input, const NameOptions& options) {
+Output string_strip(const Input& input, const NameOptions& options) {
   return Graph::current()
       .add_node("StringStrip", {resolve("StringStrip", input)}, {}, input.where(), options.name)
       ->output();

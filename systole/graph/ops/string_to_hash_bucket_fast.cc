@@ -23,7 +23,8 @@ std::vector<Tensor> run_string_to_hash_bucket_fast(HostContext& c) {
 
 }  // namespace
 
-Output string_to_hash_bucket_fast(Input input, int64_t num_buckets, const NameOptions& options) {
+Output string_to_hash_bucket_fast(const Input& input, int64_t num_buckets,
+                                  const NameOptions& options) {
   return Graph::current()
       .add_node("StringToHashBucketFast", {resolve("StringToHashBucketFast", input)},
                 {{"num_buckets", num_buckets}}, input.where(), options.name)

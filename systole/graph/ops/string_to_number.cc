@@ -40,7 +40,7 @@ std::vector<Tensor> run_string_to_number(HostContext& c) {
 
 }  // namespace
 
-Output string_to_number(Input string_tensor, const StringToNumberOptions& options) {
+Output string_to_number(const Input& string_tensor, const StringToNumberOptions& options) {
   return Graph::current()
       .add_node("StringToNumber", {resolve("StringToNumber", string_tensor)},
                 {{"out_type", options.out_type}}, string_tensor.where(), options.name)

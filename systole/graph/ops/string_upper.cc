@@ -18,7 +18,7 @@ std::vector<Tensor> run_string_upper(HostContext& c) {
 
 }  // namespace
 
-Output string_upper(Input input, const NameOptions& options) {
+Output string_upper(const Input& input, const NameOptions& options) {
   return Graph::current()
       .add_node("StringUpper", {resolve("StringUpper", input)}, {}, input.where(), options.name)
       ->output();

@@ -63,7 +63,8 @@ std::vector<Tensor> run_substr(HostContext& c) {
 
 }  // namespace
 
-Output substr(Input input, Input pos, Input len, const SubstrOptions& options) {
+Output substr(const Input& input, const Input& pos, const Input& len,
+              const SubstrOptions& options) {
   const DType dtype = common_dtype({pos, len});
   const Output text = resolve("Substr", input);
   const std::vector<Output> range = resolve("Substr", {pos, len}, dtype);

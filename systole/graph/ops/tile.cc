@@ -58,7 +58,7 @@ std::vector<Output> tile_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output tile(Input input, const std::vector<int64_t>& multiples, const NameOptions& options) {
+Output tile(const Input& input, const std::vector<int64_t>& multiples, const NameOptions& options) {
   const CompositionScope scope(input, options.name, "Tile");
   const Output x = resolve("Tile", input);
   return Graph::current()

@@ -82,7 +82,7 @@ std::vector<Output> top_k_gradient(GradientContext& c) {
 
 }  // namespace
 
-TopK top_k(Input input, const TopKOptions& options) {
+TopK top_k(const Input& input, const TopKOptions& options) {
   const CompositionScope scope(input, options.name, "TopKV2");
   const Output x = resolve("TopKV2", input);
   Node* const node = Graph::current().add_node("TopKV2", {x, int_constant(options.k, "k")},

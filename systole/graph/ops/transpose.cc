@@ -47,7 +47,7 @@ std::vector<Output> transpose_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output transpose(Input a, const TransposeOptions& options) {
+Output transpose(const Input& a, const TransposeOptions& options) {
   const CompositionScope scope(a, options.name, "transpose");
   const Output value = resolve("Transpose", a);
   std::vector<int64_t> perm = options.perm;
@@ -60,7 +60,7 @@ Output transpose(Input a, const TransposeOptions& options) {
       ->output();
 }
 
-Output matrix_transpose(Input a, const NameOptions& options) {
+Output matrix_transpose(const Input& a, const NameOptions& options) {
   const CompositionScope scope(a, options.name, "matrix_transpose");
   const Output value = resolve("matrix_transpose", a);
   const int rank = value.shape().rank();

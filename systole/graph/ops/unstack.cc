@@ -44,7 +44,7 @@ std::vector<Output> unstack_gradient(GradientContext& c) {
 
 }  // namespace
 
-std::vector<Output> unstack(Input value, const UnstackOptions& options) {
+std::vector<Output> unstack(const Input& value, const UnstackOptions& options) {
   const CompositionScope scope(value, options.name, "unstack");
   const Output x = resolve("Unpack", value);
   const int axis = with_op("Unpack", value.where(),

@@ -4,7 +4,7 @@
 
 namespace systole {
 
-Output zeros_like(Input x, const LikeOptions& options) {
+Output zeros_like(const Input& x, const LikeOptions& options) {
   if (options.dtype == DType::invalid || options.dtype == x.dtype()) {
     return add_op("ZerosLike", {x}, options.name);
   }

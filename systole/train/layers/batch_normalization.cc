@@ -84,7 +84,7 @@ Moments normalizing_moments(const Output& x, int axis, const NormalizationVariab
 
 }  // namespace
 
-Output batch_normalization(Input inputs, const BatchNormalizationOptions& options) {
+Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options) {
   constexpr std::string_view kLayer = "batch_normalization";
   const LayerScope scope(inputs, options.name, kLayer, options.reuse);
   const Output given = resolve_inputs(kLayer, inputs);

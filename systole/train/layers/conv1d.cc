@@ -3,7 +3,7 @@
 
 namespace systole::layers {
 
-Output conv1d(Input inputs, const Conv1DOptions& options) {
+Output conv1d(const Input& inputs, const Conv1DOptions& options) {
   const LayerScope scope(inputs, options.name, "conv1d", options.reuse);
   const Output x = resolve_inputs("conv1d", inputs, 3);
   check_positive("conv1d", "filters", options.filters);

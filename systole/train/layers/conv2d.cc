@@ -2,7 +2,7 @@
 
 namespace systole::layers {
 
-Output conv2d(Input inputs, const Conv2DOptions& options) {
+Output conv2d(const Input& inputs, const Conv2DOptions& options) {
   const LayerScope scope(inputs, options.name, "conv2d", options.reuse);
   const Output x = resolve_inputs("conv2d", inputs, 4);
   check_positive("conv2d", "filters", options.filters);

@@ -26,7 +26,7 @@ Output grown_shape(const Output& x, const Conv2DTransposeOptions& options,
 
 }  // namespace
 
-Output conv2d_transpose(Input inputs, const Conv2DTransposeOptions& options) {
+Output conv2d_transpose(const Input& inputs, const Conv2DTransposeOptions& options) {
   constexpr std::string_view kLayer = "conv2d_transpose";
   const LayerScope scope(inputs, options.name, kLayer, options.reuse);
   const Output x = resolve_inputs(kLayer, inputs, 4);

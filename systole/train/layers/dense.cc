@@ -4,7 +4,7 @@
 
 namespace systole::layers {
 
-Output dense(Input inputs, const DenseOptions& options) {
+Output dense(const Input& inputs, const DenseOptions& options) {
   const LayerScope scope(inputs, options.name, "dense", options.reuse);
   const Output x = resolve_inputs("dense", inputs);
   check_positive("dense", "units", options.units);

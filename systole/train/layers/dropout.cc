@@ -5,7 +5,7 @@
 
 namespace systole::layers {
 
-Output dropout(Input inputs, const DropoutOptions& options) {
+Output dropout(const Input& inputs, const DropoutOptions& options) {
   const CompositionScope scope(inputs, options.name, "dropout");
   const Output x = resolve_inputs("dropout", inputs);
   if (!(options.rate >= 0 && options.rate < 1)) {

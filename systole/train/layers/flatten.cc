@@ -4,7 +4,7 @@
 
 namespace systole::layers {
 
-Output flatten(Input inputs, const FlattenOptions& options) {
+Output flatten(const Input& inputs, const FlattenOptions& options) {
   const CompositionScope scope(inputs, options.name, "flatten");
   const Output x = resolve("flatten", inputs);
   check_positive("flatten", "rank of inputs", x.shape().rank());

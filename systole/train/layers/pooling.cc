@@ -16,13 +16,13 @@ PoolOptions pool_options(std::string_view layer, const Pooling2DOptions& options
 
 }  // namespace
 
-Output max_pooling2d(Input inputs, const Pooling2DOptions& options) {
+Output max_pooling2d(const Input& inputs, const Pooling2DOptions& options) {
   const CompositionScope scope(inputs, options.name, "max_pooling2d");
   const Output x = resolve_inputs("max_pooling2d", inputs, 4);
   return max_pool(x, pool_options("max_pooling2d", options));
 }
 
-Output average_pooling2d(Input inputs, const Pooling2DOptions& options) {
+Output average_pooling2d(const Input& inputs, const Pooling2DOptions& options) {
   const CompositionScope scope(inputs, options.name, "average_pooling2d");
   const Output x = resolve_inputs("average_pooling2d", inputs, 4);
   return avg_pool(x, pool_options("average_pooling2d", options));
@@ -48,11 +48,11 @@ Output pool_1d(std::string_view layer, const Input& inputs, const Pooling1DOptio
 
 }  // namespace
 
-Output max_pooling1d(Input inputs, const Pooling1DOptions& options) {
+Output max_pooling1d(const Input& inputs, const Pooling1DOptions& options) {
   return pool_1d("max_pooling1d", inputs, options, &max_pool);
 }
 
-Output average_pooling1d(Input inputs, const Pooling1DOptions& options) {
+Output average_pooling1d(const Input& inputs, const Pooling1DOptions& options) {
   return pool_1d("average_pooling1d", inputs, options, &avg_pool);
 }
 

@@ -26,7 +26,7 @@ Kernels make_kernels(const Output& x, int64_t in, const SeparableConv2DOptions& 
 
 }  // namespace
 
-Output separable_conv2d(Input inputs, const SeparableConv2DOptions& options) {
+Output separable_conv2d(const Input& inputs, const SeparableConv2DOptions& options) {
   constexpr std::string_view kLayer = "separable_conv2d";
   const LayerScope scope(inputs, options.name, kLayer, options.reuse);
   const Output x = resolve_inputs(kLayer, inputs, 4);

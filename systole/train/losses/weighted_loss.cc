@@ -63,7 +63,7 @@ void check_label_smoothing(std::string_view loss, const Input& at, double smooth
       at.where());
 }
 
-Output compute_weighted_loss(Input losses, const WeightedLossOptions& options) {
+Output compute_weighted_loss(const Input& losses, const WeightedLossOptions& options) {
   const CompositionScope scope(losses, options.scope, "weighted_loss");
   const Output given = resolve("compute_weighted_loss", losses, DType::f32);
   const Output values = cast(given, DType::f32);

@@ -45,7 +45,7 @@ const Output& single_state(std::string_view cell, const State& state) {
       {});
 }
 
-State RNNCell::zero_state(Input batch_size, DType dtype) const {
+State RNNCell::zero_state(const Input& batch_size, DType dtype) const {
   const WhereScope where(batch_size.where());
   const Output batch = to_int32(batch_size);
   return state_size().map([&](int64_t units) {
@@ -53,7 +53,7 @@ State RNNCell::zero_state(Input batch_size, DType dtype) const {
   });
 }
 
-CellResult RNNCell::operator()(Input inputs, const State& state) const {
+CellResult RNNCell::operator()(const Input& inputs, const State& state) const {
   const WhereScope where(inputs.where());
   return definition_->call(layers::resolve_inputs("RNNCell", inputs, 2), state);
 }
