@@ -78,6 +78,8 @@ def changed(args):
     base = next((a for a in args if a != "--all"), None) or default_base()
     if "--all" in args or not base:
         return None
+    if not git("rev-parse", "--verify", "-q", base + "^{commit}"):
+        sys.exit(f"{base}: revision, got none, expected one to compare with")
     return set((git("diff", "--name-only", base) + "\n" + git("ls-files", "-o", "--exclude-standard")).split())
 
 

@@ -61,8 +61,9 @@ TEST(ConfigSectionTest, Errors) {
       {std::string(200, 'x'), "got '" + std::string(80, 'x') + "...', expected an integer"},
       {"units: 99999999999999999999", "dense units, got '99999999999999999999'"},
   };
-  for (const auto& [yaml, error] : rows) {
-    EXPECT_THAT(error_of([&] { dense(yaml).integer("units"); }), HasSubstr(error)) << yaml;
+  for (const auto& row : rows) {
+    EXPECT_THAT(error_of([&] { dense(row.yaml).integer("units"); }), HasSubstr(row.error))
+        << row.yaml;
   }
   EXPECT_THAT(error_of([] { dense("mode: bet").choice<int>("mode", kModes, 0); }),
               HasSubstr("dense mode, got 'bet', expected alpha, beta, did you mean 'beta'?"));
