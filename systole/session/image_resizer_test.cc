@@ -11,7 +11,7 @@
 namespace systole {
 namespace {
 
-using Resize = Output (*)(Input, image::Size, const image::ResizeOptions&);
+using Resize = Output (*)(const Input&, image::Size, const image::ResizeOptions&);
 
 struct Case {
   DType dtype;

@@ -137,7 +137,7 @@ image::Size size_of_image(const ConfigNode& argument, const std::string& op) {
   return {.height = sizes[0], .width = sizes[1]};
 }
 
-using Resize = Output (*)(Input, image::Size, const image::ResizeOptions&);
+using Resize = Output (*)(const Input&, image::Size, const image::ResizeOptions&);
 template <Resize Function>
 Change resize_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   return [size = size_of_image(argument, op)](const Output& x) {
@@ -146,7 +146,7 @@ Change resize_op(const ConfigNode& argument, const std::string& op, const Pipeli
 }
 
 // Decoders: the number of channels may be absent.
-template <class Options, Output (*Function)(Input, const Options&)>
+template <class Options, Output (*Function)(const Input&, const Options&)>
 Change decode_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   Options options;
   if (argument.present() && !argument.is_null()) {

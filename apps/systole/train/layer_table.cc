@@ -190,7 +190,7 @@ Layer dense(const ConfigSection& s) {
   return [options](const Output& x, Mode) { return layers::dense(x, options); };
 }
 
-template <class Options, Output (*Convolve)(Input, const Options&)>
+template <class Options, Output (*Convolve)(const Input&, const Options&)>
 Layer convolution_layer(const ConfigSection& s) {
   auto options = convolution<Options>(s);
   options.kernel_initializer = initializer(s, "kernel_initializer");
@@ -208,7 +208,7 @@ Layer separable_conv2d(const ConfigSection& s) {
   return [options](const Output& x, Mode) { return layers::separable_conv2d(x, options); };
 }
 
-template <Output (*Pool)(Input, const layers::Pooling2DOptions&)>
+template <Output (*Pool)(const Input&, const layers::Pooling2DOptions&)>
 Layer pooling(const ConfigSection& s) {
   const layers::Pooling2DOptions options{.pool_size = extent(s, "pool_size"),
                                          .strides = extent(s, "strides"),

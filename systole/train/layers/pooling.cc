@@ -32,7 +32,7 @@ namespace {
 
 // As images of one row.
 Output pool_1d(std::string_view layer, const Input& inputs, const Pooling1DOptions& options,
-               Output (*pool)(Input, const PoolOptions&)) {
+               Output (*pool)(const Input&, const PoolOptions&)) {
   const CompositionScope scope(inputs, options.name, layer);
   const Output x = resolve_inputs(layer, inputs, 3);
   check_positive(layer, "pool_size", options.pool_size);
