@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "systole/backends/cpu/testing/compare.h"
+#include "systole/hlo/builder.h"
 #include "systole/hlo/text.h"
 
 namespace systole::cpu {
 namespace {
+
+using hlo::Opcode;
+using hlo::Value;
 
 // Some of it is the same in every layer, some takes turns, a constant and an array that is both
 // operands among them.
@@ -84,6 +88,179 @@ TEST(LargePrograms, AreBodiesOfLoopsWithSmallLoopsInThem) {
 )",
       layers(150, "%a")));
   EXPECT_EQ("", testing::check(*module, matrix(), {.ulps = 64, .of_largest = 1e-5}));
+}
+
+const hlo::DotAttrs kProduct{.lhs_contracting_dimensions = {1}, .rhs_contracting_dimensions = {0}};
+
+// A large program with these steps in it, that work on a chain of products, and their results.
+using Steps = std::function<std::vector<Value>(hlo::Builder&, std::span<const Value> products)>;
+std::unique_ptr<hlo::Module> large_with(const Steps& steps) {
+  auto module = straight(150);
+  hlo::Computation& main = module->entry();
+  hlo::Builder b(main);
+  const Value x = main.parameter(0);
+  std::vector<Value> products = {b.dot_general(x, x, kProduct)};
+  for (int i = 0; i < 5; ++i) products.push_back(b.dot_general(products.back(), x, kProduct));
+  std::vector<Value> results = steps(b, products);
+  results.push_back(main.results()[0]);
+  main.set_results(std::move(results));
+  return module;
+}
+
+std::string check_large_with(const Steps& steps) {
+  return testing::check(*large_with(steps), matrix(), {.ulps = 64, .of_largest = 1e-5});
+}
+
+Tensor numbers(const Shape& shape, int first) {
+  Tensor result(DType::f32, shape);
+  for (float& x : result.data<float>()) x = static_cast<float>(first++);
+  return result;
+}
+
+// A constant that shares its memory with another operand, beside one that does not.
+TEST(LargePrograms, KnowWhichOperandsAreOneArray) {
+  for (const Shape& shape : {Shape{2, 2}, Shape{1, 1}, Shape{9, 9}}) {
+    const std::string got = check_large_with([&](hlo::Builder& b, auto) {
+      const Value c = b.constant(numbers(shape, 1));
+      const Value d = b.constant(numbers(shape, 5));
+      const Value bc = b.op(Opcode::optimization_barrier, {c})->result();
+      const Value bd = b.op(Opcode::optimization_barrier, {d})->result();
+      return std::vector{b.dot_general(c, bc, kProduct), b.dot_general(c, bd, kProduct),
+                         b.dot_general(d, bd, kProduct), b.dot_general(bd, c, kProduct)};
+    });
+    EXPECT_EQ(got, "") << testing::words(shape);
+  }
+}
+
+// Steps that differ in the value of a constant alone, which is part of the code or an array.
+TEST(LargePrograms, TellConstantsApart) {
+  const auto reduce = [](hlo::Builder& b, Value x, int k) {
+    return b
+        .op_with_regions(
+            Opcode::reduce, {x, b.scalar(DType::f32, 0.5 * k)}, hlo::DimensionsAttrs{{0}},
+            [](hlo::Instruction& r) { hlo::fill_reducer(r.add_region(), Opcode::add, DType::f32); })
+        ->result();
+  };
+  const auto pad = [](hlo::Builder& b, Value x, int k) {
+    return b.pad(x, b.scalar(DType::f32, k), {1, 0}, {0, 2}, {0, 0});
+  };
+  const auto dot = [](hlo::Builder& b, Value x, int k) {
+    return b.dot_general(x, b.constant(numbers({9, 3}, k)), kProduct);
+  };
+  const auto slice = [](hlo::Builder& b, Value x, int k) {
+    return b.pad(b.slice(x, {k, 0}, {k + 2, 9}), b.scalar(DType::f32, 0), {k, 0}, {7 - k, 0},
+                 {0, 0});
+  };
+  const auto reach = [](hlo::Builder& b, Value x, int k) {
+    const Value starts[] = {b.scalar(DType::s32, k), b.scalar(DType::s32, 1)};
+    return b.dynamic_update_slice(x, b.constant(numbers({2, 2}, k)), starts);
+  };
+  const std::pair<const char*, Value (*)(hlo::Builder&, Value, int)> kinds[] = {
+      {"reduce", reduce}, {"pad", pad}, {"dot", dot}, {"slice", slice}, {"update", reach}};
+  for (const auto& [name, step] : kinds) {
+    const std::string got = check_large_with([&](hlo::Builder& b, std::span<const Value> products) {
+      std::vector<Value> results;
+      for (const Value& x : products)
+        results.push_back(step(b, x, static_cast<int>(results.size())));
+      return results;
+    });
+    EXPECT_EQ(got, "") << name;
+  }
+}
+
+// What is written over its operand, between others of the kind that keep theirs.
+TEST(LargePrograms, TellWhatIsWrittenInPlaceFromCopies) {
+  const std::string got = check_large_with([&](hlo::Builder& b, std::span<const Value> products) {
+    const Value first = b.reshape(b.slice(products[0], {0, 0}, {1, 1}), {});
+    const Value row = b.slice(products[5], {8, 0}, {9, 9});
+    const Value at = b.convert(b.multiply(first, first), DType::s32);
+    const Value starts[] = {at, at};
+    std::vector<Value> results;
+    for (int k = 1; k < 5; ++k) {
+      // A product of its own, so that it may die here.
+      const Value old = b.dot_general(products[0], products[static_cast<size_t>(k)], kProduct);
+      const Value updated = b.dynamic_update_slice(old, row, starts);
+      results.push_back(b.dot_general(updated, k % 2 == 1 ? products[1] : old, kProduct));
+    }
+    return results;
+  });
+  EXPECT_EQ(got, "");
+}
+
+TEST(LargePrograms, KeepTheStatesOfRandomNumbersApart) {
+  const std::string got = check_large_with([&](hlo::Builder& b, auto) {
+    const Value start = b.constant(Tensor::of<uint64_t>({2}, {7, ~uint64_t{0} - 50}));
+    std::vector<Value> states = {b.op(Opcode::optimization_barrier, {start})->result()};
+    std::vector<Value> results;
+    for (int k = 0; k < 6; ++k) {
+      hlo::Instruction* rng = b.op(Opcode::rng_bit_generator, {states.back()},
+                                   hlo::RngBitGeneratorAttrs{hlo::RngAlgorithm::philox},
+                                   {states.back().type(), {DType::u32, {5, 7}}});
+      states.push_back(rng->result(0));
+      results.push_back(rng->result(1));
+    }
+    // Some states live on, and some are written over.
+    results.push_back(b.binary(Opcode::xor_, states[2], states[5]));
+    results.push_back(states.back());
+    return results;
+  });
+  EXPECT_EQ(got, "");
+}
+
+// Reductions in parts, and sorts.
+TEST(LargePrograms, GiveStepsTheirScratchMemory) {
+  const std::string got = check_large_with([&](hlo::Builder& b, std::span<const Value> products) {
+    const TensorType stack{DType::f32, {6500, 9, 9}};
+    std::vector<Value> results;
+    for (const Value& x : products) {
+      const Value wide = b.broadcast_in_dim(x, stack.shape, {1, 2});
+      results.push_back(b.reduce(b.multiply(wide, b.iota(stack, 0)), Opcode::maximum, {0}));
+      hlo::Instruction* sort =
+          b.op_with_regions(Opcode::sort, {x}, hlo::SortAttrs{0, true}, [](hlo::Instruction& s) {
+            hlo::Computation& region = s.add_region();
+            const Value p = region.add_parameter({DType::f32, {}});
+            const Value q = region.add_parameter({DType::f32, {}});
+            hlo::Builder inner(region);
+            region.set_results({inner.compare(p, q, hlo::ComparisonDirection::lt)});
+          });
+      results.push_back(sort->result());
+    }
+    return results;
+  });
+  EXPECT_EQ(got, "");
+}
+
+std::unique_ptr<hlo::Module> loops(int count) {
+  std::string text =
+      "func.func @main(%x: tensor<9x9xf32>) -> tensor<9x9xf32> {\n"
+      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %one = stablehlo.constant dense<1> : tensor<i32>\n";
+  std::string first = "%x";
+  for (int k = 0; k < count; ++k) {
+    text += fmt::format(
+        R"(  %last{0} = stablehlo.constant dense<{1}> : tensor<i32>
+  %r{0}:2 = stablehlo.while(%i = %zero, %a = {2}) : tensor<i32>, tensor<9x9xf32>
+    cond {{
+      %more = stablehlo.compare LT, %i, %last{0} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    }} do {{
+{3}
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %v149 : tensor<i32>, tensor<9x9xf32>
+    }}
+)",
+        k, k + 2, first, layers(150, "%a"));
+    first = fmt::format("%r{}#1", k);
+  }
+  return hlo::parse(text + fmt::format("  return {} : tensor<9x9xf32>\n}}\n", first));
+}
+
+TEST(LargePrograms, ShareStepsBetweenLoops) {
+  EXPECT_EQ("", testing::check(*loops(2), matrix(), {.ulps = 64, .of_largest = 1e-5}));
+  const auto bytes = [](int count) {
+    return testing::client().compile(*loops(count))->stats().code_bytes;
+  };
+  EXPECT_LT(bytes(3) - bytes(2), 150 * 400);
 }
 
 // The steps of a profile are the program's, not the functions that they share.

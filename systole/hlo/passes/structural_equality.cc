@@ -79,6 +79,34 @@ size_t hash_of(const ConstantAttrs& constant) {
   return absl::HashOf(std::string_view(static_cast<const char*>(value.raw()), size));
 }
 
+// Of attributes that tell instructions of one signature apart: an unrolled sequence's slices have
+// other starts, reducers and fusions other constants. Comparison looks at all attributes.
+struct AttrsHash {
+  size_t operator()(const ConstantAttrs& a) const { return hash_of(a); }
+  size_t operator()(const SliceAttrs& a) const { return absl::HashOf(a.start_indices, a.strides); }
+  size_t operator()(const PadAttrs& a) const {
+    return absl::HashOf(a.edge_padding_low, a.interior_padding);
+  }
+  size_t operator()(const TransposeAttrs& a) const { return absl::HashOf(a.permutation); }
+  size_t operator()(const BroadcastInDimAttrs& a) const {
+    return absl::HashOf(a.broadcast_dimensions);
+  }
+  size_t operator()(const DimensionsAttrs& a) const { return absl::HashOf(a.dimensions); }
+  size_t operator()(const CompareAttrs& a) const {
+    return absl::HashOf(static_cast<int>(a.direction));
+  }
+  size_t operator()(const ParameterAttrs& a) const { return absl::HashOf(a.index); }
+  template <class T>
+  size_t operator()(const T&) const {
+    return 0;
+  }
+};
+
+// What is the same whatever the operands are.
+size_t hash_of_function(const Instruction& instruction) {
+  return absl::HashOf(hash_of_signature(instruction), std::visit(AttrsHash(), instruction.attrs()));
+}
+
 }  // namespace
 
 bool structurally_equal(const Instruction& a, const Instruction& b) {
@@ -92,26 +120,23 @@ bool same_function(const Instruction& a, const Instruction& b) {
 }
 
 size_t function_hash(const Instruction& instruction) {
-  size_t hash = hash_of_signature(instruction);
+  size_t hash = hash_of_function(instruction);
   for (const Value& operand : instruction.operands()) hash = hash_of(operand.type(), hash);
   for (const auto& region : instruction.regions()) {
     for (const Instruction* inner : region->instructions())
-      hash = absl::HashOf(hash, hash_of_signature(*inner));
+      hash = absl::HashOf(hash, hash_of_function(*inner));
   }
   return hash;
 }
 
 size_t structural_hash(const Instruction& instruction) {
-  size_t hash = hash_of_signature(instruction);
+  size_t hash = hash_of_function(instruction);
   if (is_commutative_pair(instruction)) {
     const size_t a = hash_of(instruction.operand(0));
     const size_t b = hash_of(instruction.operand(1));
     hash = absl::HashOf(hash, std::min(a, b), std::max(a, b));
   } else {
     for (const Value& operand : instruction.operands()) hash = absl::HashOf(hash, hash_of(operand));
-  }
-  if (const auto* constant = std::get_if<ConstantAttrs>(&instruction.attrs())) {
-    hash = absl::HashOf(hash, hash_of(*constant));
   }
   for (const auto& region : instruction.regions()) {
     hash = absl::HashOf(hash, region->num_instructions());

@@ -115,7 +115,11 @@ llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* t
                                            int64_t index) {
   auto* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, static_cast<uint64_t>(index));
   auto* load = at.CreateLoad(at.getPtrTy(), slot);
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(program.context(), {}));
+  // The addresses that a shared step is given lie in a table that the next call writes over.
+  if (program.step_memory == nullptr) {
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(program.context(), {}));
+  }
   return load;
 }
 
@@ -150,10 +154,9 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
   }
 }
 
-// In a shared step, whose arguments are its memory. Null for a slice that is the same in all of
-// them.
+// In a shared step, whose arguments are its memory. Null for a block.
 llvm::Value* FunctionEmitter::given_address(const Slice& slice) {
-  const auto given = program.step_memory->find(slice);
+  const auto given = program.step_memory->place_of(slice);
   if (!given) return nullptr;
   llvm::IRBuilder<> at(entry_);
   llvm::Value* pointer = load_pointer(at, arguments_, given->number);
@@ -234,6 +237,10 @@ void FunctionEmitter::call(llvm::Function* step) {
 }
 
 void FunctionEmitter::call_shared(llvm::Function* step, std::span<const Slice> memory) {
+  if (std::ssize(memory) > kMostStepMemory) {
+    throw internal_error("shared step '{}': arrays, got {}, expected at most {}",
+                         step->getName().str(), memory.size(), kMostStepMemory);
+  }
   if (table_ == nullptr) table_ = local(b.getPtrTy(), kMostStepMemory);
   for (size_t i = 0; i < memory.size(); ++i) {
     b.CreateStore(address(memory[i]), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table_, i));

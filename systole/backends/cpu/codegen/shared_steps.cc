@@ -1,5 +1,8 @@
 #include "systole/backends/cpu/codegen/shared_steps.h"
 
+#include <absl/cleanup/cleanup.h>
+#include <absl/hash/hash.h>
+
 #include <algorithm>
 
 #include "systole/backends/cpu/analysis/liveness.h"
@@ -16,11 +19,9 @@ using hlo::Value;
 // Fewer steps are made as fast in one function, which is called less.
 constexpr int kManySteps = 128;
 
-// Constants of so many elements may become part of the code.
-constexpr int64_t kKnownElements = 64;
-
+// Its value becomes part of the code (FunctionEmitter::load); other constants are read from memory.
 bool is_known(const Value& operand) {
-  return operand.def->is(Opcode::constant) && operand.shape().num_elements() <= kKnownElements;
+  return operand.def->is(Opcode::constant) && operand.shape().num_elements() == 1;
 }
 
 // Of a sort's code it matters who uses what it makes.
@@ -31,17 +32,23 @@ bool can_share(const Instruction& x) {
 
 bool same_known_operands(const Instruction& a, const Instruction& b) {
   return std::ranges::equal(a.operands(), b.operands(), [](const Value& x, const Value& y) {
-    const bool constant = x.def->is(Opcode::constant);
-    if (constant != y.def->is(Opcode::constant) || is_known(x) != is_known(y)) return false;
+    if (is_known(x) != is_known(y)) return false;
     return !is_known(x) || x.def->attrs() == y.def->attrs();
   });
 }
 
+size_t hash_of(const Instruction& x) {
+  size_t hash = hlo::function_hash(x);
+  for (const Value& operand : x.operands()) {
+    if (is_known(operand)) hash = absl::HashOf(hash, hlo::structural_hash(*operand.def));
+  }
+  return hash;
+}
+
 StepMemory memory_of(const FunctionEmitter& f, const Instruction& x) {
   StepMemory memory;
-  for (const Value& operand : x.operands()) {
-    if (!is_known(operand)) memory.slices.push_back(f.slice(operand));
-  }
+  // Also what is known: the slice may be that of another operand, too.
+  for (const Value& operand : x.operands()) memory.slices.push_back(f.slice(operand));
   for (const Slice& result : result_slices(f, x)) memory.slices.push_back(result);
   const Slice scratch = f.scratch(x);
   if (scratch.bytes > 0) memory.slices.push_back(scratch);
@@ -65,9 +72,23 @@ std::vector<int64_t> layout_of(const StepMemory& memory) {
   return layout;
 }
 
+// A function that is given the addresses of `memory`.
+llvm::Function* emit_function(ProgramEmitter& program, const Instruction& x, StepCode code,
+                              StepMemory* memory) {
+  const absl::Cleanup restore = [&program, before = program.step_memory] {
+    program.step_memory = before;
+  };
+  program.step_memory = memory;
+  FunctionEmitter step(program, "step");
+  step.function->addFnAttr(llvm::Attribute::NoInline);
+  code(step, x);
+  step.finish();
+  return step.function;
+}
+
 }  // namespace
 
-std::optional<StepMemory::Place> StepMemory::find(const Slice& slice) {
+std::optional<StepMemory::Place> StepMemory::place_of(const Slice& slice) {
   if (slice.memory == Memory::block) return std::nullopt;
   const auto same = std::ranges::find(slices, slice);
   if (same != slices.end()) return Place{same - slices.begin(), 0};
@@ -76,7 +97,6 @@ std::optional<StepMemory::Place> StepMemory::find(const Slice& slice) {
            slice.offset + slice.bytes <= s.offset + s.bytes;
   });
   if (around != slices.end()) return Place{around - slices.begin(), slice.offset - around->offset};
-  if (slice.memory == Memory::constant) return std::nullopt;
   complete = false;
   slices.push_back(slice);
   return Place{static_cast<int64_t>(slices.size()) - 1, 0};
@@ -100,16 +120,12 @@ void emit_step_apart(FunctionEmitter& f, const Instruction& x, StepCode code) {
     if (f.program.shared_steps == nullptr) f.program.shared_steps = std::make_shared<SharedSteps>();
     return f.program.shared_steps->emit(f, x, code);
   }
-  FunctionEmitter step(f.program, "step");
-  step.function->addFnAttr(llvm::Attribute::NoInline);
-  code(step, x);
-  step.finish();
-  f.call(step.function);
+  f.call(emit_function(f.program, x, code, nullptr));
 }
 
 void SharedSteps::emit(FunctionEmitter& f, const Instruction& x, StepCode code) {
   StepMemory memory = memory_of(f, x);
-  const size_t hash = hlo::function_hash(x);
+  const size_t hash = hash_of(x);
   std::vector<int64_t> layout = layout_of(memory);
   const auto [first, last] = functions_.equal_range(hash);
   for (auto entry = first; entry != last; ++entry) {
@@ -118,14 +134,9 @@ void SharedSteps::emit(FunctionEmitter& f, const Instruction& x, StepCode code) 
         same_known_operands(*shared.step, x))
       return f.call_shared(shared.function, memory.slices);
   }
-  f.program.step_memory = &memory;
-  FunctionEmitter step(f.program, "step");
-  step.function->addFnAttr(llvm::Attribute::NoInline);
-  code(step, x);
-  step.finish();
-  f.program.step_memory = nullptr;
-  if (memory.complete) functions_.emplace(hash, Shared{&x, std::move(layout), step.function});
-  f.call_shared(step.function, memory.slices);
+  llvm::Function* step = emit_function(f.program, x, code, &memory);
+  if (memory.complete) functions_.emplace(hash, Shared{&x, std::move(layout), step});
+  f.call_shared(step, memory.slices);
 }
 
 }  // namespace systole::cpu

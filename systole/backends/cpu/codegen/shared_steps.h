@@ -24,9 +24,9 @@ struct StepMemory {
     int64_t number;
     int64_t offset;
   };
-  // Where a slice lies. A slice that is no part of the memory is added to it, and makes it
-  // incomplete. Nothing for constants that are not in it: they are the same for all.
-  std::optional<Place> find(const Slice& slice);
+  // Where a slice lies. One that is no part of the memory is added to it, and makes it incomplete.
+  // None for blocks, which are the function's own.
+  std::optional<Place> place_of(const Slice& slice);
 };
 
 // Whether steps of the computation are to be functions: it has many, or a region that has many.
@@ -46,7 +46,7 @@ class SharedSteps {
     std::vector<int64_t> layout;
     llvm::Function* function;
   };
-  std::unordered_multimap<size_t, Shared> functions_;  // by hlo::function_hash
+  std::unordered_multimap<size_t, Shared> functions_;  // by a hash of the step
 };
 
 }  // namespace systole::cpu

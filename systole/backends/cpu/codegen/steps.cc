@@ -107,7 +107,11 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
   for (const Instruction* x : steps) {
     const StepCode code = code_of(*x);
     if (code == emit_nothing) continue;
-    apart ? emit_step_apart(f, *x, code) : code(f, *x);
+    if (apart) {
+      emit_step_apart(f, *x, code);
+    } else {
+      code(f, *x);
+    }
     if (code == emit_reference) ++f.program.reference_steps;
     if (!f.program.profile) continue;
     f.note_step({.step = step_name(*x),
