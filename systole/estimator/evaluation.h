@@ -17,8 +17,8 @@ class Evaluation {
   Evaluation() = default;
   Evaluation(Values values, int64_t examples) : values_(std::move(values)), examples_(examples) {}
 
-  // A scalar metric: evaluation["accuracy"]. "loss" and "global_step" are always there.
-  // Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
+  // A scalar metric: evaluation["accuracy"]. "global_step" is always there, "loss" where there
+  // were examples. Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
   double operator[](std::string_view name) const;
   const Tensor& tensor(std::string_view name) const;
   const Values& values() const { return values_; }

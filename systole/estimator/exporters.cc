@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
 #include "systole/io/local_file_system.h"
 
@@ -38,29 +39,47 @@ std::string best_file(const std::string& export_path) {
   return join_path(export_path, "best_eval_result.json");
 }
 
+Error bad_best(const std::string& path, std::string_view got) {
+  return make_error(
+      Code::data_loss,
+      "{}: evaluation, got {}, expected numbers by name; remove the file to begin anew", path, got);
+}
+
+// JSON has no numbers that are not finite: "inf", "-inf" and "nan" stand for them.
+nlohmann::json json_of(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double number_of(const nlohmann::json& value) {
+  for (const double special : {INFINITY, -INFINITY, NAN}) {
+    if (value == json_of(special)) return special;
+  }
+  return value.get<double>();
+}
+
 std::optional<Evaluation> read_best(const std::string& export_path) {
   FileSystem& files = local_file_system();
   const std::string path = best_file(export_path);
   if (!files.exists(path)) return std::nullopt;
   Evaluation::Values values;
   try {
-    for (const auto& [name, value] : nlohmann::json::parse(read_file(files, path)).items()) {
-      values.emplace(name, Tensor(value.is_null() ? std::nan("") : value.get<double>()));
+    const auto scalars = nlohmann::json::parse(read_file(files, path));
+    if (!scalars.is_object()) throw bad_best(path, scalars.type_name());
+    for (const auto& [name, value] : scalars.items()) {
+      values.emplace(name, Tensor(number_of(value)));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw make_error(
-        Code::data_loss,
-        "{}: evaluation, got {}, expected numbers by name; remove the file to begin anew", path,
-        error.what());
+    throw bad_best(path, error.what());
   }
   return Evaluation(std::move(values), 0);
 }
 
-// What is not finite becomes null.
 void write_best(const std::string& export_path, const Evaluation& evaluation) {
   auto scalars = nlohmann::json::object();
   for (const auto& [name, value] : evaluation.values()) {
-    if (value.num_elements() == 1) scalars[name] = value.as_double(0);
+    if (value.num_elements() == 1) scalars[name] = json_of(value.as_double(0));
   }
   write_file_atomically(local_file_system(), best_file(export_path), scalars.dump(2) + "\n");
 }
@@ -110,15 +129,27 @@ BestExporter::BestExporter(std::string name, ServingInputReceiverFn serving_inpu
     : name_(std::move(name)),
       receiver_fn_(std::move(serving_input_receiver_fn)),
       options_(std::move(options)) {
-  if (!options_.compare_fn) options_.compare_fn = loss_is_smaller;
   check_exports_to_keep(name_, options_.exports_to_keep);
+}
+
+bool BestExporter::is_better(const std::string& export_path, const Evaluation& best,
+                             const Evaluation& current) const {
+  if (options_.compare_fn) return options_.compare_fn(best, current);
+  if (!best.values().contains("loss")) throw bad_best(best_file(export_path), "no 'loss'");
+  return loss_is_smaller(best, current);
 }
 
 std::string BestExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
                                        const std::string& checkpoint_path,
                                        const Evaluation& eval_result, bool) {
+  if (eval_result.examples() == 0) {
+    log_warning(
+        "exporter '{}': evaluation, got one of no examples, which is no better than another",
+        name_);
+    return "";
+  }
   const std::optional<Evaluation> best = read_best(export_path);
-  if (best && !options_.compare_fn(*best, eval_result)) return "";
+  if (best && !is_better(export_path, *best, eval_result)) return "";
   std::string made =
       estimator.export_saved_model(export_path, receiver_fn_, {.checkpoint_path = checkpoint_path});
   write_best(export_path, eval_result);

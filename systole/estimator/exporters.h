@@ -90,9 +90,9 @@ struct BestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;
 };
 
-// Exports what is better than all before. The best evaluation's scalars are kept beside the exports
-// (best_eval_result.json): a training that goes on does not take its first for the best, as
-// TensorFlow's does without an event_file_pattern.
+// Exports what is better than all before; an evaluation of no examples is none. The best
+// evaluation's scalars are kept beside the exports (best_eval_result.json): a training that goes on
+// does not take its first for the best, as TensorFlow's does without an event_file_pattern.
 class BestExporter : public Exporter {
  public:
   // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
@@ -100,12 +100,15 @@ class BestExporter : public Exporter {
                BestExporterOptions options = {});
 
   const std::string& name() const override { return name_; }
-  // Errors: DATA_LOSS for a best_eval_result.json that is none.
+  // Errors: DATA_LOSS for a best_eval_result.json that is none, or lacks the loss that is compared.
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                            const std::string& checkpoint_path, const Evaluation& eval_result,
                            bool is_the_final_export) override;
 
  private:
+  bool is_better(const std::string& export_path, const Evaluation& best,
+                 const Evaluation& current) const;
+
   std::string name_;
   ServingInputReceiverFn receiver_fn_;
   BestExporterOptions options_;

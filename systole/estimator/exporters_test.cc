@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
@@ -21,6 +22,7 @@ namespace {
 
 using systole::testing::error_of;
 using systole::testing::TempFolder;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -132,6 +134,70 @@ TEST_F(ExportersTest, best_exports_what_is_better_also_in_another_process) {
   write_file_atomically(local_file_system(), folder_of("best") + "/best_eval_result.json", "[1, x");
   EXPECT_THAT(error_of([&] { offer(largest, 6); }),
               HasSubstr("best_eval_result.json: evaluation, got"));
+}
+
+TEST_F(ExportersTest, best_is_no_evaluation_without_examples) {
+  Estimator estimator = make_estimator();
+  estimator.train(slope_input(100), {.max_steps = 4});
+  const Evaluation none = estimator.evaluate(slope_input(0));
+  EXPECT_EQ(none.examples(), 0);
+  BestExporter exporter("best", raw_);
+  const LogCapture log;
+  const auto offer = [&](const Evaluation& evaluation) {
+    return exporter.export_model(estimator, folder_of("best"), estimator.latest_checkpoint(),
+                                 evaluation, false);
+  };
+  EXPECT_EQ(offer(none), "");
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("exporter 'best': evaluation, got one of no")));
+  EXPECT_NE(offer(estimator.evaluate(slope_input(1))), "");
+}
+
+TEST_F(ExportersTest, what_is_not_finite_is_kept) {
+  Estimator estimator = make_estimator();
+  estimator.train(slope_input(100), {.max_steps = 4});
+  std::vector<double> seen;
+  BestExporter exporter("best", raw_,
+                        {.compare_fn = [&](const Evaluation& best, const Evaluation& current) {
+                          seen.push_back(best["loss"]);
+                          return current["loss"] < best["loss"];
+                        }});
+  const auto offer = [&](double loss) {
+    return !exporter
+                .export_model(estimator, folder_of("best"), estimator.latest_checkpoint(),
+                              Evaluation({{"loss", Tensor(loss)}, {"other", Tensor(NAN)}}, 1),
+                              false)
+                .empty();
+  };
+  EXPECT_TRUE(offer(INFINITY));
+  EXPECT_TRUE(offer(3));
+  EXPECT_TRUE(offer(-INFINITY));
+  EXPECT_FALSE(offer(-4));
+  EXPECT_THAT(seen, ElementsAre(INFINITY, 3, -INFINITY));
+  const std::string text =
+      read_file(local_file_system(), folder_of("best") + "/best_eval_result.json");
+  EXPECT_THAT(text, HasSubstr("\"loss\": \"-inf\""));
+  EXPECT_THAT(text, HasSubstr("\"other\": \"nan\""));
+}
+
+TEST_F(ExportersTest, a_file_that_is_no_evaluation_is_named) {
+  Estimator estimator = make_estimator();
+  estimator.train(slope_input(100), {.max_steps = 4});
+  BestExporter exporter("best", raw_);
+  local_file_system().make_directories(folder_of("best"));
+  for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
+           {"5", "got number"},
+           {"[1]", "got array"},
+           {R"({"global_step": 4})", "got no 'loss'"},
+           {R"({"loss": "small"})", "must be number, but is string"}}) {
+    write_file_atomically(local_file_system(), folder_of("best") + "/best_eval_result.json", text);
+    const std::string said = error_of([&] {
+      exporter.export_model(estimator, folder_of("best"), estimator.latest_checkpoint(),
+                            Evaluation({{"loss", Tensor(1.0)}}, 1), false);
+    });
+    EXPECT_THAT(said, HasSubstr("DATA_LOSS"));
+    EXPECT_THAT(said, HasSubstr("best_eval_result.json: evaluation, "));
+    EXPECT_THAT(said, HasSubstr(error));
+  }
 }
 
 TEST_F(ExportersTest, older_exports_are_removed) {
