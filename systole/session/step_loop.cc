@@ -350,6 +350,8 @@ void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
   s.check_inputs(inputs, steps);
   // Memory that the caller kept no copy of is used again.
   for (Tensor& result : s.results) result = Tensor();
+  // Whoever reads variables meanwhile does not wait for the compiler.
+  s.loop->ready();
   {
     const std::unique_lock lock(s.session.run_mutex);
     s.session.check_open();

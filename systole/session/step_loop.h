@@ -36,8 +36,9 @@ struct StepLoopOptions {
   bool bf16_products = false;
   // Takes the time of every operation: see profile().
   bool profile = false;
-  // Compiles on a thread of its own, beside what the caller does until the first run, which waits
-  // for it and has the errors of the backend.
+  // Compiles on a thread of its own, beside what the caller does until the first call of run(),
+  // stats(), compile_seconds() or optimized_program(), which waits for it. These have the errors of
+  // the backend then, every time.
   bool compile_beside = false;
 };
 
@@ -53,9 +54,9 @@ struct StepLoopOptions {
 // which must outlive it.
 class StepLoop {
  public:
-  // Compiles, or begins to. Errors: INVALID_ARGUMENT for what Session::run would refuse, for types
-  // that are not static, and for numbers below 1; RESOURCE_EXHAUSTED when a step needs more memory
-  // than a core has; UNIMPLEMENTED for ops that run on the host.
+  // Compiles, or begins to (compile_beside). Errors: INVALID_ARGUMENT for what Session::run would
+  // refuse, for types that are not static, and for numbers below 1; RESOURCE_EXHAUSTED when a step
+  // needs more memory than a core has; UNIMPLEMENTED for ops that run on the host.
   StepLoop(Session& session, StepLoopOptions options);
   ~StepLoop();
   StepLoop(StepLoop&&) noexcept;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "systole/base/error.h"
@@ -15,6 +16,7 @@
 #include "systole/graph/nn_ops.h"
 #include "systole/graph/random_ops.h"
 #include "systole/graph/tpu_collectives.h"
+#include "systole/runtime/registry.h"
 
 namespace systole {
 namespace {
@@ -317,6 +319,47 @@ TEST_P(StepLoopTest, CompilesBesideItsCaller) {
     return session.variable_value(model.w);
   };
   EXPECT_TRUE(trained(true).identical(trained(false)));
+}
+
+// The CPU's, whose compiler takes until `open` to compile a loop.
+class SlowClient : public runtime::Client {
+ public:
+  explicit SlowClient(std::shared_future<void> open) : open_(std::move(open)) {}
+  std::string_view platform() const override { return cpu_.platform(); }
+  std::span<const runtime::Device> devices() const override { return cpu_.devices(); }
+  std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
+                                               const runtime::CompileOptions& options) override {
+    if (options.stacked) open_.wait();
+    return cpu_.compile(module, options);
+  }
+  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device) override {
+    return cpu_.buffer_from_host(tensor, device);
+  }
+
+ private:
+  runtime::Client& cpu_ = runtime::client("cpu");
+  std::shared_future<void> open_;
+};
+
+TEST(StepLoopCompiler, LetsOthersUseTheSessionWhileTheFirstRunWaitsForIt) {
+  std::promise<void> open;
+  runtime::register_backend("slow", [opened = open.get_future().share()] {
+    return std::make_unique<SlowClient>(opened);
+  });
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable v(Tensor(2.0F), {.name = "v"});
+  Session session("", {.graph = &graph, .backend = "slow"});
+  session.run(global_variables_initializer());
+  StepLoop loop(session, {.fetches = {add(v.value(), 1.0F)}, .compile_beside = true});
+  auto run = std::async(std::launch::async, [&] { loop.run({}, 1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits by now
+  auto read = std::async(std::launch::async, [&] { return session.variable_value(v); });
+  EXPECT_EQ(read.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  open.set_value();
+  run.get();
+  EXPECT_EQ(read.get().item<float>(), 2);
+  EXPECT_EQ(loop.results()[0].as_double(0), 3);
 }
 
 TEST(StepLoopMemory, IsSaidByEveryRunOfALoopThatCompilesBeside) {
