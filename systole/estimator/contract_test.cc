@@ -305,6 +305,32 @@ TEST_F(ContractTest, a_checkpoint_hook_of_the_users_is_the_one_that_saves) {
               HasSubstr("CheckpointSaverHook: save, got no function"));
 }
 
+// Counts the loops it has seen, in the checkpoint too.
+class CountingHook : public SessionRunHook {
+ public:
+  void after_run(RunContext&, std::span<const Tensor>) override { ++loops; }
+  std::string state_name() const override { return "loops"; }
+  std::string save_state() const override { return std::to_string(loops); }
+  void restore_state(std::string_view state) override { restored = state; }
+
+  int loops = 0;
+  std::string restored;
+};
+
+TEST_F(ContractTest, a_checkpoint_hook_of_the_users_saves_hooks_behind_it) {
+  const auto saver =
+      std::make_shared<CheckpointSaverHook>(CheckpointSaverHook::Options{.save_steps = 4});
+  const auto counter = std::make_shared<CountingHook>();
+  TPUEstimator estimator(options());
+  estimator.train(forever, {.max_steps = 4, .hooks = {saver, counter}});
+  estimator.train(forever, {.max_steps = 6, .hooks = {saver, counter}});
+  EXPECT_EQ(counter->restored, "2");  // of two steps each
+  EXPECT_THAT(error_of([&] {
+                estimator.train(forever, {.steps = 2, .hooks = {saver, saver}});
+              }),
+              HasSubstr("hooks: CheckpointSaverHook without `save`, got a second one"));
+}
+
 // The steps at which a tag was written to the only event file of a folder.
 std::vector<int64_t> steps_of(const std::string& folder, const std::string& tag) {
   std::vector<int64_t> steps;
@@ -367,6 +393,32 @@ TEST_F(ContractTest, a_scaffold_begins_what_no_checkpoint_has) {
   estimator.train(forever, {.max_steps = 4});
   EXPECT_EQ(begun, 1);
   EXPECT_THAT(kernels, ElementsAre(0.25, 0.25));
+}
+
+TEST_F(ContractTest, a_scaffold_may_add_to_the_step) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = changed([](TPUEstimatorSpec& spec, const Output&) {
+    spec.scaffold_fn = [] {
+      const Variable steps(Tensor(int64_t{0}), {.name = "steps", .trainable = false});
+      Graph::current().add_to_collection(graph_keys::update_ops,
+                                         Operation(steps.assign_add(int64_t{1})));
+      return Scaffold{};
+    };
+  });
+  std::vector<int64_t> counted_steps;
+  TPUEstimator estimator(all);
+  for (const int64_t end : {4, 6}) {
+    TrainOptions train{.max_steps = end};
+    train.saving_listeners.emplace_back([&](Session& session, int64_t) {
+      for (const Variable& variable :
+           session.graph().collection<Variable>(graph_keys::global_variables)) {
+        if (variable.name() != "steps") continue;
+        counted_steps.push_back(session.variable_value(variable).item<int64_t>());
+      }
+    });
+    estimator.train(forever, train);
+  }
+  EXPECT_THAT(counted_steps, ElementsAre(0, 4, 4, 6));
 }
 
 TEST_F(ContractTest, predictions_by_the_batch) {

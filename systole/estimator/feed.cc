@@ -68,6 +68,12 @@ struct Stack {
 
 }  // namespace
 
+int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas) {
+  int64_t bytes = 0;
+  for (const TensorType& type : batch) bytes += type.byte_size();
+  return bytes * replicas;
+}
+
 struct Feed::Impl {
   Impl(const Input& in_input, const FeedOptions& given)
       : input(in_input),
@@ -308,10 +314,9 @@ Feed::~Feed() = default;
 int64_t Feed::step_bytes() {
   std::optional<Step> first = impl_->reader.read();
   if (!first) return 0;
-  int64_t bytes = 0;
-  for (const TensorType& type : impl_->types_of(*first)) bytes += type.byte_size();
+  const int64_t bytes = step_bytes_of(impl_->types_of(*first), impl_->input.replicas);
   impl_->reader.unread(std::move(*first));
-  return bytes * impl_->input.replicas;
+  return bytes;
 }
 
 void Feed::set_max_steps(int64_t max_steps) { impl_->options.max_steps = max_steps; }

@@ -24,6 +24,9 @@ struct LoopInput {
   double waited_seconds = 0;        // for it
 };
 
+// Bytes of one step over all replicas, of such batches each.
+int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas);
+
 struct FeedOptions {
   int64_t max_steps = 1;  // K
   // Fill batches up to the batch size, and add the mask.

@@ -1,5 +1,6 @@
 #include "systole/estimator/hook_pass.h"
 
+#include <cstring>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -53,6 +54,20 @@ void HookPass::end() {
 Tensor of_first_replica(const Tensor& result) {
   const Tensor first = result.slice(0, 1);
   return first.reshape(Shape(std::span<const int64_t>(first.shape().dims()).subspan(1)));
+}
+
+Tensor take_rows(const Tensor& from, std::span<const int64_t> rows) {
+  Dims dims = from.shape().dims();
+  const auto bytes = static_cast<size_t>(from.byte_size() / dims[0]);
+  dims[0] = static_cast<int64_t>(rows.size());
+  Tensor result(from.dtype(), Shape(std::move(dims)));
+  const auto* source = static_cast<const std::byte*>(from.raw());
+  auto* target = static_cast<std::byte*>(result.raw());
+  for (const int64_t row : rows) {
+    std::memcpy(target, source + static_cast<size_t>(row) * bytes, bytes);
+    target += bytes;
+  }
+  return result;
 }
 
 std::vector<Tensor> hook_values(std::span<const Tensor> results, int64_t steps) {

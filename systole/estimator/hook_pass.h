@@ -45,6 +45,9 @@ class HookPass {
 // Of a result of all replicas, [replicas, ...], that of the first.
 Tensor of_first_replica(const Tensor& result);
 
+// These rows of a tensor, in this order, in memory of their own. REQUIRES: it has a row.
+Tensor take_rows(const Tensor& from, std::span<const int64_t> rows);
+
 // What hooks see of results: the values of the last step on replica 0. `steps`: how many steps the
 // results hold, [steps, replicas, ...]; 0: the last one alone, [replicas, ...].
 std::vector<Tensor> hook_values(std::span<const Tensor> results, int64_t steps);

@@ -192,7 +192,8 @@ CheckpointSaverHook::CheckpointSaverHook(Options options)
 void CheckpointSaverHook::begin() {
   if (options_.save) return;
   throw invalid_argument(
-      "CheckpointSaverHook: save, got no function, expected one but in an Estimator's training");
+      "CheckpointSaverHook: save, got no function, expected one: only among the hooks of an "
+      "Estimator's training it may be absent");
 }
 
 void CheckpointSaverHook::save(Session& session, int64_t step) {

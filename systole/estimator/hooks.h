@@ -67,7 +67,7 @@ class SessionRunHook {
   virtual void begin() {}
   // Tensors that after_run wants to see; asked once, after begin().
   virtual std::vector<Output> fetches() { return {}; }
-  // Variables have their values.
+  // Variables have their values. What is added to the graph from here on is no part of the step.
   virtual void after_create_session(Session& session) { static_cast<void>(session); }
   virtual void before_run(RunContext& context) { static_cast<void>(context); }
   // `values`: those of fetches() in the last step of the loop, on replica 0.
@@ -188,9 +188,10 @@ class StepCounterHook : public SessionRunHook {
 };
 
 // Calls `save` every N steps or seconds, at the start, and at the end. One without `save` among the
-// hooks of an Estimator's training saves its checkpoints, in place of what RunConfig says of when.
+// hooks of an Estimator's training saves its checkpoints, behind all other hooks, in place of what
+// RunConfig says of when.
 // (tf.train.CheckpointSaverHook)
-class CheckpointSaverHook : public SessionRunHook {
+class CheckpointSaverHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<int64_t> save_steps = std::nullopt;

@@ -1,6 +1,6 @@
 #include "systole/estimator/host_calls.h"
 
-#include <cstring>
+#include "systole/estimator/hook_pass.h"
 
 namespace systole::estimator {
 namespace {
@@ -25,18 +25,7 @@ Tensor real_rows(const Tensor& rows, const Tensor& mask) {
   for (int64_t i = 0; i < mask.num_elements(); ++i) {
     if (mask.as_double(i) != 0) real.push_back(i);
   }
-  if (static_cast<int64_t>(real.size()) == mask.num_elements()) return rows;
-  Dims dims = rows.shape().dims();
-  const auto bytes = static_cast<size_t>(rows.byte_size() / dims[0]);
-  dims[0] = static_cast<int64_t>(real.size());
-  Tensor result(rows.dtype(), Shape(std::move(dims)));
-  const auto* from = static_cast<const std::byte*>(rows.raw());
-  auto* to = static_cast<std::byte*>(result.raw());
-  for (const int64_t row : real) {
-    std::memcpy(to, from + static_cast<size_t>(row) * bytes, bytes);
-    to += bytes;
-  }
-  return result;
+  return static_cast<int64_t>(real.size()) == mask.num_elements() ? rows : take_rows(rows, real);
 }
 
 }  // namespace
@@ -53,7 +42,8 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
   if (!host_call) return;
   const size_t count = host_call.tensors.size();
   const bool masked = fetched.size() > count;
-  for (int64_t step = 0; step < run.steps; step += run.every) {
+  const int64_t first_call = (run.every - run.in_loop % run.every) % run.every;
+  for (int64_t step = first_call; step < run.steps; step += run.every) {
     std::vector<Tensor> values;
     values.reserve(count);
     for (const Tensor& all : fetched.first(count)) {

@@ -17,7 +17,8 @@ std::vector<Output> host_call_fetches(const HostCall& host_call, const Output& m
 struct HostCallRun {
   int64_t first = 0;  // steps before the launch
   int64_t steps = 1;
-  int64_t every = 1;           // calls for the first of so many steps alone
+  int64_t in_loop = 0;         // of these, steps of the same loop
+  int64_t every = 1;           // calls for the first of so many steps of a loop alone
   bool first_replica = false;  // all replicas have the same batch: the first one's values alone
 };
 

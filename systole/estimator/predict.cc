@@ -1,7 +1,5 @@
 #include <chrono>
-#include <cstring>
 #include <deque>
-#include <numeric>
 #include <set>
 
 #include "systole/base/log.h"
@@ -69,18 +67,14 @@ void check_batch(const Output& prediction, const estimator::Input& input) {
 Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
   const int64_t batch = all.dim(1);
   Dims dims(all.shape().begin() + 1, all.shape().end());
-  dims[0] = std::accumulate(in_replica.begin(), in_replica.end(), int64_t{0});
-  Tensor rows(all.dtype(), Shape(std::move(dims)));
-  const auto row_bytes = static_cast<size_t>(all.byte_size() / (all.dim(0) * batch));
-  const auto* from = static_cast<const std::byte*>(all.raw());
-  auto* to = static_cast<std::byte*>(rows.raw());
-  for (const int64_t count : in_replica) {
-    const size_t bytes = static_cast<size_t>(count) * row_bytes;
-    std::memcpy(to, from, bytes);
-    to += bytes;
-    from += static_cast<size_t>(batch) * row_bytes;
+  dims[0] *= all.dim(0);
+  std::vector<int64_t> real;
+  for (size_t replica = 0; replica < in_replica.size(); ++replica) {
+    for (int64_t i = 0; i < in_replica[replica]; ++i) {
+      real.push_back(static_cast<int64_t>(replica) * batch + i);
+    }
   }
-  return rows;
+  return estimator::take_rows(all.reshape(Shape(std::move(dims))), real);
 }
 
 Nest<Tensor> nth_example(const Nest<Output>& structure, std::span<const Tensor> rows, int64_t n) {

@@ -70,18 +70,22 @@ class EvalMetrics {
 
 // Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
 // plain C++ and gets each tensor's values of all replicas one behind the other along the first
-// axis, once a step, when its loop is over. Rows that fill up the last batch of an evaluation or
-// prediction are left out of tensors with a row for each example.
+// axis, once a step, when its launch is over (a loop is one launch, or several where its input is
+// large). Where all replicas have the same batch (BROADCAST) these are the first replica's alone.
+// Rows that fill up the last batch of an evaluation or prediction are left out of tensors with a
+// row for each example, which are those whose first dimension is a replica's batch: one that has it
+// by chance loses rows of that batch too.
 struct HostCall {
   std::function<void(std::span<const Tensor> values)> fn = nullptr;
   std::vector<Output> tensors = {};
   explicit operator bool() const { return fn != nullptr; }
 };
 
-// What scaffold_fn gives: how the variables begin.
+// What scaffold_fn gives: how the variables begin. It is called in every training, before anything
+// is restored or run, while the model's graph is the current one and may still grow.
 struct Scaffold {
   // Called with the session once the variables are initialised and no checkpoint was restored; the
-  // model's graph is the current one, for it and for scaffold_fn.
+  // model's graph is the current one. It may add nothing to the step.
   std::function<void(Session&)> init_fn = nullptr;
 };
 
@@ -98,6 +102,7 @@ struct TPUEstimatorSpec {
   std::map<std::string, Nest<Output>> export_outputs = {};
   HostCall host_call = {};
   std::function<Scaffold()> scaffold_fn = nullptr;
+  // Their begin() may add to the step; nothing behind it does.
   std::vector<std::shared_ptr<SessionRunHook>> training_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> evaluation_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> prediction_hooks = {};

@@ -46,6 +46,24 @@ struct InputWait {
   double share() const { return seconds > 0 ? waited / seconds : 0; }
 };
 
+// Takes the user's hook that is to save the training's checkpoints out of the hooks, and says when
+// it would. It outlives the training, so that what saves is another.
+std::optional<CheckpointSaverHook::Options> take_schedule(HookList& hooks) {
+  std::optional<CheckpointSaverHook::Options> schedule;
+  std::erase_if(hooks, [&](const std::shared_ptr<SessionRunHook>& hook) {
+    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
+    if (saver == nullptr || saver->options().save) return false;
+    if (schedule) {
+      throw invalid_argument(
+          "hooks: CheckpointSaverHook without `save`, got a second one, expected one: it saves the "
+          "training's checkpoints");
+    }
+    schedule = saver->options();
+    return true;
+  });
+  return schedule;
+}
+
 // One call of train(): from the checkpoint to the last step.
 class Training {
  public:
@@ -83,6 +101,7 @@ class Training {
   Model model_;
   std::shared_ptr<estimator::TrainSummariesHook> summaries_;
   std::optional<estimator::HookPass> hooks_;
+  Scaffold scaffold_;
   std::unique_ptr<Session> session_;
   std::optional<Saver> saver_;
   std::optional<AsyncSaver> async_saver_;
@@ -154,13 +173,10 @@ HookList Training::make_hooks() {
 // By the schedule of the user's hook, or of the RunConfig.
 void Training::add_checkpoints(HookList& hooks) {
   const auto save_now = [this](Session& session, int64_t step) { save(session, step); };
-  for (auto& hook : hooks) {
-    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
-    if (saver == nullptr || saver->options().save) continue;
-    // The user's own outlives this training.
-    CheckpointSaverHook::Options scheduled = saver->options();
-    scheduled.save = save_now;
-    hook = std::make_shared<CheckpointSaverHook>(std::move(scheduled));
+  if (auto users = take_schedule(hooks)) {
+    users->save = save_now;
+    // Behind all others: it saves their states.
+    hooks.push_back(std::make_shared<CheckpointSaverHook>(*std::move(users)));
     return;
   }
   const std::optional<int64_t> steps = config_.save_checkpoints_steps;
@@ -182,6 +198,10 @@ void Training::add_checkpoints(HookList& hooks) {
 }
 
 void Training::start() {
+  if (model_.spec.scaffold_fn) {
+    const GraphScope scope(*model_.graph);
+    scaffold_ = model_.spec.scaffold_fn();
+  }
   session_ = estimator_.make_session(model_, estimator_.place(Mode::train).target);
   saver_.emplace(
       SaverOptions{.var_list = model_.variables(graph_keys::global_variables),
@@ -226,10 +246,7 @@ void Training::initialize() {
   const GraphScope scope(*model_.graph);
   session_->run({global_variables_initializer()});
   estimator_.warm_start(model_, *session_);
-  if (model_.spec.scaffold_fn) {
-    const Scaffold scaffold = model_.spec.scaffold_fn();
-    if (scaffold.init_fn) scaffold.init_fn(*session_);
-  }
+  if (scaffold_.init_fn) scaffold_.init_fn(*session_);
 }
 
 // The input goes on where it stood, unless it is another now.
@@ -262,9 +279,7 @@ void Training::prepare() {
   const std::vector<TensorType> labels = input_.labels.flatten();
   types.insert(types.end(), labels.begin(), labels.end());
   if (step_ >= last_step_ || !std::ranges::all_of(types, &TensorType::is_static)) return;
-  int64_t bytes = 0;
-  for (const TensorType& type : types) bytes += type.byte_size();
-  make_runner(bytes * input_.replicas);
+  make_runner(estimator::step_bytes_of(types, input_.replicas));
   runner_->prepare(types);
 }
 
@@ -310,6 +325,7 @@ void Training::use_results(std::span<const Tensor> results, int64_t first, int64
   estimator::run_host_calls(host_call, results.subspan(of_hooks),
                             {.first = first,
                              .steps = steps,
+                             .in_loop = first - step_,
                              .every = every,
                              .first_replica = input_.layout == estimator::Layout::broadcast},
                             *pulse_);
