@@ -324,7 +324,8 @@ TEST_P(StepLoopTest, CompilesBesideItsCaller) {
 // The CPU's, whose compiler takes until `open` to compile a loop.
 class SlowClient : public runtime::Client {
  public:
-  explicit SlowClient(std::shared_future<void> open) : open_(std::move(open)) {}
+  SlowClient(runtime::Client& cpu, std::shared_future<void> open)
+      : cpu_(cpu), open_(std::move(open)) {}
   std::string_view platform() const override { return cpu_.platform(); }
   std::span<const runtime::Device> devices() const override { return cpu_.devices(); }
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
@@ -337,14 +338,15 @@ class SlowClient : public runtime::Client {
   }
 
  private:
-  runtime::Client& cpu_ = runtime::client("cpu");
+  runtime::Client& cpu_;
   std::shared_future<void> open_;
 };
 
 TEST(StepLoopCompiler, LetsOthersUseTheSessionWhileTheFirstRunWaitsForIt) {
   std::promise<void> open;
-  runtime::register_backend("slow", [opened = open.get_future().share()] {
-    return std::make_unique<SlowClient>(opened);
+  runtime::Client& cpu = runtime::client("cpu");
+  runtime::register_backend("slow", [&cpu, opened = open.get_future().share()] {
+    return std::make_unique<SlowClient>(cpu, opened);
   });
   Graph graph;
   const GraphScope scope(graph);
