@@ -55,7 +55,7 @@ using systole::in_top_k;
 using systole::l2_normalize;
 using systole::local_response_normalization;
 inline Output lrn(const Input& input, const LocalResponseNormalizationOptions& options = {}) {
-  return local_response_normalization(std::move(input), options);
+  return local_response_normalization(input, options);
 }
 using systole::log_sigmoid;
 using systole::log_softmax;

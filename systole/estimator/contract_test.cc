@@ -364,6 +364,8 @@ TEST_F(ContractTest, summaries_of_evaluations_and_of_other_folders) {
   EXPECT_THAT(steps_of(folder_ / "seen", "mean_x"), ElementsAre(8));
   EXPECT_THAT(error_of([] { SummarySaverHook{{.output_dir = "/tmp"}}; }),
               HasSubstr("exactly one of save_steps and save_secs must be provided."));
+  EXPECT_THAT(error_of([] { SummarySaverHook{{.save_steps = 1}}; }),
+              HasSubstr("SummarySaverHook: output_dir, got none, expected a folder"));
 }
 
 TEST_F(ContractTest, a_scaffold_begins_what_no_checkpoint_has) {

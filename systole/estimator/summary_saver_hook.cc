@@ -11,6 +11,9 @@ SummarySaverHook::SummarySaverHook(Options options)
   if (options_.save_steps.has_value() == options_.save_secs.has_value()) {
     throw invalid_argument("exactly one of save_steps and save_secs must be provided.");
   }
+  if (options_.output_dir.empty()) {
+    throw invalid_argument("SummarySaverHook: output_dir, got none, expected a folder");
+  }
   if (options_.file_system == nullptr) options_.file_system = &local_file_system();
 }
 

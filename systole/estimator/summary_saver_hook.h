@@ -27,7 +27,8 @@ class SummarySaverHook : public SessionRunHook {
     std::string collection = std::string(graph_keys::summaries);
     FileSystem* file_system = nullptr;  // this machine's when null; outlives the hook
   };
-  // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given.
+  // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given, and
+  // output_dir.
   explicit SummarySaverHook(Options options);
   ~SummarySaverHook() override;
   void begin() override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/axes.h"
@@ -38,6 +39,9 @@ Output ints_constant(const std::vector<int64_t>& values, std::string_view name) 
 }
 
 Output int_constant(int64_t value, std::string_view name) {
+  if (!std::in_range<int32_t>(value)) {
+    throw invalid_argument("number, got {}, expected one of s32", value);
+  }
   return constant(Tensor(static_cast<int32_t>(value)), {.name = std::string(name)});
 }
 

@@ -1,6 +1,9 @@
 // Patterns, matrices and blocks of array_functions.h.
 #include "systole/graph/array_functions.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "systole/graph/array_common.h"
 #include "systole/graph/composition.h"
 #include "systole/graph/math_ops.h"
@@ -92,7 +95,10 @@ Output matrix_band_part(const Input& input, int64_t num_lower, int64_t num_upper
   const CompositionScope scope(input, options.name, "MatrixBandPart");
   const Output x = resolve_matrices("MatrixBandPart", input);
   const Output below = below_diagonal(x);
-  const auto at_most = [](int64_t number) { return constant(static_cast<int32_t>(number)); };
+  const auto at_most = [](int64_t number) {
+    constexpr int64_t kAll = std::numeric_limits<int32_t>::max();
+    return int_constant(std::min(number, kAll));
+  };
   Output kept = ones({}, DType::pred);
   if (num_lower >= 0) kept = logical_and(kept, less_equal(below, at_most(num_lower)));
   if (num_upper >= 0) kept = logical_and(kept, less_equal(-below, at_most(num_upper)));

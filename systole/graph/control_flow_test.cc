@@ -15,6 +15,7 @@ namespace {
 using graph_testing::check_op;
 using graph_testing::error_of;
 using graph_testing::evaluate;
+using graph_testing::FeedList;
 using graph_testing::MiniSession;
 using graph_testing::OpCase;
 using ::testing::HasSubstr;
@@ -370,6 +371,60 @@ TEST_F(ControlFlowTest, scan_checks_rows_that_are_known_at_run_time) {
                 evaluate(fixed, {{x, vector({1})}});
               }),
               HasSubstr("scan: elems, got 2 rows, expected 1"));
+}
+
+// -- Folds and maps
+
+TEST_F(ControlFlowTest, a_fold_begins_with_a_row_whatever_their_number) {
+  const Output x = placeholder(DType::f32, {kUnknown}, "x");
+  const auto fn = [](const Output& state, const Output& row) { return state * 10 + row; };
+  const Output left = foldl(fn, x);
+  const Output right = foldr(fn, x, {.name = "right"});
+  const Output from = foldl(fn, x, 2);
+  const Output gradient = gradients({left}, {x})[0];
+  const auto values = [&](const Tensor& rows) {
+    std::vector<double> result;
+    for (const Tensor& value : evaluate({left, right, from}, {{x, rows}})) {
+      result.push_back(value.as_double(0));
+    }
+    return result;
+  };
+  EXPECT_THAT(values(vector({5})), ::testing::ElementsAre(5, 5, 25));
+  EXPECT_THAT(values(vector({1, 2, 3})), ::testing::ElementsAre(123, 321, 2123));
+  EXPECT_TRUE(evaluate(gradient, {{x, vector({5})}}).identical(vector({1})));
+  EXPECT_TRUE(evaluate(gradient, {{x, vector({1, 2, 3})}}).identical(vector({100, 10, 1})));
+}
+
+TEST_F(ControlFlowTest, folds_and_maps_are_named_in_their_errors) {
+  const Output x = constant(vector({1, 2}));
+  const auto whole = [](const Output&, const Output&) { return constant(1); };
+  EXPECT_THAT(error_of([&] { foldl(whole, x); }),
+              HasSubstr("foldl: result 0 of fn, got s32[], expected f32[], at control_flow_test"));
+  EXPECT_THAT(error_of([&] { foldr(whole, x, 0); }), HasSubstr("foldr: result 0 of fn, got s32[]"));
+  EXPECT_THAT(error_of([&] { foldl(whole, 1.0F); }),
+              HasSubstr("foldl: elems, got f32[], expected one or more rows"));
+  const Output rows = placeholder(DType::f32, {kUnknown}, "rows");
+  const auto add_up = [](const Output& state, const Output& row) { return state + row; };
+  const auto same = [](const Output& row) { return row; };
+  const FeedList none = {{rows, Tensor(DType::f32, {0})}};
+  EXPECT_THAT(error_of([&] { evaluate(foldl(add_up, rows, 0), none); }),
+              HasSubstr("foldl: elems, got 0 rows, expected one or more"));
+  EXPECT_THAT(error_of([&] { evaluate(map_fn(same, rows), none); }),
+              HasSubstr("map_fn: elems, got 0 rows, expected one or more"));
+}
+
+TEST_F(ControlFlowTest, maps_nest) {
+  const Output x = constant(Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const Output w = constant(vector({2, 3}));
+  const Output y = map_fn(
+      [&](const Output& row) {
+        const Output sum = reduce_sum(row);
+        return map_fn([&](const Output& element) { return element * sum + reduce_sum(w); }, row);
+      },
+      x);
+  EXPECT_TRUE(evaluate(y).identical(Tensor::of<float>({2, 3}, {11, 17, 23, 65, 80, 95})));
+  EXPECT_TRUE(evaluate(gradients({y}, {x})[0])
+                  .identical(Tensor::of<float>({2, 3}, {12, 12, 12, 30, 30, 30})));
 }
 
 TEST_F(ControlFlowTest, scan_checks_what_a_step_gives) {

@@ -59,11 +59,18 @@ Output conv1d(const Input& value, const Input& filters, int64_t stride,
 
 Output separable_conv2d(const Input& input, const Input& depthwise_filter,
                         const Input& pointwise_filter, const Conv2DOptions& options) {
-  const CompositionScope scope(input, options.name, "separable_conv2d");
+  constexpr std::string_view kOp = "separable_conv2d";
+  const CompositionScope scope(input, options.name, kOp);
+  const Output pointwise = resolve(kOp, pointwise_filter, input.dtype());
+  with_op(kOp, input.where(), [&] {
+    const Shape& f = pointwise.shape();
+    if (f.rank() == 4 && f.compatible_with({1, 1, f[2], f[3]})) return;
+    throw invalid_argument("pointwise_filter, got {}, expected [1,1,in,out]", pointwise.type());
+  });
   Conv2DOptions of_each = options;
   of_each.name.clear();
   const Output spread = depthwise_conv2d(input, depthwise_filter, of_each);
-  return conv2d(spread, pointwise_filter,
+  return conv2d(spread, pointwise,
                 {.data_format = options.data_format, .name = scope.result().name});
 }
 

@@ -48,25 +48,51 @@ SourceLocation line_of(std::string_view op, const InputList& elems) {
 
 // The rows of this step. Where a number of rows is known only at run time, that all have as many is
 // checked then, against those of the first.
-std::vector<Output> rows_at(const std::vector<Output>& elems, const Output& place) {
+std::vector<Output> rows_at(std::string_view op, const std::vector<Output>& elems,
+                            const Output& place) {
   const bool known =
       std::ranges::none_of(elems, [](const Output& elem) { return elem.shape()[0] == kUnknown; });
   std::vector<Output> rows;
   for (const Output& elem : elems) {
-    rows.push_back(known ? read_history(elem, place) : read_row(elem, place, elems[0]));
+    rows.push_back(known ? read_history(elem, place) : read_row(op, elem, place, elems[0]));
   }
   return rows;
 }
 
-std::vector<Output> checked_step(const ScanFn& fn, std::span<const Output> state,
+std::vector<Output> checked_step(std::string_view op, const ScanFn& fn,
+                                 std::span<const Output> state,
                                  const std::vector<Output>& elements) {
   std::vector<Output> next = fn({state.begin(), state.end()}, elements);
   try {
-    check_loop_results("scan", "fn", state, next);
+    check_loop_results(op, "fn", state, next);
   } catch (const Error& error) {
     throw at_line(error, {});
   }
   return next;
+}
+
+struct RowLoop {
+  std::string_view op;
+  int32_t first = 0;  // of the rows in their order: where to begin
+  bool reverse = false;
+};
+
+// A While of a counter and `states`, which goes through the rows.
+Node* add_row_loop(const RowLoop& loop, const ScanFn& fn, const RowsOf& rows,
+                   const std::vector<Output>& states) {
+  std::vector<Output> initial = {constant(loop.first)};
+  initial.insert(initial.end(), states.begin(), states.end());
+  const auto step = [&](const std::vector<Output>& vars) {
+    const Output place = loop.reverse ? rows.count - 1 - vars[0] : vars[0];
+    std::vector<Output> next =
+        checked_step(loop.op, fn, std::span(vars).subspan(1), rows_at(loop.op, rows.elems, place));
+    next.insert(next.begin(), vars[0] + 1);
+    return next;
+  };
+  return add_while({.initial = initial,
+                    .cond = [&](const auto& vars) { return less(vars[0], rows.count); },
+                    .body = step},
+                   WhereScope::current(), "while");
 }
 
 // A loop keeps each variable's values at the start of all iterations: all but the first, and the
@@ -89,22 +115,13 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
   const WhereScope where(line_of("scan", elems));
   const NameScope scope(options.name);
   const RowsOf rows = rows_of("scan", elems);
-  std::vector<Output> initial = {constant(int32_t{0})};
-  for (const Input& state : initializer.inputs()) initial.push_back(state.resolve());
-  const auto step = [&](const std::vector<Output>& vars) {
-    const Output place = options.reverse ? rows.count - 1 - vars[0] : vars[0];
-    std::vector<Output> next =
-        checked_step(fn, std::span(vars).subspan(1), rows_at(rows.elems, place));
-    next.insert(next.begin(), vars[0] + 1);
-    return next;
-  };
-  Node* loop = add_while({.initial = initial,
-                          .cond = [&](const auto& vars) { return less(vars[0], rows.count); },
-                          .body = step},
-                         WhereScope::current(), "while");
+  std::vector<Output> states;
+  for (const Input& state : initializer.inputs()) states.push_back(state.resolve());
+  const RowLoop of_all{.op = "scan", .reverse = options.reverse};
+  Node* loop = add_row_loop(of_all, fn, rows, states);
   const WhileOutputs outputs{loop->num_inputs()};  // what fn captures is behind the states
   Scan result;
-  for (int i = 1; i < static_cast<int>(initial.size()); ++i) {
+  for (int i = 1; i <= static_cast<int>(states.size()); ++i) {
     result.stacked.push_back(stacked_states(*loop, outputs, i, rows.known, options.reverse));
     result.last.push_back(loop->output(outputs.value(i)));
   }
@@ -123,53 +140,47 @@ Output scan(const std::function<Output(const Output& state, const Output& elemen
 
 namespace {
 
-Output fold_states(const FoldFn& fn, const Output& elems, const Output& initial,
-                   const ScanOptions& options) {
-  return scan([&](const std::vector<Output>& state, const std::vector<Output>& elements)
-                  -> std::vector<Output> { return {fn(state[0], elements[0])}; },
-              {elems}, {initial}, options)
-      .last[0];
-}
-
-// The first row of `elems` to begin with, and the others.
-struct FirstAndRest {
-  Output first;
-  Output rest;
-};
-
-FirstAndRest first_and_rest(const Output& elems, bool reverse) {
-  const int64_t last_only = reverse ? -1 : 0;
-  const Output first = strided_slice(elems, {last_only}, {0}, {.shrink_axis_mask = 1});
-  return {first, reverse ? strided_slice(elems, {0}, {-1}, {.begin_mask = 1})
-                         : strided_slice(elems, {1}, {0}, {.end_mask = 1})};
-}
-
 Output fold_rows(std::string_view op, const FoldFn& fn, const Input& elems,
-                 const std::optional<Input>& initializer, const NameOptions& options,
-                 bool reverse) {
+                 const Input* initializer, const NameOptions& options, bool reverse) {
   const WhereScope where(elems.where());
   const NameScope scope(options.name.empty() ? op : std::string_view(options.name));
-  const Output rows = elems.resolve();
-  const ScanOptions going{.reverse = reverse};
-  if (initializer) return fold_states(fn, rows, initializer->resolve(), going);
-  if (rows.shape().rank() < 1 || rows.shape()[0] == 0) {
-    throw at_line(invalid_argument("{}: elems, got {}, expected one or more rows", op, rows.type()),
-                  {});
+  const RowsOf rows = rows_of(op, {elems});
+  const Output& tensor = rows.elems[0];
+  RowLoop loop{.op = op, .reverse = reverse};
+  Output state;
+  if (initializer != nullptr) {
+    state = initializer->resolve(tensor.dtype());
+  } else {
+    state = strided_slice(tensor, {reverse ? -1 : 0}, {0}, {.shrink_axis_mask = 1});
+    if (rows.known == 1) return state;
+    loop.first = 1;
   }
-  const auto [first, rest] = first_and_rest(rows, reverse);
-  return rows.shape()[0] == 1 ? first : fold_states(fn, rest, first, going);
+  const auto step = [&](const std::vector<Output>& states,
+                        const std::vector<Output>& elements) -> std::vector<Output> {
+    return {fn(states[0], elements[0])};
+  };
+  Node* node = add_row_loop(loop, step, rows, {state});
+  return node->output(WhileOutputs{node->num_inputs()}.value(1));
 }
 
 }  // namespace
 
-Output foldl(const FoldFn& fn, const Input& elems, const std::optional<Input>& initializer,
-             const NameOptions& options) {
-  return fold_rows("foldl", fn, elems, initializer, options, /*reverse=*/false);
+Output foldl(const FoldFn& fn, const Input& elems, const NameOptions& options) {
+  return fold_rows("foldl", fn, elems, nullptr, options, /*reverse=*/false);
 }
 
-Output foldr(const FoldFn& fn, const Input& elems, const std::optional<Input>& initializer,
+Output foldl(const FoldFn& fn, const Input& elems, const Input& initializer,
              const NameOptions& options) {
-  return fold_rows("foldr", fn, elems, initializer, options, /*reverse=*/true);
+  return fold_rows("foldl", fn, elems, &initializer, options, /*reverse=*/false);
+}
+
+Output foldr(const FoldFn& fn, const Input& elems, const NameOptions& options) {
+  return fold_rows("foldr", fn, elems, nullptr, options, /*reverse=*/true);
+}
+
+Output foldr(const FoldFn& fn, const Input& elems, const Input& initializer,
+             const NameOptions& options) {
+  return fold_rows("foldr", fn, elems, &initializer, options, /*reverse=*/true);
 }
 
 // -- Maps
@@ -198,7 +209,7 @@ std::vector<Output> map_fn(const MapFn& fn, const InputList& elems, const MapFnO
   const RowsOf rows = rows_of("map_fn", elems);
   int count = 0;
   const auto step = [&](const std::vector<Output>& vars) {
-    std::vector<Output> results = fn(rows_at(rows.elems, vars[0]));
+    std::vector<Output> results = fn(rows_at("map_fn", rows.elems, vars[0]));
     check_map_results(results);
     count = static_cast<int>(results.size());
     results.insert(results.begin(), vars[0] + 1);

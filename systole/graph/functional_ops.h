@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +35,13 @@ Output scan(const std::function<Output(const Output& state, const Output& elemen
 
 using FoldFn = std::function<Output(const Output& state, const Output& element)>;
 // The last state of such a scan, from the first row to the last or the other way round; without an
-// initializer it begins with that first row, and goes through the others.
-// (tf.foldl, tf.foldr)
-Output foldl(const FoldFn& fn, const Input& elems,
-             const std::optional<Input>& initializer = std::nullopt,
+// initializer it begins with that first row, and goes through the others. A literal takes the
+// dtype of the rows. (tf.foldl, tf.foldr)
+Output foldl(const FoldFn& fn, const Input& elems, const NameOptions& options = {});
+Output foldl(const FoldFn& fn, const Input& elems, const Input& initializer,
              const NameOptions& options = {});
-Output foldr(const FoldFn& fn, const Input& elems,
-             const std::optional<Input>& initializer = std::nullopt,
+Output foldr(const FoldFn& fn, const Input& elems, const NameOptions& options = {});
+Output foldr(const FoldFn& fn, const Input& elems, const Input& initializer,
              const NameOptions& options = {});
 
 struct MapFnOptions {

@@ -190,9 +190,8 @@ Output random_crop(const Input& value, const Shape& size, const RandomOptions& o
 
 Output resize_images(const Input& images, Size size, ResizeMethod method,
                      const ResizeOptions& options) {
-  return method == ResizeMethod::bilinear
-             ? resize_bilinear(std::move(images), size, options)
-             : resize_nearest_neighbor(std::move(images), size, options);
+  return method == ResizeMethod::bilinear ? resize_bilinear(images, size, options)
+                                          : resize_nearest_neighbor(images, size, options);
 }
 
 Output transpose_image(const Input& image, const NameOptions& options) {

@@ -4,6 +4,7 @@
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_functions.h"
 #include "systole/graph/composition.h"
+#include "systole/graph/constant_value.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/op_error.h"
 #include "systole/graph/set_shape.h"
@@ -13,7 +14,7 @@ namespace {
 
 // Positions [.., k] in the first k axes of a tensor, as numbers of its slices in row-major order.
 struct SliceNumbers {
-  Output numbers;   // [..], in range
+  Output rows;      // [..], in range
   Output in_range;  // [..], pred
 };
 
@@ -21,11 +22,13 @@ SliceNumbers slice_numbers(const Output& indices, const std::vector<Output>& siz
   SliceNumbers result;
   const auto parts = split(indices, static_cast<int64_t>(sizes.size()), {.axis = -1});
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const Output index = squeeze(parts[i], {.axis = -1});
+    const Output given = squeeze(parts[i], {.axis = -1});
+    // Narrow indices do not hold the numbers of all slices.
+    const Output index = dtype_info(given.dtype()).bits < 32 ? to_int32(given) : given;
     const Output size = cast(sizes[i], index.dtype());
     const Output clipped = maximum(minimum(index, size - 1), 0);
     const Output inside = equal(index, clipped);
-    result.numbers = i == 0 ? clipped : result.numbers * size + clipped;
+    result.rows = i == 0 ? clipped : result.rows * size + clipped;
     result.in_range = i == 0 ? inside : logical_and(result.in_range, inside);
   }
   return result;
@@ -58,11 +61,22 @@ Output first_axes_joined(const Output& x, int count) {
   return reshape(x, stack(sizes));
 }
 
-// Rows [n, ..] where `kept` [n], else zeros.
+// Rows [n, ..] where `kept` [n], else zeros. Select refuses another number of rows, which where_v2
+// would repeat.
 Output rows_or_zeros(const Output& kept, const Output& rows) {
-  std::vector<int64_t> column(static_cast<size_t>(rows.shape().rank()), 1);
-  column[0] = -1;
-  return where_v2(reshape(kept, column), rows, zeros({}, rows.dtype()));
+  return Graph::current()
+      .add_node("Select", {kept, rows, zeros_like(rows)}, {{"T", rows.dtype()}})
+      ->output();
+}
+
+// What scatter_nd takes for each of `indices`: a slice of a tensor of these sizes.
+Shape updates_shape(const Output& indices, const Output& sizes, int depth) {
+  Dims dims(indices.shape().begin(), indices.shape().end() - 1);
+  const std::optional<PartialValue> known = partial_value(sizes);
+  for (int64_t i = depth; i < sizes.shape()[0]; ++i) {
+    dims.push_back(known ? known->elements[static_cast<size_t>(i)].value_or(kUnknown) : kUnknown);
+  }
+  return Shape(dims);
 }
 
 }  // namespace
@@ -74,8 +88,7 @@ Output gather_nd(const Input& params, const Input& indices, const NameOptions& o
   const Output at = resolve(kOp, indices);
   const int depth = with_op(kOp, params.where(), [&] { return index_depth(at, x.shape().rank()); });
   const SliceNumbers slices = slice_numbers(at, sizes_between(x, 0, depth));
-  return gather(first_axes_joined(x, depth), slices.numbers,
-                {.axis = 0, .name = scope.result().name});
+  return gather(first_axes_joined(x, depth), slices.rows, {.axis = 0, .name = scope.result().name});
 }
 
 Output scatter_nd(const Input& indices, const Input& updates, const ShapeInput& shape,
@@ -91,9 +104,10 @@ Output scatter_nd(const Input& indices, const Input& updates, const ShapeInput& 
     }
     const auto rank = static_cast<int>(sizes.shape()[0]);
     const int k = index_depth(at, rank);
-    if (values.shape().rank() == at.shape().rank() - 1 + rank - k) return k;
-    throw invalid_argument("updates, got {} for indices {} of rank {}, expected rank {}",
-                           values.type(), at.type(), rank, at.shape().rank() - 1 + rank - k);
+    const Shape wanted = updates_shape(at, sizes, k);
+    if (values.shape().compatible_with(wanted)) return k;
+    throw invalid_argument("updates, got {} for indices {}, expected {}", values.type(), at.type(),
+                           TensorType{values.dtype(), wanted});
   });
   std::vector<Output> all = unstack(sizes, {.num = sizes.shape()[0]});
   const std::vector<Output> first(all.begin(), all.begin() + depth);
@@ -107,7 +121,7 @@ Output scatter_nd(const Input& indices, const Input& updates, const ShapeInput& 
   const Output rows =
       positions == 0 ? expand_dims(values, 0) : first_axes_joined(values, positions);
   const Output sums = gather_grad(rows_or_zeros(reshape(slices.in_range, {-1}), rows),
-                                  reshape(slices.numbers, {-1}), stack(flat), 0);
+                                  reshape(slices.rows, {-1}), stack(flat), 0);
   return reshape(sums, sizes, scope.result());
 }
 

@@ -1,6 +1,7 @@
 // The gradient of While, in user ops.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "systole/graph/op_def.h"
@@ -14,9 +15,9 @@ std::vector<Output> loop_gradient(GradientContext& c);
 
 // Entry `index` of a stack of values, [n, ...]: [...]. Differentiable.
 Output read_history(Output history, Output index);
-// The same of a scan's element. That it has as many rows as `like`, and one at least, is checked
-// when the program is specialised.
-Output read_row(Output elem, Output index, Output like);
+// The same of an element that the function `op` goes through. That it has as many rows as `like`,
+// and one at least, is checked when the program is specialised.
+Output read_row(std::string_view op, Output elem, Output index, Output like);
 // Zeros of the shape `like`, with `value` at entry `index`.
 Output write_history(Output like, Output value, Output index);
 

@@ -93,12 +93,21 @@ Output confusion_matrix(const ConfusionMatrixOptions& options) {
     throw invalid_argument("labels and predictions, got {} and {}, expected integers of one shape",
                            labels.type(), predictions.type());
   });
+  const bool wide = options.dtype == DType::f64 || options.weights.dtype() == DType::f64;
+  const DType sums = wide ? DType::f64 : DType::f32;
+  const Output weights = cast(resolve(kOp, options.weights, sums), sums);
+  with_op(kOp, options.labels.where(), [&] {
+    if (weights.shape().rank() == 0 || weights.shape().compatible_with(labels.shape())) return;
+    throw invalid_argument("weights, got {}, expected one for each of labels {}", weights.type(),
+                           labels.type());
+  });
   const auto rows = [&](const Output& classes) {
-    return one_hot(reshape(classes, {-1}), options.num_classes);
+    return one_hot(reshape(classes, {-1}), options.num_classes, {.dtype = sums});
   };
   Output counted = rows(labels);
-  if (options.weights) {
-    counted = counted * reshape(to_float(*options.weights), {-1, 1});
+  if (options.weights.literal() != 1.0) {
+    // Chosen, as a weight that is not finite spoils more in a product.
+    counted = where_v2(equal(counted, 1), reshape(weights, {-1, 1}), 0);
   }
   const Output counts = matmul(counted, rows(predictions), {.transpose_a = true});
   return cast(counts, options.dtype, scope.result());

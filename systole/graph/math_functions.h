@@ -1,7 +1,6 @@
 // Mathematics made of the ops of math_ops.h. (tensorflow/python/ops/math_ops.py, linalg_ops.py)
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "systole/graph/math_ops.h"
@@ -42,11 +41,12 @@ struct ConfusionMatrixOptions {
   Input predictions;        // integers in [0, num_classes)
   int64_t num_classes = 0;  // required
   DType dtype = DType::s32;
-  std::optional<Input> weights = std::nullopt;  // of the labels' shape
+  Input weights = 1.0F;  // of the labels' shape, or one number
   std::string name = {};
 };
-// [num_classes, num_classes]: how often label i was predicted as j; counts of f32 are exact up to
-// 2^24. (tf.confusion_matrix; over many batches metrics::confusion_matrix)
+// [num_classes, num_classes]: how often label i was predicted as j. Counted in f32, exact up to
+// 2^24; in f64 where dtype or the weights are. What is out of range is not counted, where
+// TensorFlow's CPU has an error. (tf.confusion_matrix; over many batches metrics::confusion_matrix)
 Output confusion_matrix(const ConfusionMatrixOptions& options);
 
 }  // namespace systole

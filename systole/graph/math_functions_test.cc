@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 
 #include "systole/graph/array_ops.h"
@@ -82,6 +83,20 @@ TEST_F(MathFunctionsTest, ConfusionMatrix) {
   weighted.dtype = DType::f32;
   weighted.weights = constant(Tensor::of<float>({4}, {1, 2, 3, 0.5F}));
   EXPECT_THAT(evaluate(confusion_matrix(weighted)).data<float>(), ElementsAre(1, 0, 3, 2.5F));
+  ConfusionMatrixOptions wide = options;
+  wide.dtype = DType::f64;
+  wide.weights = constant(Tensor::of<double>({4}, {1 + 1e-12, 2, 0, 0}));
+  EXPECT_EQ(evaluate(confusion_matrix(wide)).data<double>()[0], 1 + 1e-12);
+  // What has no weight spoils no other label.
+  weighted.weights = constant(Tensor::of<float>({4}, {std::nanf(""), 2, 3, 4}));
+  const Tensor spoilt = evaluate(confusion_matrix(weighted));
+  EXPECT_TRUE(std::isnan(spoilt.as_double(0)));
+  EXPECT_EQ(spoilt.as_double(2), 3);
+  EXPECT_EQ(spoilt.as_double(3), 6);
+  weighted.weights = ones({1});
+  EXPECT_THAT(error_of([&] { confusion_matrix(weighted); }),
+              HasSubstr("confusion_matrix: weights, got f32[1], expected one for each of labels "
+                        "s32[4], at math_functions_test.cc"));
   EXPECT_THAT(
       error_of([&] { confusion_matrix({.labels = labels, .predictions = x_, .num_classes = 2}); }),
       HasSubstr("confusion_matrix: labels and predictions, got s32[4] and f32[2,2], "

@@ -79,6 +79,20 @@ TEST_F(NnFunctionsTest, SeparableAndAtrousConvolutions) {
   const Output pointwise = constant(Tensor::of<float>({1, 1, 2, 1}, {1, 10}));
   EXPECT_THAT(evaluate(separable_conv2d(image, depthwise, pointwise)).data<float>(),
               ElementsAre(16 + 200));
+  EXPECT_THAT(error_of([&] {
+                separable_conv2d(image, depthwise, ones({3, 3, 2, 1}));
+              }),
+              HasSubstr("separable_conv2d: pointwise_filter, got f32[3,3,2,1], expected "
+                        "[1,1,in,out], at nn_functions_test.cc"));
+  // Two filters, at every other column: 51 and 71 of the first, -6 and -6 of the second.
+  std::vector<float> numbers(15);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i + 1);
+  const Output wide = constant(Tensor::of<float>({1, 3, 5, 1}, numbers));
+  const Output two = constant(Tensor::of<float>({2, 2, 1, 2}, {1, 1, 2, 0, 3, 0, 4, -1}));
+  EXPECT_THAT(evaluate(separable_conv2d(wide, two, pointwise,
+                                        {.strides = {2, 2}, .padding = Padding::valid}))
+                  .data<float>(),
+              ElementsAre(51 - 60, 71 - 60));
   const Output row = constant(Tensor::of<float>({1, 1, 4, 1}, {1, 2, 4, 8}));
   const Output y = atrous_conv2d(row, ones({1, 2, 1, 1}), 2, Padding::valid);
   EXPECT_THAT(evaluate(y).data<float>(), ElementsAre(5, 10));
@@ -86,6 +100,10 @@ TEST_F(NnFunctionsTest, SeparableAndAtrousConvolutions) {
   EXPECT_THAT(
       evaluate(relu_layer(x, ones({2, 1}), constant(Tensor::of<float>({1}, {-3})))).data<float>(),
       ElementsAre(0));
+  const Output weights = constant(Tensor::of<float>({2, 1}, {1, 2}));
+  EXPECT_THAT(
+      evaluate(relu_layer(x, weights, constant(Tensor::of<float>({1}, {0.5F})))).data<float>(),
+      ElementsAre(3.5F));
 }
 
 TEST_F(NnFunctionsTest, WeightedCrossEntropy) {

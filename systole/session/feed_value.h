@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,7 +17,7 @@ namespace systole {
 
 // A Tensor, which is fed as it is; or, as NumPy would take them, a number, a text, a vector, a
 // vector of vectors, or lists {{1, 2}, {3, 4}}: those take the dtype of what they are fed to, where
-// it can hold them.
+// it holds them: 3.0 is an integer too, 0 and 1 are pred, and true is 1.
 class FeedValue {
  public:
   FeedValue(Tensor tensor)  // NOLINT(google-explicit-constructor)
@@ -37,7 +39,7 @@ class FeedValue {
   FeedValue(std::initializer_list<FeedValue> values)  // NOLINT(google-explicit-constructor)
       : FeedValue(stacked(values)) {}
 
-  // As a value of `key`. Errors: INVALID_ARGUMENT names the key for an integer that its dtype does
+  // As a value of `key`. Errors: INVALID_ARGUMENT names the key for a number that its dtype does
   // not hold. Values that cannot be converted are the session's to refuse.
   Tensor of(const Output& key) &&;
 
@@ -46,6 +48,12 @@ class FeedValue {
   template <class T>
   static Tensor scalar(T number) {
     if constexpr (std::same_as<T, bool>) return {number};
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(uint64_t)) {
+      // As an integer like any other where that holds it.
+      if (number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        return Tensor::scalar(static_cast<uint64_t>(number));
+      }
+    }
     if constexpr (std::is_integral_v<T>) return {static_cast<int64_t>(number)};
     return {static_cast<double>(number)};
   }

@@ -59,14 +59,26 @@ TEST_P(SessionErrorTest, FedValuesThatAreNoneOfTheDtype) {
       [&] {
         session_.run(small, {{small, 256}});
       },
-      HasSubstr("INVALID_ARGUMENT: Session.run: value fed to 'small:0', got 256, expected "
-                "values of u8"));
+      AllOf(HasSubstr("INVALID_ARGUMENT: Session.run: value fed to 'small:0', got 256, expected "
+                      "values of u8, "),
+            HasSubstr("session_error_test.cc:")));
   expect_error([&] { session_.run(small, {{small, -1}}); }, HasSubstr("got -1, expected values"));
   expect_error(
       [&] {
         session_.run(small, {{small, 0.5}});
       },
-      HasSubstr("dtype fed to 'small:0', got f64, expected u8"));
+      HasSubstr("value fed to 'small:0', got 0.5, expected values of u8"));
+  const Output flag = placeholder(DType::pred, {}, "flag");
+  expect_error(
+      [&] {
+        session_.run(flag, {{flag, 2}});
+      },
+      HasSubstr("value fed to 'flag:0', got 2, expected values of pred"));
+  expect_error(
+      [&] {
+        session_.run(sum_, {{x_, {-1, ~uint64_t{0}}}});
+      },
+      HasSubstr("feed: values of a list, got -1 and others of u64, expected one dtype"));
   expect_error(
       [&] {
         session_.run(sum_, {{x_, {{1, 2}, {3}}}});

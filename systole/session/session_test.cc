@@ -88,6 +88,23 @@ TEST_P(SessionTest, FeedsNumbersVectorsAndLists) {
   const Output all = placeholder(DType::pred, {-1}, "all");
   EXPECT_TRUE(session.run(reduce_all(all), {{all, {true, true}}}).item<bool>());
   EXPECT_FALSE(session.run(reduce_all(all), {{all, std::vector<bool>{true, false}}}).item<bool>());
+  const auto fed_in_full = [&](const FeedItem& feed) {
+    return session.run(feed.key, {feed}).to_string();
+  };
+  const Output ids = placeholder(DType::s32, {-1}, "ids");
+  const Output large = placeholder(DType::u64, {}, "large");
+  const Output training = placeholder(DType::pred, {}, "training");
+  EXPECT_EQ(fed_in_full({n, 3.0}), "s32[] 3");
+  EXPECT_EQ(fed_in_full({training, 1}), "pred[] true");
+  EXPECT_EQ(fed_in_full({training, 0.0}), "pred[] false");
+  EXPECT_EQ(fed({x, {true, 2.5}}), "f64[2] {1, 2.5}");
+  EXPECT_EQ(fed({x, std::vector<bool>{true, false}}), "f64[2] {1, 0}");
+  EXPECT_EQ(fed_in_full({ids, {1, int64_t{2}, size_t{3}}}), "s32[3] {1, 2, 3}");
+  EXPECT_EQ(fed_in_full({ids, std::vector<float>{1, -2}}), "s32[2] {1, -2}");
+  EXPECT_EQ(fed_in_full({large, ~uint64_t{0}}), "u64[] 18446744073709551615");
+  const Output whole = placeholder(DType::s64, {2, 1}, "whole");
+  const FeedValue mixed{std::vector<int>{-1}, std::vector<int64_t>{int64_t{1} << 62}};
+  EXPECT_EQ(fed_in_full({whole, mixed}), "s64[2,1] {{-1}, {4611686018427387904}}");
   const Output words = placeholder(DType::string, {-1}, "words");
   EXPECT_EQ(session.run(words, {{words, {"a", "b"}}}).data<std::string>()[1], "b");
 }

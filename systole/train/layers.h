@@ -53,8 +53,9 @@ struct Extent {
 // Whether a layer trains: true, false, or a pred scalar that a run decides, such as a placeholder.
 class Training {
  public:
-  Training(bool now) : now_(now) {}                           // NOLINT(google-explicit-constructor)
-  Training(Output decided) : decided_(std::move(decided)) {}  // NOLINT(google-explicit-constructor)
+  Training(bool now) : now_(now) {}  // NOLINT(google-explicit-constructor)
+  // Errors: INVALID_ARGUMENT for no tensor.
+  Training(Output decided);  // NOLINT(google-explicit-constructor)
 
   // when_true() where training, else when_false(): one of them now, or both as branches of a cond.
   // Errors: INVALID_ARGUMENT for a tensor that is no pred scalar.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
@@ -171,6 +172,24 @@ TEST_F(LayersTest, batch_normalization_uses_the_averages_when_not_training) {
   EXPECT_NEAR(result.as_double(1), 2 * 4 / std::sqrt(1.001), 1e-5);
 }
 
+// A sum over replicas in a branch that one of them does not take would wait for ever.
+TEST_F(LayersTest, replicas_sum_whatever_a_run_decides) {
+  const Output training = placeholder(DType::pred, {}, "training");
+  const Output x = placeholder(DType::f32, {-1, 1});
+  const Output y = layers::batch_normalization(x, {.training = training, .cross_replica = true});
+  const auto sums = std::ranges::count_if(Graph::current().nodes(), [](const auto& node) {
+    return node->op_name() == "CrossReplicaSum";
+  });
+  EXPECT_EQ(sums, 4);
+  Session session;
+  session.run(global_variables_initializer());
+  const Tensor batch = Tensor::of<float>({4, 1}, {1, 2, 3, 6});
+  EXPECT_NEAR(session.run(y, {{x, batch}, {training, false}}).as_double(3), 6 / std::sqrt(1.001),
+              1e-5);
+  EXPECT_NEAR(session.run(y, {{x, batch}, {training, true}}).as_double(3), 3 / std::sqrt(3.501),
+              1e-5);
+}
+
 // is_training = tf.placeholder(tf.bool) of many programs.
 TEST_F(LayersTest, a_run_may_decide_whether_it_trains) {
   const Output training = placeholder(DType::pred, {}, "training");
@@ -196,6 +215,8 @@ TEST_F(LayersTest, a_run_may_decide_whether_it_trains) {
   EXPECT_NEAR(moving_mean(), 0.1 * 3, 1e-6);
   EXPECT_THAT(error_of([&] { layers::dropout(x, {.training = x}); }),
               HasSubstr("training, got f32[?,1], expected pred[], at layers_test.cc"));
+  EXPECT_THAT(error_of([&] { layers::dropout(x, {.training = Output()}); }),
+              HasSubstr("training, got no tensor, expected a pred scalar or a bool"));
 }
 
 // with tf.control_dependencies(update_ops): the slots' first values wait for no batch.

@@ -26,7 +26,8 @@ struct NaturalExpDecayOptions {
   bool staircase = false;
   std::string name = "NaturalExpDecay";
 };
-// learning_rate * exp(-decay_rate * global_step / decay_steps)
+// learning_rate * exp(-decay_rate * global_step / decay_steps); staircase takes the quotient
+// global_step / decay_steps rounded down.
 Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
                          const Input& decay_steps, const Input& decay_rate,
                          const NaturalExpDecayOptions& options = {});
@@ -35,7 +36,7 @@ struct InverseTimeDecayOptions {
   bool staircase = false;
   std::string name = "InverseTimeDecay";
 };
-// learning_rate / (1 + decay_rate * global_step / decay_steps)
+// learning_rate / (1 + decay_rate * global_step / decay_steps); staircase as above.
 Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
                           const Input& decay_steps, const Input& decay_rate,
                           const InverseTimeDecayOptions& options = {});

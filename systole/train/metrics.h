@@ -93,10 +93,12 @@ struct ConfusionMatrixOptions {
 // streaming)
 Metric confusion_matrix(const ConfusionMatrixOptions& options);
 
-// Of the classes that were seen, the mean of: what label and prediction have in common divided by
-// what either has (segmentation's intersection over union); the part of each class's labels that
-// was predicted. (tf.metrics.mean_iou, tf.metrics.mean_per_class_accuracy)
+// Of the classes that were seen, the mean of what label and prediction have in common divided by
+// what either has: segmentation's intersection over union. Counted in f32: exact up to 2^24 of a
+// pair of classes. (tf.metrics.mean_iou)
 Metric mean_iou(const ConfusionMatrixOptions& options);
+// The mean over all classes of the part of their labels that was predicted, 0 for a class without
+// labels. (tf.metrics.mean_per_class_accuracy)
 Metric mean_per_class_accuracy(const ConfusionMatrixOptions& options);
 
 }  // namespace metrics

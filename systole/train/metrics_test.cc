@@ -155,7 +155,7 @@ TEST_F(MetricsTest, classes_count_alike) {
   session.run(variables_initializer(local_variables()));
   EXPECT_EQ(session.run(iou.value).as_double(0), 0);
   EXPECT_NEAR(session.run(iou.update_op).as_double(0), 2.0 / 3, 1e-6);
-  EXPECT_NEAR(session.run(accuracy.update_op).as_double(0), (2.0 / 3 + 1) / 2, 1e-6);
+  EXPECT_NEAR(session.run(accuracy.update_op).as_double(0), (2.0 / 3 + 1 + 0) / 3, 1e-6);
 }
 
 TEST_F(MetricsTest, filled_in_examples_do_not_count) {

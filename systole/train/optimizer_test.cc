@@ -206,6 +206,19 @@ TEST_F(OptimizerTest, CountsTheGlobalStep) {
   EXPECT_EQ(session.run(step).item<int64_t>(), 3);
 }
 
+// Where no gradient came yet all is 0, the curvature too: 4^2 to the power of 0.75 is 8.
+TEST_F(OptimizerTest, FtrlMayBeginWithNothing) {
+  const Output gradient = placeholder(DType::f32, {2}, "gradient");
+  const Variable w(Tensor::of<float>({2}, {0, 0}));
+  FtrlOptimizer optimizer(0.5, {.learning_rate_power = -0.75, .initial_accumulator_value = 0});
+  const Operation train = optimizer.minimize(reduce_sum(multiply(w, gradient)));
+  Session session("", {.graph = &graph_});
+  session.run(global_variables_initializer());
+  session.run(train, {{gradient, Tensor::of<float>({2}, {0, 4})}});
+  EXPECT_EQ(session.run(w).data<float>()[0], 0);
+  EXPECT_FLOAT_EQ(session.run(w).data<float>()[1], -4 / (8 / 0.5F));
+}
+
 TEST_F(OptimizerTest, LearningRateMayBeATensor) {
   const Output rate = placeholder(DType::f32, {}, "rate");
   const Variable w(1.0F);

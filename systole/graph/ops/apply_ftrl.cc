@@ -36,7 +36,11 @@ std::vector<hlo::Value> lower_apply_ftrl(LowerContext& c) {
   // What is left of `linear` beyond l1 on either side of 0.
   const hlo::Value within =
       b.op(hlo::Opcode::clamp, {b.unary(hlo::Opcode::negate, l1), linear, l1})->result();
-  u.assign(kApplyFtrlVar, b.divide(b.subtract(within, linear), curvature));
+  const hlo::Value beyond = b.subtract(within, linear);
+  // Nothing is 0, also of a curvature of 0: where there was no gradient yet.
+  const hlo::Value zero = b.splat_like(beyond, 0);
+  const hlo::Value none = b.compare(beyond, zero, hlo::ComparisonDirection::eq);
+  u.assign(kApplyFtrlVar, b.select(none, zero, b.divide(beyond, curvature)));
   u.assign(kApplyFtrlAccum, accum);
   u.assign(kApplyFtrlLinear, linear);
   return {};

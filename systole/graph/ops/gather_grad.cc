@@ -17,6 +17,17 @@ std::vector<TensorType> infer_gather_grad(const InferContext& c) {
   return {{c.input(kGatherGradGradient).dtype, *shape}};
 }
 
+// Rows of other sizes would be added to parts of the params', and so would be lost.
+void check_gradient_rows(const Shape& gradient, const Shape& indices, const Shape& params,
+                         int axis) {
+  Dims wanted = params.dims();
+  wanted.erase(wanted.begin() + axis);
+  wanted.insert(wanted.begin() + axis, indices.begin(), indices.end());
+  if (gradient == Shape(wanted)) return;
+  throw invalid_argument("rows, got {} for indices {}, expected {}", gradient, indices,
+                         Shape(wanted));
+}
+
 // Scatter drops what lies outside, where the forward op took the nearest element: the indices are
 // clamped. 16-bit rows are added up in f32.
 std::vector<hlo::Value> lower_gather_grad(LowerContext& c) {
@@ -26,6 +37,7 @@ std::vector<hlo::Value> lower_gather_grad(LowerContext& c) {
   const int axis = checked_axis(c.attr<int64_t>("axis"), params.rank());
   const hlo::Value indices = wide_integers(b, c.input(kGatherGradIndices));
   const int index_rank = indices.shape().rank();
+  check_gradient_rows(c.input(kGatherGradGradient).shape(), indices.shape(), params, axis);
   const auto index = [&](int64_t i) {
     return b.scalar(indices.dtype(), static_cast<double>(std::max<int64_t>(i, 0)));
   };

@@ -8,14 +8,16 @@ std::vector<TensorType> infer_read_history(const InferContext& c) {
   return {{c.input(0).dtype, Shape(Dims(dims.begin() + 1, dims.end()))}};
 }
 
-void check_rows(const Shape& elem, const Shape& like) {
+void check_row_count(std::string_view op, const Shape& elem, const Shape& like) {
   if (elem[0] == like[0] && like[0] > 0) return;
-  throw invalid_argument("scan: elems, got {} rows, expected {}", elem[0],
+  throw invalid_argument("{}: elems, got {} rows, expected {}", op, elem[0],
                          like[0] == 0 ? "one or more" : std::to_string(like[0]));
 }
 
 std::vector<hlo::Value> lower_read_history(LowerContext& c) {
-  if (c.num_inputs() == 3) check_rows(c.input(0).shape(), c.input(2).shape());
+  if (c.num_inputs() == 3) {
+    check_row_count(c.attr<std::string>("_function"), c.input(0).shape(), c.input(2).shape());
+  }
   Dims sizes = c.input(0).shape().dims();
   sizes[0] = 1;
   std::vector<hlo::Value> starts(sizes.size(), c.b.scalar(c.input(1).dtype(), 0));
@@ -36,8 +38,10 @@ Output read_history(Output history, Output index) {
   return Graph::current().add_node("_ReadHistory", {history, index})->output();
 }
 
-Output read_row(Output elem, Output index, Output like) {
-  return Graph::current().add_node("_ReadHistory", {elem, index, like})->output();
+Output read_row(std::string_view op, Output elem, Output index, Output like) {
+  return Graph::current()
+      .add_node("_ReadHistory", {elem, index, like}, {{"_function", std::string(op)}})
+      ->output();
 }
 
 namespace ops {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "systole/graph/array_common.h"
 #include "systole/graph/array_ops.h"
@@ -42,7 +41,7 @@ Output squeeze(const Input& input, const SqueezeOptions& options) {
   // No axes in the attribute would mean all of size 1 to TensorFlow, those that turn out to be so
   // too.
   if (axes.empty()) {
-    return identity(std::move(input), {.name = options.name.empty() ? "Squeeze" : options.name});
+    return identity(input, {.name = options.name.empty() ? "Squeeze" : options.name});
   }
   const AttrMap attrs{{"T", value.dtype()}, {"squeeze_dims", axes}};
   return Graph::current()

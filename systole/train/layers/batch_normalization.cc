@@ -73,10 +73,17 @@ Moments normalizing_moments(const Output& x, int axis, const NormalizationVariab
     const Output sample = batch.variance * (count / maximum(count - 1, 1));
     return std::vector{batch.mean, batch.variance, rank == 4 ? sample : batch.variance};
   };
+  // All replicas take part in what is summed over them, whatever the run of each decides.
+  std::vector<Output> of_all;
+  if (options.cross_replica) of_all = of_batch();
+  const auto of_training = [&] {
+    if (of_all.empty()) return of_batch();
+    return std::vector{identity(of_all[0]), identity(of_all[1]), identity(of_all[2])};
+  };
   const auto of_averages = [&] {
     return std::vector{identity(mean), identity(variance), identity(variance)};
   };
-  const std::vector<Output> chosen = options.training.choose(of_batch, of_averages);
+  const std::vector<Output> chosen = options.training.choose(of_training, of_averages);
   add_update(v.moving_mean, chosen[0], options.momentum);
   add_update(v.moving_variance, chosen[2], options.momentum);
   return {chosen[0], chosen[1]};

@@ -1,11 +1,18 @@
 #include "systole/train/layers/layer_scope.h"
 
+#include <utility>
+
 #include "systole/graph/composition.h"
 #include "systole/graph/control_flow_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/op_error.h"
 
 namespace systole::layers {
+
+Training::Training(Output decided) : decided_(std::move(decided)) {
+  if (decided_.valid()) return;
+  throw at_line(invalid_argument("training, got no tensor, expected a pred scalar or a bool"), {});
+}
 
 std::vector<Output> Training::choose(const std::function<std::vector<Output>()>& when_true,
                                      const std::function<std::vector<Output>()>& when_false) const {

@@ -28,12 +28,6 @@ Metric of_counts(std::string_view metric, const ConfusionMatrixOptions& options,
                     [&](const std::vector<Output>& sums) { return value_of(sums[0]); });
 }
 
-// The mean of right / all over the classes of which there is any.
-Output mean_over_classes(const Output& right, const Output& all) {
-  const Output seen = to_float(greater(all, 0));
-  return safe_divide(reduce_sum(div_no_nan(right, all)), reduce_sum(seen));
-}
-
 }  // namespace
 
 Metric confusion_matrix(const ConfusionMatrixOptions& options) {
@@ -44,13 +38,14 @@ Metric mean_iou(const ConfusionMatrixOptions& options) {
   return of_counts("mean_iou", options, [](const Output& counts) {
     const Output right = diag_part(counts);
     const Output either = reduce_sum(counts, {.axis = 0}) + reduce_sum(counts, {.axis = 1}) - right;
-    return mean_over_classes(right, either);
+    const Output seen = to_float(greater(either, 0));
+    return safe_divide(reduce_sum(div_no_nan(right, either)), reduce_sum(seen));
   });
 }
 
 Metric mean_per_class_accuracy(const ConfusionMatrixOptions& options) {
   return of_counts("mean_per_class_accuracy", options, [](const Output& counts) {
-    return mean_over_classes(diag_part(counts), reduce_sum(counts, {.axis = 1}));
+    return reduce_mean(div_no_nan(diag_part(counts), reduce_sum(counts, {.axis = 1})));
   });
 }
 
