@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/hlo/builder.h"
+#include "systole/hlo/passes/structural_equality.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/sketch.h"
 #include "systole/hlo/verifier.h"
@@ -127,6 +128,23 @@ TEST_F(CseTest, RandomBitsAreAFunctionOfTheirState) {
   main_.set_results({bits()->result(1), bits()->result(1)});
   EXPECT_TRUE(run());
   EXPECT_EQ(main_.results()[0], main_.results()[1]);
+}
+
+// An unrolled sequence's slices would be compared with each other otherwise.
+TEST_F(CseTest, HashesTellAttributesApart) {
+  const Value zero = b_.scalar(DType::f32, 0);
+  const std::pair<Value, Value> pairs[] = {
+      {b_.slice(x_, {0}, {1}), b_.slice(x_, {1}, {2})},
+      {b_.pad(x_, zero, {0}, {1}, {0}), b_.pad(x_, zero, {1}, {0}, {0})},
+      {b_.compare(x_, y_, ComparisonDirection::lt), b_.compare(x_, y_, ComparisonDirection::le)},
+      {b_.constant(Tensor(0.5F)), b_.constant(Tensor(1.5F))}};
+  for (const auto& [a, c] : pairs) {
+    EXPECT_NE(structural_hash(*a.def), structural_hash(*c.def)) << a.def->describe();
+    EXPECT_NE(function_hash(*a.def), function_hash(*c.def)) << a.def->describe();
+  }
+  const Value again = b_.slice(y_, {1}, {2});
+  EXPECT_EQ(function_hash(*again.def), function_hash(*pairs[0].second.def));
+  EXPECT_TRUE(same_function(*again.def, *pairs[0].second.def));
 }
 
 TEST_F(CseTest, LeavesBarriersAlone) {
