@@ -187,7 +187,7 @@ func.func @main() {
     } do {
       %one = stablehlo.constant dense<1> : tensor<i32>
       %i2 = stablehlo.add %i, %one : tensor<i32>
-      %v2:2 = stablehlo.composite "own.square_and_sum" %v {composite_attributes = {scale = 1.0 : f32}, decomposition = @square_and_sum, version = 1 : i32} : (tensor<2xf32>) -> (tensor<2xf32>, tensor<f32>)
+      %v2:2 = stablehlo.composite "own.square_and_sum" %v {composite_attributes = {scale = 1.000000e+00 : f32}, decomposition = @square_and_sum, version = 1 : i32} : (tensor<2xf32>) -> (tensor<2xf32>, tensor<f32>)
       %b = stablehlo.broadcast_in_dim %v2#1, dims = [] : (tensor<f32>) -> tensor<2xf32>
       %next = stablehlo.subtract %v2#0, %b : tensor<2xf32>
       stablehlo.return %i2, %next : tensor<i32>, tensor<2xf32>
