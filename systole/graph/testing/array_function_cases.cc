@@ -219,7 +219,7 @@ void add_errors(std::vector<OpCase>& cases) {
       [](auto& x) {
         return scatter_nd(x[1], x[0], {4, 4, 4});
       },
-      "ScatterNd: updates, got f32[2,3] for indices s32[2,3] of rank 3, expected rank 1");
+      "ScatterNd: updates, got f32[2,3] for indices s32[2,3], expected f32[2]");
   add(
       "segments", [](auto& x) { return unsorted_segment_sum(x[0], x[1], 0); },
       "UnsortedSegmentSum: num_segments, got 0, expected at least 1");
