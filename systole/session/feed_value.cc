@@ -44,7 +44,7 @@ void check_holds(const Tensor& value, const Output& key) {
 Tensor whole_numbers(const Tensor& value, const Output& key) {
   const DType from = value.dtype();
   const DType wide = is_floating(from) ? DType::f64 : from == DType::u64 ? from : DType::s64;
-  const Tensor numbers = from == wide ? value : value.cast(wide);
+  Tensor numbers = from == wide ? value : value.cast(wide);
   switch (wide) {
     case DType::f64:
       check_holds<double>(numbers, key);
@@ -99,6 +99,7 @@ FeedValue FeedValue::stacked(const std::vector<FeedValue>& values) {
   // Braces would make a list of the two.
   if (values.empty()) return FeedValue(Tensor(DType::f32, {0}), /*converts=*/true);
   std::vector<Tensor> tensors;
+  tensors.reserve(values.size());
   for (const FeedValue& value : values) tensors.push_back(value.tensor_);
   DType dtype = tensors.front().dtype();
   for (const Tensor& tensor : tensors) dtype = dtype_of_both(dtype, tensor.dtype());

@@ -203,6 +203,7 @@ TEST_P(SessionTest, RunsFromSeveralThreads) {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) threads.emplace_back(work, static_cast<float>(t));
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(session.run(total).item<float>(), 200);

@@ -91,8 +91,8 @@ TEST(PiecewiseConstant, Errors) {
   Graph graph;
   const GraphScope scope(graph);
   const Output step = placeholder(DType::s64, {}, "step");
-  const auto error_of = [&](std::vector<int64_t> boundaries,
-                            std::vector<double> values) -> std::string {
+  const auto error_of = [&](const std::vector<int64_t>& boundaries,
+                            const std::vector<double>& values) -> std::string {
     try {
       piecewise_constant(step, boundaries, values);
     } catch (const Error& error) {

@@ -182,7 +182,7 @@ TEST_P(OptimizerRuleTest, NamesSlotsAsTensorFlowDoes) {
   for (const Variable& variable : optimizer->variables()) names.push_back(variable.name());
   std::vector<std::string> expected = GetParam().slots;
   for (std::string& name : expected) {
-    if (name.starts_with("w/")) name = "model/" + name;
+    if (name.starts_with("w/")) name.insert(0, "model/");
   }
   EXPECT_EQ(names, expected);
 }

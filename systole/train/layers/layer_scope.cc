@@ -9,7 +9,7 @@
 
 namespace systole::layers {
 
-Training::Training(Output decided) : decided_(std::move(decided)) {
+Training::Training(Output decided) : decided_(decided) {
   if (decided_.valid()) return;
   throw at_line(invalid_argument("training, got no tensor, expected a pred scalar or a bool"), {});
 }
