@@ -90,51 +90,61 @@ bool loss_is_smaller(const Evaluation& best, const Evaluation& current) {
 
 }  // namespace
 
-FinalExporter::FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
-                             FinalExporterOptions options)
+SavedModelExporter::SavedModelExporter(std::string name,
+                                       ServingInputReceiverFn serving_input_receiver_fn,
+                                       std::map<std::string, std::string> assets_extra,
+                                       std::optional<int64_t> exports_to_keep)
     : name_(std::move(name)),
       receiver_fn_(std::move(serving_input_receiver_fn)),
-      options_(std::move(options)) {}
+      assets_extra_(std::move(assets_extra)),
+      exports_to_keep_(exports_to_keep) {
+  check_exports_to_keep(name_, exports_to_keep_);
+}
+
+std::string SavedModelExporter::write(TPUEstimator& estimator, const std::string& export_path,
+                                      const std::string& checkpoint_path) const {
+  std::string made = estimator.export_saved_model(
+      export_path, receiver_fn_,
+      {.assets_extra = assets_extra_, .checkpoint_path = checkpoint_path});
+  keep_newest(export_path, exports_to_keep_);
+  return made;
+}
+
+FinalExporter::FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                             FinalExporterOptions options)
+    : SavedModelExporter(std::move(name), std::move(serving_input_receiver_fn),
+                         std::move(options.assets_extra), std::nullopt) {}
 
 std::string FinalExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
                                         const std::string& checkpoint_path, const Evaluation&,
                                         bool is_the_final_export) {
   if (!is_the_final_export) return "";
-  return estimator.export_saved_model(
-      export_path, receiver_fn_,
-      {.assets_extra = options_.assets_extra, .checkpoint_path = checkpoint_path});
+  return write(estimator, export_path, checkpoint_path);
 }
 
 LatestExporter::LatestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                                LatestExporterOptions options)
-    : name_(std::move(name)),
-      receiver_fn_(std::move(serving_input_receiver_fn)),
-      options_(std::move(options)) {
-  check_exports_to_keep(name_, options_.exports_to_keep);
-}
+    : SavedModelExporter(std::move(name), std::move(serving_input_receiver_fn),
+                         std::move(options.assets_extra), options.exports_to_keep) {}
 
 std::string LatestExporter::export_model(TPUEstimator& estimator, const std::string& export_path,
                                          const std::string& checkpoint_path, const Evaluation&,
                                          bool) {
   if (checkpoint_path == exported_) return "";
-  std::string made =
-      estimator.export_saved_model(export_path, receiver_fn_, {.checkpoint_path = checkpoint_path});
+  std::string made = write(estimator, export_path, checkpoint_path);
   exported_ = checkpoint_path;
-  keep_newest(export_path, options_.exports_to_keep);
   return made;
 }
 
 BestExporter::BestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                            BestExporterOptions options)
-    : name_(std::move(name)),
-      receiver_fn_(std::move(serving_input_receiver_fn)),
-      options_(std::move(options)) {
-  check_exports_to_keep(name_, options_.exports_to_keep);
-}
+    : SavedModelExporter(std::move(name), std::move(serving_input_receiver_fn),
+                         std::move(options.assets_extra), options.exports_to_keep),
+      compare_fn_(std::move(options.compare_fn)) {}
 
 bool BestExporter::is_better(const std::string& export_path, const Evaluation& best,
                              const Evaluation& current) const {
-  if (options_.compare_fn) return options_.compare_fn(best, current);
+  if (compare_fn_) return compare_fn_(best, current);
   if (!best.values().contains("loss")) throw bad_best(best_file(export_path), "no 'loss'");
   return loss_is_smaller(best, current);
 }
@@ -145,15 +155,13 @@ std::string BestExporter::export_model(TPUEstimator& estimator, const std::strin
   if (eval_result.examples() == 0) {
     log_warning(
         "exporter '{}': evaluation, got one of no examples, which is no better than another",
-        name_);
+        name());
     return "";
   }
   const std::optional<Evaluation> best = read_best(export_path);
   if (best && !is_better(export_path, *best, eval_result)) return "";
-  std::string made =
-      estimator.export_saved_model(export_path, receiver_fn_, {.checkpoint_path = checkpoint_path});
+  std::string made = write(estimator, export_path, checkpoint_path);
   write_best(export_path, eval_result);
-  keep_newest(export_path, options_.exports_to_keep);
   return made;
 }
 

@@ -37,25 +37,40 @@ class Exporter {
 };
 using ExporterList = std::vector<std::shared_ptr<Exporter>>;
 
+// What those below share: a name, and how an export is written.
+class SavedModelExporter : public Exporter {
+ public:
+  const std::string& name() const override { return name_; }
+
+ protected:
+  // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
+  SavedModelExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
+                     std::map<std::string, std::string> assets_extra,
+                     std::optional<int64_t> exports_to_keep);
+  // Exports a checkpoint, removes the exports that are not kept, and returns the new one's folder.
+  std::string write(TPUEstimator& estimator, const std::string& export_path,
+                    const std::string& checkpoint_path) const;
+
+ private:
+  std::string name_;
+  ServingInputReceiverFn receiver_fn_;
+  std::map<std::string, std::string> assets_extra_;
+  std::optional<int64_t> exports_to_keep_;
+};
+
 struct FinalExporterOptions {
   std::map<std::string, std::string> assets_extra = {};  // as of ExportSavedModelOptions
 };
 
 // Exports once, when the training is over.
-class FinalExporter : public Exporter {
+class FinalExporter : public SavedModelExporter {
  public:
   FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                 FinalExporterOptions options = {});
 
-  const std::string& name() const override { return name_; }
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                            const std::string& checkpoint_path, const Evaluation& eval_result,
                            bool is_the_final_export) override;
-
- private:
-  std::string name_;
-  ServingInputReceiverFn receiver_fn_;
-  FinalExporterOptions options_;
 };
 
 struct LatestExporterOptions {
@@ -65,27 +80,24 @@ struct LatestExporterOptions {
 };
 
 // Exports every checkpoint that is evaluated.
-class LatestExporter : public Exporter {
+class LatestExporter : public SavedModelExporter {
  public:
   // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
   LatestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                  LatestExporterOptions options = {});
 
-  const std::string& name() const override { return name_; }
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                            const std::string& checkpoint_path, const Evaluation& eval_result,
                            bool is_the_final_export) override;
 
  private:
-  std::string name_;
-  ServingInputReceiverFn receiver_fn_;
-  LatestExporterOptions options_;
   std::string exported_;  // the last checkpoint
 };
 
 struct BestExporterOptions {
   // Whether `current` is better than `best`; absent: its loss is smaller.
-  std::function<bool(const Evaluation& best, const Evaluation& current)> compare_fn = nullptr;
+  using CompareFn = std::function<bool(const Evaluation& best, const Evaluation& current)>;
+  CompareFn compare_fn = nullptr;
   std::map<std::string, std::string> assets_extra = {};
   std::optional<int64_t> exports_to_keep = 5;
 };
@@ -93,13 +105,12 @@ struct BestExporterOptions {
 // Exports what is better than all before; an evaluation of no examples is none. The best
 // evaluation's scalars are kept beside the exports (best_eval_result.json): a training that goes on
 // does not take its first for the best, as TensorFlow's does without an event_file_pattern.
-class BestExporter : public Exporter {
+class BestExporter : public SavedModelExporter {
  public:
   // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
   BestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                BestExporterOptions options = {});
 
-  const std::string& name() const override { return name_; }
   // Errors: DATA_LOSS for a best_eval_result.json that is none, or lacks the loss that is compared.
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                            const std::string& checkpoint_path, const Evaluation& eval_result,
@@ -109,9 +120,7 @@ class BestExporter : public Exporter {
   bool is_better(const std::string& export_path, const Evaluation& best,
                  const Evaluation& current) const;
 
-  std::string name_;
-  ServingInputReceiverFn receiver_fn_;
-  BestExporterOptions options_;
+  BestExporterOptions::CompareFn compare_fn_;
 };
 
 }  // namespace systole

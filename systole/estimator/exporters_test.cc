@@ -215,6 +215,25 @@ TEST_F(ExportersTest, older_exports_are_removed) {
   EXPECT_THAT(exports("latest"), ElementsAre(base_name(made[1]), base_name(made[2])));
 }
 
+TEST_F(ExportersTest, every_kind_exports_extra_assets) {
+  Estimator estimator = make_estimator();
+  estimator.train(slope_input(100), {.max_steps = 4});
+  write_file_atomically(local_file_system(), folder_ / "labels.txt", "slope");
+  const std::map<std::string, std::string> extra = {{"labels.txt", folder_ / "labels.txt"}};
+  const Evaluation evaluation({{"loss", Tensor(1.0)}}, 1);
+  const ExporterList all = {
+      std::make_shared<FinalExporter>("final", raw_, FinalExporterOptions{.assets_extra = extra}),
+      std::make_shared<LatestExporter>("latest", raw_,
+                                       LatestExporterOptions{.assets_extra = extra}),
+      std::make_shared<BestExporter>("best", raw_, BestExporterOptions{.assets_extra = extra})};
+  for (const auto& exporter : all) {
+    const std::string made = exporter->export_model(
+        estimator, folder_of(exporter->name()), estimator.latest_checkpoint(), evaluation, true);
+    EXPECT_EQ(read_file(local_file_system(), made + "/assets.extra/labels.txt"), "slope")
+        << exporter->name();
+  }
+}
+
 TEST_F(ExportersTest, refuses) {
   EXPECT_THAT(error_of([&] { LatestExporter("a", raw_, {.exports_to_keep = 0}); }),
               HasSubstr("`exports_to_keep`, if provided, must be positive number, got 0"));
