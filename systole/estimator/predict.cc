@@ -77,13 +77,16 @@ Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
   return estimator::take_rows(all.reshape(Shape(std::move(dims))), real);
 }
 
-Nest<Tensor> nth_example(const Nest<Output>& structure, std::span<const Tensor> rows, int64_t n) {
+// One example of a replica's part.
+Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> results,
+                        int64_t replica, int64_t i) {
   std::vector<Tensor> values;
-  values.reserve(rows.size());
-  for (const Tensor& all : rows) {
-    const Shape one(std::span<const int64_t>(all.shape().dims()).subspan(1));
+  values.reserve(results.size());
+  for (const Tensor& all : results) {
+    const std::span<const int64_t> dims(all.shape().dims());
+    const Tensor rows = all.slice(replica, replica + 1).reshape(Shape(dims.subspan(1)));
     // A prediction that is kept keeps no batch.
-    values.push_back(all.slice(n, n + 1).reshape(one).clone());
+    values.push_back(rows.slice(i, i + 1).reshape(Shape(dims.subspan(2))).clone());
   }
   return pack_like(structure, std::move(values));
 }
@@ -110,12 +113,16 @@ std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch,
   const auto results = all.first(of_predictions.size());
   const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
   call_host(all.subspan(results.size() + of_hooks.size()), pulse);
-  std::vector<Tensor> rows;
-  rows.reserve(results.size());
-  for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
   if (single_examples) {
-    for (int64_t i = 0; i < batch.examples; ++i) ready.push_back(nth_example(predictions, rows, i));
+    for (size_t r = 0; r < batch.in_replica.size(); ++r) {
+      for (int64_t i = 0; i < batch.in_replica[r]; ++i) {
+        ready.push_back(example_of(predictions, results, static_cast<int64_t>(r), i));
+      }
+    }
   } else if (batch.examples > 0) {
+    std::vector<Tensor> rows;
+    rows.reserve(results.size());
+    for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
     ready.push_back(pack_like(predictions, std::move(rows)));
   }
   return estimator::hook_values(of_hooks, 0);
