@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 namespace bench {
 namespace {
@@ -34,13 +37,21 @@ class Collector : public benchmark::BenchmarkReporter {
         seconds_[name].push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
       }
     }
-    fmt::print(stderr, ".");
   }
-  void Finalize() override { fmt::print(stderr, "\n"); }
 
   std::optional<double> seconds(const std::string& name) const {
     const auto it = seconds_.find(name);
     return it == seconds_.end() ? std::nullopt : std::optional(median(it->second));
+  }
+  // How many times as long as `by` `name` takes, by what ran one after the other.
+  std::optional<double> ratio(const std::string& name, const std::string& by) const {
+    const auto ours = seconds_.find(by);
+    const auto other = seconds_.find(name);
+    if (other == seconds_.end() || other->second.size() != ours->second.size()) return std::nullopt;
+    std::vector<double> ratios(ours->second.size());
+    std::transform(other->second.begin(), other->second.end(), ours->second.begin(), ratios.begin(),
+                   std::divides<>());
+    return median(std::move(ratios));
   }
 
  private:
@@ -65,14 +76,12 @@ std::optional<Row> row_of(const Figure& figure, const Collector& results) {
           .unit = figure.unit,
           .peer = figure.peer,
           .value = value_of(figure, *ours)};
-  if (const auto limit = results.seconds(figure.name + "/limit")) {
-    row.limit = value_of(figure, *limit);
-    row.share_of_limit = *limit / *ours;
-  }
-  if (const auto peer = results.seconds(figure.name + "/" + figure.peer)) {
-    row.peer_value = value_of(figure, *peer);
-    row.peer_ratio = *peer / *ours;
-  }
+  const std::string limit = figure.name + "/limit";
+  const std::string peer = figure.name + "/" + figure.peer;
+  if (const auto seconds = results.seconds(limit)) row.limit = value_of(figure, *seconds);
+  if (const auto seconds = results.seconds(peer)) row.peer_value = value_of(figure, *seconds);
+  row.share_of_limit = results.ratio(limit, figure.name);
+  row.peer_ratio = results.ratio(peer, figure.name);
   return row;
 }
 
@@ -80,14 +89,16 @@ std::string cell(const std::optional<double>& value, const char* suffix = "", do
   return value ? fmt::format("{:.4g}{}", *value * scale, suffix) : "-";
 }
 
-void print_table(const std::vector<Row>& rows) {
-  fmt::print("{:<32}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit",
+void print_heads() {
+  fmt::print("{:<40}{:>12} {:<10}{:>12}{:>10}{:>14}{:>10}\n", "figure", "value", "unit", "limit",
              "share", "peer", "ratio");
-  for (const Row& r : rows) {
-    fmt::print("{:<32}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit,
-               cell(r.limit), cell(r.share_of_limit, " %", 100), cell(r.peer_value),
-               cell(r.peer_ratio, " x"));
-  }
+}
+
+void print_row(const Row& r) {
+  fmt::print("{:<40}{:>12.4g} {:<10}{:>12}{:>10}{:>14}{:>10}\n", r.name, r.value, r.unit,
+             cell(r.limit), cell(r.share_of_limit, " %", 100), cell(r.peer_value),
+             cell(r.peer_ratio, " x"));
+  std::fflush(stdout);
 }
 
 nlohmann::json to_json(const std::optional<double>& value) {
@@ -112,7 +123,6 @@ void write_json(const std::vector<Row>& rows, const std::string& path) {
 void register_body(const Figure& figure, const std::string& suffix, const Body& body) {
   if (!body) return;
   auto* benchmark = benchmark::RegisterBenchmark((figure.name + suffix).c_str(), body);
-  benchmark->Repetitions(figure.repetitions);
   // What takes its own time may take next to none: repetitions, not a least time, end it.
   figure.manual_time ? benchmark->UseManualTime()->Iterations(1) : benchmark->UseRealTime();
 }
@@ -133,13 +143,20 @@ void add(Figure figure) {
 int run(int argc, char** argv, const std::string& json_path) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  Collector results;
-  benchmark::RunSpecifiedBenchmarks(&results);
+  const std::regex filter(benchmark::GetBenchmarkFilter());
   std::vector<Row> rows;
   for (const Figure& figure : figures()) {
-    if (auto row = row_of(figure, results)) rows.push_back(std::move(*row));
+    if (!std::regex_search(figure.name, filter)) continue;
+    // A row, its limit and its peer take turns: what disturbs the machine disturbs them alike.
+    Collector results;
+    for (int i = 0; i < figure.repetitions; ++i)
+      benchmark::RunSpecifiedBenchmarks(&results, fmt::format("^{}(/.*)?$", figure.name));
+    auto row = row_of(figure, results);
+    if (!row) continue;
+    if (rows.empty()) print_heads();
+    print_row(*row);
+    rows.push_back(std::move(*row));
   }
-  print_table(rows);
   if (!json_path.empty()) write_json(rows, json_path);
   return rows.empty() ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 // The figures that `make bench` prints: ours beside the machine's limit and, where it is built, the
-// peer's, all measured in the same run, in turns.
+// peer's, all measured in the same run, in turns: values are medians of the repetitions, shares and
+// ratios medians over what ran one after the other.
 #pragma once
 
 #include <benchmark/benchmark.h>

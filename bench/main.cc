@@ -28,12 +28,9 @@ bool measured_in_child(std::span<char*> arguments) {
 int main(int argc, char** argv) {
   if (measured_in_child({argv, static_cast<size_t>(argc)})) return 0;
   std::string json_path;
-  // Repetitions in random order: what disturbs the machine disturbs all rows alike; the table shows
-  // medians.
   std::vector<char*> arguments = {argv[0]};
-  std::string interleave = "--benchmark_enable_random_interleaving=true";
   std::string min_time = "--benchmark_min_time=0.05";
-  arguments.insert(arguments.end(), {interleave.data(), min_time.data()});
+  arguments.push_back(min_time.data());
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--json=")) {
