@@ -24,13 +24,13 @@ bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
     case ConvolutionProblem::Form::forward:
       // Sums of one feature leave oneDNN's matrix products almost nothing to do (1.5).
       return s.features <= 2 && fits_direct_forward(s);
-    case ConvolutionProblem::Form::input_gradient:
-      // Images of 32 features leave its registers half empty (1.1).
-      return !is_point && s.out_features == 32 && fits_direct_forward(s);
-    default:
+    case ConvolutionProblem::Form::kernel_gradient:
       // Images of few features (1.2), and strides (1.4).
       return !is_point && (s.features <= 4 || s.row_stride * s.column_stride > 1) &&
              fits_direct_gradient(s);
+    default:
+      // oneDNN's forward convolution of a mirrored kernel is (packed_convolution.h).
+      return false;
   }
 }
 

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "systole/backends/cpu/kernels/direct_sizes.h"
+#include "systole/backends/cpu/kernels/kernel_packing.h"
+#include "systole/backends/cpu/kernels/packed_convolution.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -95,13 +98,27 @@ void convolve(const DirectLayer& l, Operands& x) {
   }
 }
 
+void expect_plain_loops(const Kernel& kernel, const DirectLayer& layer) {
+  Operands want(layer);
+  convolve(layer, want);
+  for (const int threads : {1, 3}) {
+    Operands got(layer);
+    std::vector<void*> buffers;
+    for (Tensor* t : got.in_order(layer.form)) buffers.push_back(t->raw());
+    ThreadPool pool(threads);
+    RunContext context;
+    context.pool = threads == 1 ? nullptr : &pool;
+    for (int i = 0; i < 2; ++i) kernel.run(buffers, context);
+    const auto result = got.in_order(layer.form)[2]->data<float>();
+    EXPECT_TRUE(std::ranges::equal(result, want.in_order(layer.form)[2]->data<float>()))
+        << layer.window << " " << layer.in << " " << threads;
+  }
+}
+
 constexpr DirectLayer kDirectLayers[] = {
     // One feature; two features, a cut edge, two panels of features and columns that overlap.
     {Form::forward, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
     {Form::forward, 9, 2, 33, 51, 64, 3, 2, 0, 16, 25},
-    // The gradient of a wide layer by its images.
-    {Form::input_gradient, 8, 32, 14, 28, 48, 3, 1, 1, 14, 28},
-    {Form::input_gradient, 8, 32, 16, 26, 5, 4, 1, 1, 15, 25},
     // Few features: places of several rows in a panel. Many: each row has panels of its own.
     {Form::kernel_gradient, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
     {Form::kernel_gradient, 17, 3, 21, 21, 64, 7, 2, 3, 11, 11},
@@ -114,19 +131,72 @@ TEST(DirectConvolution, IsThePlainLoops) {
   for (const DirectLayer& layer : kDirectLayers) {
     const auto kernel = make_direct_convolution_kernel(problem_of(layer), 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
-    Operands want(layer);
-    convolve(layer, want);
-    for (const int threads : {1, 3}) {
-      Operands got(layer);
-      std::vector<void*> buffers;
-      for (Tensor* t : got.in_order(layer.form)) buffers.push_back(t->raw());
-      ThreadPool pool(threads);
-      RunContext context;
-      context.pool = threads == 1 ? nullptr : &pool;
-      for (int i = 0; i < 2; ++i) kernel->run(buffers, context);
-      const auto result = got.in_order(layer.form)[2]->data<float>();
-      EXPECT_TRUE(std::ranges::equal(result, want.in_order(layer.form)[2]->data<float>()))
-          << layer.window << " " << layer.in << " " << threads;
+    expect_plain_loops(*kernel, layer);
+  }
+}
+
+constexpr DirectLayer kPackedLayers[] = {
+    // Several blocks of features, a cut edge; features that fill no square.
+    {Form::forward, 2, 48, 14, 15, 128, 3, 1, 1, 14, 15},
+    {Form::forward, 3, 20, 16, 13, 64, 3, 2, 0, 8, 6},
+    // The gradient by images, whose window is mirrored.
+    {Form::input_gradient, 2, 64, 14, 28, 48, 3, 1, 1, 14, 28},
+    {Form::input_gradient, 1, 32, 16, 26, 37, 4, 1, 1, 15, 25},
+    {Form::input_gradient, 1, 96, 12, 12, 32, 5, 1, 0, 8, 8},
+};
+
+TEST(PackedConvolution, IsThePlainLoops) {
+  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
+  for (const DirectLayer& layer : kPackedLayers) {
+    const auto sizes = direct_sizes(problem_of(layer));
+    ASSERT_TRUE(sizes.has_value());
+    const auto kernel = make_packed_convolution_kernel(*sizes, 3);
+    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
+    expect_plain_loops(*kernel, layer);
+  }
+}
+
+// The steps of a kernel's memory, mirrored or not, and its sizes.
+struct PackedOrder {
+  int64_t rows, columns, in, out;
+  int64_t row, column, feature, out_feature;
+  int64_t lanes;
+};
+
+constexpr PackedOrder kPackedOrders[] = {
+    {3, 2, 20, 64, 2560, 1280, 64, 1, 32},    // rows, columns, in, out
+    {3, 2, 20, 64, -2560, -1280, 1, 20, 32},  // mirrored; rows, columns, out, in
+    {2, 3, 35, 48, 3, 1, 6, 210, 16},         // out, in, rows, columns
+    {1, 1, 16, 64, 1024, 1024, 1, 16, 64},    // one place
+};
+
+TEST(KernelPacking, HasEveryElementInItsPlace) {
+  for (const PackedOrder& o : kPackedOrders) {
+    const int64_t first =
+        (o.row < 0 ? (1 - o.rows) * o.row : 0) + (o.column < 0 ? (1 - o.columns) * o.column : 0);
+    const DirectSizes sizes{.features = o.in,
+                            .out_features = o.out,
+                            .kernel_height = o.rows,
+                            .kernel_width = o.columns,
+                            .kernel_first = first,
+                            .kernel_row = o.row,
+                            .kernel_column = o.column,
+                            .kernel_in = o.feature,
+                            .kernel_out = o.out_feature};
+    const KernelPacking packing(sizes, o.lanes);
+    std::vector<float> kernel(static_cast<size_t>(packing.elements()));
+    std::iota(kernel.begin(), kernel.end(), 0.0F);
+    std::vector<float> packed(kernel.size());
+    packing.pack(kernel.data(), packed.data(), RunContext());
+    for (int64_t k = 0; k < packing.elements(); ++k) {
+      const int64_t lane = k % o.lanes;
+      const int64_t i = k / o.lanes % o.in;
+      const int64_t column = k / o.lanes / o.in % o.columns;
+      const int64_t row = k / o.lanes / o.in / o.columns % o.rows;
+      const int64_t block = k / o.lanes / o.in / o.columns / o.rows;
+      const int64_t at = first + row * o.row + column * o.column + i * o.feature +
+                         (block * o.lanes + lane) * o.out_feature;
+      ASSERT_EQ(packed[static_cast<size_t>(k)], kernel[static_cast<size_t>(at)]) << k;
     }
   }
 }

@@ -7,6 +7,7 @@
 #endif
 
 #include "systole/backends/cpu/kernels/idle_memory.h"
+#include "systole/backends/cpu/kernels/kernel_packing.h"
 #include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/sizes.h"
 
@@ -69,18 +70,15 @@ void compute_pixels(const PixelPanel&) {}
 // Panels of 14 columns by 32 output features; a padded part of an image lies in a cache.
 class DirectForward : public Kernel {
  public:
-  explicit DirectForward(const DirectSizes& sizes) : s_(sizes), places_(window_places(sizes)) {
+  explicit DirectForward(const DirectSizes& sizes)
+      : s_(sizes), packing_(sizes, kPixelFeatures), places_(window_places(sizes)) {
     const int64_t lines = std::max<int64_t>(kPaddedElements / s_.line(), s_.kernel_height);
     rows_ = std::min((lines - s_.kernel_height) / s_.row_stride + 1, s_.rows);
   }
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
-    auto packed = packed_kernel_.take(s_.kernel_height * s_.depth() * s_.out_features);
-    const auto* kernel = static_cast<const float*>(buffers[1]);
-    run_in_parallel(context, panels(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t panel = begin; panel < end; ++panel)
-        pack(kernel, panel, packed->data<float>().data());
-    });
+    auto packed = packed_kernel_.take(packing_.elements());
+    packing_.pack(static_cast<const float*>(buffers[1]), packed->data<float>().data(), context);
     const Arrays arrays{static_cast<const float*>(buffers[0]), packed->data<float>().data(),
                         static_cast<float*>(buffers[2])};
     run_in_parallel(context, s_.batch * blocks(), 1, [&](int64_t begin, int64_t end) {
@@ -102,32 +100,6 @@ class DirectForward : public Kernel {
   int64_t panels() const { return s_.out_features / kPixelFeatures; }
   int64_t blocks() const { return (s_.rows + rows_ - 1) / rows_; }
   int64_t panel_size() const { return s_.kernel_height * s_.depth() * kPixelFeatures; }
-
-  // The elements of one panel in the order in which they are used.
-  void pack(const float* kernel, int64_t panel, float* to) const {
-    to += panel * panel_size();
-    kernel += s_.kernel_first + panel * kPixelFeatures * s_.kernel_out;
-    for (int64_t h = 0; h < s_.kernel_height; ++h) {
-      for (int64_t w = 0; w < s_.kernel_width; ++w, to += s_.features * kPixelFeatures)
-        pack_features(kernel + h * s_.kernel_row + w * s_.kernel_column, to);
-    }
-  }
-
-  // Of one place of the kernel: along its lines of memory, few of them at a time.
-  void pack_features(const float* from, float* to) const {
-    for (int64_t first = 0; first < s_.features; first += kDirectLanes) {
-      const int64_t last = std::min(first + kDirectLanes, s_.features);
-      if (s_.kernel_out == 1) {
-        for (int64_t i = first; i < last; ++i)
-          std::copy_n(from + i * s_.kernel_in, kPixelFeatures, to + i * kPixelFeatures);
-        continue;
-      }
-      for (int64_t o = 0; o < kPixelFeatures; ++o) {
-        for (int64_t i = first; i < last; ++i)
-          to[i * kPixelFeatures + o] = from[o * s_.kernel_out + i * s_.kernel_in];
-      }
-    }
-  }
 
   // The rows of one image from `first` on.
   void run_block(const Arrays& arrays, int64_t image, int64_t first) const {
@@ -165,6 +137,7 @@ class DirectForward : public Kernel {
   }
 
   DirectSizes s_;
+  KernelPacking packing_;
   std::vector<int64_t> places_;
   int64_t rows_ = 1;  // of the output, in a task
   mutable IdleMemory packed_kernel_;

@@ -7,7 +7,9 @@
 #include <immintrin.h>
 #endif
 
+#include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/kernels/stream.h"
+#include "systole/backends/cpu/kernels/wide_square.h"
 #include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
@@ -135,64 +137,16 @@ void transpose_tile(const T* from, int64_t stride, int64_t rows, int64_t columns
 
 #endif
 
-#if defined(__x86_64__)
-
-// 16 rows of 16 elements become 16 lines, written past the caches. REQUIRES: `to` and `to_stride`
-// are multiples of a line.
-__attribute__((target("avx512f"))) void stream_square(const uint32_t* from, int64_t stride,
-                                                      uint32_t* to, int64_t to_stride) {
-  __m512i x[16];
-  __m512i y[16];
-  for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_si512(from + i * stride);
-  for (int i = 0; i < 8; ++i) {
-    y[2 * i] = _mm512_unpacklo_epi32(x[2 * i], x[2 * i + 1]);
-    y[2 * i + 1] = _mm512_unpackhi_epi32(x[2 * i], x[2 * i + 1]);
-  }
-  // Then x[4 * i + k] holds, of rows 4 * i on, column k of each group of four.
-  for (int i = 0; i < 16; i += 4) {
-    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-  }
-  constexpr int kEven = 0x88;  // of both operands' groups
-  constexpr int kOdd = 0xdd;
-  for (int k = 0; k < 4; ++k) {
-    y[k] = _mm512_shuffle_i32x4(x[k], x[k + 4], kEven);
-    y[k + 4] = _mm512_shuffle_i32x4(x[k], x[k + 4], kOdd);
-    y[k + 8] = _mm512_shuffle_i32x4(x[k + 8], x[k + 12], kEven);
-    y[k + 12] = _mm512_shuffle_i32x4(x[k + 8], x[k + 12], kOdd);
-  }
-  for (int k = 0; k < 4; ++k) {
-    x[k] = _mm512_shuffle_i32x4(y[k], y[k + 8], kEven);
-    x[k + 4] = _mm512_shuffle_i32x4(y[k + 4], y[k + 12], kEven);
-    x[k + 8] = _mm512_shuffle_i32x4(y[k], y[k + 8], kOdd);
-    x[k + 12] = _mm512_shuffle_i32x4(y[k + 4], y[k + 12], kOdd);
-  }
-  for (int k = 0; k < 16; ++k)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + k * to_stride), x[k]);
-}
-
-// Writes the square if there is code for it here.
+// Writes the square past the caches if there is code for it here.
 template <class T>
 bool try_stream_square(const T* from, int64_t stride, T* to, int64_t to_stride) {
-  static const bool has_wide_lines = __builtin_cpu_supports("avx512f") != 0;
   if constexpr (std::is_same_v<T, uint32_t>) {
-    if (!has_wide_lines || !is_aligned(to)) return false;
-    stream_square(from, stride, to, to_stride);
+    if (!host_has_wide_squares() || !is_aligned(to)) return false;
+    stream_wide_square(from, stride, to, to_stride);
     return true;
   }
   return false;
 }
-
-#else
-
-template <class T>
-bool try_stream_square(const T*, int64_t, T*, int64_t) {
-  return false;
-}
-
-#endif
 
 struct Wide {
   uint64_t parts[2];
@@ -231,12 +185,8 @@ class TransposeKernel : public Kernel {
           return run_tiles<Wide>(buffers, begin, end);
       }
     };
-    if (context.pool == nullptr) {
-      work(0, tiles_);
-    } else {
-      const int64_t tile_bytes = side_ * side_ * element_bytes_;
-      context.pool->parallel_for(tiles_, std::max<int64_t>(kGrainBytes / tile_bytes, 1), work);
-    }
+    const int64_t tile_bytes = side_ * side_ * element_bytes_;
+    run_in_parallel(context, tiles_, std::max<int64_t>(kGrainBytes / tile_bytes, 1), work);
   }
 
  private:
@@ -332,11 +282,7 @@ class RunsKernel : public Kernel {
     const auto* from = static_cast<const std::byte*>(buffers[0]);
     auto* to = static_cast<std::byte*>(buffers[1]);
     const auto work = [&](int64_t begin, int64_t end) { copy_runs(from, to, begin, end); };
-    if (context.pool == nullptr) {
-      work(0, runs_);
-    } else {
-      context.pool->parallel_for(runs_, std::max<int64_t>(kGrainBytes / run_bytes_, 1), work);
-    }
+    run_in_parallel(context, runs_, std::max<int64_t>(kGrainBytes / run_bytes_, 1), work);
   }
 
  private:

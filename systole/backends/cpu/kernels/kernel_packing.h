@@ -1,0 +1,34 @@
+// The kernel of a convolution in the order in which blocks of output features use it.
+#pragma once
+
+#include "systole/backends/cpu/kernels/direct_sizes.h"
+#include "systole/backends/cpu/kernels/run_context.h"
+
+namespace systole::cpu {
+
+// Makes [block][row][column][feature][`lanes` output features] of the kernel that the sizes
+// describe, which has any order of axes, mirrored or not. REQUIRES: `lanes` is a multiple of 16
+// that divides its output features.
+class KernelPacking {
+ public:
+  KernelPacking(const DirectSizes& sizes, int64_t lanes) : s_(sizes), lanes_(lanes) {}
+
+  int64_t elements() const { return window() * s_.features * s_.out_features; }
+  // On all threads of the program.
+  void pack(const float* kernel, float* packed, const RunContext& context) const;
+
+ private:
+  int64_t window() const { return s_.kernel_height * s_.kernel_width; }
+  // At one place of the window; of the packed kernel, at any block's place of that number.
+  const float* place_in(const float* kernel, int64_t place) const;
+  int64_t block_elements() const { return window() * s_.features * lanes_; }
+
+  void pack_features(const float* from, int64_t begin, float* to) const;
+  void pack_block(const float* from, float* to) const;
+  void pack_elements(const float* from, int64_t begin, float* to) const;
+
+  DirectSizes s_;
+  int64_t lanes_;
+};
+
+}  // namespace systole::cpu
