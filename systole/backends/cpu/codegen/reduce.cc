@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/extremum_index.h"
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
@@ -140,8 +141,10 @@ class ReduceCode {
       return merge(e, so_far, part);
     };
     r_.finish = [this](Elements& e, const Reduction::Values& sums) { finish(e, sums); };
-    if (f.program.optimize && s_.side_roots.empty() && !has_identity(*s_.reductions[0]))
+    if (f.program.optimize && s_.side_roots.empty() && !has_identity(*s_.reductions[0])) {
       r_.first = [this](Elements& e) { return elements(e, input()); };
+      r_.any_order = s_.reductions.size() == 1 && finds_extremum_index(*s_.reductions[0]);
+    }
   }
 
   const Reduction& reduction() const { return r_; }

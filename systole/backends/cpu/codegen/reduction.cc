@@ -15,6 +15,8 @@ constexpr int64_t kPartElements = 16 * 1024;  // that are worth a part
 constexpr int64_t kFewResults = 64 * 1024;
 constexpr int64_t kSegments = 16;  // accumulated side by side
 constexpr int64_t kSegment = 64;   // elements
+constexpr int64_t kFewLanes = 16;  // accumulators of neighbours, in an order that is left open
+constexpr int64_t kLanes = 64;     // in long rows
 constexpr int64_t kRun = 4096;     // elements summed up before their sum is added to others
 
 // The loops of a reduction, and which of them goes innermost.
@@ -43,6 +45,8 @@ class ReductionEmitter {
                           llvm::Value* offset) const;
   void gather(Elements& e);
   void in_segments(Elements& e, std::span<llvm::AllocaInst* const> total);
+  void in_lanes(Elements& e, std::span<llvm::AllocaInst* const> total);
+  void take_rest(Elements& e, int64_t begin, std::span<llvm::AllocaInst* const> total);
   Reduction::Values start(Elements& e) const;
   Reduction::Values load_part(Elements& e, llvm::Value* part) const;
   void store_part(Elements& e, const Reduction::Values& values) const;
@@ -148,6 +152,8 @@ void ReductionEmitter::in_registers(Elements& e) {
   store(e, accumulators, e.f.i64(0), start(e));
   if (part_ && reduced_.size() == 1) {
     in_runs(e, accumulators);
+  } else if (r_.any_order && reduced_.size() == 1 && reduced_[0].size >= 4 * kFewLanes) {
+    in_lanes(e, accumulators);
   } else if (r_.first && reduced_.size() == 1 && reduced_[0].size >= kSegments * kSegment) {
     in_segments(e, accumulators);
   } else {
@@ -241,11 +247,52 @@ void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* cons
       store(e, total, f.i64(0), merged);
     });
   });
-  if (loop.size % kTogether == 0) return;
-  f.loop(f.i64(loop.size / kTogether * kTogether), f.i64(loop.size), [&](llvm::Value* i) {
+  take_rest(e, loop.size / kTogether * kTogether, total);
+}
+
+// Neighbours go to accumulators of their own, so that they are taken a vector at a time; these are
+// merged a half with the other half.
+void ReductionEmitter::in_lanes(Elements& e, std::span<llvm::AllocaInst* const> total) {
+  constexpr int64_t kFewest = 4;  // that are merged by vectors
+  auto& f = e.f;
+  const Loop& loop = reduced_[0];
+  const int64_t lanes = loop.size >= 4 * kLanes ? kLanes : kFewLanes;
+  const auto running = memory(f, lanes);
+  const auto side_by_side = [&](llvm::Value* at, const std::function<void(llvm::Value*)>& body) {
+    f.loop(lanes, [&](llvm::Value* lane) {
+      bind_loop(e, loop, f.b.CreateAdd(at, lane, "", true, true));
+      e.restart();
+      body(lane);
+    });
+  };
+  side_by_side(f.i64(0), [&](llvm::Value* lane) { store(e, running, lane, r_.first(e)); });
+  f.loop(f.i64(1), f.i64(loop.size / lanes), [&](llvm::Value* k) {
+    side_by_side(f.b.CreateMul(k, f.i64(lanes), "", true, true),
+                 [&](llvm::Value* lane) { accumulate(e, running, lane); });
+  });
+  for (int64_t half = lanes / 2; half >= kFewest; half /= 2) {
+    f.loop(half, [&](llvm::Value* lane) {
+      e.restart();
+      llvm::Value* other = f.b.CreateAdd(lane, f.i64(half), "", true, true);
+      store(e, running, lane, r_.merge(e, load(e, running, lane), load(e, running, other)));
+    });
+  }
+  for (int64_t lane = 0; lane < kFewest; ++lane) {
+    e.restart();
+    store(e, total, f.i64(0), r_.merge(e, load(e, total, f.i64(0)), load(e, running, f.i64(lane))));
+  }
+  take_rest(e, loop.size / lanes * lanes, total);
+}
+
+// The elements from `begin` on, one by one.
+void ReductionEmitter::take_rest(Elements& e, int64_t begin,
+                                 std::span<llvm::AllocaInst* const> total) {
+  const Loop& loop = reduced_[0];
+  if (begin == loop.size) return;
+  e.f.loop(e.f.i64(begin), e.f.i64(loop.size), [&](llvm::Value* i) {
     bind_loop(e, loop, i);
     e.restart();
-    accumulate(e, total, f.i64(0));
+    accumulate(e, total, e.f.i64(0));
   });
 }
 

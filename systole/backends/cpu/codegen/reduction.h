@@ -36,6 +36,7 @@ struct Reduction {
   // Where given, a long reduction takes several elements at a time, each from a segment of its own,
   // for which the accumulators start as the element itself. For regions that are programs.
   std::function<Values(Elements&)> first = nullptr;
+  bool any_order = false;               // then neighbours are taken side by side
   std::vector<Slice> from_memory = {};  // arrays that no cache holds
 };
 

@@ -3,7 +3,6 @@
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
 #include "systole/backends/cpu/passes/convolution_forms.h"
-#include "systole/backends/cpu/passes/extremum_index.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/backends/cpu/passes/wide_products.h"
@@ -68,8 +67,6 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
     pipeline.add<ThinDots>();
-    // Its reductions can be fused with what comes before them.
-    pipeline.add<ExtremumIndex>();
     hlo::FusionOptions fusion = hlo::FusionOptions::defaults();
     fusion.inside = inside;
     fusion.at_end = at_end;
