@@ -224,14 +224,14 @@ class SortKernel : public Kernel {
   template <class Item, class T, class Form>
   const Item* ordered(const T* bits, const Form& form, const Scratch& scratch) const {
     auto* items = reinterpret_cast<Item*>(scratch.items);
-    const auto item = [&](int64_t i) { return Item::of(form(bits[i]), static_cast<uint64_t>(i)); };
+    const auto key = [&](int64_t i) { return form(bits[i]); };
     const int64_t capacity = 4 * p_.wanted + 64;
     if (p_.wanted == 0) return items;
     if (2 * capacity < p_.length) {
-      select_items(items, p_.length, p_.wanted, capacity, item);
+      select_items(items, p_.length, p_.wanted, capacity, key);
       return items;
     }
-    for (int64_t i = 0; i < p_.length; ++i) items[i] = item(i);
+    for (int64_t i = 0; i < p_.length; ++i) items[i] = Item::of(key(i), static_cast<uint64_t>(i));
     return sort_items(items, reinterpret_cast<Item*>(scratch.others), p_.length, sizeof(T));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace systole::cpu {
@@ -56,21 +57,35 @@ Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
   return items;
 }
 
-// The k least of item(0) .. item(n - 1) in order, 0 < k <= n, in `best`, which has room for
-// `capacity` > k.
-template <class Item, class Get>
-void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Get&& item) {
+// The k least of the elements with these keys, key(0) .. key(n - 1), in order, 0 < k <= n, in
+// `best`, which has room for `capacity` > k. `key` makes an unsigned number.
+template <class Item, class Key>
+void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Key&& key) {
+  using Number = decltype(key(int64_t{0}));
+  constexpr int64_t kTogether =
+      32;  // few of which are good enough: a vector of them is passed over
   int64_t count = 0;
   Item limit = Item::of(~uint64_t{0}, ~uint64_t{0});
-  for (int64_t i = 0; i < n; ++i) {
-    const Item x = item(i);
-    if (limit < x) continue;
+  const auto take = [&](int64_t i) {
+    const Item x = Item::of(key(i), static_cast<uint64_t>(i));
+    if (limit < x) return;
     best[count++] = x;
-    if (count < capacity) continue;
+    if (count < capacity) return;
     std::nth_element(best, best + (k - 1), best + count);
     count = k;
     limit = best[k - 1];
+  };
+  const int64_t whole = n / kTogether * kTogether;
+  for (int64_t first = 0; first < whole; first += kTogether) {
+    const auto bound =
+        static_cast<Number>(std::min<uint64_t>(limit.key(), std::numeric_limits<Number>::max()));
+    Number some = 0;
+    for (int64_t i = 0; i < kTogether; ++i)
+      some = static_cast<Number>(some | (key(first + i) <= bound ? 1 : 0));
+    if (some == 0) continue;
+    for (int64_t i = first; i < first + kTogether; ++i) take(i);
   }
+  for (int64_t i = whole; i < n; ++i) take(i);
   std::partial_sort(best, best + k, best + count);
 }
 
