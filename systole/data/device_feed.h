@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "systole/data/dataset.h"
+#include "systole/data/feed_report.h"
 
 namespace systole {
 
@@ -23,22 +24,6 @@ struct DeviceFeedOptions {
   IteratorOptions iterator;
 };
 
-// How well the input keeps up.
-struct FeedReport {
-  int64_t loops = 0;  // calls of next() so far
-  int64_t steps = 0;
-  double seconds = 0;         // from the first call of next() to the last
-  double waited_seconds = 0;  // of these inside next()
-  std::vector<StageStats> stages;
-
-  // The stage with the most work for each of its threads; null when nothing has run.
-  const StageStats* slowest() const;
-  // What to do about it, in a sentence.
-  std::string advice() const;
-  // A table of the stages, and the advice.
-  std::string to_string() const;
-};
-
 // Two sets of buffers: one is with the consumer, the other is being filled. One thread at a time.
 class DeviceFeed {
  public:
@@ -47,7 +32,7 @@ class DeviceFeed {
     // Of the second dimension only the first `steps_filled` mean anything. Valid, and unchanged,
     // until the next call of next().
     std::vector<Tensor> components;
-    int64_t steps_filled = 0;  // fewer than K at the end of input; 0 behind it
+    int64_t steps_filled = 0;  // fewer than K at the end of input; 0, and no components, behind it
     double waited_seconds = 0;
   };
 
@@ -58,7 +43,7 @@ class DeviceFeed {
   DeviceFeed& operator=(const DeviceFeed&) = delete;
 
   // Waits for a stack. An incomplete step at the end of input is left out. Errors: those of the
-  // data set; what failed is skipped when next() is called again.
+  // data set; the step that failed is skipped when next() is called again.
   Batch next();
 
   // Types per replica and step, one a component: what the device program takes.

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "systole/data/feed_report.h"
 
-#include "systole/data/device_feed.h"
+#include <algorithm>
 
 namespace systole {
 namespace {

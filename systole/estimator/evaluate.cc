@@ -28,7 +28,7 @@ struct EvaluationPass {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   std::optional<estimator::HookPass> hooks;
-  std::optional<estimator::Feed> feed;
+  std::optional<data::StackFeed> feed;
   Precision precision = Precision::full;
   int64_t limit = INT64_MAX;  // batches
   int64_t global_step = 0;
@@ -39,7 +39,7 @@ struct EvaluationPass {
 
  private:
   void make_runner(int64_t steps);
-  std::vector<Tensor> launch(const estimator::LoopInput& batches, Pulse& pulse) const;
+  std::vector<Tensor> launch(const data::StackedSteps& batches, Pulse& pulse) const;
   bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
 };
 
@@ -68,8 +68,7 @@ void EvaluationPass::make_runner(int64_t steps) {
 }
 
 // What hooks see of it.
-std::vector<Tensor> EvaluationPass::launch(const estimator::LoopInput& batches,
-                                           Pulse& pulse) const {
+std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches, Pulse& pulse) const {
   const auto results =
       pulse.launch(done, batches.steps, [&] { return built->runner->run(batches); });
   const size_t count = hooks->fetches().size();
@@ -155,9 +154,8 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   restore(model, session, prefix);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(
-      pass->input,
-      estimator::FeedOptions{
-          .max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
+      estimator::step_source(pass->input, /*pad=*/true),
+      data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
   pass->limit = eval.steps.value_or(INT64_MAX);
   pass->precision = config.tpu_config.precision;
   estimator::run_watched(config.tpu_config.hang_timeout_secs,

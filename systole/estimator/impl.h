@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "systole/data/stack_feed.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/feed.h"
 #include "systole/estimator/model.h"
 #include "systole/session/step_loop.h"
 
@@ -35,7 +35,7 @@ class Runner {
   // Errors: those of a StepLoop.
   void prepare(const std::vector<TensorType>& types);
   // Results as StepLoop::results() has them. `profile`: adds up there what each operation took.
-  std::span<const Tensor> run(const LoopInput& input,
+  std::span<const Tensor> run(const data::StackedSteps& input,
                               std::vector<runtime::StepProfile>* profile = nullptr);
   const Options& options() const { return options_; }
 

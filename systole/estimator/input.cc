@@ -184,5 +184,14 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
   return input;
 }
 
+data::StepSource step_source(const Input& input, bool pad) {
+  return {.datasets = input.datasets,
+          .layout = input.layout,
+          .replicas = input.replicas,
+          .replica_batch = input.replica_batch,
+          .pad = pad,
+          .name = "input_fn"};
+}
+
 }  // namespace estimator
 }  // namespace systole

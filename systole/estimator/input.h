@@ -5,16 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "systole/data/step_reader.h"
 #include "systole/estimator/estimator.h"
 
 namespace systole::estimator {
 
-// How one element of the data sets relates to one step.
-enum class Layout : uint8_t {
-  split,        // an element is the whole batch, split over the replicas
-  per_replica,  // an element is a replica's batch
-  broadcast,    // an element is the batch of every replica
-};
+using Layout = data::StepLayout;
 
 struct InputOptions {
   Mode mode = Mode::train;
@@ -38,5 +34,8 @@ struct Input {
 // Calls the input_fn. Errors: INVALID_ARGUMENT for a batch size that cannot be split, with the
 // nearest sizes that can; for shapes that are not static where they must be, with the fix.
 Input make_input(const InputFn& input_fn, const InputOptions& options);
+
+// What its steps are made of. `pad`: batches that are not full are filled up.
+data::StepSource step_source(const Input& input, bool pad);
 
 }  // namespace systole::estimator

@@ -11,7 +11,6 @@
 namespace systole {
 namespace {
 
-using estimator::Feed;
 using estimator::Runner;
 
 // Only the predictions that are asked for.
@@ -31,7 +30,7 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
-  std::optional<Feed> feed;
+  std::optional<data::StackFeed> feed;
   std::optional<estimator::HookPass> hooks;
   bool single_examples = true;
   std::deque<Nest<Tensor>> ready;
@@ -43,11 +42,11 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   void next_batch();
   // Both on a thread that may be left behind: in a Visit they touch nothing that next() does.
   struct Batch {
-    std::optional<estimator::LoopInput> input;
+    std::optional<data::StackedSteps> input;
     std::vector<Tensor> seen;  // by hooks
   };
   void read_and_run(Batch& batch, estimator::Pulse& pulse);
-  std::vector<Tensor> run_batch(const estimator::LoopInput& batch, estimator::Pulse& pulse);
+  std::vector<Tensor> run_batch(const data::StackedSteps& batch, estimator::Pulse& pulse);
   void call_host(std::span<const Tensor> fetched, estimator::Pulse& pulse) const;
 };
 
@@ -105,8 +104,7 @@ void Predictor::call_host(std::span<const Tensor> fetched, estimator::Pulse& pul
 }
 
 // Returns what hooks see of it.
-std::vector<Tensor> Predictor::run_batch(const estimator::LoopInput& batch,
-                                         estimator::Pulse& pulse) {
+std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch, estimator::Pulse& pulse) {
   const std::span<const Tensor> all =
       pulse.launch(batches, 1, [&] { return built->runner->run(batch); });
   const std::vector<Output> of_predictions = predictions.flatten();
@@ -188,9 +186,8 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   restore(built.model, *built.session, prefix);
   predictor->hooks->start(*built.session, 0);
   predictor->feed.emplace(
-      predictor->input,
-      estimator::FeedOptions{
-          .max_steps = 1, .pad = true, .fixed = false, .iterator = {.entropy = entropy()}});
+      estimator::step_source(predictor->input, /*pad=*/true),
+      data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
   if (!built.runner || built.runner->options().fetches != fetches) {
     built.runner.emplace(built.model, *built.session,
                          Runner::Options{.fetches = fetches,

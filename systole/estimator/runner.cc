@@ -56,7 +56,7 @@ void Runner::prepare(const std::vector<TensorType>& types) {
   loops_[key_of(types, false)] = make_loop(types, false, /*compile_beside=*/true);
 }
 
-std::span<const Tensor> Runner::run(const LoopInput& input,
+std::span<const Tensor> Runner::run(const data::StackedSteps& input,
                                     std::vector<runtime::StepProfile>* profile) {
   const bool profiled = profile != nullptr;
   std::unique_ptr<StepLoop>& loop = loops_[key_of(input.types, profiled)];

@@ -17,8 +17,6 @@
 namespace systole {
 namespace {
 
-using estimator::Feed;
-using estimator::LoopInput;
 using estimator::Model;
 using estimator::Pulse;
 using estimator::Runner;
@@ -86,7 +84,7 @@ class Training {
   int64_t launch_after(int64_t done, int64_t steps);
   // Runs up to `steps` steps; returns how many the input had.
   int64_t run_loop(int64_t steps);
-  std::span<const Tensor> launch(const LoopInput& batches, int64_t first);
+  std::span<const Tensor> launch(const data::StackedSteps& batches, int64_t first);
   void use_results(std::span<const Tensor> results, int64_t first, int64_t steps);
   void note_wait(double seconds);
   bool after_run(int64_t steps, double seconds);
@@ -106,8 +104,8 @@ class Training {
   std::optional<Saver> saver_;
   std::optional<AsyncSaver> async_saver_;
   CheckpointExtras restored_;
-  estimator::FeedOptions feed_options_;
-  std::optional<Feed> feed_;
+  data::StackOptions feed_options_;
+  std::optional<data::StackFeed> feed_;
   std::optional<Runner> runner_;
   std::optional<IterationCountEstimator> timed_loop_;
   int64_t launch_ = 1;  // steps of one launch at most
@@ -251,7 +249,7 @@ void Training::initialize() {
 
 // The input goes on where it stood, unless it is another now.
 void Training::make_feed() {
-  feed_.emplace(input_, feed_options_);
+  feed_.emplace(estimator::step_source(input_, /*pad=*/false), feed_options_);
   const auto position = restored_.find("input");
   if (position == restored_.end()) return;
   try {
@@ -260,7 +258,7 @@ void Training::make_feed() {
     if (error.code() != Code::failed_precondition) throw;
     log_warning("input: begins anew, as the checkpoint has the position of another: {}",
                 error.message());
-    feed_.emplace(input_, feed_options_);
+    feed_.emplace(estimator::step_source(input_, /*pad=*/false), feed_options_);
   }
 }
 
@@ -279,7 +277,7 @@ void Training::prepare() {
   const std::vector<TensorType> labels = input_.labels.flatten();
   types.insert(types.end(), labels.begin(), labels.end());
   if (step_ >= last_step_ || !std::ranges::all_of(types, &TensorType::is_static)) return;
-  make_runner(estimator::step_bytes_of(types, input_.replicas));
+  make_runner(data::step_bytes_of(types, input_.replicas));
   runner_->prepare(types);
 }
 
@@ -332,7 +330,7 @@ void Training::use_results(std::span<const Tensor> results, int64_t first, int64
   values_ = estimator::hook_values(results.first(of_hooks), host_call ? steps : 0);
 }
 
-std::span<const Tensor> Training::launch(const LoopInput& batches, int64_t first) {
+std::span<const Tensor> Training::launch(const data::StackedSteps& batches, int64_t first) {
   return pulse_->launch(first, batches.steps, [&] {
     return runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
   });

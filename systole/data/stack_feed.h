@@ -1,5 +1,5 @@
-// Feeds the loops of a model: batches in stacks of up to K steps for R replicas, read and stacked
-// by a thread of its own while the device works on the stack before.
+// Feeds the loops of a device: steps in stacks, read and stacked by a thread of its own while the
+// device works on the stack before.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/data/device_feed.h"
-#include "systole/estimator/input.h"
+#include "systole/data/feed_report.h"
+#include "systole/data/step_reader.h"
 
-namespace systole::estimator {
+namespace systole::data {
 
-// The batches of up to K steps, as a StepLoop takes them.
-struct LoopInput {
+// The batches of some steps.
+struct StackedSteps {
   std::vector<TensorType> types;  // of a replica's batch in one step, flattened
   std::vector<Tensor> stacks;     // [replicas, K, batch, ...] each; then f32 [replicas, K, batch],
-                                  // the example mask, where asked for
+                                  // the example mask, where batches are filled up
   int64_t steps = 0;              // how many of the K are there
   int64_t examples = 0;           // real ones in all
   std::vector<int64_t> in_replica;  // real ones of each replica in the last step
@@ -27,24 +27,24 @@ struct LoopInput {
 // Bytes of one step over all replicas, of such batches each.
 int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas);
 
-struct FeedOptions {
+struct StackOptions {
   int64_t max_steps = 1;  // K
-  // Fill batches up to the batch size, and add the mask.
-  bool pad = false;
   // All batches of one size: an error for another (with the fix); else the stack ends before it.
   bool fixed = true;
+  // Steps before an error are given behind it, with those that come after, in a stack as long as
+  // any; else before it.
+  bool errors_first = false;
   IteratorOptions iterator = {};
 };
 
-// DeviceFeed for everything that an input_fn may give: several data sets, what all replicas share,
-// batches that are filled up, and stacks of any length. Not synchronised.
-class Feed {
+// Two stacks: one is with the consumer, the other is being filled. What can be made in its place in
+// a stack is. Not synchronised.
+class StackFeed {
  public:
-  // `input` outlives it.
-  Feed(const Input& input, const FeedOptions& options);
-  ~Feed();
-  Feed(const Feed&) = delete;
-  Feed& operator=(const Feed&) = delete;
+  StackFeed(StepSource source, const StackOptions& options);
+  ~StackFeed();
+  StackFeed(const StackFeed&) = delete;
+  StackFeed& operator=(const StackFeed&) = delete;
 
   // Bytes of one step over all replicas, 0 at the end of input. Reads the first batch if need be.
   // REQUIRES: before next().
@@ -54,14 +54,14 @@ class Feed {
 
   // The batches of up to `steps` <= max_steps steps; fewer before the end of input, nothing at it.
   // `ahead`: how many steps the call after this will ask for; they are read meanwhile. 0: nothing
-  // is read ahead. The stacks' memory is used again by the next call but one. Errors: those of the
-  // data sets, when their turn comes.
-  std::optional<LoopInput> next(int64_t steps, int64_t ahead = 0);
+  // is read ahead. The stacks are 64-byte aligned and unchanged until the next call. Errors: those
+  // of the data sets, when their turn comes; the step that fails is skipped.
+  std::optional<StackedSteps> next(int64_t steps, int64_t ahead = 0);
 
   // The state of the input, to go on after what next() has given: what was read ahead is in it.
   // REQUIRES: without padding.
   std::string save_state();
-  // REQUIRES: as step_bytes.
+  // REQUIRES: as step_bytes. Errors: as StepReader::restore.
   void restore_state(std::string_view state);
 
   FeedReport report() const;
@@ -71,4 +71,4 @@ class Feed {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace systole::estimator
+}  // namespace systole::data

@@ -1,14 +1,14 @@
-#include "systole/estimator/step_reader.h"
+#include "systole/data/step_reader.h"
 
+#include <algorithm>
 #include <utility>
 
-namespace systole::estimator {
+namespace systole::data {
 
 int64_t rows_of(const Row& row) { return row.empty() || row[0].rank() == 0 ? 0 : row[0].dim(0); }
 
-StepReader::StepReader(const Input& input, bool incomplete, const IteratorOptions& options)
-    : input_(input), incomplete_(incomplete) {
-  for (const Dataset& dataset : input_.datasets) {
+StepReader::StepReader(const StepSource& source, const IteratorOptions& options) : source_(source) {
+  for (const Dataset& dataset : source_.datasets) {
     iterators_.push_back(dataset.make_iterator(options));
   }
 }
@@ -20,36 +20,37 @@ Row StepReader::spare() {
   return row;
 }
 
-Row StepReader::read(size_t source, Row row) {
-  if (!iterators_[source].next_row(row)) return {};
+// False at the end of that data set.
+bool StepReader::read(size_t dataset, Row& row) {
+  if (!iterators_[dataset].next_row(row)) return false;
+  if (!source_.batched) return true;
   for (const Tensor& tensor : row) {
     if (tensor.rank() > 0 && tensor.dim(0) == rows_of(row)) continue;
     throw invalid_argument(
-        "input_fn: element, got tensors {} and {}, expected the batch as their first dimension; "
+        "{}: element, got tensors {} and {}, expected the batch as their first dimension; "
         "batch() gives it",
-        row[0].type(), tensor.type());
+        source_.name, row[0].type(), tensor.type());
   }
-  return rows_of(row) == 0 ? Row() : row;
+  return rows_of(row) > 0;
 }
 
 std::optional<Step> StepReader::read_new(Step places) {
   if (ended_) return std::nullopt;
   Step step;
-  const bool a_batch_each = input_.layout == Layout::per_replica;
-  const size_t wanted = a_batch_each ? static_cast<size_t>(input_.replicas) : 1;
-  while (step.size() < wanted) {
-    Row row = read(iterators_.size() == 1 ? 0 : step.size(),
-                   places.empty() ? spare() : std::move(places[step.size()]));
-    if (row.empty()) break;
+  while (step.size() < source_.elements()) {
+    Row row = places.empty() ? spare() : std::move(places[step.size()]);
+    if (!read(iterators_.size() == 1 ? 0 : step.size(), row)) break;
     step.push_back(std::move(row));
   }
-  ended_ = step.size() < wanted;
-  if (ended_ && !incomplete_) step.clear();
+  ended_ = step.size() < source_.elements();
+  if (ended_ && !source_.pad) step.clear();
   if (step.empty()) return std::nullopt;
+  if (!places.empty()) in_place_ = std::ranges::any_of(step[0], &Tensor::is_lent);
   return step;
 }
 
 std::optional<Step> StepReader::read(Step places) {
+  if (pending_.empty() && error_) throw Error(*std::exchange(error_, std::nullopt));
   if (pending_.empty()) return read_new(std::move(places));
   Step step = std::move(pending_.front());
   pending_.pop_front();
@@ -60,7 +61,8 @@ void StepReader::recycle(Step step) {
   for (Row& row : step) spare_.push_back(std::move(row));
 }
 
-void StepReader::save(StateWriter& writer, const std::vector<Step>& steps) {
+void StepReader::save(StateWriter& writer, const std::vector<Step>& steps,
+                      const std::optional<Error>& error) {
   writer.number(steps.size() + pending_.size());
   const auto write = [&](const Step& step) {
     writer.number(step.size());
@@ -68,6 +70,9 @@ void StepReader::save(StateWriter& writer, const std::vector<Step>& steps) {
   };
   for (const Step& step : steps) write(step);
   for (const Step& step : pending_) write(step);
+  const std::optional<Error>& last = error ? error : error_;
+  writer.flag(last.has_value());
+  if (last) writer.error(*last);
   writer.flag(ended_);
   writer.number(iterators_.size());
   for (Iterator& iterator : iterators_) writer.bytes(iterator.save_state());
@@ -79,11 +84,12 @@ void StepReader::restore(StateReader& reader) {
     for (Row& row : step) row = reader.row();
     pending_.push_back(std::move(step));
   }
+  if (reader.flag()) error_ = reader.error();
   ended_ = reader.flag();
   const size_t iterators = reader.count();
   if (iterators != iterators_.size()) {
-    throw failed_precondition("input_fn: saved position, got {} data sets, expected {}", iterators,
-                              iterators_.size());
+    throw failed_precondition("{}: saved position, got {} data sets, expected {}", source_.name,
+                              iterators, iterators_.size());
   }
   for (Iterator& iterator : iterators_) iterator.restore_state(reader.bytes());
 }
@@ -101,4 +107,4 @@ std::vector<StageStats> StepReader::stats() const {
   return all;
 }
 
-}  // namespace systole::estimator
+}  // namespace systole::data
