@@ -52,6 +52,9 @@ TEST_F(DataCommands, ConvertAndInspect) {
   EXPECT_EQ(decode_png(read_file(local_file_system(), at("sheet.png"))).dim(2), 3);
   EXPECT_THAT(run_program("systole data inspect --json " + at("out/train-00000-of-00004")).output,
               HasSubstr("\"records\": 5"));
+  // A pattern that the shell leaves alone.
+  EXPECT_THAT(run_program("systole data inspect '" + at("out/train-*") + "'").output,
+              AllOf(HasSubstr("files     4"), HasSubstr("records   20")));
 }
 
 TEST_F(DataCommands, BadInput) {
@@ -60,6 +63,8 @@ TEST_F(DataCommands, BadInput) {
   const ProgramResult missing = run_program("systole data inspect " + at("nothing"));
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.output, AllOf(HasSubstr("NOT_FOUND: "), HasSubstr("nothing")));
+  EXPECT_THAT(run_program("systole data inspect '" + at("nothing*") + "'").output,
+              HasSubstr("nothing*', got no file, expected at least one"));
   write_file_atomically(local_file_system(), at("cut"), "no records here");
   EXPECT_THAT(run_program("systole data inspect " + at("cut")).output,
               HasSubstr("checksum of the length of the record at offset 0"));

@@ -8,6 +8,7 @@
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/record_summary.h"
 #include "apps/systole/data/thumbnails.h"
+#include "systole/data/dataset.h"
 #include "systole/io/image.h"
 #include "systole/io/image_sheet.h"
 #include "systole/io/local_file_system.h"
@@ -82,7 +83,25 @@ void inspect_file(const InspectOptions& options, const std::string& path, Record
   }
 }
 
-void run_inspect(const InspectOptions& options) {
+// The files of these names. One that no file has may be a pattern, for list_files.
+std::vector<std::string> files_of(const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    const bool pattern =
+        name.find_first_of("*?[") != std::string::npos && !local_file_system().exists(name);
+    if (!pattern) {
+      files.push_back(name);
+      continue;
+    }
+    for (const Element& file : Dataset::list_files(name, {.shuffle = false})) {
+      files.push_back(file.leaf().item<std::string>());
+    }
+  }
+  return files;
+}
+
+void run_inspect(InspectOptions options) {
+  options.files = files_of(options.files);
   RecordSummary summary;
   ImageSheet sheet;
   uint64_t bytes = 0;
@@ -109,7 +128,8 @@ void run_inspect(const InspectOptions& options) {
 
 void add_inspect_data_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
-  line.option("file", options->files, "TFRecord files, compressed or not").required();
+  line.option("file", options->files, "TFRecord files, compressed or not, or patterns of them")
+      .required();
   line.option("--limit", options->limit, "Records to read; all by default").positive();
   line.option("--records", options->shown, "Records to print").not_negative();
   line.option("--sheet", options->sheet, "Writes the first images as one PNG file");
