@@ -170,7 +170,8 @@ std::vector<HelpRow> option_rows(const CLI::App& app, bool positional) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional() == positional) rows.push_back(option_row(*option));
   }
-  if (!positional && !rows.empty()) std::ranges::rotate(rows, rows.begin() + 1);  // --help last
+  // --help last
+  if (!positional && !rows.empty()) std::rotate(rows.begin(), rows.begin() + 1, rows.end());
   return rows;
 }
 
