@@ -424,6 +424,8 @@ LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
   reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
   reader.optional("einsum_config", attrs.einsum_config, std::string());
   reader.optional("index", attrs.index, int64_t{0});
+  reader.optional("dim", attrs.dim, int64_t{0});
+  reader.optional("batch_dims", attrs.batch_dims, int64_t{0});
   reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
   reader.check_all_used();
   lexer.seek(position);

@@ -25,6 +25,8 @@ struct LegacyAttrs {
   Dims broadcast_sizes;
   std::string einsum_config;
   int64_t index = 0;
+  int64_t dim = 0;
+  int64_t batch_dims = 0;
   std::vector<Precision> precision_config;
 };
 LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,

@@ -86,4 +86,36 @@ Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value r
   return std::ranges::is_sorted(permutation) ? value : builder.transpose(value, permutation);
 }
 
+Value build_unary_einsum(Builder& builder, std::string_view config, Value operand) {
+  const size_t arrow = config.find("->");
+  if (arrow == std::string_view::npos) {
+    throw invalid_argument("unary_einsum: config, got \"{}\", expected one such as \"abc->ca\"",
+                           config);
+  }
+  const std::string_view letters = config.substr(0, arrow);
+  const std::string_view result = config.substr(arrow + 2);
+  check_letters(config, letters, operand.shape().rank());
+  check_letters(config, result, static_cast<int>(result.size()));
+  std::string kept;
+  Dims summed;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (result.find(letters[i]) != std::string_view::npos) {
+      kept += letters[i];
+    } else {
+      summed.push_back(static_cast<int64_t>(i));
+    }
+  }
+  Dims permutation;
+  for (const char letter : result) {
+    const size_t axis = kept.find(letter);
+    if (axis == std::string::npos) {
+      throw invalid_argument(
+          "unary_einsum: config, got \"{}\", expected no '{}' in the result alone", config, letter);
+    }
+    permutation.push_back(static_cast<int64_t>(axis));
+  }
+  const Value value = summed.empty() ? operand : builder.reduce(operand, Opcode::add, summed);
+  return std::ranges::is_sorted(permutation) ? value : builder.transpose(value, permutation);
+}
+
 }  // namespace systole::hlo::text

@@ -1,4 +1,4 @@
-// einsum of two operands, as StableHLO had it before dot_general.
+// einsum of two operands and of one, as StableHLO had it before dot_general.
 #pragma once
 
 #include <span>
@@ -16,5 +16,9 @@ namespace systole::hlo::text {
 Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value rhs,
                    std::span<const TensorType> declared,
                    const std::vector<Precision>& precision_config);
+
+// `config` such as "abc->ca": sums over the letters that the result has not, and a transpose where
+// its axes are in another order. Errors: those of build_einsum.
+Value build_unary_einsum(Builder& builder, std::string_view config, Value operand);
 
 }  // namespace systole::hlo::text

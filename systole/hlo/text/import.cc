@@ -10,9 +10,10 @@
 namespace systole::hlo::text {
 namespace {
 
-constexpr std::string_view kDeprecated[] = {"stablehlo.broadcast", "stablehlo.create_token",
-                                            "stablehlo.cross-replica-sum", "stablehlo.dot",
-                                            "stablehlo.einsum"};
+constexpr std::string_view kDeprecated[] = {
+    "stablehlo.broadcast",   "stablehlo.create_token", "stablehlo.cross-replica-sum",
+    "stablehlo.dot",         "stablehlo.einsum",       "stablehlo.torch_index_select",
+    "stablehlo.unary_einsum"};
 constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehlo.tuple"};
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
@@ -38,6 +39,8 @@ class Importer {
     if (stem == "create_token") return create_token();
     if (stem == "cross-replica-sum") return cross_replica_sum();
     if (stem == "dot") return dot();
+    if (stem == "torch_index_select") return torch_index_select();
+    if (stem == "unary_einsum") return unary_einsum();
     return einsum();
   }
 
@@ -155,6 +158,45 @@ class Importer {
     const LegacyAttrs attrs = legacy_attrs();
     return {build_einsum(builder_, attrs.einsum_config, op_.values()[0], op_.values()[1], declared_,
                          attrs.precision_config)};
+  }
+
+  std::vector<Value> unary_einsum() {
+    expect_operands(1);
+    return {build_unary_einsum(builder_, legacy_attrs().einsum_config, op_.values()[0])};
+  }
+
+  // The indices take the place of the axis `dim`; the first `batch_dims` axes of both go together.
+  std::vector<Value> torch_index_select() {
+    expect_operands(2);
+    const Shape& operand = op_.values()[0].shape();
+    const int64_t indices = op_.values()[1].shape().rank();
+    const auto [dim, batch] = index_axes(operand.rank(), indices);
+    GatherAttrs attrs;
+    for (int64_t d = 0; d < operand.rank(); ++d) {
+      const bool whole = d >= batch && d != dim;
+      attrs.slice_sizes.push_back(whole ? operand[static_cast<int>(d)] : 1);
+      if (whole) attrs.offset_dims.push_back(d < dim ? d : d - 1 + indices - batch);
+    }
+    for (int64_t d = 0; d < batch; ++d) {
+      attrs.operand_batching_dims.push_back(d);
+      attrs.start_indices_batching_dims.push_back(d);
+    }
+    attrs.collapsed_slice_dims = attrs.start_index_map = {dim};
+    attrs.index_vector_dim = indices;
+    return results(builder_.op(Opcode::gather, op_.values(), std::move(attrs), declared_));
+  }
+
+  std::pair<int64_t, int64_t> index_axes(int64_t operand, int64_t indices) {
+    const LegacyAttrs attrs = legacy_attrs();
+    const int64_t dim = attrs.dim < 0 ? attrs.dim + operand : attrs.dim;
+    const int64_t batch = attrs.batch_dims < 0 ? attrs.batch_dims + indices : attrs.batch_dims;
+    if (dim < 0 || dim >= operand || batch < 0 || batch > dim || batch > indices) {
+      throw invalid_argument(
+          "torch_index_select: dim and batch_dims, got {} and {}, expected an axis of {} and axes "
+          "before it of {}",
+          attrs.dim, attrs.batch_dims, operand, indices);
+    }
+    return {dim, batch};
   }
 
   LegacyAttrs legacy_attrs() {

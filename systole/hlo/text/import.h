@@ -1,5 +1,5 @@
 // Ops in texts that no module keeps, said with those that it does: StableHLO's deprecated ones
-// (dot, broadcast, create_token, einsum, cross-replica-sum), CHLO, the ops of Shardy, which say
+// (dot, broadcast, create_token, einsum, torch_index_select...), CHLO, the ops of Shardy, which say
 // where values lie, and the dialects of StableHLO's own tests (check, interpreter), which become
 // custom calls of the same names.
 #pragma once

@@ -358,6 +358,15 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%0 = stablehlo.einsum %a, %a, config = \"...a,a->...\" : (tensor<2xf32>, tensor<2xf32>) -> "
        "tensor<f32>",
        "UNIMPLEMENTED: f:2:6: einsum: config"},
+      {"%0 = stablehlo.unary_einsum %a, config = \"a->ab\" : (tensor<2xf32>) -> tensor<2x1xf32>",
+       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a->ab\", expected no 'b' in the "
+       "result"},
+      {"%0 = stablehlo.unary_einsum %a, config = \"a\" : (tensor<2xf32>) -> tensor<2xf32>",
+       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a\", expected one such as"},
+      {"%i = stablehlo.constant dense<0> : tensor<1xi32>\n"
+       "%0 = \"stablehlo.torch_index_select\"(%a, %i) {dim = 1 : i64, batch_dims = 0 : i64} : "
+       "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
+       "INVALID_ARGUMENT: f:3:6: torch_index_select: dim and batch_dims, got 1 and 0"},
       {"%0 = stablehlo.dot %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
        "INVALID_ARGUMENT: f:2:6: dot_general: "},
       {"%0 = stablehlo.get_tuple_element %a[0] : (tensor<2xf32>) -> tensor<2xf32>",

@@ -69,6 +69,7 @@ constexpr SyntaxRow kSyntaxRows[] = {
     {"create_token", "", TypeForm::result},
     {"dot", "$*?(, precision = <precision_config>)", TypeForm::functional},
     {"einsum", "$*, config = <einsum_config>", TypeForm::functional},
+    {"unary_einsum", "$*, config = <einsum_config>", TypeForm::functional},
     {"get_tuple_element", "$*[<index>]", TypeForm::functional},
     {"tuple", "$*", TypeForm::tuple},
 };

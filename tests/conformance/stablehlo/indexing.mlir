@@ -65,3 +65,34 @@ func.func @main() {
   check.expect_eq_const %b, dense<[[0, 2, 2, 0], [0, 2, 2, 0]]> : tensor<2x4xi8>
   return
 }
+
+// -----
+
+// The deprecated selection along an axis, of the rows, with batches, and from behind. Expected: by hand.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %rows = stablehlo.constant dense<[1, 0, 1]> : tensor<3xi64>
+  %0 = "stablehlo.torch_index_select"(%x, %rows) {dim = 0 : i64, batch_dims = 0 : i64} : (tensor<2x3xi32>, tensor<3xi64>) -> tensor<3x3xi32>
+  check.expect_eq_const %0, dense<[[4, 5, 6], [1, 2, 3], [4, 5, 6]]> : tensor<3x3xi32>
+  %own = stablehlo.constant dense<[[2, 0], [1, 1]]> : tensor<2x2xi32>
+  %1 = "stablehlo.torch_index_select"(%x, %own) {dim = 1 : i64, batch_dims = 1 : i64} : (tensor<2x3xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  check.expect_eq_const %1, dense<[[3, 1], [5, 5]]> : tensor<2x2xi32>
+  %pair = stablehlo.constant dense<[[0, 2]]> : tensor<1x2xi32>
+  %2 = "stablehlo.torch_index_select"(%x, %pair) {dim = -1 : i64, batch_dims = 0 : i64} : (tensor<2x3xi32>, tensor<1x2xi32>) -> tensor<2x1x2xi32>
+  check.expect_eq_const %2, dense<[[[1, 3]], [[4, 6]]]> : tensor<2x1x2xi32>
+  return
+}
+
+// -----
+
+// The deprecated einsum of one operand. Expected: by hand.
+func.func @main() {
+  %x = stablehlo.constant dense<[[[1, 2, 3], [10, 20, 30]], [[4, 5, 6], [40, 50, 60]]]> : tensor<2x2x3xi32>
+  %0 = stablehlo.unary_einsum %x, config = "abc->ca" : (tensor<2x2x3xi32>) -> tensor<3x2xi32>
+  check.expect_eq_const %0, dense<[[11, 44], [22, 55], [33, 66]]> : tensor<3x2xi32>
+  %1 = stablehlo.unary_einsum %x, config = "abc->" : (tensor<2x2x3xi32>) -> tensor<i32>
+  check.expect_eq_const %1, dense<231> : tensor<i32>
+  %2 = stablehlo.unary_einsum %x, config = "abc->bac" : (tensor<2x2x3xi32>) -> tensor<2x2x3xi32>
+  check.expect_eq_const %2, dense<[[[1, 2, 3], [4, 5, 6]], [[10, 20, 30], [40, 50, 60]]]> : tensor<2x2x3xi32>
+  return
+}
