@@ -7,6 +7,7 @@
 #include "systole/base/random.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/npy.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::app {
 namespace {
@@ -44,7 +45,8 @@ int parameter_number(const hlo::Computation& main, const std::string& input) {
 [[noreturn]] void throw_missing(const hlo::Computation& main, const std::vector<Tensor>& given) {
   std::string missing;
   for (int i = 0; i < main.num_parameters(); ++i) {
-    if (given[static_cast<size_t>(i)].valid()) continue;
+    if (given[static_cast<size_t>(i)].valid() || main.parameter(i).dtype() == DType::token)
+      continue;
     missing += fmt::format("\n  {}  {}  {}", i, parameter_name(main, i), main.parameter(i).type());
   }
   throw invalid_argument(
@@ -103,6 +105,16 @@ class Readable {
   std::string text_;
 };
 
+// What the program cannot run without, before any of it is made; the backend knows the rest.
+void check_memory(const hlo::Module& module) {
+  const hlo::Computation& main = module.entry();
+  runtime::ExecutableStats stats;
+  for (int i = 0; i < main.num_parameters(); ++i)
+    stats.argument_bytes += main.parameter(i).type().byte_size();
+  for (const hlo::Value& result : main.results()) stats.result_bytes += result.type().byte_size();
+  runtime::check_memory("host", module, stats, runtime::host_memory_bytes());
+}
+
 }  // namespace
 
 Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number) {
@@ -138,6 +150,7 @@ void check_inputs(const std::vector<std::string>& inputs) {
 std::vector<Tensor> read_arguments(const hlo::Module& module,
                                    const std::vector<std::string>& inputs,
                                    const std::optional<uint64_t>& seed) {
+  check_memory(module);
   const hlo::Computation& main = module.entry();
   std::vector<Tensor> arguments(static_cast<size_t>(main.num_parameters()));
   for (const std::string& input : inputs) {
@@ -154,6 +167,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
   }
   for (int i = 0; i < main.num_parameters(); ++i) {
     Tensor& argument = arguments[static_cast<size_t>(i)];
+    if (main.parameter(i).dtype() == DType::token) argument = Tensor(main.parameter(i).type());
     if (argument.valid()) continue;
     if (!seed) throw_missing(main, arguments);
     argument = random_argument(main.parameter(i).type(), *seed, static_cast<uint64_t>(i));
@@ -161,6 +175,9 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
   return arguments;
 }
 
-std::string readable(const Tensor& tensor) { return Readable(tensor).text(); }
+std::string readable(const Tensor& tensor) {
+  if (tensor.dtype() == DType::token) return tensor.type().to_string();
+  return Readable(tensor).text();
+}
 
 }  // namespace systole::app

@@ -21,9 +21,10 @@ std::vector<Tensor> random_arguments(const hlo::Module& module, uint64_t seed);
 void check_inputs(const std::vector<std::string>& inputs);
 
 // `inputs` are "number=file.npy", each for the parameter of that number. The others get random
-// values where `seed` is given. Errors: INVALID_ARGUMENT names the input that is malformed, that
-// no parameter has, that is given twice or is of another type; lists those that are missing; those
-// of the file.
+// values where `seed` is given; tokens, which have no value, need none. Errors: INVALID_ARGUMENT
+// names the input that is malformed, that no parameter has, that is given twice or is of another
+// type; lists those that are missing; those of the file. RESOURCE_EXHAUSTED, before any is made,
+// where they and main's results need more memory than the host has.
 std::vector<Tensor> read_arguments(const hlo::Module& module,
                                    const std::vector<std::string>& inputs,
                                    const std::optional<uint64_t>& seed);

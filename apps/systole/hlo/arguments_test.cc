@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/error.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/text.h"
 #include "systole/io/local_file_system.h"
@@ -72,6 +73,17 @@ TEST_F(Arguments, BadOnesAreNamed) {
   EXPECT_THAT(error_of({x, x}), HasSubstr("got 0 a second time"));
 }
 
+TEST(LargeArguments, AreRefusedBeforeTheyAreMade) {
+  const auto module = hlo::parse(
+      "func.func @main(%x: tensor<1000000x1000000x16xf32>) -> tensor<1000000x1000000x8xf32> {"
+      " %y = stablehlo.slice %x [0:1000000, 0:1000000, 0:8]"
+      " : (tensor<1000000x1000000x16xf32>) -> tensor<1000000x1000000x8xf32>"
+      " return %y : tensor<1000000x1000000x8xf32> }");
+  const std::string error = testing::error_of([&] { random_arguments(*module, 1); });
+  EXPECT_THAT(error, HasSubstr("host: memory of 'module', got 87.3 TiB (arguments 58.2 TiB, "
+                               "results 29.1 TiB, temporaries 0 B), expected at most "));
+}
+
 TEST(RandomArgument, FillsEveryElementType) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
@@ -87,6 +99,13 @@ TEST(RandomArgument, FillsEveryElementType) {
     EXPECT_GE(least, -1) << to_string(dtype);
     EXPECT_LT(most, 8) << to_string(dtype);
   }
+}
+
+TEST(Tokens, NeedNoInputAndAreShownByTheirType) {
+  const auto module = hlo::parse("func.func @main(%t: !stablehlo.token) { return }");
+  const auto arguments = read_arguments(*module, {}, std::nullopt);
+  ASSERT_EQ(arguments.size(), 1);
+  EXPECT_EQ(readable(arguments[0]), "token[]");
 }
 
 TEST(Readable, ARowALine) {

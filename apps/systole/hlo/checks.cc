@@ -130,7 +130,29 @@ ParallelPrograms parallel_programs(const Instruction& call) {
   return programs;
 }
 
-std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& program) {
+// The function compiled for as many replicas; their results one replica after the other.
+std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& function,
+                                 std::span<const std::vector<Tensor>> arguments,
+                                 runtime::Client& client) {
+  const auto alone = module.clone();
+  alone->erase_function(alone->entry());
+  const Computation* const called[] = {alone->find_function(function)};
+  add_main(*alone, called);
+  const auto executable =
+      client.compile(*alone, {.num_replicas = static_cast<int>(arguments.size())});
+  std::vector<runtime::Argument> given;
+  for (const auto& of_replica : arguments) {
+    for (const Tensor& argument : of_replica) given.push_back({.host = &argument});
+  }
+  std::vector<Tensor> results(arguments.size() * executable->result_types().size());
+  std::vector<runtime::Result> wanted;
+  for (Tensor& result : results) wanted.push_back({.host = &result});
+  executable->execute(given, wanted);
+  return results;
+}
+
+std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& program,
+                                 runtime::Client& client) {
   const ParallelPrograms programs = parallel_programs(call);
   const auto other = [&](const std::string& name) { return name != programs.functions[0]; };
   const Computation* function = program.module->find_function(programs.functions[0]);
@@ -147,6 +169,12 @@ std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& 
                           def.opcode());
     const auto number = static_cast<size_t>(def.attrs<hlo::ParameterAttrs>().index);
     arguments.at(static_cast<size_t>(i / each)).push_back(program.arguments[number]);
+  }
+  if (client.platform() != "reference" && programs.grid.num_partitions == 1)
+    return run_replicas(*program.module, function->name(), arguments, client);
+  if (client.platform() != "reference") {
+    throw unimplemented("{}: partitions, got {}, expected one on '{}'", kRunParallel,
+                        programs.grid.num_partitions, client.platform());
   }
   std::vector<Tensor> results;
   for (auto& of_process : hlo::evaluate_parallel(*function, programs.grid, arguments))
@@ -165,12 +193,7 @@ bool has_checks(const hlo::Module& module) {
   return std::ranges::any_of(module.functions(), [](const auto& f) { return any_check(*f); });
 }
 
-bool runs_parallel(const hlo::Module& module) {
-  return std::ranges::any_of(module.functions(),
-                             [](const auto& f) { return any_of(*f, is_run_parallel); });
-}
-
-CheckedProgram extract_checks(const hlo::Module& module) {
+CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client) {
   CheckedProgram program{.module = module.clone()};
   ensure_main(*program.module);
   Computation& main = program.module->entry();
@@ -183,7 +206,7 @@ CheckedProgram extract_checks(const hlo::Module& module) {
   if (module.find_function("main") == nullptr) hlo::InlineCalls().run(*program.module);
   lift_inputs(program);
   for (Instruction* x : main.instructions()) {
-    if (is_run_parallel(*x)) lift(*x, run_parallel(*x, program), program);
+    if (is_run_parallel(*x)) lift(*x, run_parallel(*x, program, client), program);
   }
   hlo::InlineCalls().run(*program.module);
   std::vector<Value> compared;

@@ -31,12 +31,11 @@ struct CheckedProgram {
 // Takes the checks out of main and what it calls. What functions without parameters return (where
 // JAX keeps inputs and expectations) or, in a program without such calls, the constants of main
 // become arguments, so that no compiler can compute the answer. Likewise what an
-// interpreter.run_parallel of such values returns: one function as several processes, by the
-// reference semantics. Errors: UNIMPLEMENTED when main has parameters, when functions that run in
-// parallel differ, or a check is inside of a region or of a kind not known here.
-CheckedProgram extract_checks(const hlo::Module& module);
-// Somewhere in the module is an interpreter.run_parallel.
-bool runs_parallel(const hlo::Module& module);
+// interpreter.run_parallel of such values returns: one function as several replicas of the
+// client's, on the reference backend also as several partitions. Errors: UNIMPLEMENTED when main
+// has parameters, when functions that run in parallel differ, or a check is inside of a region or
+// of a kind not known here; those of the client.
+CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client);
 
 // "" when all checks hold; otherwise the first that does not, and how.
 std::string run_checks(const CheckedProgram& program, runtime::Client& client,

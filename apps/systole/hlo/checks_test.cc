@@ -44,14 +44,14 @@ std::string hand_written(const std::string& check) {
 
 std::string outcome(std::string_view text, const std::string& name = "reference") {
   try {
-    return run_checks(extract_checks(*hlo::parse(text)), backend(name), {});
+    return run_checks(extract_checks(*hlo::parse(text), backend(name)), backend(name), {});
   } catch (const Error& error) {
     return error.what();
   }
 }
 
 TEST(Checks, AreTakenOutOfTheProgram) {
-  const CheckedProgram program = extract_checks(*hlo::parse(kExported));
+  const CheckedProgram program = extract_checks(*hlo::parse(kExported), backend("reference"));
   ASSERT_EQ(program.checks.size(), 1);
   EXPECT_EQ(program.checks[0].name, "check.expect_close");
   EXPECT_EQ(program.checks[0].rule.max_ulps, 3);
@@ -60,11 +60,12 @@ TEST(Checks, AreTakenOutOfTheProgram) {
 }
 
 TEST(Checks, InputsAreArgumentsThatNoCompilerKnows) {
-  const CheckedProgram exported = extract_checks(*hlo::parse(kExported));
+  const CheckedProgram exported = extract_checks(*hlo::parse(kExported), backend("reference"));
   ASSERT_EQ(exported.arguments.size(), 2);
   EXPECT_TRUE(exported.arguments[0].identical(Tensor::of<float>({2}, {1, 2})));
   const CheckedProgram written = extract_checks(
-      *hlo::parse(hand_written("check.expect_eq_const %1, dense<[2.0, 4.0]> : tensor<2xf32>")));
+      *hlo::parse(hand_written("check.expect_eq_const %1, dense<[2.0, 4.0]> : tensor<2xf32>")),
+      backend("reference"));
   EXPECT_EQ(written.arguments.size(), 2);
 }
 

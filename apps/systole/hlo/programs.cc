@@ -86,6 +86,10 @@ void ensure_main(hlo::Module& module) {
         "module '{}': functions, got {} ({}) and none of them 'main', expected 'main'",
         module.name(), functions.size(), names_of(functions));
   }
+  add_main(module, functions);
+}
+
+void add_main(hlo::Module& module, std::span<const hlo::Computation* const> functions) {
   hlo::Computation& main = module.add_function("main");
   std::vector<hlo::Value> results;
   for (const hlo::Computation* function : functions) {

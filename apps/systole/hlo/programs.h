@@ -25,6 +25,9 @@ std::unique_ptr<hlo::Module> read_program(const std::string& path);
 // other calls, or all such where none takes arguments. Errors: INVALID_ARGUMENT when there are
 // several that do.
 void ensure_main(hlo::Module& module);
+// Adds a main that calls these functions of the module in turn: its parameters are theirs, and so
+// are its results. Errors: ALREADY_EXISTS when there is a main.
+void add_main(hlo::Module& module, std::span<const hlo::Computation* const> functions);
 
 // Removes the custom calls of StableHLO's check.*, wherever they are, and returns how many there
 // were. Those with a result are replaced by their first operand.

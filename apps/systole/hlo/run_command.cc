@@ -34,7 +34,7 @@ void run_main(const RunOptions& options) {
   const std::vector<Tensor> results = run_once(*executable, arguments);
   if (!options.output.empty()) local_file_system().make_directories(options.output);
   for (size_t i = 0; i < results.size(); ++i) {
-    if (options.output.empty()) {
+    if (options.output.empty() || results[i].dtype() == DType::token) {
       fmt::print("result {}: {}\n", i, readable(results[i]));
       continue;
     }

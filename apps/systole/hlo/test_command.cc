@@ -37,12 +37,9 @@ Verdict verdict_of(const Error& error) {
 
 Verdict test_program(const hlo::Module& module, const TestOptions& options) {
   try {
-    if (options.backend != "reference" && runs_parallel(module)) {
-      throw unimplemented("interpreter.run_parallel: backend, got '{}', expected 'reference'",
-                          options.backend);
-    }
+    runtime::Client& client = backend(options.backend);
     // Files share the cores among themselves when there are several at a time.
-    const std::string wrong = run_checks(extract_checks(module), backend(options.backend),
+    const std::string wrong = run_checks(extract_checks(module, client), client,
                                          {.num_threads = options.jobs > 1 ? 1 : 0});
     return {wrong.empty() ? Outcome::pass : Outcome::fail, wrong};
   } catch (const Error& error) {

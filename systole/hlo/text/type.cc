@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kMaxRank = 64;
 // Tuples too, and names of types.
 constexpr int kMaxTypeDepth = 32;
+// No machine addresses more, and sums over a program's tensors stay far from 2^63.
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 48;
 
 int64_t read_dim(Lexer& lexer) {
   const Token token = lexer.peek();
@@ -152,11 +154,12 @@ TensorType read_tensor_type(Lexer& lexer) {
   int64_t bytes = 0;
   const int64_t element_bytes = size_of(type.dtype);
   try {
-    if (!__builtin_mul_overflow(type.shape.num_elements(), element_bytes, &bytes)) return type;
+    const bool overflow = __builtin_mul_overflow(type.shape.num_elements(), element_bytes, &bytes);
+    if (!overflow && bytes < kMaxTensorBytes) return type;
   } catch (const Error&) {  // reported below, with its place
   }
   throw lexer.error_at(
-      begin, fmt::format("tensor type, got {}, expected below 2^63 bytes", type_text(type)));
+      begin, fmt::format("tensor type, got {}, expected below 2^48 bytes", type_text(type)));
 }
 
 TypeTree read_type(Lexer& lexer) { return read_tree(lexer, 0); }
