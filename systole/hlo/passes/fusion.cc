@@ -105,9 +105,8 @@ struct Boundary {
 
 Boundary boundary_of(const std::vector<Instruction*>& members) {
   Boundary boundary;
-  const auto is_member = [&](const Instruction* i) {
-    return std::ranges::find(members, i) != members.end();
-  };
+  const std::unordered_set<const Instruction*> set(members.begin(), members.end());
+  const auto is_member = [&](const Instruction* i) { return set.contains(i); };
   for (Instruction* member : members) {
     for (const Value& operand : member->operands()) {
       if (is_member(operand.def) || is_scalar_constant(*operand.def)) continue;

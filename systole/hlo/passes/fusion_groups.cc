@@ -1,15 +1,25 @@
 #include "systole/hlo/passes/fusion_groups.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
 
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
 namespace {
 
+constexpr int kUnranked = std::numeric_limits<int>::max();
+
 size_t at(int i) { return static_cast<size_t>(i); }
 
 double elements(const Instruction& i) { return static_cast<double>(i.shape().num_elements()); }
+
+bool is_movable(const Instruction& x) {
+  return is_pure(x) && x.num_results() > 0 && x.shape().num_elements() > 0 && captures(x).empty();
+}
 
 // Costs too much to be done twice for the same element.
 bool expensive(const Instruction& i) {
@@ -30,6 +40,7 @@ FusionGroups::FusionGroups(Computation& computation, const FusionOptions& option
   std::unordered_map<const Instruction*, int> number;
   for (int i = 0; i < size(); ++i) number[instruction(i)] = i;
   users_.resize(program_.size());
+  inputs_.resize(program_.size());
   used_outside_.assign(program_.size(), false);
   for (int i = 0; i < size(); ++i) {
     for (const Instruction* user : instruction(i)->users()) {
@@ -43,27 +54,31 @@ FusionGroups::FusionGroups(Computation& computation, const FusionOptions& option
     std::ranges::sort(users_[at(i)]);
     users_[at(i)].erase(std::unique(users_[at(i)].begin(), users_[at(i)].end()),
                         users_[at(i)].end());
+    for (const int user : users_[at(i)]) inputs_[at(user)].push_back(i);
   }
 }
 
 void FusionGroups::form() {
   start_groups();
-  for (int i = size() - 1; i >= 0; --i) join_users(i);
+  for (int i = size() - 1; i >= 0; --i) {
+    rank_[at(i)] = rank_above_users(i);
+    join_users(i);
+  }
   merge_ends();
 }
 
-bool FusionGroups::movable(int i) const {
-  const Instruction& x = *instruction(i);
-  return is_pure(x) && x.num_results() > 0 && x.shape().num_elements() > 0 && captures(x).empty();
-}
-
 void FusionGroups::start_groups() {
+  movable_.resize(program_.size());
   group_.resize(program_.size());
   groups_.resize(program_.size());
+  rank_.assign(program_.size(), kUnranked);
+  seen_.assign(program_.size(), 0);
+  wanted_.assign(program_.size(), 0);
   own_index_.assign(program_.size(), true);
   evaluated_.resize(program_.size());
   for (int i = 0; i < size(); ++i) {
     const Instruction& x = *instruction(i);
+    movable_[at(i)] = is_movable(x);
     group_[at(i)] = i;
     Group& group = groups_[at(i)];
     group.members = {i};
@@ -78,8 +93,9 @@ void FusionGroups::start_groups() {
 void FusionGroups::join_users(int i) {
   if (!options_.inside(*instruction(i)) || !movable(i) || users(i).empty()) return;
   std::vector<int> candidates;
+  ++search_;
   for (const int user : users(i)) {
-    if (std::ranges::find(candidates, group(user)) == candidates.end())
+    if (std::exchange(seen_[at(group(user))], search_) != search_)
       candidates.push_back(group(user));
   }
   for (const int g : candidates) {
@@ -147,13 +163,13 @@ bool FusionGroups::fits_inside(int i, int g) const {
          times <= 4 * elements(*instruction(i));
 }
 
-bool FusionGroups::fits_as_result(int i, int g) const {
+bool FusionGroups::fits_as_result(int i, int g) {
   const Instruction& x = *instruction(i);
   if (options_.cheap(x) || !index_kept(i, g)) return false;
   return !makes_cycle(i, g);
 }
 
-bool FusionGroups::makes_cycle(int i, int g) const {
+bool FusionGroups::makes_cycle(int i, int g) {
   std::vector<int> outside;
   for (const int user : users(i)) {
     if (group(user) != g) outside.push_back(user);
@@ -161,23 +177,58 @@ bool FusionGroups::makes_cycle(int i, int g) const {
   return reaches(outside, g);
 }
 
-bool FusionGroups::reaches(const std::vector<int>& from, int g) const {
-  std::vector<bool> seen(program_.size(), false);
-  std::vector<int> stack;
-  for (const int i : from) stack.push_back(group(i));
-  while (!stack.empty()) {
-    const int next = stack.back();
-    stack.pop_back();
-    if (next == g) return true;
-    if (seen[at(next)]) continue;
-    seen[at(next)] = true;
+// Backwards from the group, what is next to `from` first: where a path leads through most of a
+// program, it is found soon.
+bool FusionGroups::reaches(const std::vector<int>& from, int g) {
+  ++search_;
+  int highest = 0;
+  for (const int i : from) {
+    wanted_[at(group(i))] = search_;
+    highest = std::max(highest, rank_[at(group(i))]);
+  }
+  std::priority_queue<std::pair<int, int>> waiting;
+  waiting.push({rank_[at(g)], g});
+  while (!waiting.empty()) {
+    const int next = waiting.top().second;
+    waiting.pop();
     for (const int member : groups_[at(next)].members) {
-      for (const int user : users(member)) {
-        if (group(user) != next) stack.push_back(group(user));
+      for (const int input : inputs_[at(member)]) {
+        const int before = group(input);
+        if (wanted_[at(before)] == search_) return true;
+        if (rank_[at(before)] > highest || seen_[at(before)] == search_) continue;
+        seen_[at(before)] = search_;
+        waiting.push({rank_[at(before)], before});
       }
     }
   }
   return false;
+}
+
+int FusionGroups::rank_above_users(int i) const {
+  int rank = 0;
+  for (const int user : users(i)) {
+    if (group(user) != group(i)) rank = std::max(rank, rank_[at(group(user))] + 1);
+  }
+  return rank;
+}
+
+// Those before the group rise with it: each once, as they are taken in the order of their ranks.
+void FusionGroups::raise_rank(int g, int rank) {
+  std::map<std::pair<int, int>, int> rising{{{rank_[at(g)], g}, rank}};
+  while (!rising.empty()) {
+    const auto [place, to] = *rising.begin();
+    rising.erase(rising.begin());
+    const int next = place.second;
+    rank_[at(next)] = std::max(rank_[at(next)], to);
+    for (const int member : groups_[at(next)].members) {
+      for (const int input : inputs_[at(member)]) {
+        const int before = group(input);
+        if (before == next || rank_[at(before)] > rank_[at(next)]) continue;
+        int& above = rising[{rank_[at(before)], before}];
+        above = std::max(above, rank_[at(next)] + 1);
+      }
+    }
+  }
 }
 
 void FusionGroups::join(int i, int g) {
@@ -188,6 +239,8 @@ void FusionGroups::join(int i, int g) {
   group.members.insert(group.members.begin(), i);
   group.code += code_of(i);
   groups_[at(i)].members.clear();
+  const int rank = rank_above_users(i);
+  if (rank > rank_[at(g)]) raise_rank(g, rank);
 }
 
 bool FusionGroups::same_nest(int a, int b) const {
@@ -197,38 +250,56 @@ bool FusionGroups::same_nest(int a, int b) const {
          x.attrs() == y.attrs();
 }
 
-// Reductions of one shape in one way that read something in common run over it together.
-void FusionGroups::merge_ends() {
-  const auto reads = [&](int g) {
-    std::vector<const Instruction*> result;
-    for (const int member : groups_[at(g)].members) {
-      for (const Value& operand : instruction(member)->operands()) {
-        const bool large = operand.shape() == groups_[at(g)].loop;
-        if (large && group_[at(member)] == g) result.push_back(operand.def);
-      }
-    }
-    return result;
-  };
-  for (int a = 0; a < size(); ++a) {
-    if (group(a) != a || !groups_[at(a)].ends || groups_[at(a)].members.empty() || !movable(a))
-      continue;
-    for (int b = a + 1; b < size(); ++b) {
-      if (group(b) != b || !groups_[at(b)].ends || groups_[at(b)].members.empty() || !movable(b))
-        continue;
-      if (!same_nest(a, b)) continue;
-      const auto of_a = reads(a);
-      const auto of_b = reads(b);
-      const bool common = std::ranges::any_of(
-          of_b, [&](const Instruction* x) { return std::ranges::find(of_a, x) != of_a.end(); });
-      if (!common || reaches(groups_[at(a)].members, b) || reaches(groups_[at(b)].members, a))
-        continue;
-      std::vector<int> moved = std::exchange(groups_[at(b)].members, {});
-      for (const int i : moved) group_[at(i)] = a;
-      auto& members = groups_[at(a)].members;
-      members.insert(members.end(), moved.begin(), moved.end());
-      std::ranges::sort(members);
+bool FusionGroups::is_end(int g) const {
+  return group(g) == g && groups_[at(g)].ends && !groups_[at(g)].members.empty() && movable(g);
+}
+
+std::vector<const Instruction*> FusionGroups::large_reads(int g) const {
+  std::vector<const Instruction*> result;
+  for (const int member : groups_[at(g)].members) {
+    for (const Value& operand : instruction(member)->operands()) {
+      if (operand.shape() == groups_[at(g)].loop) result.push_back(operand.def);
     }
   }
+  return result;
+}
+
+// Reductions of one shape in one way that read something in common run over it together.
+void FusionGroups::merge_ends() {
+  std::unordered_map<const Instruction*, std::vector<int>> readers;
+  for (int g = 0; g < size(); ++g) {
+    if (!is_end(g)) continue;
+    for (const Instruction* read : large_reads(g)) readers[read].push_back(g);
+  }
+  for (int a = 0; a < size(); ++a) {
+    if (!is_end(a)) continue;
+    std::set<int> others;
+    const auto add_readers = [&](const std::vector<const Instruction*>& reads, int behind) {
+      for (const Instruction* read : reads) {
+        for (const int g : readers[read]) {
+          if (g > behind) others.insert(g);
+        }
+      }
+    };
+    add_readers(large_reads(a), a);
+    while (!others.empty()) {
+      const int b = *others.begin();
+      others.erase(others.begin());
+      if (!is_end(b) || !same_nest(a, b)) continue;
+      if (reaches(groups_[at(a)].members, b) || reaches(groups_[at(b)].members, a)) continue;
+      add_readers(large_reads(b), b);
+      merge(b, a);
+    }
+  }
+}
+
+void FusionGroups::merge(int from, int into) {
+  const std::vector<int> moved = std::exchange(groups_[at(from)].members, {});
+  for (const int i : moved) group_[at(i)] = into;
+  auto& members = groups_[at(into)].members;
+  members.insert(members.end(), moved.begin(), moved.end());
+  std::ranges::sort(members);
+  raise_rank(into, std::max(rank_[at(into)], rank_[at(from)]));
 }
 
 }  // namespace systole::hlo

@@ -36,30 +36,42 @@ class FusionGroups {
     int code = 0;       // of the members: FusionOptions::max_code
   };
 
-  bool movable(int i) const;
+  bool movable(int i) const { return movable_[static_cast<size_t>(i)]; }
   void start_groups();
   void join_users(int i);
   int code_of(int i) const;
   bool has_room(int i, int group) const;
   bool fits_inside(int i, int group) const;
-  bool fits_as_result(int i, int group) const;
   bool index_kept(int i, int group) const;
   // The times that the group computes one element of i, were it a member; 0 when that cannot be
   // told.
   double evaluations(int i, int group) const;
+  bool fits_as_result(int i, int group);
   // A path from a user of i outside of the group leads back into it.
-  bool makes_cycle(int i, int group) const;
-  bool reaches(const std::vector<int>& from, int group) const;
+  bool makes_cycle(int i, int group);
+  bool reaches(const std::vector<int>& from, int group);
   void join(int i, int group);
+  int rank_above_users(int i) const;
+  void raise_rank(int group, int rank);
   void merge_ends();
+  void merge(int from, int into);
+  bool is_end(int group) const;
+  std::vector<const Instruction*> large_reads(int group) const;
   bool same_nest(int a, int b) const;
 
   const FusionOptions& options_;
   std::vector<Instruction*> program_;
   std::vector<std::vector<int>> users_;
-  std::vector<bool> used_outside_;  // by the terminator
+  std::vector<std::vector<int>> inputs_;  // the other way round
+  std::vector<bool> used_outside_;        // by the terminator
+  std::vector<bool> movable_;
   std::vector<int> group_;
   std::vector<Group> groups_;
+  // Of each group, higher than those of all groups that use it: searches for paths look no further.
+  std::vector<int> rank_;
+  std::vector<int> seen_;    // the number of the last search that came by the group
+  std::vector<int> wanted_;  // that of the last search for it
+  int search_ = 0;
   std::vector<bool>
       own_index_;  // computed at the index of the nest (or of the reduction's operand)
   std::vector<double> evaluated_;  // elements computed by its group

@@ -1,7 +1,10 @@
 #include "systole/backends/cpu/passes/row_fusion.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/row_access.h"
@@ -49,115 +52,183 @@ int64_t result_bytes(const Instruction& x) {
   return bytes;
 }
 
-// A group of steps, in program order, and what lies between them.
+// The instructions of a computation, numbered in program order. Where several became one, numbers
+// are left that stand for none.
+class Program {
+ public:
+  explicit Program(Computation& computation)
+      : computation_(computation),
+        instructions_(computation.instructions()),
+        captures_(instructions_.size()) {
+    for (size_t i = 0; i < instructions_.size(); ++i) numbers_[instructions_[i]] = i;
+  }
+
+  Instruction& operator[](size_t number) const { return *instructions_[number]; }
+  // REQUIRES: it is one of the program.
+  size_t number(const Instruction* x) const { return numbers_.at(x); }
+
+  // The numbers of what the instruction uses, in its regions too, from `least` on.
+  void add_inputs(size_t x, size_t least, std::set<size_t>& to) {
+    for (const Value& operand : instructions_[x]->operands()) add_number(operand, least, to);
+    if (captures_[x] == Captures::none || instructions_[x]->num_regions() == 0) return;
+    const std::vector<Value> captured = hlo::captures(*instructions_[x]);
+    captures_[x] = captured.empty() ? Captures::none : Captures::some;
+    for (const Value& value : captured) add_number(value, least, to);
+  }
+  void add_users(size_t x, std::set<size_t>& to) const {
+    for (const Instruction* user : instructions_[x]->users()) {
+      while (&user->parent() != &computation_) user = user->parent().owner();
+      to.insert(number(user));
+    }
+  }
+
+  // Makes one instruction of the members. Those of `waiting`, which stand among them and depend on
+  // them, go behind it.
+  void fuse(const std::vector<size_t>& members, const std::vector<size_t>& waiting) {
+    const size_t first = members.front();
+    const size_t last = members.back();
+    size_t next = last + 1;  // a computation has a terminator
+    while (instructions_[next] == nullptr) ++next;
+    const std::vector<Instruction*> together = take(members);
+    const std::vector<Instruction*> behind = take(waiting);
+    for (Instruction* x : together) computation_.move_before(x, instructions_[next]);
+    for (Instruction* x : behind) computation_.move_before(x, instructions_[next]);
+    std::vector<Instruction*> order;
+    for (size_t i = first; i <= last; ++i) {
+      if (instructions_[i] != nullptr) order.push_back(instructions_[i]);
+    }
+    order.push_back(hlo::fuse_instructions(computation_, together));
+    order.insert(order.end(), behind.begin(), behind.end());
+    order.resize(last + 1 - first, nullptr);
+    for (size_t i = 0; i < order.size(); ++i) {
+      instructions_[first + i] = order[i];
+      captures_[first + i] = Captures::unknown;
+      if (order[i] != nullptr) numbers_[order[i]] = first + i;
+    }
+  }
+
+ private:
+  enum class Captures : char { unknown, none, some };
+
+  void add_number(Value value, size_t least, std::set<size_t>& to) const {
+    const auto found = numbers_.find(value.def);
+    if (found != numbers_.end() && found->second >= least) to.insert(found->second);
+  }
+  std::vector<Instruction*> take(const std::vector<size_t>& numbers) {
+    std::vector<Instruction*> taken;
+    for (const size_t i : numbers) {
+      taken.push_back(std::exchange(instructions_[i], nullptr));
+      numbers_.erase(taken.back());
+    }
+    return taken;
+  }
+
+  Computation& computation_;
+  std::vector<Instruction*> instructions_;
+  std::vector<Captures> captures_;
+  std::unordered_map<const Instruction*, size_t> numbers_;
+};
+
+// A group of steps, by their numbers in the program, in order.
 class RowGroup {
  public:
   // Nothing joins but the seed where the group would not be worth it.
-  RowGroup(Computation& computation, Instruction& seed, int64_t rows)
-      : program_(computation.instructions()), rows_(rows), members_({&seed}) {
+  RowGroup(Program& program, size_t seed, int64_t rows)
+      : program_(program), rows_(rows), members_({seed}) {
     add_users();
     while (add_producer()) add_users();
   }
 
-  const std::vector<Instruction*>& members() const { return members_; }
-
   bool worth_it() const {
     int64_t largest = 0;
-    for (const Instruction* x : members_) {
-      for (const Value& operand : x->operands())
+    for (const size_t member : members_) {
+      for (const Value& operand : program_[member].operands())
         largest = std::max(largest, operand.type().byte_size());
     }
     return members_.size() > 1 && largest >= kLeastRowsBytes && largest / rows_ >= kLeastRowBytes;
   }
 
-  // Brings the members together, behind the last of them, and makes them one.
-  void fuse(Computation& computation) {
-    const auto after = std::ranges::find(program_, members_.back()) + 1;
-    Instruction* next = *after;  // a computation has a terminator
-    const std::vector<Instruction*> waiting = dependents(members_);
-    for (Instruction* x : members_) computation.move_before(x, next);
-    for (Instruction* x : waiting) computation.move_before(x, next);
-    hlo::fuse_instructions(computation, members_);
+  void add_to(InstructionSet& instructions) const {
+    for (const size_t member : members_) instructions.insert(&program_[member]);
   }
 
+  // Brings the members together, behind the last of them, and makes them one.
+  void fuse() { program_.fuse(members_, dependents()); }
+
  private:
-  bool is_member(const Instruction* x) const {
-    return std::ranges::find(members_, x) != members_.end();
+  static bool among(const std::vector<size_t>& members, size_t x) {
+    return std::ranges::binary_search(members, x);
   }
-  static bool uses_any(const Instruction& x, const InstructionSet& set) {
-    const auto in_set = [&](const Value& v) { return set.contains(v.def); };
-    const auto inner = hlo::captures(x);
-    return std::ranges::any_of(x.operands(), in_set) || std::ranges::any_of(inner, in_set);
+  bool is_member(const Value& value) const {
+    return std::ranges::any_of(members_, [&](size_t x) { return &program_[x] == value.def; });
   }
 
   // What stands before the last member, is none, and depends on one.
-  std::vector<Instruction*> dependents(const std::vector<Instruction*>& members) const {
-    InstructionSet reached(members.begin(), members.end());
-    std::vector<Instruction*> result;
-    auto it = std::ranges::find(program_, members.front());
-    for (; *it != members.back(); ++it) {
-      if (reached.contains(*it) || !uses_any(**it, reached)) continue;
-      reached.insert(*it);
+  std::vector<size_t> dependents() const {
+    std::set<size_t> users;
+    for (const size_t member : members_) program_.add_users(member, users);
+    std::vector<size_t> result;
+    for (auto it = users.begin(); it != users.end() && *it < members_.back(); ++it) {
+      if (among(members_, *it)) continue;
       result.push_back(*it);
+      program_.add_users(*it, users);
     }
     return result;
   }
 
-  // No path leads out of the group and back in.
-  bool closed(const std::vector<Instruction*>& members) const {
-    const auto outside = dependents(members);
-    const InstructionSet set(outside.begin(), outside.end());
-    return std::ranges::none_of(members, [&](const Instruction* x) { return uses_any(*x, set); });
+  // A path leads from a member to one of `ends` by way of what is neither. Searched backwards, what
+  // stands next to the first member first: where a path leads through most of a program, it is
+  // found soon.
+  bool leads_around(const std::vector<size_t>& members, const std::vector<size_t>& ends) const {
+    std::set<size_t> waiting;
+    const size_t first = members.front();
+    for (const size_t end : ends) program_.add_inputs(end, first, waiting);
+    std::unordered_set<size_t> seen(members.begin(), members.end());
+    while (!waiting.empty()) {
+      const size_t next = *waiting.begin();
+      waiting.erase(waiting.begin());
+      if (!seen.insert(next).second) continue;
+      std::set<size_t> inputs;
+      program_.add_inputs(next, first, inputs);
+      if (std::ranges::any_of(inputs, [&](size_t x) { return among(members, x); })) return true;
+      waiting.merge(inputs);
+    }
+    return false;
   }
 
   bool fits(const Instruction& x) const {
     if (members_.size() >= kMostSteps || !is_step(x)) return false;
     int64_t bytes = result_bytes(x);
-    for (const Instruction* member : members_) bytes += result_bytes(*member);
+    for (const size_t member : members_) bytes += result_bytes(program_[member]);
     return bytes / rows_ <= kMostRowBytes && can_gather(x, rows_) &&
-           works_by_rows(x, rows_, [&](Value v) { return is_member(v.def); });
+           works_by_rows(x, rows_, [&](Value v) { return is_member(v); });
   }
 
   void add_users() {
-    InstructionSet inside(members_.begin(), members_.end());
-    InstructionSet outside;
-    auto it = std::ranges::find(program_, members_.front());
-    for (; it != program_.end() && !(*it)->traits().has(hlo::kTerminator); ++it) {
-      Instruction& x = **it;
-      if (inside.contains(&x)) continue;
-      const bool behind = uses_any(x, outside);
-      if (!behind && !uses_any(x, inside)) continue;
-      if (!behind && fits(x) && !inside.contains(&x)) {
-        members_.insert(
-            std::ranges::find_if(members_,
-                                 [&](const Instruction* m) { return position(m) > position(&x); }),
-            &x);
-        inside.insert(&x);
-      } else {
-        outside.insert(&x);
-      }
+    std::set<size_t> users;
+    for (const size_t member : members_) program_.add_users(member, users);
+    for (auto it = users.begin(); it != users.end(); ++it) {
+      if (among(members_, *it) || !fits(program_[*it]) || leads_around(members_, {*it})) continue;
+      members_.insert(std::ranges::upper_bound(members_, *it), *it);
+      program_.add_users(*it, users);
     }
-  }
-
-  size_t position(const Instruction* x) const {
-    return static_cast<size_t>(std::ranges::find(program_, x) - program_.begin());
   }
 
   // A step that reduces the same rows and is used by a member.
   bool add_producer() {
-    for (const Instruction* member : members_) {
-      for (const Value& operand : member->operands()) {
-        Instruction* producer = operand.def;
-        if (is_member(producer) || &producer->parent() != &member->parent()) continue;
+    for (const size_t member : members_) {
+      for (const Value& operand : program_[member].operands()) {
+        const Instruction* producer = operand.def;
+        if (is_member(operand) || &producer->parent() != &program_[member].parent()) continue;
         if (!is_step(*producer) || rows_of_step(*producer) != rows_ || !fits(*producer)) continue;
-        const auto reads = [&](Value v) { return is_member(v.def) || v.def == producer; };
+        const auto reads = [&](Value v) { return is_member(v) || v.def == producer; };
         const bool by_rows = std::ranges::all_of(
-            members_, [&](const Instruction* m) { return works_by_rows(*m, rows_, reads); });
+            members_, [&](size_t m) { return works_by_rows(program_[m], rows_, reads); });
         if (!by_rows) continue;
-        std::vector<Instruction*> larger = members_;
-        larger.push_back(producer);
-        std::ranges::sort(larger, {}, [&](const Instruction* x) { return position(x); });
-        if (!closed(larger)) continue;
+        std::vector<size_t> larger = members_;
+        const size_t number = program_.number(producer);
+        larger.insert(std::ranges::upper_bound(larger, number), number);
+        if (leads_around(larger, larger)) continue;
         members_ = std::move(larger);
         return true;
       }
@@ -165,13 +236,14 @@ class RowGroup {
     return false;
   }
 
-  std::vector<Instruction*> program_;
+  Program& program_;
   int64_t rows_;
-  std::vector<Instruction*> members_;
+  std::vector<size_t> members_;
 };
 
 bool fuse_rows(Computation& computation) {
   bool changed = false;
+  Program program(computation);
   InstructionSet done;
   for (Instruction* x : computation.instructions()) {
     if (done.contains(x)) continue;
@@ -180,10 +252,10 @@ bool fuse_rows(Computation& computation) {
     if (!is_step(*x)) continue;
     const auto rows = rows_of_step(*x);
     if (!rows || *rows < 2 || !can_gather(*x, *rows)) continue;
-    RowGroup group(computation, *x, *rows);
+    RowGroup group(program, program.number(x), *rows);
     if (!group.worth_it()) continue;
-    done.insert(group.members().begin(), group.members().end());
-    group.fuse(computation);
+    group.add_to(done);
+    group.fuse();
     changed = true;
   }
   return changed;
