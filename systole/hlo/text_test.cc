@@ -454,7 +454,7 @@ const BadText kBad[] = {
     {"element_type", "%0 = \"stablehlo.abs\"(%a) : (tensor<2xf33>) -> tensor<2xf33>",
      "2:38: element type, got 'f33', expected one such as f32"},
     {"huge_type", "%0 = \"stablehlo.abs\"(%a) : (tensor<9223372036854775807x2xf32>) -> tensor<f32>",
-     "2:35: tensor type, got tensor<9223372036854775807x2xf32>, expected below 2^63 bytes"},
+     "2:35: tensor type, got tensor<9223372036854775807x2xf32>, expected below 2^48 bytes"},
     {"huge_size", "%0 = \"stablehlo.abs\"(%a) : (tensor<9223372036854775808xf32>) -> tensor<f32>",
      "2:36: tensor type, got '9223372036854775808', expected a size below 2^63"},
     {"huge_constant", kConstant + "dense<0> : tensor<1073741825xi8>} : () -> tensor<f32>",

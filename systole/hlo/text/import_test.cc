@@ -326,11 +326,19 @@ TEST(TextImport, ChloIsExpanded) {
       results[1].identical(Tensor::of<bool>({2, 3}, {true, true, true, true, true, false})));
 }
 
+using TextsAndErrors = std::vector<std::pair<std::string, std::string>>;
+
+// What is said of each text, in a function with a parameter %a, begins with its error.
+void expect_errors(const TextsAndErrors& rows) {
+  for (const auto& [text, error] : rows) {
+    const std::string said =
+        error_of("func.func @main(%a: tensor<2xf32>) {\n" + text + "\nreturn\n}");
+    EXPECT_EQ(said.substr(0, error.size()), error) << said;
+  }
+}
+
 TEST(TextImport, WhatIsNotThereIsNamed) {
-  const auto with = [](const std::string& text) {
-    return error_of("func.func @main(%a: tensor<2xf32>) {\n" + text + "\nreturn\n}");
-  };
-  const std::pair<std::string, std::string> rows[] = {
+  const TextsAndErrors rows = {
       {"%0 = stablehlo.dynamic_iota %a, dim = 0 : (tensor<2xf32>) -> tensor<4xf32>",
        "UNIMPLEMENTED: f:2:6: op, got stablehlo.dynamic_iota, expected one of the opcode table"},
       {"%0 = \"stablehlo.dynamic_iota\"(%a) : (tensor<2xf32>) -> tensor<?xf32>",
@@ -358,15 +366,6 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%0 = stablehlo.einsum %a, %a, config = \"...a,a->...\" : (tensor<2xf32>, tensor<2xf32>) -> "
        "tensor<f32>",
        "UNIMPLEMENTED: f:2:6: einsum: config"},
-      {"%0 = stablehlo.unary_einsum %a, config = \"a->ab\" : (tensor<2xf32>) -> tensor<2x1xf32>",
-       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a->ab\", expected no 'b' in the "
-       "result"},
-      {"%0 = stablehlo.unary_einsum %a, config = \"a\" : (tensor<2xf32>) -> tensor<2xf32>",
-       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a\", expected one such as"},
-      {"%i = stablehlo.constant dense<0> : tensor<1xi32>\n"
-       "%0 = \"stablehlo.torch_index_select\"(%a, %i) {dim = 1 : i64, batch_dims = 0 : i64} : "
-       "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
-       "INVALID_ARGUMENT: f:3:6: torch_index_select: dim and batch_dims, got 1 and 0"},
       {"%0 = stablehlo.dot %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
        "INVALID_ARGUMENT: f:2:6: dot_general: "},
       {"%0 = stablehlo.get_tuple_element %a[0] : (tensor<2xf32>) -> tensor<2xf32>",
@@ -386,9 +385,22 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
        "INVALID_ARGUMENT: f:2:44: reduce, got 'stablehlo.abs', expected an elementwise op of two "
        "operands"},
   };
-  for (const auto& [text, error] : rows) {
-    EXPECT_EQ(with(text).substr(0, error.size()), error) << with(text);
-  }
+  expect_errors(rows);
+}
+
+TEST(TextImport, DeprecatedOpsThatAreWrongAreNamed) {
+  const TextsAndErrors rows = {
+      {"%0 = stablehlo.unary_einsum %a, config = \"a->ab\" : (tensor<2xf32>) -> tensor<2x1xf32>",
+       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a->ab\", expected no 'b' in the "
+       "result"},
+      {"%0 = stablehlo.unary_einsum %a, config = \"a\" : (tensor<2xf32>) -> tensor<2xf32>",
+       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"a\", expected one such as"},
+      {"%i = stablehlo.constant dense<0> : tensor<1xi32>\n"
+       "%0 = \"stablehlo.torch_index_select\"(%a, %i) {dim = 1 : i64, batch_dims = 0 : i64} : "
+       "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
+       "INVALID_ARGUMENT: f:3:6: torch_index_select: dim and batch_dims, got 1 and 0"},
+  };
+  expect_errors(rows);
 }
 
 }  // namespace
