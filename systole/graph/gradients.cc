@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "systole/graph/custom_gradient.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/where_scope.h"
 
@@ -15,6 +16,49 @@ namespace {
 bool carries_gradient(const Output& output) {
   const DType dtype = output.dtype();
   return is_floating(dtype) || is_complex(dtype) || dtype == DType::resource;
+}
+
+// Where a node's gradient comes from: a function of the user's, or an op, its own as a rule.
+struct OverriddenGradient {
+  const OpDef* op = nullptr;
+  const RegisteredGradient* registered = nullptr;
+};
+
+OverriddenGradient overridden_gradient(const Node& node) {
+  const auto it = node.attrs().find(kGradientOpType);
+  if (it == node.attrs().end()) return {.op = &node.op()};
+  const auto& name = std::get<std::string>(it->second);
+  if (const RegisteredGradient* found = find_registered_gradient(name)) {
+    return {.registered = found};
+  }
+  return {.op = &find_op_def(name)};
+}
+
+std::vector<Output> registered_gradients(const RegisteredGradient& gradient,
+                                         const GradientContext& context) {
+  Node& node = context.node;
+  std::vector<Output> grads;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const bool differs = carries_gradient(node.output(i));
+    grads.push_back(differs ? context.grad(i) : Output());
+  }
+  std::vector<Output> result = gradient(node, grads);
+  if (static_cast<int>(result.size()) != node.num_inputs()) {
+    throw invalid_argument("gradients: '{}', got {} gradients, expected {}, one for each input, {}",
+                           std::get<std::string>(node.attrs().find(kGradientOpType)->second),
+                           result.size(), node.num_inputs(), node.describe());
+  }
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Output& found = result[static_cast<size_t>(i)];
+    const TensorType& want = node.input(i).type();
+    if (!found.valid() ||
+        (found.dtype() == want.dtype && found.shape().compatible_with(want.shape)))
+      continue;
+    throw invalid_argument("gradients: '{}' for input {}, got {}, expected {}, {}",
+                           std::get<std::string>(node.attrs().find(kGradientOpType)->second), i,
+                           found.type(), want, node.describe());
+  }
+  return result;
 }
 
 class Backpropagation {
@@ -92,18 +136,22 @@ class Backpropagation {
       incoming.push_back(stopped(output) || !carries_gradient(output) ? Output() : total(output));
       any = any || incoming.back().valid();
     }
-    if (!any || node.op().blocks_gradient) return;
-    if (node.op().gradient == nullptr) {
+    if (!any) return;
+    const OverriddenGradient given = overridden_gradient(node);
+    if (given.registered == nullptr && given.op->blocks_gradient) return;
+    if (given.registered == nullptr && given.op->gradient == nullptr) {
       throw invalid_argument(
           "gradients: op without a gradient, got {}, {}, expected a differentiable op",
-          node.op_name(), node.describe());
+          given.op->name, node.describe());
     }
     const NameScope scope(node.name() + "_grad");
     const WhereScope where(node.where(), /*overrides=*/true);
     std::vector<bool> wanted;
     for (const Output& input : node.inputs()) wanted.push_back(leads_back(input));
     GradientContext context{node, incoming, wanted};
-    const std::vector<Output> outgoing = node.op().gradient(context);
+    const std::vector<Output> outgoing = given.registered != nullptr
+                                             ? registered_gradients(*given.registered, context)
+                                             : given.op->gradient(context);
     if (static_cast<int>(outgoing.size()) != node.num_inputs()) {
       throw internal_error("gradients: {}, got {} gradients, expected {}, {}", node.op_name(),
                            outgoing.size(), node.num_inputs(), node.describe());

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "systole/base/suggest.h"
+#include "systole/graph/custom_gradient.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/variable.h"
 #include "systole/graph/where_scope.h"
@@ -68,6 +69,9 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
   node->graph_ = this;
   node->where_ = where;
   node->attrs_ = std::move(attrs);
+  if (const std::string* gradient = GradientOverrideMap::find(op_name)) {
+    node->attrs_.insert_or_assign(std::string(kGradientOpType), *gradient);
+  }
   node->name_ = node_name(name.empty() ? op_name : name);
   try {
     for (size_t i = 0; i < inputs.size(); ++i) {

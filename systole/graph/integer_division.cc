@@ -1,20 +1,14 @@
 #include "systole/graph/integer_division.h"
 
-#include "systole/graph/axes.h"
 #include "systole/graph/elementwise.h"
-#include "systole/graph/specialize.h"
+#include "systole/graph/run_check.h"
 
 namespace systole {
 
 void check_no_element(LowerContext& c, hlo::Value x, hlo::ComparisonDirection direction,
                       std::string_view what) {
-  hlo::Value failed = compare_with(c.b, x, direction, 0);
-  const Dims axes = Axes().list(x.shape().rank());
-  if (!axes.empty()) failed = c.b.reduce(failed, hlo::Opcode::or_, axes);
-  const std::optional<Tensor> known = c.lowering.constant_value(failed);
-  if (known && !known->item<bool>()) return;
-  c.lowering.check(failed, Code::invalid_argument,
-                   fmt::format("{}: {}, {}", c.node.op_name(), what, c.node.describe()));
+  fail_where(c, compare_with(c.b, x, direction, 0),
+             fmt::format("{}: {}, {}", c.node.op_name(), what, c.node.describe()));
 }
 
 void check_divisor(LowerContext& c, hlo::Value divisor) {

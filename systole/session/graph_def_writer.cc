@@ -20,8 +20,8 @@ namespace {
 constexpr int kProducer = 134;
 constexpr int kMinConsumer = 12;
 
-constexpr std::array<std::string_view, 4> kOursAlone = {"SumToShape", "GatherGrad", "_ReadHistory",
-                                                        "_WriteHistory"};
+constexpr std::array<std::string_view, 5> kOursAlone = {"SumToShape", "GatherGrad", "_ReadHistory",
+                                                        "_WriteHistory", "PyFunc"};
 
 // Names of the outputs of ops in functions, where an input reads "node:name:index".
 std::string_view output_name(const Node& node, int index) {
@@ -96,6 +96,11 @@ std::vector<const Node*> nodes_needed(const Graph& graph, std::span<const Operat
 // Features of any number of values are two tensors of ours, and three of TensorFlow's.
 bool parses_dense_features(const Node& node) { return ExampleSchema(node.attrs()).sparse.empty(); }
 
+// Functions that only we run: TensorFlow would miss nothing.
+bool is_ours_alone(const std::string& attr_name, const AttrValue& value) {
+  return attr_name.starts_with('_') && std::holds_alternative<FunctionRef>(value);
+}
+
 class Writer {
  public:
   explicit Writer(tensorflow::GraphDef& message) : message_(message) {}
@@ -122,6 +127,7 @@ class Writer {
     to.set_op(std::string(node.op_name()));
     for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
     for (const auto& [name, value] : node.attrs()) {
+      if (is_ours_alone(name, value)) continue;
       tensorflow::AttrValue& attr = (*to.mutable_attr())[name];
       if (const auto* function = std::get_if<FunctionRef>(&value)) {
         attr.mutable_func()->set_name(function_name(node, name, *function));
@@ -263,6 +269,7 @@ class UnknownOps {
     }
     for (const Output& input : node.inputs()) look_at(input);
     for (const auto& [name, value] : node.attrs()) {
+      if (is_ours_alone(name, value)) continue;
       if (const auto* function = std::get_if<FunctionRef>(&value)) look_at(**function);
     }
   }

@@ -20,6 +20,12 @@ bool touches_variables(const Node& node) {
                              [](const Output& o) { return o.dtype() == DType::resource; });
 }
 
+// Unlike an assertion, whose effect is an error.
+bool changes_variables(const Node& node) { return has_effect(node) && touches_variables(node); }
+
+// Prints what the device computes, whose programs do not wait for it.
+bool prints_of_device(const Node& node) { return node.op_name() == "Print" && !runs_on_host(node); }
+
 // Even levels are the host's, odd ones device programs.
 bool on_host_level(int level) { return level % 2 == 0; }
 
@@ -48,12 +54,15 @@ class HostPlanner {
     const auto string_fetch = [](const FetchKey& f) {
       return !f.is_operation() && Output(f.node, f.index).dtype() == DType::string;
     };
-    return std::ranges::any_of(order_, [](const Node* node) { return runs_on_host(*node); }) ||
-           std::ranges::any_of(fetches_, string_fetch);
+    const auto of_host = [](const Node* node) {
+      return runs_on_host(*node) || prints_of_device(*node);
+    };
+    return std::ranges::any_of(order_, of_host) || std::ranges::any_of(fetches_, string_fetch);
   }
 
   HostPlan build() {
     set_levels();
+    set_print_levels();
     check_variables();
     for (const Output& output : fed_order_) slot(output);
     for (int level = last_level_; level >= 0; --level) {
@@ -144,6 +153,22 @@ class HostPlanner {
     for (Node* node : order_) set_static(*node);
   }
 
+  // What is printed is printed as soon as it is there.
+  void set_print_levels() {
+    for (Node* node : order_) {
+      if (!prints_of_device(*node)) continue;
+      int& level = print_levels_[node];
+      for (const Output& value : printed(*node)) {
+        if (fed_.contains(value) || is_constant(*value.node())) continue;
+        const int from = levels_.at(value.node());
+        level = std::max(level, on_host_level(from) ? from : from + 1);
+      }
+      last_level_ = std::max(last_level_, level);
+    }
+  }
+
+  static std::span<const Output> printed(const Node& node) { return node.inputs().subspan(1); }
+
   // Whether its value follows from constants and static shapes alone.
   void set_static(Node& node) {
     if (on_host(node)) return;
@@ -162,7 +187,7 @@ class HostPlanner {
   void check_variables() const {
     int first_change = last_level_ + 1;
     for (Node* node : order_) {
-      if (!on_host(*node) && has_effect(*node)) {
+      if (!on_host(*node) && changes_variables(*node)) {
         first_change = std::min(first_change, levels_.at(node));
       }
     }
@@ -201,6 +226,11 @@ class HostPlanner {
         export_effect(fetch.node);
       } else if (!(is_constant(*fetch.node) && fetch.node->output().dtype() == DType::string)) {
         export_value({fetch.node, fetch.index});
+      }
+    }
+    for (const auto& [node, print_level] : print_levels_) {
+      for (const Output& value : printed(*node)) {
+        if (is_device_value(value) && levels_.at(value.node()) == level) export_value(value);
       }
     }
     for (Node* node : order_) {
@@ -243,14 +273,14 @@ class HostPlanner {
       stack.pop_back();
       for (const Output& input : node->inputs()) need(input);
       for (Node* control : node->control_inputs()) {
-        if (levels_.at(control) == level) {
-          enter(control);
-        } else if (!on_host(*control) && has_effect(*control)) {
+        if (on_host(*control)) continue;
+        if (levels_.at(control) != level && changes_variables(*control)) {
           throw unimplemented(
               "Session.run: {} waits for {}, with what the host computes between them, got both "
               "in one run, expected them in two",
               node->describe(), control->describe());
         }
+        enter(control);  // an earlier program's (an assertion) is computed again
       }
     }
   }
@@ -259,6 +289,8 @@ class HostPlanner {
     if (on_host_level(level)) {
       for (Node* node : order_) {
         if (levels_.at(node) == level) add_host_step(node);
+        const auto print = print_levels_.find(node);
+        if (print != print_levels_.end() && print->second == level) add_print_step(node);
       }
       return;
     }
@@ -280,6 +312,12 @@ class HostPlanner {
     plan_.steps.push_back(std::move(step));
   }
 
+  void add_print_step(Node* node) {
+    HostPlan::Step step{.node = node, .kernel = find_host_kernel(node->op_name())};
+    for (const Output& value : printed(*node)) step.inputs.push_back(slot(value));
+    plan_.steps.push_back(std::move(step));
+  }
+
   int slot(const Output& output) {
     const auto [it, added] = slots_.emplace(output, static_cast<int>(slots_.size()));
     if (added && is_constant(*output.node()) && !fed_.contains(output)) {
@@ -295,6 +333,7 @@ class HostPlanner {
   std::vector<Node*> order_;  // what is needed, inputs first
   std::unordered_map<const Node*, int> levels_;
   int last_level_ = 0;
+  std::unordered_map<Node*, int> print_levels_;
   std::unordered_set<const Node*> static_;
   std::map<int, Part> parts_;
   std::unordered_map<Output, int> slots_;

@@ -15,7 +15,8 @@ namespace systole {
 // Host nodes one by one and, between them, device programs as large as they can be: a node on a
 // device belongs to the first program that can have it, and a later program reads an earlier one's
 // results. What is known when a program is compiled (constants, and what follows from shapes) is
-// computed again where it is used, so that it stays known. Immutable.
+// computed again where it is used, so that it stays known. What a device prints (tf.Print) is a
+// step of the host behind it, which nothing waits for. Immutable.
 struct HostPlan {
   struct Step {
     Node* node = nullptr;                // on the host; null for a device program

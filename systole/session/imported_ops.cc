@@ -152,7 +152,6 @@ constexpr Row kRows[] = {
     {"StopGradient", import_identity},
     {"PreventGradient", import_identity},
     {"Snapshot", import_identity},
-    {"CheckNumerics", import_identity},
     {"VariableV2",
      [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).value()}; }},
     {"Variable",

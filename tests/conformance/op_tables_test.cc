@@ -4,6 +4,7 @@
 
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/control_flow_op_cases.h"
+#include "systole/graph/testing/debugging_op_cases.h"
 #include "systole/graph/testing/image_op_cases.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/nn_op_cases.h"
@@ -56,6 +57,7 @@ TEST(CpuOpTables, NnError) { check_on_cpu(graph_testing::nn_error_cases()); }
 TEST(CpuOpTables, Image) { check_on_cpu(graph_testing::image_op_cases()); }
 
 TEST(CpuOpTables, ControlFlow) { check_on_cpu(graph_testing::control_flow_op_cases()); }
+TEST(CpuOpTables, Debugging) { check_on_cpu(graph_testing::debugging_op_cases()); }
 TEST(CpuOpTables, Random) { check_on_cpu(graph_testing::random_op_cases()); }
 TEST(CpuOpTables, Variables) { check_on_cpu(graph_testing::variable_cases()); }
 TEST(CpuOpTables, Updates) { check_on_cpu(graph_testing::update_cases()); }

@@ -2,6 +2,7 @@
 
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/control_flow_op_cases.h"
+#include "systole/graph/testing/debugging_op_cases.h"
 #include "systole/graph/testing/image_op_cases.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/nn_op_cases.h"
@@ -21,7 +22,7 @@ std::vector<T> joined(std::initializer_list<std::vector<T>> lists) {
 
 std::vector<OpCase> all_op_cases() {
   return joined({math_op_cases(), array_op_cases(), nn_op_cases(), control_flow_op_cases(),
-                 random_op_cases(), image_op_cases()});
+                 random_op_cases(), image_op_cases(), debugging_op_cases()});
 }
 
 std::vector<SessionCase> all_session_cases() { return joined({variable_cases(), update_cases()}); }
