@@ -8,8 +8,10 @@
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks.h"
+#include "systole/estimator/monitored_session.h"
 #include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/debugging_ops.h"
 #include "systole/graph/math_functions.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_functions.h"
@@ -88,6 +90,7 @@ using systole::CheckpointSaverHook;
 using systole::cosine_decay;
 using systole::exponential_decay;
 using systole::ExponentialMovingAverage;
+using systole::FinalOpsHook;
 using systole::FtrlOptimizer;
 using systole::get_global_step;
 using systole::get_or_create_global_step;
@@ -97,6 +100,8 @@ using systole::inverse_time_decay;
 using systole::latest_checkpoint;
 using systole::LoggingTensorHook;
 using systole::MomentumOptimizer;
+using systole::MonitoredSession;
+using systole::MonitoredTrainingSession;
 using systole::NanTensorHook;
 using systole::natural_exp_decay;
 using systole::piecewise_constant;
@@ -104,10 +109,35 @@ using systole::polynomial_decay;
 using systole::RMSPropOptimizer;
 using systole::Saver;
 using systole::SessionRunHook;
+using systole::SingularMonitoredSession;
 using systole::StepCounterHook;
 using systole::StopAtStepHook;
 using systole::SummarySaverHook;
 }  // namespace train
+
+// tf.debugging
+namespace debugging {
+using systole::assert_equal;
+using systole::assert_greater;
+using systole::assert_greater_equal;
+using systole::assert_integer;
+using systole::assert_less;
+using systole::assert_less_equal;
+using systole::assert_near;
+using systole::assert_negative;
+using systole::assert_non_negative;
+using systole::assert_non_positive;
+using systole::assert_none_equal;
+using systole::assert_positive;
+using systole::assert_rank;
+using systole::assert_rank_at_least;
+using systole::assert_scalar;
+using systole::assert_type;
+using systole::check_numerics;
+using systole::is_finite;
+using systole::is_inf;
+using systole::is_nan;
+}  // namespace debugging
 
 // tf.data
 namespace data {

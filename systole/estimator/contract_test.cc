@@ -9,6 +9,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/summary_saver_hook.h"
+#include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/io/event_reader.h"
@@ -32,13 +33,7 @@ using ::testing::Not;
 
 // x = 1, 2, 3..., y = 2 x.
 Element counted(int64_t n) {
-  Tensor x(DType::f32, {n, 1});
-  Tensor y(DType::f32, {n, 1});
-  for (int64_t i = 0; i < n; ++i) {
-    x.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i + 1);
-    y.data<float>()[static_cast<size_t>(i)] = static_cast<float>(2 * i + 2);
-  }
-  return Element::tuple({x, y});
+  return systole::testing::line_examples(n, 2, [](int64_t i) { return static_cast<float>(i + 1); });
 }
 
 Dataset forever(const Params& params) {

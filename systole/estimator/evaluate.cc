@@ -5,6 +5,7 @@
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/print_hook.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
 #include "systole/estimator/watchdog.h"
@@ -150,7 +151,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   Session& session = *pass->built->session;
   HookList hooks = eval.hooks;
   hooks.insert(hooks.end(), model.spec.evaluation_hooks.begin(), model.spec.evaluation_hooks.end());
-  pass->hooks.emplace(std::move(hooks), *model.graph);
+  pass->hooks.emplace(estimator::with_prints(std::move(hooks), *model.graph), *model.graph);
   restore(model, session, prefix);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(

@@ -7,6 +7,22 @@
 
 namespace systole::estimator {
 
+std::optional<CheckpointSaverHook::Options> take_checkpoint_schedule(HookList& hooks) {
+  std::optional<CheckpointSaverHook::Options> schedule;
+  std::erase_if(hooks, [&](const std::shared_ptr<SessionRunHook>& hook) {
+    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
+    if (saver == nullptr || saver->options().save) return false;
+    if (schedule) {
+      throw invalid_argument(
+          "hooks: CheckpointSaverHook without `save`, got a second one, expected one: it saves the "
+          "training's checkpoints");
+    }
+    schedule = saver->options();
+    return true;
+  });
+  return schedule;
+}
+
 HookPass::HookPass(HookList hooks, Graph& graph) : hooks_(std::move(hooks)) {
   const GraphScope scope(graph);
   for (size_t i = 0; i < hooks_.size(); ++i) {
@@ -49,6 +65,19 @@ bool HookPass::after(LoopRun run, std::span<const Tensor> values) {
 
 void HookPass::end() {
   for (const auto& hook : hooks_) hook->end(context_->session());
+}
+
+void HookPass::save_states(CheckpointExtras& extras) const {
+  for (const auto& hook : hooks_) {
+    if (!hook->state_name().empty()) extras["hook/" + hook->state_name()] = hook->save_state();
+  }
+}
+
+void HookPass::restore_states(const CheckpointExtras& extras) {
+  for (const auto& hook : hooks_) {
+    const auto state = extras.find("hook/" + hook->state_name());
+    if (!hook->state_name().empty() && state != extras.end()) hook->restore_state(state->second);
+  }
 }
 
 Tensor of_first_replica(const Tensor& result) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "systole/estimator/hooks.h"
+#include "systole/train/saver.h"
 
 namespace systole::estimator {
 
@@ -17,6 +18,10 @@ struct LoopRun {
   int64_t examples = 0;
   std::vector<runtime::StepProfile> profile = {};
 };
+
+// Takes the user's hook that is to save the checkpoints out of the hooks, and says when it would:
+// a CheckpointSaverHook without `save`. Errors: INVALID_ARGUMENT for a second one.
+std::optional<CheckpointSaverHook::Options> take_checkpoint_schedule(HookList& hooks);
 
 // Not thread-safe. The methods are called in the order in which they stand.
 class HookPass {
@@ -34,6 +39,9 @@ class HookPass {
   bool profile_requested() const { return context_->profile_requested(); }
   bool after(LoopRun run, std::span<const Tensor> values);
   void end();
+  // What hooks keep beside a checkpoint.
+  void save_states(CheckpointExtras& extras) const;
+  void restore_states(const CheckpointExtras& extras);
 
  private:
   HookList hooks_;

@@ -175,7 +175,7 @@ void StepCounterHook::after_run(RunContext& context, std::span<const Tensor>) {
     const double steps = static_cast<double>(elapsed->steps) / elapsed->seconds;
     const double examples = static_cast<double>(examples_) / elapsed->seconds;
     log_info("global_step/sec: {:.6g}", steps);
-    log_info("examples/sec: {:.6g}", examples);
+    if (examples_ > 0) log_info("examples/sec: {:.6g}", examples);
     if (options_.record) options_.record(context.global_step(), steps, examples);
   }
   examples_ = 0;
@@ -193,7 +193,7 @@ void CheckpointSaverHook::begin() {
   if (options_.save) return;
   throw invalid_argument(
       "CheckpointSaverHook: save, got no function, expected one: only among the hooks of an "
-      "Estimator's training it may be absent");
+      "Estimator's training or a MonitoredSession it may be absent");
 }
 
 void CheckpointSaverHook::save(Session& session, int64_t step) {
@@ -215,6 +215,11 @@ void CheckpointSaverHook::after_run(RunContext& context, std::span<const Tensor>
 
 void CheckpointSaverHook::end(Session& session) {
   if (step_ >= 0) save(session, step_);
+}
+
+void FinalOpsHook::end(Session& session) {
+  const std::vector<Fetch> fetches(final_ops_.begin(), final_ops_.end());
+  values_ = session.run(fetches);
 }
 
 }  // namespace systole

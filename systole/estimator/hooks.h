@@ -166,8 +166,8 @@ class NanTensorHook : public SessionRunHook {
   Output first_;  // by replica: the step in which its loss was first not finite; 0 for none
 };
 
-// Logs "global_step/sec: 123.4" and "examples/sec: 5678" every N steps. (tf.train.StepCounterHook,
-// ExamplesPerSecondHook)
+// Logs "global_step/sec: 123.4" and, where they are counted, "examples/sec: 5678" every N steps.
+// (tf.train.StepCounterHook, ExamplesPerSecondHook)
 class StepCounterHook : public SessionRunHook {
  public:
   struct Options {
@@ -189,7 +189,7 @@ class StepCounterHook : public SessionRunHook {
 
 // Calls `save` every N steps or seconds, at the start, and at the end. One without `save` among the
 // hooks of an Estimator's training saves its checkpoints, behind all other hooks, in place of what
-// RunConfig says of when.
+// RunConfig says of when; among those of a MonitoredSession too.
 // (tf.train.CheckpointSaverHook)
 class CheckpointSaverHook final : public SessionRunHook {
  public:
@@ -213,6 +213,19 @@ class CheckpointSaverHook final : public SessionRunHook {
   LoopTimer timer_;
   int64_t step_ = -1;
   std::optional<int64_t> saved_;
+};
+
+// Runs tensors once the last loop is over. (tf.train.FinalOpsHook)
+class FinalOpsHook : public SessionRunHook {
+ public:
+  explicit FinalOpsHook(std::vector<Output> final_ops) : final_ops_(std::move(final_ops)) {}
+  void end(Session& session) override;
+  // Of final_ops, from the end on.
+  const std::vector<Tensor>& final_ops_values() const { return values_; }
+
+ private:
+  std::vector<Output> final_ops_;
+  std::vector<Tensor> values_;
 };
 
 // The first element that is no finite number: "inf at [3,0]"; nothing when all are finite.

@@ -9,6 +9,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
+#include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/train/cross_shard_optimizer.h"
@@ -28,14 +29,8 @@ using ::testing::HasSubstr;
 
 // y = 3 x, of n examples.
 Element triples(int64_t n) {
-  Tensor x(DType::f32, {n, 1});
-  Tensor y(DType::f32, {n, 1});
-  for (int64_t i = 0; i < n; ++i) {
-    const auto at = static_cast<size_t>(i);
-    x.data<float>()[at] = static_cast<float>(i % 7) / 4 - 0.5F;
-    y.data<float>()[at] = 3 * x.data<float>()[at];
-  }
-  return Element::tuple({x, y});
+  return systole::testing::line_examples(
+      n, 3, [](int64_t i) { return static_cast<float>(i % 7) / 4 - 0.5F; });
 }
 
 InputFn triples_input(int64_t n) {

@@ -6,6 +6,7 @@
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/print_hook.h"
 #include "systole/estimator/watchdog.h"
 
 namespace systole {
@@ -177,7 +178,8 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   HookList hooks = predict.hooks;
   const HookList& of_model = built.model.spec.prediction_hooks;
   hooks.insert(hooks.end(), of_model.begin(), of_model.end());
-  predictor->hooks.emplace(std::move(hooks), *built.model.graph);
+  predictor->hooks.emplace(estimator::with_prints(std::move(hooks), *built.model.graph),
+                           *built.model.graph);
   const std::vector<Output>& seen = predictor->hooks->fetches();
   fetches.insert(fetches.end(), seen.begin(), seen.end());
   const std::vector<Output> of_host =

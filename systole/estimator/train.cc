@@ -8,6 +8,7 @@
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
+#include "systole/estimator/print_hook.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
 #include "systole/estimator/watchdog.h"
@@ -43,24 +44,6 @@ struct InputWait {
   double waited = 0;
   double share() const { return seconds > 0 ? waited / seconds : 0; }
 };
-
-// Takes the user's hook that is to save the training's checkpoints out of the hooks, and says when
-// it would. It outlives the training, so that what saves is another.
-std::optional<CheckpointSaverHook::Options> take_schedule(HookList& hooks) {
-  std::optional<CheckpointSaverHook::Options> schedule;
-  std::erase_if(hooks, [&](const std::shared_ptr<SessionRunHook>& hook) {
-    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
-    if (saver == nullptr || saver->options().save) return false;
-    if (schedule) {
-      throw invalid_argument(
-          "hooks: CheckpointSaverHook without `save`, got a second one, expected one: it saves the "
-          "training's checkpoints");
-    }
-    schedule = saver->options();
-    return true;
-  });
-  return schedule;
-}
 
 // One call of train(): from the checkpoint to the last step.
 class Training {
@@ -134,7 +117,7 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
   estimator.check(model_, Mode::train);
   feed_options_ = {.fixed = estimator_.place(Mode::train).use_tpu,
                    .iterator = {.entropy = estimator_.entropy()}};
-  hooks_.emplace(make_hooks(), *model_.graph);
+  hooks_.emplace(estimator::with_prints(make_hooks(), *model_.graph), *model_.graph);
   start();
 }
 
@@ -144,8 +127,10 @@ HookList Training::make_hooks() {
   hooks.push_back(std::make_shared<NanTensorHook>(loss, /*fail_on_nan_loss=*/true,
                                                   estimator_.place(Mode::train).replicas));
   if (config_.save_summary_steps > 0) {
-    summaries_ = std::make_shared<estimator::TrainSummariesHook>(config_.model_dir,
-                                                                 config_.save_summary_steps, loss);
+    summaries_ = std::make_shared<estimator::TrainSummariesHook>(
+        SummarySaverHook::Options{.save_steps = config_.save_summary_steps,
+                                  .output_dir = config_.model_dir},
+        loss);
     hooks.push_back(summaries_);
   }
   if (config_.log_step_count_steps > 0) {
@@ -171,7 +156,7 @@ HookList Training::make_hooks() {
 // By the schedule of the user's hook, or of the RunConfig.
 void Training::add_checkpoints(HookList& hooks) {
   const auto save_now = [this](Session& session, int64_t step) { save(session, step); };
-  if (auto users = take_schedule(hooks)) {
+  if (auto users = estimator::take_checkpoint_schedule(hooks)) {
     users->save = save_now;
     // Behind all others: it saves their states.
     hooks.push_back(std::make_shared<CheckpointSaverHook>(*std::move(users)));
@@ -216,12 +201,7 @@ void Training::start() {
   }
   const auto random = restored_.find("random");
   if (random != restored_.end()) session_->set_random_state(random->second);
-  for (const auto& hook : hooks_->hooks()) {
-    const auto state = restored_.find("hook/" + hook->state_name());
-    if (!hook->state_name().empty() && state != restored_.end()) {
-      hook->restore_state(state->second);
-    }
-  }
+  hooks_->restore_states(restored_);
   hooks_->start(*session_, step_);
 }
 
@@ -395,11 +375,7 @@ void Training::save(Session& session, int64_t step) {
     save_options.extras["input"] = feed_->save_state();
   }
   save_options.extras["random"] = session.random_state();
-  for (const auto& hook : hooks_->hooks()) {
-    if (!hook->state_name().empty()) {
-      save_options.extras["hook/" + hook->state_name()] = hook->save_state();
-    }
-  }
+  hooks_->save_states(save_options.extras);
   async_saver_->save(session, config_.model_dir + "/model.ckpt", save_options);
   if (summaries_) summaries_->note_checkpoint(step, config_.model_dir + "/model.ckpt");
   if (options_.saving_listeners.empty()) return;

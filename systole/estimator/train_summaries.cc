@@ -21,7 +21,8 @@ void TrainSummariesHook::begin() {
     const std::string tag = i == 0 ? "learning_rate" : fmt::format("learning_rate_{}", i);
     if (!has(tag)) records_.push_back({.tag = tag, .value = rates[i]});
   }
-  if (!has("loss")) records_.insert(records_.begin(), {.tag = "loss", .value = loss_});
+  if (loss_.valid() && !has("loss"))
+    records_.insert(records_.begin(), {.tag = "loss", .value = loss_});
 }
 
 void TrainSummariesHook::begin_file(EventWriter& events) {

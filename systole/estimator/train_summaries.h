@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "systole/estimator/summary_saver_hook.h"
@@ -10,14 +11,15 @@
 
 namespace systole::estimator {
 
-// Writes every summary of the graph, "loss", and "learning_rate" where an optimizer's rate is a
-// tensor, every N steps to an event file in a folder, which begins with the graph. All are computed
+// Writes every summary of the graph, "loss" where one is given, and "learning_rate" where an
+// optimizer's rate is a tensor, every so often to an event file in a folder, which begins with the
+// graph. All are computed
 // with the step and written when its loop is over, wherever in the model_fn they stand: no
 // host_call is needed. The loop that begins training is written too.
 class TrainSummariesHook : public SummarySaverHook {
  public:
-  TrainSummariesHook(const std::string& folder, int64_t save_steps, Output loss)
-      : SummarySaverHook({.save_steps = save_steps, .output_dir = folder}), loss_(loss) {}
+  TrainSummariesHook(Options options, Output loss)
+      : SummarySaverHook(std::move(options)), loss_(loss) {}
   void begin() override;
 
   // Scalars of the host: "global_step/sec".

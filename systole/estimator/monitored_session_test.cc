@@ -1,0 +1,179 @@
+#include "systole/estimator/monitored_session.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "systole/base/log.h"
+#include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
+#include "systole/data/dataset.h"
+#include "systole/estimator/summary_saver_hook.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/debugging_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/random_ops.h"
+#include "systole/graph/state_ops.h"
+#include "systole/train/optimizer.h"
+#include "systole/train/saver.h"
+#include "systole/train/summary.h"
+
+namespace systole {
+namespace {
+
+using systole::testing::error_of;
+using systole::testing::TempFolder;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A hook that notes what it is called for.
+class Noting : public SessionRunHook {
+ public:
+  explicit Noting(std::vector<std::string>& calls) : calls_(calls) {}
+  void begin() override { calls_.push_back("begin"); }
+  void after_run(RunContext& context, std::span<const Tensor>) override {
+    calls_.push_back(fmt::format("run {}+{}", context.global_step(), context.steps()));
+  }
+  void end(Session&) override { calls_.push_back("end"); }
+
+ private:
+  std::vector<std::string>& calls_;
+};
+
+std::shared_ptr<StopAtStepHook> stop_at(int64_t step) {
+  return std::make_shared<StopAtStepHook>(StopAtStepHook::Options{.last_step = step});
+}
+
+class MonitoredSessionTest : public ::testing::Test {
+ protected:
+  Fetch train_op() { return Fetch(train_op_); }
+  std::string folder() const { return temp_.path() + "/model"; }
+
+  TempFolder temp_;
+  LogCapture log_;
+  Graph graph_;
+  GraphScope scope_{graph_};
+  Output x_ = placeholder(DType::f32, {}, "x");
+  Variable step_ = get_or_create_global_step();
+  Variable w_{1.0F, {.name = "w"}};
+  Output noise_ = random_uniform({}, {.seed = 3});
+  Output loss_ = square(w_ * x_ - 3.0F) + 0.1F * noise_;
+  Operation train_op_ = GradientDescentOptimizer(0.1).minimize(loss_, {.global_step = step_});
+};
+
+TEST_F(MonitoredSessionTest, HooksStandAroundEachRun) {
+  std::vector<std::string> calls;
+  MonitoredSession sess({.hooks = {std::make_shared<Noting>(calls), stop_at(2)}});
+  EXPECT_EQ(sess.run({loss_, w_}, {{x_, 1.0F}})[1].item<float>(), 1);
+  while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+  EXPECT_EQ(sess.global_step(), 2);
+  EXPECT_THAT(error_of([&] {
+                sess.run(train_op_, {{x_, 1.0F}});
+              }),
+              HasSubstr("Run called even after should_stop requested."));
+  EXPECT_GT(sess.raw_session().run(w_).item<float>(), 1);
+  sess.close();
+  EXPECT_THAT(error_of([&] { sess.run(loss_); }), HasSubstr("Attempted to use a closed Session."));
+  EXPECT_THAT(calls, ElementsAre("begin", "run 0+0", "run 1+1", "run 2+1", "end"));
+}
+
+// Training in two processes is training in one.
+TEST_F(MonitoredSessionTest, TrainingGoesOnFromItsCheckpoint) {
+  const auto train_to = [&](int64_t step, const std::string& to) {
+    MonitoredTrainingSession sess({.checkpoint_dir = to, .hooks = {stop_at(step)}});
+    while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+    return sess.raw_session().run(w_).item<float>();
+  };
+  const float at_once = train_to(6, temp_.path() + "/once");
+  train_to(2, folder());
+  EXPECT_EQ(latest_checkpoint(folder()), folder() + "/model.ckpt-2");
+  EXPECT_EQ(train_to(6, folder()), at_once);
+  EXPECT_THAT(log_.messages(), Contains(HasSubstr("Restoring parameters from")));
+  EXPECT_EQ(train_to(6, folder()), at_once) << "there is nothing left to do";
+}
+
+TEST_F(MonitoredSessionTest, CheckpointsAndSummariesAreWritten) {
+  summary::scalar("loss", loss_);
+  {
+    MonitoredTrainingSession sess({.checkpoint_dir = folder(),
+                                   .hooks = {stop_at(5)},
+                                   .save_summaries_steps = 2,
+                                   .log_step_count_steps = 2,
+                                   .save_checkpoint_steps = 2});
+    while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    names.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, AllOf(Contains("model.ckpt-0.index"), Contains("model.ckpt-2.index"),
+                           Contains("model.ckpt-4.index"), Contains("model.ckpt-5.index"),
+                           Contains(HasSubstr("events.out.tfevents"))));
+  EXPECT_THAT(log_.messages(), AllOf(Contains(HasSubstr("global_step/sec: ")),
+                                     Not(Contains(HasSubstr("examples/sec: ")))));
+}
+
+TEST_F(MonitoredSessionTest, HooksOfEstimatorsWorkHereToo) {
+  std::vector<std::string> lines;
+  const auto logging = std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
+      .tensors = {{"w", w_.value()}}, .every_n_iter = 2, .write = [&](const std::string& line) {
+        lines.push_back(line.substr(0, 5));
+      }});
+  const auto final_ops = std::make_shared<FinalOpsHook>(std::vector<Output>{w_.read_value()});
+  {
+    MonitoredSession sess(
+        {.hooks = {logging, final_ops, std::make_shared<NanTensorHook>(loss_), stop_at(3)}});
+    while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+  }
+  EXPECT_THAT(lines, ElementsAre("w = 1", "w = 1"));
+  ASSERT_EQ(final_ops->final_ops_values().size(), 1U);
+  EXPECT_GT(final_ops->final_ops_values()[0].item<float>(), 1.5F);
+}
+
+TEST_F(MonitoredSessionTest, ALossThatIsNoNumberEndsTraining) {
+  std::vector<std::string> calls;
+  const auto diverge = [&] {
+    MonitoredSession sess(
+        {.hooks = {std::make_shared<Noting>(calls), std::make_shared<NanTensorHook>(loss_)}});
+    sess.run(train_op_, {{x_, 1.0F}});
+    sess.run(train_op_, {{x_, std::numeric_limits<float>::infinity()}});
+  };
+  EXPECT_THAT(error_of(diverge), AllOf(HasSubstr("Model diverged with loss = NaN"),
+                                       HasSubstr("in step 2 on replica 0")));
+  EXPECT_THAT(calls, ElementsAre("begin", "run 1+1", "run 2+1")) << "an error is no end";
+}
+
+TEST_F(MonitoredSessionTest, TheEndOfTheInputIsAnEnd) {
+  std::vector<std::string> calls;
+  const Output next = Dataset::range(3).make_one_shot_iterator().get_next();
+  const Output sum = w_.assign_add(cast(next, DType::f32));
+  const auto train = [&] {
+    MonitoredTrainingSession sess(
+        {.checkpoint_dir = folder(), .hooks = {std::make_shared<Noting>(calls)}});
+    while (!sess.should_stop()) sess.run(sum);
+  };
+  EXPECT_THAT(error_of(train), HasSubstr("OUT_OF_RANGE"));
+  EXPECT_EQ(calls.back(), "end");
+  EXPECT_EQ(latest_checkpoint(folder()), folder() + "/model.ckpt-0");
+}
+
+TEST_F(MonitoredSessionTest, WhatCannotBeIsTold) {
+  const auto saver =
+      std::make_shared<CheckpointSaverHook>(CheckpointSaverHook::Options{.save_steps = 1});
+  EXPECT_THAT(error_of([&] { MonitoredSession({.hooks = {saver}}); }),
+              HasSubstr("MonitoredSession: checkpoint_dir, got none, expected a folder"));
+  Graph other;
+  const GraphScope scope(other);
+  EXPECT_THAT(error_of([&] { MonitoredTrainingSession({.checkpoint_dir = folder()}); }),
+              HasSubstr("Global step should be created to use CheckpointSaverHook."));
+  MonitoredTrainingSession without_folder;
+  EXPECT_EQ(without_folder.run(constant(2.0F)).item<float>(), 2);
+  EXPECT_EQ(without_folder.global_step(), 1) << "runs are counted where there is no global step";
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,26 @@
+// Gradients for variables, taken by hand, as programs do that clip them:
+//
+//   auto tvars = st::trainable_variables();
+//   auto [grads, norm] = st::clip_by_global_norm(st::gradients({cost}, tvars), 5.0F);
+//   auto train_op = optimizer.apply_gradients(st::zip(grads, tvars));
+#pragma once
+
+#include <vector>
+
+#include "systole/graph/gradients.h"
+#include "systole/graph/variable.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+
+// d(sum of ys)/d(variable) over all reads of each variable; an invalid Output for one that no y
+// depends on. (tf.gradients)
+std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Variable>& xs,
+                              const GradientsOptions& options = {});
+
+// Pairs for apply_gradients. Errors: INVALID_ARGUMENT for lists of two lengths, where Python's zip
+// drops what is left over.
+std::vector<GradientAndVariable> zip(const std::vector<Output>& gradients,
+                                     const std::vector<Variable>& variables);
+
+}  // namespace systole
