@@ -38,6 +38,7 @@ inline constexpr DType int64 = DType::s64;
 inline constexpr DType uint8 = DType::u8;
 inline constexpr DType uint16 = DType::u16;
 inline constexpr DType bool_ = DType::pred;
+inline constexpr DType string = DType::string;
 
 // tf.nn, beside what math_ops.h and train/rnn.h put there.
 namespace nn {
