@@ -18,13 +18,49 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp.{}.{:08x}.{}", path, getpid(), process, counter.fetch_add(1));
 }
 
+// A file under a temporary name, whose errors are told by the name that it is to have.
+class RenamedFile final : public WritableFile {
+ public:
+  RenamedFile(FileSystem& file_system, const std::string& temporary, const std::string& path)
+      : temporary_(temporary), path_(path) {
+    told([&] { file_ = file_system.create(temporary_); });
+  }
+  void append(std::string_view bytes) override {
+    told([&] { file_->append(bytes); });
+  }
+  void flush() override {
+    told([&] { file_->flush(); });
+  }
+  void sync() override {
+    told([&] { file_->sync(); });
+  }
+  void close() override {
+    told([&] { file_->close(); });
+  }
+
+ private:
+  template <class Action>
+  void told(const Action& action) const {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (!error.message().starts_with(temporary_)) throw;
+      throw Error(error.code(), path_ + error.message().substr(temporary_.size()));
+    }
+  }
+
+  std::string temporary_;
+  std::string path_;
+  std::unique_ptr<WritableFile> file_;
+};
+
 }  // namespace
 
 AtomicFile::AtomicFile(FileSystem& file_system, std::string path)
     : file_system_(file_system),
       path_(std::move(path)),
       temporary_(temporary_name(path_)),
-      file_(file_system_.create(temporary_)) {}
+      file_(std::make_unique<RenamedFile>(file_system_, temporary_, path_)) {}
 
 AtomicFile::~AtomicFile() {
   if (file_ == nullptr) return;

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/io/local_file_system.h"
 #include "systole/io/memory_file_system.h"
@@ -13,9 +14,11 @@
 namespace systole {
 namespace {
 
+using systole::testing::error_of;
 using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 Code code_of(const std::function<void()>& f) {
   try {
@@ -189,6 +192,15 @@ TEST_P(FileSystemTest, AtomicFileWithoutCommitLeavesNothing) {
                Error);
   EXPECT_EQ(read_file(fs_, at("a")), "old");
   EXPECT_THAT(fs_.list(root_), ElementsAre("a"));
+}
+
+TEST_P(FileSystemTest, ErrorsOfAnAtomicFileHaveTheNameThatItIsToHave) {
+  EXPECT_THAT(error_of([&] { AtomicFile(fs_, at("none/a")); }),
+              StartsWith("NOT_FOUND: " + at("none/a") + ": "));
+  memory_.inject({.path_contains = "/a", .at_byte = 0, .code = Code::resource_exhausted});
+  if (GetParam()) return;  // a disk does not fail when it is told to
+  EXPECT_THAT(error_of([&] { write("a", "bytes"); }),
+              StartsWith("RESOURCE_EXHAUSTED: " + at("a") + ": "));
 }
 
 TEST(LocalFileSystemTest, ADiskThatIsFull) {
