@@ -1,7 +1,10 @@
 // The matrix-product test of the Cloud TPU notebook: COUNT products of N x N matrices in one
 // program.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -11,6 +14,8 @@
 
 namespace systole::app {
 namespace {
+
+constexpr std::array kDTypes = {"float32", "bfloat16", "float16", "float64"};
 
 struct FlopsOptions {
   int64_t n = 2048;
@@ -44,6 +49,10 @@ double seconds_of_run(Session& session, const Output& fetch) {
 }
 
 void run(const FlopsOptions& options) {
+  if (std::ranges::find(kDTypes, options.dtype) == kDTypes.end()) {
+    throw UsageError(
+        fmt::format("--dtype: got '{}', expected {}", options.dtype, fmt::join(kDTypes, ", ")));
+  }
   const DType dtype = dtype_from_tf(options.dtype);
   const int cores = options.cores == 0 ? profile::num_cores() : options.cores;
   Graph graph;
@@ -75,13 +84,14 @@ const Command kFlopsCommand{
     .add =
         [](CommandLine& line) {
           auto options = std::make_shared<FlopsOptions>();
-          line.option("-n,--size", options->n, "N: the matrices are N x N")
+          line.option("-n,--size", options->n, "The matrices are N x N")
               .show_default()
               .between(1, 1 << 16);
-          line.option("-c,--count", options->count, "COUNT: products in a program")
+          line.option("-c,--count", options->count, "Products in a program")
               .show_default()
               .positive();
-          line.option("--dtype", options->dtype, "float32, bfloat16, float16 or float64")
+          line.option("--dtype", options->dtype, "Of the matrices' elements")
+              .value_name(fmt::format("{}", fmt::join(kDTypes, "|")))
               .show_default();
           line.option("--cores", options->cores, "CPU cores to use; 0: all")
               .show_default()

@@ -35,7 +35,10 @@ void add_help(CommandLine& root) {
     const CommandLine* shown = &root;
     for (const std::string& name : *names) {
       const CommandLine* below = shown->find_command(name);
-      if (below == nullptr) throw UsageError(shown->no_command(name));
+      if (below == nullptr) {
+        const std::string where = shown == &root ? "" : shown->full_name() + ": ";
+        throw UsageError(where + shown->no_command(name));
+      }
       shown = below;
     }
     std::fputs(shown->help().c_str(), stdout);

@@ -10,10 +10,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
+#include <system_error>
 
 #include "systole/base/help_text.h"
 #include "systole/base/suggest.h"
@@ -146,6 +146,13 @@ std::pair<std::string, std::string> type_and_note(const CLI::Option& option) {
   return {type.substr(0, colon), type.substr(colon + 1)};
 }
 
+// A default value as a person would give it.
+std::string default_text(const std::string& type, const std::string& value) {
+  if (type == kSize) return size_text(value);
+  if (type == ValueType<bool>::kName) return value == "1" ? "true" : "false";
+  return value;
+}
+
 HelpRow option_row(const CLI::Option& option) {
   const bool positional = option.get_positional();
   const auto [type, note] = type_and_note(option);
@@ -157,9 +164,7 @@ HelpRow option_row(const CLI::Option& option) {
   if (!positional && option.get_required()) notes.emplace_back("required");
   if (!note.empty()) notes.push_back(note);
   const std::string otherwise = option.get_default_str();
-  if (!otherwise.empty()) {
-    notes.push_back("default " + (type == kSize ? size_text(otherwise) : otherwise));
-  }
+  if (!otherwise.empty()) notes.push_back("default " + default_text(type, otherwise));
   if (!notes.empty()) row.text += fmt::format(" [{}]", fmt::join(notes, "; "));
   if (row.text.starts_with(' ')) row.text.erase(0, 1);
   return row;
@@ -209,11 +214,11 @@ std::string no_such(const char* what, const std::string& name,
   return fmt::format("no {} '{}'{}", what, name, did_you_mean(name, names));
 }
 
+// The long ones: of single letters each is near to every other.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
 }
@@ -320,6 +325,12 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error, Argume
   return text.value_or(error.what());
 }
 
+// Tells that standard output cannot be written; the exit code.
+int output_error(const std::string& program, const std::string& what) {
+  fmt::print(stderr, "{}: standard output: cannot write, got '{}'\n", program, what);
+  return 1;
+}
+
 }  // namespace
 
 CommandLineOption CommandLineOption::required() const {
@@ -396,6 +407,8 @@ template CommandLineOption CommandLine::option(const std::string&, double&, cons
 template CommandLineOption CommandLine::option(const std::string&, std::optional<int64_t>&,
                                                const std::string&);
 template CommandLineOption CommandLine::option(const std::string&, std::optional<uint64_t>&,
+                                               const std::string&);
+template CommandLineOption CommandLine::option(const std::string&, std::optional<std::string>&,
                                                const std::string&);
 template CommandLineOption CommandLine::option(const std::string&, std::vector<std::string>&,
                                                const std::string&);
@@ -494,14 +507,16 @@ int CommandLine::run(int argc, const char* const* argv) {
     status = exit.code;
   } catch (const UsageError& error) {
     return usage_error(error.what());
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return output_error(name(), error.code().message());
+    fmt::print(stderr, "{}: {}\n", name(), error.what());
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: {}\n", name(), error.what());
     return 1;
   }
   if (std::fflush(stdout) == 0) return status;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the program is about to end
-  fmt::print(stderr, "{}: standard output: cannot write, got '{}'\n", name(), std::strerror(errno));
-  return 1;
+  return output_error(name(), std::generic_category().message(errno));
 }
 
 }  // namespace systole

@@ -72,7 +72,7 @@ class CommandLine {
 
   // `names`: "-n,--size", or without dashes for an argument known by its place. The variable keeps
   // its value where the option is not given. T is std::string, bool, char, int, int64_t, uint64_t,
-  // double, std::optional of int64_t or uint64_t, or std::vector<std::string>.
+  // double, std::optional of int64_t, uint64_t or std::string, or std::vector<std::string>.
   template <class T>
   CommandLineOption option(const std::string& names, T& value, const std::string& meaning = "");
   // An option without a value: "--json", or with its opposite "--header,!--no-header".

@@ -100,6 +100,7 @@ TEST(CommandLineTest, WrongArguments) {
       {{"--maybe", "1", "--bytes", "1"}, "got --maybe and --bytes, expected one of them"},
       {{"--what=3"}, "program: no option '--what'\nprogram --help explains the options\n"},
       {{"--nubmer", "1"}, "program: no option '--nubmer', did you mean '--number'?\n"},
+      {{"-x"}, "program: no option '-x'\nprogram --help explains the options\n"},
       {{"--flag=maybe"}, "program: --flag: got a value, expected none\n"},
       {{"--flag=3"}, "program: --flag: got a value, expected none\n"},
       {{"--help=3"}, "program: --help: got a value, expected none\n"},
@@ -133,6 +134,7 @@ class CommandsTest : public ::testing::Test {
     say.option("what", said_, "What is said").required();
     say.option("--times", times_, "How often").show_default().between(1, 9);
     say.option("--size", size_, "How loud").as_bytes().show_default();
+    say.option("--twice", twice_, "Again").show_default();
     say.example("hello --times 3");
     say.on_run([this] { ++runs_; });
     CommandLine& make = line_.command("make", "Makes it");
@@ -154,6 +156,7 @@ class CommandsTest : public ::testing::Test {
   std::string said_;
   int64_t times_ = 1;
   uint64_t size_ = 100'000'000;
+  bool twice_ = true;
   int runs_ = 0;
 };
 
@@ -176,9 +179,10 @@ TEST_F(CommandsTest, HelpHasAllButSecrets) {
             "Usage: program say [OPTIONS] what\n\n"
             "  what  What is said\n\n"
             "Options:\n"
-            "  --times N    How often [1 to 9; default 1]\n"
-            "  --size SIZE  How loud [default 100MB]\n"
-            "  -h,--help    Shows this text\n\n"
+            "  --times N           How often [1 to 9; default 1]\n"
+            "  --size SIZE         How loud [default 100MB]\n"
+            "  --twice true|false  Again [default true]\n"
+            "  -h,--help           Shows this text\n\n"
             "Examples:\n"
             "  program say hello --times 3\n");
 }

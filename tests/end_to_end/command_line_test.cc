@@ -79,13 +79,21 @@ TEST(CommandLine, BadInput) {
               AllOf(HasSubstr("did you mean 'convert'?"), HasSubstr("systole help lists")));
   EXPECT_EQ(run_program("systole flops --size many").status, 2);
   EXPECT_EQ(run_program("iris_session --epochs 0").status, 2);
-  const ProgramResult dtype = run_program("systole flops --dtype float99");
-  EXPECT_EQ(dtype.status, 1);
-  EXPECT_THAT(dtype.output, HasSubstr("INVALID_ARGUMENT: dtype: unknown name, got 'float99'"));
+  const ProgramResult dtype = run_program("systole flops --dtype int32");
+  EXPECT_EQ(dtype.status, 2);
+  EXPECT_THAT(dtype.output, HasSubstr("--dtype: got 'int32', expected float32, bfloat16, "));
   EXPECT_NE(run_program("systole flops --size 0").status, 0);
-  const ProgramResult full = run_program("systole help > /dev/full");
-  EXPECT_EQ(full.status, 1);
-  EXPECT_THAT(full.output, HasSubstr("systole: standard output: cannot write"));
+  EXPECT_THAT(run_program("systole help hlo fly").output,
+              HasSubstr("systole help: systole hlo: no command 'fly'"));
+  for (const char* command : {"systole help", "systole train --keys"}) {
+    const ProgramResult full = run_program(std::string(command) + " > /dev/full");
+    EXPECT_EQ(full.status, 1);
+    EXPECT_THAT(full.output, HasSubstr("systole: standard output: cannot write"));
+  }
+  const ProgramResult no_model = run_program("systole predict Makefile --input x.csv");
+  EXPECT_EQ(no_model.status, 1);
+  EXPECT_THAT(no_model.output,
+              HasSubstr("Makefile: model, got a file of kind 'unknown', expected a SavedModel"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   EXPECT_THAT(run_program("systole predict " + model_dir_ + "/export").output,
               HasSubstr("--input, got none"));
   EXPECT_THAT(run_program("systole predict " + model_dir_).output,
-              HasSubstr("got a checkpoint, expected a SavedModel"));
+              HasSubstr("got a file of kind 'checkpoint', expected a SavedModel"));
 }
 
 // SIGTERM, since a shell gives programs in its background no SIGINT.

@@ -132,7 +132,8 @@ void add_inspect_data_command(CommandLine& line) {
       .required();
   line.option("--limit", options->limit, "Records to read; all by default").positive();
   line.option("--records", options->shown, "Records to print").not_negative();
-  line.option("--sheet", options->sheet, "Writes the first images as one PNG file");
+  line.option("--sheet", options->sheet, "Writes the first images as one PNG file")
+      .value_name("FILE.png");
   line.flag("--json", options->json, "Prints JSON");
   line.on_run([options] { run_inspect(*options); });
 }

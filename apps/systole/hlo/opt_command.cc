@@ -35,8 +35,8 @@ void check_names(const std::vector<std::string>& wanted, const hlo::Pipeline& pa
   const std::vector<std::string> names = passes.pass_names();
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw not_found("hlo opt: pass, got '{}'{}; there are {}", name, did_you_mean(name, names),
-                    fmt::join(names, ", "));
+    throw not_found("hlo opt: pass, got '{}', expected {}{}", name, fmt::join(names, ", "),
+                    did_you_mean(name, names));
   }
 }
 

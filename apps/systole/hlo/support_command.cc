@@ -37,8 +37,9 @@ void run_support(const SupportOptions& options) {
 
 void add_support_command(CommandLine& line) {
   auto options = std::make_shared<SupportOptions>();
-  line.option("--write", options->write, "Replace the tables of this document");
-  line.option("--check", options->check, "Fail when the tables of this document are not these");
+  line.option("--write", options->write, "Replaces the tables of this document").value_name("FILE");
+  line.option("--check", options->check, "Fails when the tables of this document are not these")
+      .value_name("FILE");
   line.on_run([options] { run_support(*options); });
 }
 

@@ -239,6 +239,14 @@ Json describe_hlo(FileSystem& file_system, const std::string& path) {
   return {{"modules", std::move(modules)}};
 }
 
+Error unknown_kind(const std::string& path) {
+  const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
+  return invalid_argument(
+      "{}: kind of file, got one that is none of ours, expected a checkpoint, SavedModel, graph, "
+      "event file, TFRecord, .mlir or .npy{}",
+      path, config ? "; systole check tells of a configuration file" : "");
+}
+
 Json description_of(FileSystem& file_system, const FoundFile& file) {
   switch (file.kind) {
     case FileKind::checkpoint:
@@ -260,6 +268,8 @@ Json description_of(FileSystem& file_system, const FoundFile& file) {
       return {{"dtype", std::string(to_string(tensor.dtype()))},
               {"shape", shape_json(tensor.shape())}};
     }
+    case FileKind::unknown:
+      throw unknown_kind(file.path);
   }
   return {};
 }

@@ -39,10 +39,6 @@ std::string newest_export(FileSystem& file_system, const std::string& path) {
   return newest.empty() ? "" : join_path(path, newest);
 }
 
-bool is_config_name(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
   if (is_saved_model(file_system, path)) return {FileKind::saved_model, path};
   if (const std::string latest = latest_checkpoint(file_system, path); !latest.empty()) {
@@ -54,17 +50,16 @@ FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
   if (!event_files(file_system, path).empty()) return {FileKind::events, path};
   throw not_found(
       "{}: directory, got one without saved_model.pb, checkpoint, exports named by numbers or "
-      "event "
-      "files, expected one of them",
+      "event files, expected one of them",
       path);
 }
 
 }  // namespace
 
 std::string_view to_string(FileKind kind) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "checkpoint", "SavedModel", "graph", "checkpoint state",
-      "event file", "TFRecord",   "HLO",   "npy"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "checkpoint", "SavedModel", "graph", "checkpoint state", "event file",
+      "TFRecord",   "HLO",        "npy",   "unknown"};
   return kNames.at(static_cast<size_t>(kind));
 }
 
@@ -90,10 +85,7 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   try {
     RecordReader(file_system, path, {.compression = sniff_record_compression(*file)}).next();
   } catch (const Error&) {
-    throw invalid_argument(
-        "{}: kind of file, got one that is none of ours, expected a checkpoint, SavedModel, graph, "
-        "event file, TFRecord, .mlir or .npy{}",
-        path, is_config_name(name) ? "; systole check tells of a configuration file" : "");
+    return {FileKind::unknown, path};
   }
   return {FileKind::records, path};
 }

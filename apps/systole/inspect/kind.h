@@ -17,6 +17,7 @@ enum class FileKind {
   records,           // TFRecord
   hlo,
   npy,
+  unknown,
 };
 std::string_view to_string(FileKind kind);
 
@@ -29,7 +30,7 @@ struct FoundFile {
 // SavedModels in it that are named by numbers, as exports are, or for its event files; of a
 // checkpoint any file or the
 // prefix is taken; others are told by their names and first bytes. Errors: NOT_FOUND for a path
-// that is not there or a directory that is neither; INVALID_ARGUMENT for a file of no known kind.
+// that is not there or a directory that is neither.
 FoundFile find_file(FileSystem& file_system, const std::string& path);
 
 }  // namespace systole::app

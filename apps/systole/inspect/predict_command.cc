@@ -60,10 +60,7 @@ void check_saved_model_options(const PredictOptions& options) {
   };
   const TrainingOverrides& overrides = options.config.overrides;
   if (!overrides.set.empty()) refuse("--set", "it with a configuration file (.yaml)");
-  if (!overrides.model_dir.empty()) refuse("--model_dir", "it with a configuration file (.yaml)");
-  if (options.count && !options.output.empty()) {
-    refuse("--output and --count", "one of them: files have all examples");
-  }
+  if (overrides.model_dir) refuse("--model_dir", "it with a configuration file (.yaml)");
   if (options.inputs.empty()) {
     throw UsageError(
         fmt::format("--input, got none, expected the files for '{}'", options.config.path));
@@ -147,7 +144,8 @@ void predict_saved_model(const PredictOptions& options) {
   const FoundFile found = find_file(files, options.config.path);
   if (found.kind != FileKind::saved_model) {
     throw invalid_argument(
-        "{}: model, got a {}, expected a SavedModel (systole export writes one) or a "
+        "{}: model, got a file of kind '{}', expected a SavedModel (systole export writes one) or "
+        "a "
         "configuration file (.yaml)",
         options.config.path, to_string(found.kind));
   }
@@ -190,7 +188,7 @@ void predict_config(const PredictOptions& options) {
   systole::PredictOptions predict;
   if (shows_progress(options)) {
     predict.hooks.push_back(std::make_shared<ProgressHook>(
-        ProgressHook::Options{.name = "predict", .counts_batches = true}));
+        ProgressHook::Options{.name = "predict, batch", .counts_batches = true}));
   }
   for (const auto& prediction :
        estimator.predict(needed_input(config.predict_input, path, "predict or eval"), predict)) {
@@ -222,14 +220,16 @@ void add_predict_command(CommandLine& line) {
               "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel")
       .value_name("[NAME=]FILE")
       .one_each();
-  line.option("--count", options->count, "Examples to print; all when absent").not_negative();
+  const CommandLineOption count =
+      line.option("--count", options->count, "Examples to print; all when absent").not_negative();
   line.option("--signature", options->signature,
               "Of a SavedModel; serving_default, or the only one, when absent")
       .value_name("NAME");
   line.option("--output", options->output,
               "A folder for the outputs of a SavedModel, NAME.npy; else they are printed, a line "
               "of JSON each")
-      .value_name("FOLDER");
+      .value_name("FOLDER")
+      .excludes(count);
   add_config_overrides(line, options->config.overrides);
   line.on_run([options] { predict(*options); });
 }

@@ -33,8 +33,8 @@ void run_evaluate(const ConfigOptions& options) {
 }  // namespace
 
 std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options) {
-  return std::make_shared<ProgressHook>(
-      ProgressHook::Options{.name = "evaluate", .steps = options.steps, .counts_batches = true});
+  return std::make_shared<ProgressHook>(ProgressHook::Options{
+      .name = "evaluate, batch", .steps = options.steps, .counts_batches = true});
 }
 
 void print_evaluation(const Evaluation& evaluation) {

@@ -175,7 +175,13 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
   TrainingConfig config;
   config.estimator.model_fn = parse_model(root);
   config.estimator.config = parse_run_config(root["run_config"]);
-  if (!overrides.model_dir.empty()) config.estimator.config.model_dir = overrides.model_dir;
+  if (overrides.model_dir) {
+    // Not the file's folder: that is what an unset variable of a script would write over.
+    if (overrides.model_dir->empty()) {
+      throw invalid_argument("--model_dir: got '', expected the name of a folder");
+    }
+    config.estimator.config.model_dir = *overrides.model_dir;
+  }
   if (config.estimator.config.model_dir.empty()) {
     throw root.error("run_config", "no model_dir", "a folder, here or as --model_dir");
   }

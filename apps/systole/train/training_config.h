@@ -1,6 +1,7 @@
 // A model, its data and how it is trained, of one YAML file; docs/training.md shows it key by key.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@ struct TrainingConfig {
 // What a person asks for beside the file. The command line's options.
 struct TrainingOverrides {
   std::vector<std::string> set;  // "train.max_steps=100"
-  std::string model_dir;
+  std::optional<std::string> model_dir;
   std::optional<int64_t> steps;  // in place of train.steps and train.max_steps
 };
 

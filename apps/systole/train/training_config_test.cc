@@ -7,6 +7,7 @@
 
 #include "apps/systole/train/config_reference.h"
 #include "systole/base/log.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/io/local_file_system.h"
 #include "systole/train/saved_model.h"
@@ -56,13 +57,8 @@ class TrainingConfigTest : public ::testing::Test {
   TrainingConfig parse(const TrainingOverrides& overrides = {}) const {
     return parse_training_config(ConfigNode::parse(tiny_config(folder_), "tiny.yaml"), overrides);
   }
-  std::string error_of(const std::string& assignment) const {
-    try {
-      parse({.set = {assignment}});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+  std::string error_of(const TrainingOverrides& overrides) const {
+    return systole::testing::error_of([&] { parse(overrides); });
   }
 
   const TempFolder folder_;
@@ -104,6 +100,8 @@ TEST_F(TrainingConfigTest, Overrides) {
   const TrainingConfig steps = parse({.steps = 5});
   EXPECT_EQ(steps.train.steps, 5);
   EXPECT_FALSE(steps.train.max_steps);
+  EXPECT_THAT(error_of({.model_dir = ""}),
+              HasSubstr("--model_dir: got '', expected the name of a folder"));
 }
 
 TEST_F(TrainingConfigTest, BadFiles) {
@@ -157,7 +155,7 @@ TEST_F(TrainingConfigTest, BadFiles) {
       {"nothing", "--set: assignment, got 'nothing', expected a path, = and a value"},
   };
   for (const auto& [set, error] : rows) {
-    EXPECT_THAT(error_of(set), HasSubstr(error)) << set;
+    EXPECT_THAT(error_of({.set = {set}}), HasSubstr(error)) << set;
   }
 }
 
