@@ -14,7 +14,7 @@
 namespace {
 
 struct Flags {
-  std::string log_dir = "/tmp/systole_digits";
+  std::string log_dir = "/tmp/systole_digits_session";
   std::string data_dir;
   int64_t steps = 400;
   int64_t batch_size = 64;
@@ -92,9 +92,12 @@ int main(int argc, char** argv) {
   st::CommandLine line("digits_session",
                        "Trains a convolutional network on handwritten digits through a Session.");
   Flags flags;
-  line.option("--log_dir", flags.log_dir, "Folder of summaries and checkpoints").show_default();
+  line.option("--log_dir", flags.log_dir, "Folder of summaries and checkpoints")
+      .value_name("FOLDER")
+      .show_default();
   line.option("--data_dir", flags.data_dir,
-              "Folder with mnist/*.gz, in place of the 1797 digits that come with the source");
+              "Folder with mnist/*.gz, in place of the 1797 digits that come with the source")
+      .value_name("FOLDER");
   line.option("--steps", flags.steps, "Training steps").show_default().positive();
   line.option("--batch_size", flags.batch_size, "Digits a step").show_default().between(1, 1000);
   line.on_run([&] { train(flags); });

@@ -56,10 +56,13 @@ double run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   Flags flags;
-  st::CommandLine line("flops_session", "Measures the floating-point operations a second of a TPU");
-  line.option("--tpu", flags.tpu, "the TPU: local, local:v3-8, local:4");
-  line.option("--n", flags.n, "size of the matrices");
-  line.option("--count", flags.count, "products a core");
+  st::CommandLine line("flops_session",
+                       "Measures the floating-point operations a second of a TPU.");
+  line.option("--tpu", flags.tpu, "TPU to run on: local, local:v3-8, local:4")
+      .value_name("TPU")
+      .show_default();
+  line.option("--n", flags.n, "Size of the matrices").show_default().between(1, 1 << 16);
+  line.option("--count", flags.count, "Products a core").show_default().positive();
   line.on_run([&] { run(flags); });
   return line.run(argc, argv);
 }

@@ -89,9 +89,12 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   st::CommandLine line("input_pipeline", "Reads MNIST from TFRecord files through a Dataset");
-  const auto data_dir =
-      line.option("--data_dir", flags.data_dir, "IDX files of MNIST").show_default();
-  line.option("--train_file", flags.train_file, "TFRecord files, a pattern").excludes(data_dir);
+  const auto data_dir = line.option("--data_dir", flags.data_dir, "IDX files of MNIST")
+                            .value_name("FOLDER")
+                            .show_default();
+  line.option("--train_file", flags.train_file, "TFRecord files, a pattern")
+      .value_name("FILES")
+      .excludes(data_dir);
   line.option("--batch_size", flags.batch_size, "Images of a batch").show_default();
   line.option("--dataset_reader_buffer_size", flags.buffer_size, "Bytes read at a time")
       .show_default();

@@ -114,9 +114,12 @@ int main(int argc, char** argv) {
   st::CommandLine line("iris_session",
                        "Trains a multilayer perceptron on the iris data set, one example a step.");
   Flags flags;
-  line.option("--data", flags.data, "CSV of 4 measurements and a species a row").show_default();
+  line.option("--data", flags.data, "CSV of 4 measurements and a species a row")
+      .value_name("FILE")
+      .show_default();
   line.option("--tpu", flags.tpu,
-              "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port");
+              "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port")
+      .value_name("TPU");
   line.option("--epochs", flags.epochs, "Passes over the training rows").show_default().positive();
   line.option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")
       .show_default();

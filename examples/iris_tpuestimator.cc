@@ -90,7 +90,8 @@ int main(int argc, char** argv) {
                        "Trains a small network on the iris data set with TPUEstimator.");
   Flags flags;
   line.option("--use_tpu", flags.use_tpu).show_default();
-  line.option("--model_dir", flags.model_dir, "Checkpoints and summaries; temporary when empty");
+  line.option("--model_dir", flags.model_dir, "Checkpoints and summaries; temporary when empty")
+      .value_name("FOLDER");
   line.option("--train_steps", flags.train_steps).show_default();
   line.option("--save_checkpoints_steps", flags.save_checkpoints_steps).show_default();
   line.option("--iterations", flags.iterations, "Steps in one launch").show_default();

@@ -153,12 +153,16 @@ void run() {
 int main(int argc, char** argv) {
   st::CommandLine line("mnist_tpuestimator",
                        "Trains a convolutional network on MNIST with TPUEstimator.");
-  line.option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port");
-  line.option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty");
-  line.option("--data_dir", FLAGS.data_dir, "Holds mnist/*.gz").show_default();
-  line.option("--records_dir", FLAGS.records_dir, "Where the TFRecords are put").show_default();
-  line.option("--train_file", FLAGS.train_file, "TFRecords in place of those");
-  line.option("--eval_file", FLAGS.eval_file, "TFRecords in place of those");
+  line.option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port")
+      .value_name("TPU");
+  line.option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty")
+      .value_name("FOLDER");
+  line.option("--data_dir", FLAGS.data_dir, "Holds mnist/*.gz").value_name("FOLDER").show_default();
+  line.option("--records_dir", FLAGS.records_dir, "Where the TFRecords are put")
+      .value_name("FOLDER")
+      .show_default();
+  line.option("--train_file", FLAGS.train_file, "TFRecords in place of those").value_name("FILE");
+  line.option("--eval_file", FLAGS.eval_file, "TFRecords in place of those").value_name("FILE");
   line.option("--learning_rate", FLAGS.learning_rate).show_default();
   line.option("--decay_steps", FLAGS.decay_steps, "In as many, the learning rate falls")
       .show_default();

@@ -175,9 +175,11 @@ int main(int argc, char** argv) {
   st::CommandLine line(
       "quickstart", "Trains a network to read digits, evaluates, predicts, exports and serves it.");
   Flags flags;
-  line.option("--data_dir", flags.data_dir, "Holds mnist/*.gz");
+  line.option("--data_dir", flags.data_dir, "Holds mnist/*.gz").value_name("FOLDER");
   line.flag("--small", flags.small, "The digits of examples/data, also where MNIST is");
-  line.option("--out", flags.out, "Where a folder for this run is made").show_default();
+  line.option("--out", flags.out, "Where a folder for this run is made")
+      .value_name("FOLDER")
+      .show_default();
   line.option("--batch_size", flags.batch_size).show_default();
   line.option("--train_steps", flags.train_steps).show_default();
   line.option("--shown", flags.shown, "Test digits on the sheet").show_default();

@@ -38,6 +38,10 @@ IrisData load_iris(const std::string& path, uint64_t random_state) {
     if (std::ranges::find(data.species, name) == data.species.end()) data.species.push_back(name);
   }
   const auto rows = static_cast<int64_t>(names.size());
+  if (data.species.size() < 2 || rows < 3) {
+    throw systole::invalid_argument("{}: got {} rows of {} species, expected 3 rows and 2 species",
+                                    path, rows, data.species.size());
+  }
   const auto classes = static_cast<int64_t>(data.species.size());
   const int64_t test_rows = rows / 3;
   const std::vector<int64_t> order = shuffled(rows, random_state);

@@ -15,7 +15,12 @@ using systole::Tensor;
 void convert(const std::string& images_path, const std::string& labels_path,
              const std::string& records_path) {
   systole::FileSystem& files = systole::local_file_system();
-  if (files.exists(records_path)) return;
+  // Says what the records were made of, so that those of another data set do not stand for them.
+  const std::string source_path = records_path + ".source";
+  if (files.exists(records_path) && files.exists(source_path) &&
+      read_file(files, source_path) == images_path) {
+    return;
+  }
   const Tensor images = systole::read_idx(files, images_path);
   const Tensor labels = systole::read_idx(files, labels_path);
   if (images.dim(0) != labels.dim(0)) {
@@ -33,6 +38,7 @@ void convert(const std::string& images_path, const std::string& labels_path,
         systole::ExampleBuilder().int64("label", label).bytes("image_raw", image).serialize());
   }
   writer.close();
+  write_file_atomically(files, source_path, images_path);
 }
 
 }  // namespace

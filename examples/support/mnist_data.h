@@ -14,7 +14,7 @@ struct MnistFiles {
 std::string default_data_dir();
 
 // Writes <folder>/mnist_train.tfrecord and mnist_test.tfrecord from <data_dir>/mnist/*.gz, unless
-// they are there. Errors: those of reading IDX files and writing records.
+// they are there, made of those files. Errors: those of reading IDX files and writing records.
 MnistFiles mnist_records(const std::string& data_dir, const std::string& folder);
 
 }  // namespace examples

@@ -116,6 +116,9 @@ TEST(Examples, IrisNamesWhatIsWrong) {
   const ProgramResult no_file = run_program("iris_session --data nowhere.csv");
   EXPECT_EQ(no_file.status, 1);
   EXPECT_THAT(no_file.output, HasSubstr("nowhere.csv"));
+  const ProgramResult no_flowers = run_program("iris_session --data Makefile");
+  EXPECT_EQ(no_flowers.status, 1);
+  EXPECT_THAT(no_flowers.output, HasSubstr("Makefile"));
   const ProgramResult no_tpu = run_program("iris_session --tpu my_tpu");
   EXPECT_EQ(no_tpu.status, 1);
   EXPECT_THAT(no_tpu.output, HasSubstr("TPUClusterResolver: tpu, got 'my_tpu'"));
