@@ -20,7 +20,6 @@ target_link_libraries(systole_pch PRIVATE systole_flags fmt::fmt)
 
 if(SYSTOLE_TESTS)
   find_package(GTest REQUIRED CONFIG)
-  find_package(rapidcheck REQUIRED CONFIG)
   # Tests have one of their own, with GoogleTest. Their own code is compiled with little optimisation: it saves half of
   # the time that compiling them takes.
   add_library(systole_test_flags INTERFACE)

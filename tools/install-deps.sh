@@ -28,7 +28,6 @@ build    libre2-dev           regular expressions of string ops, as TensorFlow h
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
-build    librapidcheck-dev    tests over random inputs
 build    libbenchmark-dev     benchmarks
 test     mlir-19-tools        mlir-opt reads the programs that we print
 lint     git                  finds what changed
