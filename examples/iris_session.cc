@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   line.option("--epochs", flags.epochs, "Passes over the training rows").show_default().positive();
   line.option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")
       .show_default();
-  line.flag("--report", flags.report, "Show a confusion matrix and some predictions at the end");
+  line.flag("--report", flags.report, "Shows a confusion matrix and some predictions at the end");
   line.on_run([&] { train(flags); });
   return line.run(argc, argv);
 }

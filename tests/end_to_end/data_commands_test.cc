@@ -50,6 +50,8 @@ TEST_F(DataCommands, ConvertAndInspect) {
               AllOf(HasSubstr("files     4"), HasSubstr("records   20"), HasSubstr("record 0: "),
                     HasSubstr("image_raw"), HasSubstr("2 distinct (0: 10, 1: 10)")));
   EXPECT_EQ(decode_png(read_file(local_file_system(), at("sheet.png"))).dim(2), 3);
+  EXPECT_THAT(run_program("systole data inspect " + at("out")).output,
+              AllOf(HasSubstr("files     4"), HasSubstr("records   20")));
   EXPECT_THAT(run_program("systole data inspect --json " + at("out/train-00000-of-00004")).output,
               HasSubstr("\"records\": 5"));
   // A pattern that the shell leaves alone.
@@ -65,6 +67,9 @@ TEST_F(DataCommands, BadInput) {
   EXPECT_THAT(missing.output, AllOf(HasSubstr("NOT_FOUND: "), HasSubstr("nothing")));
   EXPECT_THAT(run_program("systole data inspect '" + at("nothing*") + "'").output,
               HasSubstr("nothing*', got no file, expected at least one"));
+  std::filesystem::create_directory(at("empty"));
+  EXPECT_THAT(run_program("systole data inspect " + at("empty")).output,
+              HasSubstr("empty: shards, got none, expected files such as train-"));
   write_file_atomically(local_file_system(), at("cut"), "no records here");
   EXPECT_THAT(run_program("systole data inspect " + at("cut")).output,
               HasSubstr("checksum of the length of the record at offset 0"));

@@ -61,17 +61,22 @@ void add_format(CommandLine& line, const Format& format) {
   SourceOptions& source = options->source;
   CommandLine& command = line.command(format.name, format.summary);
   command.option("input", source.inputs, "Files or a folder").required();
-  command.option("-o,--output", options->shards.folder, "The folder for the shards").required();
-  command.option("--name", options->name,
-                 "The shards' name, when there is one split: NAME-00000-of-00010");
+  command.option("-o,--output", options->shards.folder, "The folder for the shards")
+      .value_name("FOLDER")
+      .required();
+  command
+      .option("--name", options->name,
+              "The shards' name, when there is one split: NAME-00000-of-00010")
+      .value_name("NAME");
   command
       .option("--shard_size", options->shards.shard_bytes,
-              "Bytes of a shard, about, before compression: 100MB")
+              "Bytes of a shard, about, before compression")
       .as_bytes()
       .positive()
       .show_default();
-  command.option("--compression", options->compression, "GZIP or ZLIB; none by default");
-  command.flag("--force", options->shards.force, "Replace what another conversion left");
+  command.option("--compression", options->compression, "Of each shard; none by default")
+      .value_name("GZIP|ZLIB");
+  command.flag("--force", options->shards.force, "Replaces what another conversion left");
   command.flag("--quiet", options->quiet, "No progress");
   const std::string name = format.name;
   if (name == "images" || name == "imdb") {

@@ -7,6 +7,7 @@
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/record_summary.h"
+#include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
 #include "systole/data/dataset.h"
 #include "systole/io/image.h"
@@ -83,39 +84,50 @@ void inspect_file(const InspectOptions& options, const std::string& path, Record
   }
 }
 
-// The files of these names. One that no file has may be a pattern, for list_files.
-std::vector<std::string> files_of(const std::vector<std::string>& names) {
+// The shards in a folder.
+std::vector<std::string> shards_of(FileSystem& file_system, const std::string& folder) {
+  std::vector<std::string> files;
+  for (const std::string& name : file_system.list(folder)) {
+    if (is_shard_name(name)) files.push_back(join_path(folder, name));
+  }
+  if (!files.empty()) return files;
+  throw not_found("{}: shards, got none, expected files such as train-00000-of-00001", folder);
+}
+
+// The files that are meant: of a folder, the shards in it; a name that no file has may be a
+// pattern.
+std::vector<std::string> record_files(const std::vector<std::string>& names) {
+  FileSystem& file_system = local_file_system();
   std::vector<std::string> files;
   for (const std::string& name : names) {
-    const bool pattern =
-        name.find_first_of("*?[") != std::string::npos && !local_file_system().exists(name);
-    if (!pattern) {
+    if (name.find_first_of("*?[") != std::string::npos && !file_system.exists(name)) {
+      for (const Element& file : Dataset::list_files(name, {.shuffle = false}))
+        files.push_back(file.leaf().item<std::string>());
+    } else if (file_system.stat(name).is_directory) {
+      for (std::string& file : shards_of(file_system, name)) files.push_back(std::move(file));
+    } else {
       files.push_back(name);
-      continue;
-    }
-    for (const Element& file : Dataset::list_files(name, {.shuffle = false})) {
-      files.push_back(file.leaf().item<std::string>());
     }
   }
   return files;
 }
 
-void run_inspect(InspectOptions options) {
-  options.files = files_of(options.files);
+void run_inspect(const InspectOptions& options) {
+  const std::vector<std::string> files = record_files(options.files);
   RecordSummary summary;
   ImageSheet sheet;
   uint64_t bytes = 0;
-  for (const std::string& path : options.files) {
+  for (const std::string& path : files) {
     bytes += local_file_system().stat(path).size;
     inspect_file(options, path, summary, sheet);
   }
   if (options.json) {
-    nlohmann::ordered_json json = {{"files", options.files}, {"bytes", bytes}};
+    nlohmann::ordered_json json = {{"files", files}, {"bytes", bytes}};
     json.update(summary.to_json());
     // Names of features are bytes, which JSON may not hold.
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("files     {}, {} bytes\n{}", options.files.size(), bytes, summary.to_text());
+    fmt::print("files     {}, {} bytes\n{}", files.size(), bytes, summary.to_text());
   }
   if (options.sheet.empty()) return;
   if (sheet.empty()) {
@@ -128,7 +140,8 @@ void run_inspect(InspectOptions options) {
 
 void add_inspect_data_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
-  line.option("file", options->files, "TFRecord files, compressed or not, or patterns of them")
+  line.option("file", options->files,
+              "TFRecord files, compressed or not, patterns of them, or folders of shards")
       .required();
   line.option("--limit", options->limit, "Records to read; all by default").positive();
   line.option("--records", options->shown, "Records to print").not_negative();

@@ -46,12 +46,17 @@ bool is_left_of(const std::string& file, const std::string& name) {
   return file.starts_with(name + ".tmp.");
 }
 
+constexpr size_t kNumberSize = 14;  // of "00003-of-00010"
+
+// Whether a text begins with the number of a shard.
+bool has_number(std::string_view text) {
+  return text.size() >= kNumberSize && text.find_first_not_of("0123456789") == 5 &&
+         text.substr(5, 4) == "-of-";
+}
+
 // Whether `file` is one of a split's: a shard of any number of shards, or what was left of one.
 bool is_shard(const std::string& file, const std::string& name) {
-  if (!file.starts_with(name + "-")) return false;
-  const std::string_view rest = std::string_view(file).substr(name.size() + 1);
-  return rest.size() >= 14 && rest.find_first_not_of("0123456789") == 5 &&
-         rest.substr(5, 4) == "-of-";
+  return file.starts_with(name + "-") && has_number(std::string_view(file).substr(name.size() + 1));
 }
 
 // The complete shards of a split, of any number of shards. Removes what a killed conversion left.
@@ -107,6 +112,10 @@ void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t e
 }
 
 }  // namespace
+
+bool is_shard_name(std::string_view file) {
+  return file.size() > kNumberSize && has_number(file.substr(file.size() - kNumberSize));
+}
 
 std::string shard_name(const std::string& name, int64_t shard, int64_t shards) {
   return fmt::format("{}-{:05}-of-{:05}", name, shard, shards);

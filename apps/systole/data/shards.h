@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "apps/systole/data/example_source.h"
 #include "systole/base/clock.h"
@@ -13,6 +14,9 @@ namespace systole::app {
 
 // "train-00003-of-00010".
 std::string shard_name(const std::string& name, int64_t shard, int64_t shards);
+
+// Whether a file is called as a shard is, of whatever name and number.
+bool is_shard_name(std::string_view file);
 
 struct ShardOptions {
   std::string folder;                  // made when it is not there

@@ -227,7 +227,7 @@ void add_bench_command(CommandLine& line) {
       .show_default()
       .not_negative();
   line.option("--seed", options->seed, "The seed of the random inputs").show_default();
-  line.flag("--json", options->json, "Print the figures as JSON");
+  line.flag("--json", options->json, "Prints the figures as JSON");
   line.on_run([options] { run_bench(*options); });
 }
 

@@ -66,10 +66,11 @@ void add_opt_command(CommandLine& line) {
   auto options = std::make_shared<OptOptions>();
   line.option("file", options->file, "A program; - is standard input").required();
   line.option("--passes", options->passes, "Only these, in this order: names with commas between")
+      .value_name("NAMES")
       .separated_by(',');
   line.flag("--dump", options->dump,
-            "Print the program after each pass that changed it, with the time that it took");
-  line.flag("--pretty", options->pretty, "Print the short form of the text");
+            "Prints the program after each pass that changed it, with the time that it took");
+  line.flag("--pretty", options->pretty, "Prints the short form of the text");
   line.on_run([options] { run_opt(*options); });
 }
 

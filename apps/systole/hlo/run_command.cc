@@ -57,7 +57,8 @@ void add_run_command(CommandLine& line) {
   line.option("--random", options->seed,
               "The seed of random values for the parameters without --input");
   line.option("--output", options->output,
-              "A folder for the results, 0.npy and so on, which are printed otherwise");
+              "A folder for the results, 0.npy and so on, which are printed otherwise")
+      .value_name("FOLDER");
   line.on_run([options] { run_main(*options); });
 }
 

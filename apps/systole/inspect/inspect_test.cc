@@ -115,8 +115,8 @@ TEST_F(InspectTest, Records) {
   example.float32("x", {1.0F, 2.0F}).int64("label", {3});
   writer.write(example.serialize());
   writer.close();
-  EXPECT_THAT(inspect("data"), ::testing::AllOf(::testing::StartsWith("data: TFRecord\n1 records"),
-                                                ::testing::HasSubstr("2 values  in 1 records")));
+  EXPECT_THAT(inspect("data"), ::testing::AllOf(::testing::StartsWith("data: TFRecord\n1 record,"),
+                                                ::testing::HasSubstr("2 values  in 1 record\n")));
 }
 
 TEST_F(InspectTest, HloAndOthers) {

@@ -18,6 +18,14 @@ std::string text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+// "1 value", "2 values".
+std::string counted(int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+std::string counted(const Json& number, std::string_view what) {
+  return counted(number.get<int64_t>(), what);
+}
+
 // "[?,28,28]"
 std::string shape_text(const Json& dims) {
   std::string result = "[";
@@ -60,16 +68,15 @@ std::string ops_text(const Json& ops) {
 std::string checkpoint_text(const Json& checkpoint) {
   Rows rows;
   for (const Json& tensor : checkpoint["tensors"]) {
-    const std::string size = tensor.contains("parts")
-                                 ? fmt::format("{} parts", tensor["parts"].get<int>())
-                                 : bytes_text(tensor["bytes"].get<double>());
+    const std::string size = tensor.contains("parts") ? counted(tensor["parts"], "part")
+                                                      : bytes_text(tensor["bytes"].get<double>());
     rows.push_back(
         {text(tensor["name"]), text(tensor["dtype"]), shape_text(tensor["shape"]), size});
   }
+  const auto tensors = static_cast<int64_t>(checkpoint["tensors"].size());
   std::string result = fmt::format(
-      "{} tensors, {} elements, {} in {} {}\n", checkpoint["tensors"].size(),
-      checkpoint["elements"].get<int64_t>(), bytes_text(checkpoint["bytes"].get<double>()),
-      checkpoint["shards"].get<int>(), checkpoint["shards"] == 1 ? "shard" : "shards");
+      "{}, {}, {} in {}\n", counted(tensors, "tensor"), counted(checkpoint["elements"], "element"),
+      bytes_text(checkpoint["bytes"].get<double>()), counted(checkpoint["shards"], "shard"));
   result += table(rows);
   if (!checkpoint.contains("extras")) return result;
   Rows extras;
@@ -80,9 +87,9 @@ std::string checkpoint_text(const Json& checkpoint) {
 }
 
 std::string graph_text(const Json& graph) {
-  return fmt::format("graph: {} nodes, {} functions, producer {}\n  {}\n",
-                     graph["nodes"].get<int64_t>(), graph["functions"].get<int64_t>(),
-                     graph["producer"].get<int>(), ops_text(graph["ops"]));
+  return fmt::format("graph: {}, {}, producer {}\n  {}\n", counted(graph["nodes"], "node"),
+                     counted(graph["functions"], "function"), graph["producer"].get<int>(),
+                     ops_text(graph["ops"]));
 }
 
 std::string saved_model_text(const Json& model) {
@@ -120,31 +127,30 @@ std::string events_text(const Json& events) {
     std::string values;
     if (tag.contains("first"))
       values = fmt::format("{} -> {}", text(tag["first"]), text(tag["last"]));
-    rows.push_back({text(tag["tag"]), text(tag["kind"]),
-                    fmt::format("{} values", tag["count"].get<int64_t>()),
+    rows.push_back({text(tag["tag"]), text(tag["kind"]), counted(tag["count"], "value"),
                     fmt::format("steps {} to {}", tag["first_step"].get<int64_t>(),
                                 tag["last_step"].get<int64_t>()),
                     values});
   }
   const auto files = events["files"].get<int64_t>();
-  return fmt::format("{} events{}: {}\n", events["events"].get<int64_t>(),
+  return fmt::format("{}{}: {}\n", counted(events["events"], "event"),
                      files == 1 ? "" : fmt::format(" in {} files", files), kinds) +
          table(rows);
 }
 
 std::string records_text(const Json& records) {
   std::string result =
-      fmt::format("{} records, {}, compression {}\n", records["records"].get<int64_t>(),
+      fmt::format("{}, {}, compression {}\n", counted(records["records"], "record"),
                   bytes_text(records["bytes"].get<double>()), text(records["compression"]));
   if (!records.contains("features")) return result;
   Rows rows;
   for (const Json& feature : records["features"]) {
     const auto least = feature["least_values"].get<int64_t>();
     const auto most = feature["most_values"].get<int64_t>();
-    rows.push_back({text(feature["name"]), text(feature["kind"]),
-                    least == most ? fmt::format("{} values", least)
-                                  : fmt::format("{} to {} values", least, most),
-                    fmt::format("in {} records", feature["records"].get<int64_t>())});
+    rows.push_back(
+        {text(feature["name"]), text(feature["kind"]),
+         least == most ? counted(least, "value") : fmt::format("{} to {} values", least, most),
+         "in " + counted(feature["records"], "record")});
   }
   return result + table(rows);
 }
