@@ -19,7 +19,7 @@ class KernelPacking {
 
  private:
   int64_t window() const { return s_.kernel_height * s_.kernel_width; }
-  // At one place of the window; of the packed kernel, at any block's place of that number.
+  // The first element at one place of the window, row by row.
   const float* place_in(const float* kernel, int64_t place) const;
   int64_t block_elements() const { return window() * s_.features * lanes_; }
 
