@@ -55,7 +55,7 @@ kill-test: deps ## kill -9 a training run at random moments, resume it, compare 
 	@tools/kill_resume.sh $(ROUNDS)
 
 DATA ?= ../shared/data
-mnist-accuracy: deps ## train the MNIST example on all of DATA=/mnist/*.gz and hold it to 99 % of the test digits
+mnist-accuracy: deps ## train the MNIST example on all of mnist/*.gz in DATA= and hold it to 99 % of the test digits
 	@$(call configure,release)
 	@$(call compile,release) --target mnist_tpuestimator
 	@tools/mnist_accuracy.sh $(DATA)
@@ -98,7 +98,7 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps:
 	@tools/install-deps.sh build

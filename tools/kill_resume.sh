@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/.."
 rounds=${1:-100}
+[[ $rounds =~ ^[1-9][0-9]*$ ]] || { echo "rounds, got '$rounds', expected a number above 0" >&2; exit 2; }
 program=build/release/bin/iris_tpuestimator
 steps=1000
 [[ -x $program ]] || { echo "$program: not there; build its target first" >&2; exit 1; }

@@ -2,6 +2,7 @@
 # Every check of `make lint`, the quick ones first; all of them run, so that one call shows all that is wrong.
 # usage: tools/lint.sh [--all | BASE]     the compilers look at what changed since the revision BASE, or at everything
 set -uo pipefail
+case ${1-} in -h | --help) sed -n 's/^# //p' "$0"; exit ;; esac
 cd "$(dirname "$0")/.."
 failed=0
 for check in check_format check_layers check_sizes check_names check_docs; do

@@ -2,7 +2,7 @@
 # tools/mnist_accuracy.sh [DATA_DIR]: trains examples/mnist_tpuestimator.cc on all of MNIST (DATA_DIR/mnist/*.gz; ../shared/data
 # unless told otherwise) with the command of its first lines, about five minutes on two cores, and exits 1 when it names
 # less than 99 % of the 10,000 test digits rightly. Needs build/release/bin/mnist_tpuestimator.
-set -u
+set -uo pipefail
 cd "$(dirname "$0")/.."
 data=${1:-../shared/data}
 program=build/release/bin/mnist_tpuestimator

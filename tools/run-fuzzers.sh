@@ -5,6 +5,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "seconds, got '$seconds', expected a number above 0" >&2; exit 2; }
+compgen -G 'build/fuzz/bin/fuzz_*' >/dev/null || { echo "build/fuzz/bin: fuzzers, got none; make fuzz builds them" >&2; exit 1; }
 failed=0
 for fuzzer in build/fuzz/bin/fuzz_*; do
   name=${fuzzer##*/fuzz_}

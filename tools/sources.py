@@ -74,7 +74,9 @@ def default_base():
 
 def changed(args):
     """The files that changed since the revision that a check's arguments name, by default where this branch left
-    origin/main, else the last commit's parent; None for all files: that is what `--all` says."""
+    origin/main, else the last commit's parent; None for all files: that is what `--all` says. `--help` ends the check with its text."""
+    if not {"-h", "--help"}.isdisjoint(args):
+        sys.exit(print(sys.modules["__main__"].__doc__))
     base = next((a for a in args if a != "--all"), None) or default_base()
     if "--all" in args or not base:
         return None
