@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "apps/systole/command.h"
+#include "systole/base/counted.h"
 #include "systole/profile/machine.h"
 #include "systole/systole.h"
 
@@ -66,8 +67,8 @@ void run(const FlopsOptions& options) {
 
   const double n = static_cast<double>(options.n);
   const double achieved = 2 * n * n * n * static_cast<double>(options.count) / seconds;
-  fmt::print("{} products of [{},{}] {} on {} core{}: {:.3f} s\n", options.count, options.n,
-             options.n, dtype, cores, cores == 1 ? "" : "s", seconds);
+  fmt::print("{} of [{},{}] {} on {}: {:.3f} s\n", counted(options.count, "product"), options.n,
+             options.n, dtype, counted(cores, "core"), seconds);
   fmt::print("  achieved  {:.4g} TFLOP/s\n", achieved * 1e-12);
   if (const auto peak = profile::measure_peak_flops(dtype, cores)) {
     fmt::print(

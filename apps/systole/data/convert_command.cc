@@ -6,6 +6,7 @@
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/shards.h"
+#include "systole/base/counted.h"
 #include "systole/io/local_file_system.h"
 
 namespace systole::app {
@@ -51,8 +52,8 @@ void run_convert(const Format& format, ConvertOptions& options) {
     const std::string kept = report.kept == 0 ? ""
                                               : fmt::format(" ({} {} there before)", report.kept,
                                                             report.kept == 1 ? "was" : "were");
-    fmt::print("{}: {} examples in {} shard{}{}\n", split.name, report.examples, report.shards,
-               report.shards == 1 ? "" : "s", kept);
+    fmt::print("{}: {} in {}{}\n", split.name, counted(report.examples, "example"),
+               counted(report.shards, "shard"), kept);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "systole/base/counted.h"
 #include "systole/base/progress.h"
 #include "systole/io/tfrecord.h"
 
@@ -88,9 +89,9 @@ void prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
   if (before == plan.to_json()) return;
   if (!shards.empty() && !options.force) {
     throw failed_precondition(
-        "{}: folder, got {} shards of '{}' made of other files or with other options, expected "
+        "{}: folder, got {} of '{}' made of other files or with other options, expected "
         "none or those of the same conversion (--force replaces them)",
-        options.folder, shards.size(), split.name);
+        options.folder, counted(static_cast<int64_t>(shards.size()), "shard"), split.name);
   }
   // The description goes first: shards without one are nobody's to keep.
   if (!before.empty()) fs.remove(description);

@@ -11,6 +11,7 @@
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/isolated.h"
 #include "apps/systole/hlo/programs.h"
+#include "systole/base/counted.h"
 #include "systole/profile/machine.h"
 
 namespace systole::app {
@@ -137,7 +138,7 @@ class Report {
   bool finish() {
     clear_progress();
     if (without_ > 0) {
-      fmt::print("{} file{} without checks left out\n", without_, without_ == 1 ? "" : "s");
+      fmt::print("{} without checks left out\n", counted(without_, "file"));
     }
     fmt::print("{} passed, {} failed, {} unsupported\n", passed_, failed_, unsupported_);
     return failed_ == 0;

@@ -8,6 +8,7 @@
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/plot.h"
 #include "apps/systole/inspect/print.h"
+#include "systole/base/counted.h"
 #include "systole/io/local_file_system.h"
 
 namespace systole::app {
@@ -32,7 +33,7 @@ void plot_curves(const InspectOptions& options) {
     fmt::print("{}: {}, {} at step {}\n", curve.run, curve.tag, curve.points.rbegin()->second,
                curve.points.rbegin()->first);
   }
-  fmt::print("{}: {} curve{}\n", options.plot, curves.size(), curves.size() == 1 ? "" : "s");
+  fmt::print("{}: {}\n", options.plot, counted(static_cast<int64_t>(curves.size()), "curve"));
 }
 
 void inspect(const InspectOptions& options) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "systole/base/counted.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {
@@ -18,11 +19,7 @@ std::string text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "1 value", "2 values".
-std::string counted(int64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-std::string counted(const Json& number, std::string_view what) {
+std::string count_text(const Json& number, std::string_view what) {
   return counted(number.get<int64_t>(), what);
 }
 
@@ -68,15 +65,16 @@ std::string ops_text(const Json& ops) {
 std::string checkpoint_text(const Json& checkpoint) {
   Rows rows;
   for (const Json& tensor : checkpoint["tensors"]) {
-    const std::string size = tensor.contains("parts") ? counted(tensor["parts"], "part")
+    const std::string size = tensor.contains("parts") ? count_text(tensor["parts"], "part")
                                                       : bytes_text(tensor["bytes"].get<double>());
     rows.push_back(
         {text(tensor["name"]), text(tensor["dtype"]), shape_text(tensor["shape"]), size});
   }
   const auto tensors = static_cast<int64_t>(checkpoint["tensors"].size());
-  std::string result = fmt::format(
-      "{}, {}, {} in {}\n", counted(tensors, "tensor"), counted(checkpoint["elements"], "element"),
-      bytes_text(checkpoint["bytes"].get<double>()), counted(checkpoint["shards"], "shard"));
+  std::string result = fmt::format("{}, {}, {} in {}\n", counted(tensors, "tensor"),
+                                   count_text(checkpoint["elements"], "element"),
+                                   bytes_text(checkpoint["bytes"].get<double>()),
+                                   count_text(checkpoint["shards"], "shard"));
   result += table(rows);
   if (!checkpoint.contains("extras")) return result;
   Rows extras;
@@ -87,8 +85,8 @@ std::string checkpoint_text(const Json& checkpoint) {
 }
 
 std::string graph_text(const Json& graph) {
-  return fmt::format("graph: {}, {}, producer {}\n  {}\n", counted(graph["nodes"], "node"),
-                     counted(graph["functions"], "function"), graph["producer"].get<int>(),
+  return fmt::format("graph: {}, {}, producer {}\n  {}\n", count_text(graph["nodes"], "node"),
+                     count_text(graph["functions"], "function"), graph["producer"].get<int>(),
                      ops_text(graph["ops"]));
 }
 
@@ -127,20 +125,20 @@ std::string events_text(const Json& events) {
     std::string values;
     if (tag.contains("first"))
       values = fmt::format("{} -> {}", text(tag["first"]), text(tag["last"]));
-    rows.push_back({text(tag["tag"]), text(tag["kind"]), counted(tag["count"], "value"),
+    rows.push_back({text(tag["tag"]), text(tag["kind"]), count_text(tag["count"], "value"),
                     fmt::format("steps {} to {}", tag["first_step"].get<int64_t>(),
                                 tag["last_step"].get<int64_t>()),
                     values});
   }
   const auto files = events["files"].get<int64_t>();
-  return fmt::format("{}{}: {}\n", counted(events["events"], "event"),
+  return fmt::format("{}{}: {}\n", count_text(events["events"], "event"),
                      files == 1 ? "" : fmt::format(" in {} files", files), kinds) +
          table(rows);
 }
 
 std::string records_text(const Json& records) {
   std::string result =
-      fmt::format("{}, {}, compression {}\n", counted(records["records"], "record"),
+      fmt::format("{}, {}, compression {}\n", count_text(records["records"], "record"),
                   bytes_text(records["bytes"].get<double>()), text(records["compression"]));
   if (!records.contains("features")) return result;
   Rows rows;
@@ -150,7 +148,7 @@ std::string records_text(const Json& records) {
     rows.push_back(
         {text(feature["name"]), text(feature["kind"]),
          least == most ? counted(least, "value") : fmt::format("{} to {} values", least, most),
-         "in " + counted(feature["records"], "record")});
+         "in " + count_text(feature["records"], "record")});
   }
   return result + table(rows);
 }

@@ -218,6 +218,16 @@ Layer pooling(const ConfigSection& s) {
   return [options](const Output& x, Mode) { return Pool(x, options); };
 }
 
+// A layer that is another one in training.
+template <class Options>
+Layer with_mode(Output (*layer)(const Input&, const Options&), const Options& options) {
+  return [=](const Output& x, Mode mode) {
+    Options now = options;
+    now.training = mode == Mode::train;
+    return layer(x, now);
+  };
+}
+
 Layer batch_normalization(const ConfigSection& s) {
   const layers::BatchNormalizationOptions options{.axis = s.integer("axis", -1),
                                                   .momentum = s.number("momentum", 0.99),
@@ -227,11 +237,7 @@ Layer batch_normalization(const ConfigSection& s) {
                                                   .trainable = s.flag("trainable", true),
                                                   .cross_replica = s.flag("cross_replica"),
                                                   .name = s.text("name")};
-  return [options](const Output& x, Mode mode) {
-    layers::BatchNormalizationOptions now = options;
-    now.training = mode == Mode::train;
-    return layers::batch_normalization(x, now);
-  };
+  return with_mode(layers::batch_normalization, options);
 }
 
 Layer dropout(const ConfigSection& s) {
@@ -240,11 +246,7 @@ Layer dropout(const ConfigSection& s) {
       .noise_shape = s.has("noise_shape") ? s.integers("noise_shape") : std::vector<int64_t>{},
       .seed = s.optional_integer("seed"),
       .name = s.text("name")};
-  return [options](const Output& x, Mode mode) {
-    layers::DropoutOptions now = options;
-    now.training = mode == Mode::train;
-    return layers::dropout(x, now);
-  };
+  return with_mode(layers::dropout, options);
 }
 
 Layer embedding_lookup(const ConfigSection& s) {
