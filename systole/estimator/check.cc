@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/estimator/memory_estimate.h"
 #include "systole/graph/op_def.h"
@@ -182,8 +183,8 @@ void enforce(const CheckReport& report, Check check) {
     all += fmt::format("\n  {}. {}", ++count, line);
   }
   if (count == 0) return;
-  throw invalid_argument("model_fn: {} thing{} a TPU would refuse, expected none{}", count,
-                         count == 1 ? "" : "s", all);
+  throw invalid_argument("model_fn: {} a TPU would refuse, expected none{}",
+                         counted(count, "thing"), all);
 }
 
 }  // namespace systole::estimator

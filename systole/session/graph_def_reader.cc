@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "systole/base/counted.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/op_def.h"
 #include "systole/io/proto/graph.pb.h"
@@ -115,8 +116,7 @@ class Importer {
     if (unknown.empty()) return;
     std::string text;
     for (const auto& [op, count] : unknown) {
-      text += fmt::format("{}{} ({} {})", text.empty() ? "" : ", ", op, count,
-                          count == 1 ? "node" : "nodes");
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", op, counted(count, "node"));
     }
     throw unimplemented("{}: ops, got {}, expected ones that this version has", options_.what,
                         text);

@@ -1,4 +1,5 @@
 // ignore_errors: drops what fails, and says so.
+#include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/data/nodes.h"
 
@@ -48,8 +49,8 @@ class IgnoreErrorsStage final : public InputStage {
  private:
   void report() {
     if (dropped_ == 0) return;
-    log_warning("ignore_errors: dropped {} element{}, the first for {}", dropped_,
-                dropped_ == 1 ? "" : "s", first_);
+    log_warning("ignore_errors: dropped {}, the first for {}",
+                systole::counted(dropped_, "element"), first_);
     dropped_ = 0;
   }
 
