@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "systole/base/dtype.h"
 
@@ -17,6 +18,9 @@ namespace systole {
 inline constexpr int64_t kUnknown = -1;
 
 using Dims = absl::InlinedVector<int64_t, 6>;
+
+// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT that begins with `op`.
+int normalize_axis(std::string_view op, int64_t axis, int rank);
 
 // An ordered list of dimension sizes; row-major. A size is >= 0 or kUnknown. The rank is always
 // known. A value type; no allocation up to rank 6. Errors: INVALID_ARGUMENT for a size below -1.
@@ -28,8 +32,10 @@ class Shape {
   explicit Shape(Dims dims);
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis)]; }
-  void set_dim(int axis, int64_t size) { dims_[static_cast<size_t>(axis)] = size; }
+  // The size of an axis; -1 is the last one, as in Python. Errors: INVALID_ARGUMENT for an axis
+  // that is not there.
+  int64_t operator[](int axis) const { return dims_[place_of(axis)]; }
+  void set_dim(int axis, int64_t size) { dims_[place_of(axis)] = size; }
   const Dims& dims() const { return dims_; }
   auto begin() const { return dims_.begin(); }
   auto end() const { return dims_.end(); }
@@ -48,11 +54,13 @@ class Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
+  size_t place_of(int axis) const {
+    if (axis >= 0 && axis < rank()) return static_cast<size_t>(axis);
+    return static_cast<size_t>(normalize_axis("Shape", axis, rank()));
+  }
+
   Dims dims_;
 };
-
-// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT that begins with `op`.
-int normalize_axis(std::string_view op, int64_t axis, int rank);
 
 // The type of a tensor value: dtype and shape.
 struct TensorType {

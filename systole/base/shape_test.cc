@@ -29,6 +29,18 @@ TEST(ShapeTest, OverflowIsAnError) {
   }
 }
 
+TEST(ShapeTest, SizesOfAxes) {
+  Shape shape{3, 5, 7};
+  EXPECT_EQ(shape[0], 3);
+  EXPECT_EQ(shape[-1], 7);
+  EXPECT_EQ(shape[-3], 3);
+  shape.set_dim(-2, 6);
+  EXPECT_EQ(shape, Shape({3, 6, 7}));
+  for (const int axis : {3, -4}) EXPECT_THROW((void)shape[axis], Error);
+  EXPECT_THROW(shape.set_dim(3, 1), Error);
+  EXPECT_THROW((void)Shape()[-1], Error);
+}
+
 TEST(ShapeTest, Unknown) {
   const Shape shape{kUnknown, 28};
   EXPECT_FALSE(shape.is_static());

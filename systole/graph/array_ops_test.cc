@@ -57,6 +57,20 @@ TEST_F(ArrayOpsTest, UnknownSizesAreInferred) {
   expect_shape(top_k(x, {.k = 2}).indices, {kUnknown, 3, 2});
   expect_shape(strided_slice(x, {1, -1}, {0, 0}, {.end_mask = 1, .shrink_axis_mask = 2}),
                {kUnknown, 4});
+  expect_shape(x[0], {3, 4});
+  expect_shape(x[-1][2], {4});
+  expect_shape(shape(x)[0], {});
+}
+
+TEST_F(ArrayOpsTest, PartsOfTensors) {
+  const Output x = constant(Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto floats = [](const Output& y) {
+    const std::span<const float> values = evaluate(y).data<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_EQ(floats(x[0]), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(floats(x[-1]), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(floats(x[-1][-2]), (std::vector<float>{5}));
 }
 
 // A filter or a kernel is cut out of a larger variable: what uses its gradient needs known sizes.
@@ -92,6 +106,7 @@ TEST_F(ArrayOpsTest, SizesThatDoNotFitOnceTheyAreKnownFailTheRun) {
   expect_error(slice(x, {4, 0}, {2, 3}), "Slice: elements of axis 0 of [5,3], got [4,6)");
   expect_error(strided_slice(x, {7}, {8}, {.shrink_axis_mask = 1}),
                "StridedSlice: position in axis 0 of [5,3], got 7, expected in [-5, 5)");
+  expect_error(x[5], "StridedSlice: position in axis 0 of [5,3], got 5, expected in [-5, 5)");
 }
 
 TEST_F(ArrayOpsTest, NodesCarryTheUsersLineAndTensorFlowsNames) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,16 @@ class Node;
 class Variable;
 struct OpDef;
 
+// A place along an axis, and the line that says so.
+struct Position {
+  Position(int64_t value,  // NOLINT(google-explicit-constructor)
+           std::source_location where = std::source_location::current())
+      : value(value), where(where) {}
+
+  int64_t value;
+  std::source_location where;
+};
+
 // A symbolic tensor: output `index` of a node. A handle; the graph owns the node. (tf.Tensor)
 class Output {
  public:
@@ -41,6 +52,11 @@ class Output {
   // Dimensions may be unknown (-1) until the program is specialised.
   const Shape& shape() const { return type().shape; }
   std::string name() const;  // "dense/MatMul:0"
+
+  // The part at this position of the first axis, without the axis; -1 is the last one. Several axes
+  // and ranges: strided_slice. Errors: INVALID_ARGUMENT for a scalar and a position that is not
+  // there, as strided_slice has them.
+  Output operator[](const Position& position) const;
 
   friend bool operator==(const Output&, const Output&) = default;
 

@@ -10,6 +10,12 @@
 #include "systole/graph/set_shape.h"
 
 namespace systole {
+
+Output Output::operator[](const Position& position) const {
+  return strided_slice(Input(*this, position.where), {position.value}, {position.value + 1},
+                       {.shrink_axis_mask = 1});
+}
+
 namespace {
 
 // Positions [.., k] in the first k axes of a tensor, as numbers of its slices in row-major order.

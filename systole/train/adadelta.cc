@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "systole/graph/training_ops.h"
 #include "systole/train/optimizer.h"
 
@@ -5,6 +7,11 @@ namespace systole {
 
 AdadeltaOptimizer::AdadeltaOptimizer(const AdadeltaOptions& options)
     : Optimizer(options.name), options_(options) {}
+
+AdadeltaOptimizer::AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options)
+    : Optimizer(options.name), options_(std::move(options)) {
+  options_.learning_rate = std::move(learning_rate);
+}
 
 Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& variable) {
   const DType dtype = variable.dtype();

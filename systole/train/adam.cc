@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "systole/graph/math_ops.h"
 #include "systole/graph/training_ops.h"
 #include "systole/train/optimizer.h"
@@ -6,6 +8,11 @@ namespace systole {
 
 AdamOptimizer::AdamOptimizer(const AdamOptions& options)
     : Optimizer(options.name), options_(options) {}
+
+AdamOptimizer::AdamOptimizer(Hyperparameter learning_rate, AdamOptions options)
+    : Optimizer(options.name), options_(std::move(options)) {
+  options_.learning_rate = std::move(learning_rate);
+}
 
 void AdamOptimizer::prepare(const std::vector<Variable>& variables) {
   if (beta1_power_.valid()) return;

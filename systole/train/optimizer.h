@@ -161,8 +161,8 @@ struct AdadeltaOptions {
 class AdadeltaOptimizer : public Optimizer {
  public:
   explicit AdadeltaOptimizer(const AdadeltaOptions& options = {});
-  explicit AdadeltaOptimizer(Hyperparameter learning_rate)
-      : AdadeltaOptimizer(AdadeltaOptions{.learning_rate = std::move(learning_rate)}) {}
+  // The rate stands for that of the options.
+  explicit AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options = {});
   std::vector<std::string> slot_names() const override { return {"accum", "accum_update"}; }
 
  protected:
@@ -205,8 +205,8 @@ struct AdamOptions {
 class AdamOptimizer : public Optimizer {
  public:
   explicit AdamOptimizer(const AdamOptions& options = {});
-  explicit AdamOptimizer(Hyperparameter learning_rate)
-      : AdamOptimizer(AdamOptions{.learning_rate = std::move(learning_rate)}) {}
+  // The rate stands for that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
+  explicit AdamOptimizer(Hyperparameter learning_rate, AdamOptions options = {});
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
 
  protected:

@@ -113,6 +113,16 @@ std::vector<OptimizerCase> moment_cases() {
          s.var -= rate * s.a / (std::sqrt(s.b) + 1e-8);
        },
        {"beta1_power", "beta2_power", "w/Adam", "w/Adam_1"}},
+      {"AdamOfOptions",
+       [] { return std::make_unique<AdamOptimizer>(0.2, AdamOptions{.beta1 = 0.5}); },
+       {},
+       [](Scalar& s, double g, int step) {
+         s.a += 0.5 * (g - s.a);
+         s.b += 0.001 * (g * g - s.b);
+         const double rate = 0.2 * std::sqrt(1 - std::pow(0.999, step)) / (1 - std::pow(0.5, step));
+         s.var -= rate * s.a / (std::sqrt(s.b) + 1e-8);
+       },
+       {"beta1_power", "beta2_power", "w/Adam", "w/Adam_1"}},
       {"RMSProp",
        [] { return std::make_unique<RMSPropOptimizer>(0.1, RMSPropOptions{.momentum = 0.5}); },
        {.var = 0, .a = 1},
