@@ -18,20 +18,19 @@ data::StepSource source_of(const Dataset& dataset, const DeviceFeedOptions& opti
           .layout = options.per_replica ? data::StepLayout::per_replica : data::StepLayout::split,
           .replicas = options.replicas,
           .batched = false,
+          .keeps_errors = true,
           .name = "DeviceFeed"};
 }
 
 }  // namespace
 
 struct DeviceFeed::Impl {
-  Impl(const Dataset& dataset, const DeviceFeedOptions& given)
-      : Impl(source_of(dataset, given), given) {}
-  Impl(const data::StepSource& source, const DeviceFeedOptions& given)
-      : options(given),
+  Impl(const Dataset& dataset, const DeviceFeedOptions& how) : Impl(source_of(dataset, how), how) {}
+  Impl(const data::StepSource& source, const DeviceFeedOptions& how)
+      : options(how),
         spec(source.datasets.front().element_spec()),
         types(data::part_types(source, spec.flatten())),
-        feed(source, {.max_steps = given.steps, .errors_first = true, .iterator = given.iterator}) {
-  }
+        feed(source, {.max_steps = how.steps, .errors_first = true, .iterator = how.iterator}) {}
 
   // Steps of the stack behind the first `before` steps.
   int64_t steps_after(int64_t before) const {
@@ -43,7 +42,7 @@ struct DeviceFeed::Impl {
   const ElementSpec spec;
   const std::vector<TensorType> types;  // per replica and step
   data::StackFeed feed;
-  int64_t given = 0;  // steps
+  int64_t steps_given = 0;
 };
 
 DeviceFeed::DeviceFeed(const Dataset& dataset, const DeviceFeedOptions& options)
@@ -52,11 +51,11 @@ DeviceFeed::~DeviceFeed() = default;
 
 DeviceFeed::Batch DeviceFeed::next() {
   Impl& impl = *impl_;
-  const int64_t steps = impl.steps_after(impl.given);
+  const int64_t steps = impl.steps_after(impl.steps_given);
   if (steps == 0) return {};
-  auto stacked = impl.feed.next(steps, impl.steps_after(impl.given + steps));
+  auto stacked = impl.feed.next(steps, impl.steps_after(impl.steps_given + steps));
   if (!stacked) return {};
-  impl.given += stacked->steps;
+  impl.steps_given += stacked->steps;
   return {.components = std::move(stacked->stacks),
           .steps_filled = stacked->steps,
           .waited_seconds = stacked->waited_seconds};
@@ -68,7 +67,7 @@ const ElementSpec& DeviceFeed::element_spec() const { return impl_->spec; }
 std::string DeviceFeed::save_state() {
   StateWriter writer;
   writer.bytes("DeviceFeed");
-  writer.number(static_cast<uint64_t>(impl_->given));
+  writer.number(static_cast<uint64_t>(impl_->steps_given));
   writer.bytes(impl_->feed.save_state());
   return writer.take();
 }
@@ -76,8 +75,9 @@ std::string DeviceFeed::save_state() {
 void DeviceFeed::restore_state(std::string_view state) {
   StateReader reader(state);
   reader.expect("DeviceFeed");
-  impl_->given = static_cast<int64_t>(reader.number());
+  const auto steps_given = static_cast<int64_t>(reader.number());
   impl_->feed.restore_state(reader.bytes());
+  impl_->steps_given = steps_given;
 }
 
 FeedReport DeviceFeed::report() const { return impl_->feed.report(); }

@@ -53,7 +53,8 @@ class DeviceFeed {
   // Goes on, in another process, with what next() would give next. Finishes the stack that is being
   // made, and has it in the state.
   std::string save_state();
-  // REQUIRES: nothing was asked for yet. Errors: as Iterator::restore_state.
+  // REQUIRES: nothing was asked for yet. Errors: FAILED_PRECONDITION where steps for another number
+  // of replicas were read ahead, and as Iterator::restore_state; nothing has changed then.
   void restore_state(std::string_view state);
 
   // Thread-safe.

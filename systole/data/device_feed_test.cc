@@ -142,6 +142,20 @@ TEST(DeviceFeedTest, RestoresAtEveryStack) {
   }
 }
 
+TEST(DeviceFeedTest, APositionThatIsRefusedChangesNothing) {
+  const Dataset dataset = range_in_batches(24, 2);
+  const DeviceFeedOptions two{.steps = 2, .replicas = 2, .per_replica = true, .max_steps = 4};
+  DeviceFeed saved(dataset, two);
+  saved.next();
+  DeviceFeedOptions four = two;
+  four.replicas = 4;
+  DeviceFeed other(dataset, four);
+  EXPECT_EQ(error_of([&] { other.restore_state(saved.save_state()); }),
+            "FAILED_PRECONDITION: DeviceFeed: saved position, got steps of 2 elements, expected 4");
+  EXPECT_EQ(other.next().steps_filled, 2);
+  EXPECT_EQ(other.next().steps_filled, 1);  // 12 batches are 3 steps of 4
+}
+
 TEST(DeviceFeedTest, ErrorsComeInTheirPlace) {
   const Dataset dataset = Dataset::range(6)
                               .map_cpp(

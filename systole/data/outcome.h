@@ -1,4 +1,6 @@
-// What a stage with threads keeps until its consumer asks: an element or an error.
+// What a stage that reads ahead keeps until its consumer asks: an element or an error. A saved
+// state has both: after restoring, the error comes in its place even where its cause is gone by
+// then, and is skipped when the consumer asks again.
 #pragma once
 
 #include <optional>

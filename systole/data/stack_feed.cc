@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -31,7 +32,7 @@ bool is_in_place(const Step& step) {
 }
 
 // Memory of its own for what lies in a stack that is not for it.
-void own(Step& step) {
+void take_ownership(Step& step) {
   for (Row& row : step) {
     for (Tensor& tensor : row) tensor = tensor.clone();
   }
@@ -54,10 +55,10 @@ int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas) {
 }
 
 struct StackFeed::Impl {
-  Impl(StepSource from, const StackOptions& given)
+  Impl(StepSource from, const StackOptions& how)
       : source(std::move(from)),
-        options(given),
-        reader(source, given.iterator),
+        options(how),
+        reader(source, how.iterator),
         types(declared_types(source)),
         workers(cancellation, 1, [this](Workers::Lock& lock) { return work(lock); }) {}
   ~Impl() {
@@ -73,7 +74,7 @@ struct StackFeed::Impl {
   std::optional<Step> read(StepStack& stack);
   bool takes(StepStack& stack, const std::vector<TensorType>& of_step);
   void ask(int64_t steps);
-  StackedSteps given(const StepStack& stack, int64_t steps) const;
+  StackedSteps first_steps(const StepStack& stack, int64_t steps) const;
   StepStack& filled() { return stacks[1 - with_consumer]; }
 
   const StepSource source;
@@ -113,7 +114,7 @@ void StackFeed::Impl::fill(StepStack& stack, int64_t steps) {
       if (!step) break;
       const bool in_place = is_in_place(*step);
       const std::vector<TensorType> of_step = part_types(source, types_of(step->front()));
-      if (in_place && of_step != stack.types()) own(*step);
+      if (in_place && of_step != stack.types()) take_ownership(*step);
       if (!takes(stack, of_step)) {
         reader.unread(std::move(*step));
         break;
@@ -146,7 +147,7 @@ bool StackFeed::Impl::takes(StepStack& stack, const std::vector<TensorType>& of_
   return true;
 }
 
-StackedSteps StackFeed::Impl::given(const StepStack& stack, int64_t steps) const {
+StackedSteps StackFeed::Impl::first_steps(const StepStack& stack, int64_t steps) const {
   StackedSteps result{.types = stack.types(), .stacks = stack.buffers(), .steps = steps};
   for (int64_t step = 0; step < steps; ++step) {
     result.in_replica = stack.examples(step);
@@ -157,7 +158,7 @@ StackedSteps StackFeed::Impl::given(const StepStack& stack, int64_t steps) const
 
 // REQUIRES: the lock, and that nothing is asked for or ready.
 void StackFeed::Impl::ask(int64_t steps) {
-  asked = steps;
+  asked = std::min(steps, options.max_steps);
   workers.start();
   workers.wake();
 }
@@ -189,7 +190,7 @@ std::optional<StackedSteps> StackFeed::next(int64_t steps, int64_t ahead) {
   const bool fails = impl.error && (impl.options.errors_first || stack.steps() == 0);
   if (fails) throw Error(*std::exchange(impl.error, std::nullopt));
   if (stack.steps() == 0) return std::nullopt;
-  StackedSteps result = impl.given(stack, std::min(steps, stack.steps()));
+  StackedSteps result = impl.first_steps(stack, std::min(steps, stack.steps()));
   impl.with_consumer = 1 - impl.with_consumer;
   // What is left, and an error, comes with the next call.
   impl.ready = result.steps < stack.steps() || impl.error.has_value();
@@ -213,6 +214,9 @@ std::string StackFeed::save_state() {
   impl.workers.wait(lock, [&] { return !impl.asked; });
   std::vector<Step> ahead;
   const StepStack& stack = impl.filled();
+  // What comes next, whole or up to its error; else the steps behind an error that was given first.
+  assert(impl.ready || !impl.error);
+  assert(impl.ready || impl.options.errors_first || stack.steps() == 0);
   for (int64_t i = 0; i < stack.steps(); ++i) ahead.push_back(stack.step(i));
   StateWriter writer;
   impl.reader.save(writer, ahead, impl.error);
@@ -220,6 +224,7 @@ std::string StackFeed::save_state() {
 }
 
 void StackFeed::restore_state(std::string_view state) {
+  const Workers::Lock lock = impl_->workers.lock();
   StateReader reader(state);
   impl_->reader.restore(reader);
 }

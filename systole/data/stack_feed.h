@@ -38,9 +38,11 @@ struct StackOptions {
 };
 
 // Two stacks: one is with the consumer, the other is being filled. What can be made in its place in
-// a stack is. Not synchronised.
+// a stack is. Not synchronised, but for report().
 class StackFeed {
  public:
+  // Errors: INVALID_ARGUMENT, where the data sets declare it, for texts and for batches that cannot
+  // be split.
   StackFeed(StepSource source, const StackOptions& options);
   ~StackFeed();
   StackFeed(const StackFeed&) = delete;
@@ -52,10 +54,11 @@ class StackFeed {
   // K, for the calls of next() from now on. REQUIRES: as step_bytes.
   void set_max_steps(int64_t max_steps);
 
-  // The batches of up to `steps` <= max_steps steps; fewer before the end of input, nothing at it.
-  // `ahead`: how many steps the call after this will ask for; they are read meanwhile. 0: nothing
-  // is read ahead. The stacks are 64-byte aligned and unchanged until the next call. Errors: those
-  // of the data sets, when their turn comes; the step that fails is skipped.
+  // The batches of up to `steps` steps, and at most max_steps; fewer before the end of input, a
+  // batch of another size or an error, and where the `ahead` of the call before was less; nothing
+  // at the end. `ahead`: how many steps the call after this will ask for; they are read meanwhile.
+  // 0: nothing is read ahead. The stacks are 64-byte aligned and unchanged until the next call.
+  // Errors: those of the data sets, when their turn comes; the step that fails is skipped.
   std::optional<StackedSteps> next(int64_t steps, int64_t ahead = 0);
 
   // The state of the input, to go on after what next() has given: what was read ahead is in it.
@@ -64,6 +67,7 @@ class StackFeed {
   // REQUIRES: as step_bytes. Errors: as StepReader::restore.
   void restore_state(std::string_view state);
 
+  // Thread-safe.
   FeedReport report() const;
 
  private:

@@ -1,8 +1,10 @@
 // Stacks of batches, read while the one before is used.
 #include "systole/data/stack_feed.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/math_ops.h"
 
@@ -10,6 +12,7 @@ namespace systole::data {
 namespace {
 
 using systole::testing::error_of;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -139,15 +142,17 @@ TEST(StackFeed, gives_an_error_first_where_stacks_are_to_be_whole) {
   EXPECT_THAT(numbers_of(feed.next(3, 3)), ElementsAre(0, 1, 2, 3, 6, 7));
 }
 
-// An error that was read ahead is not lost with the process.
+// An error that was read ahead is not lost with the process, where it is not to be.
 TEST(StackFeed, saves_an_error_in_its_place) {
   for (const bool errors_first : {false, true}) {
     const StackOptions options{.max_steps = 4, .errors_first = errors_first};
-    StackFeed whole(failing(), options);
+    StepSource input = failing();
+    input.keeps_errors = true;
+    StackFeed whole(input, options);
     whole.next(1, 4);
-    StackFeed resumed(failing(), options);
+    StackFeed resumed(input, options);
     resumed.restore_state(whole.save_state());
-    StackFeed again(failing(), options);
+    StackFeed again(input, options);
     again.restore_state(resumed.save_state());
     if (!errors_first) {
       EXPECT_THAT(numbers_of(again.next(4, 4)), ElementsAre(2, 3));
@@ -156,6 +161,66 @@ TEST(StackFeed, saves_an_error_in_its_place) {
     const std::vector<int64_t> rest = numbers_of(again.next(4, 4));
     EXPECT_THAT(std::vector<int64_t>(rest.end() - 4, rest.end()), ElementsAre(6, 7, 8, 9));
   }
+}
+
+// Else nobody could go on from that state.
+TEST(StackFeed, leaves_out_an_error_that_was_read_ahead) {
+  StackFeed whole(failing(), {.max_steps = 4});
+  whole.next(1, 4);
+  const std::string state = whole.save_state();
+  StackFeed resumed(failing(), {.max_steps = 4});
+  const LogCapture log;
+  resumed.restore_state(state);
+  EXPECT_THAT(log.messages(),
+              Contains(HasSubstr("input_fn: the element that failed before the checkpoint is left "
+                                 "out: record 5 is bad")));
+  EXPECT_THAT(numbers_of(resumed.next(1)), ElementsAre(2, 3));
+  EXPECT_THAT(numbers_of(resumed.next(4)), ElementsAre(6, 7, 8, 9));
+  EXPECT_EQ(resumed.next(4), std::nullopt);
+}
+
+TEST(StackFeed, refuses_a_position_of_another_number_of_replicas) {
+  for (const int64_t replicas : {1, 4}) {
+    StackFeed two(source_of(StepLayout::per_replica, 32, 2, 2), {.max_steps = 2});
+    two.next(2, 2);
+    StackFeed other(source_of(StepLayout::per_replica, 32, 2, replicas), {.max_steps = 2});
+    EXPECT_THAT(error_of([&] { other.restore_state(two.save_state()); }),
+                HasSubstr(fmt::format("FAILED_PRECONDITION: input_fn: saved position, got steps of "
+                                      "2 elements, expected {}",
+                                      replicas)));
+    // Nothing of it was taken.
+    const auto first = other.next(1);
+    EXPECT_EQ(first->examples, 2 * replicas);
+    EXPECT_EQ(numbers_of(first).front(), 0);
+  }
+}
+
+TEST(StackFeed, takes_nothing_of_a_position_that_is_refused) {
+  StepSource one = source_of(StepLayout::broadcast, 8, 2, 2);
+  StackFeed saved(one, {.max_steps = 2});
+  saved.next(1, 2);
+  StepSource two = source_of(StepLayout::broadcast, 8, 2, 2);
+  two.datasets.push_back(two.datasets.front());
+  StackFeed other(two, {.max_steps = 2});
+  EXPECT_THAT(error_of([&] { other.restore_state(saved.save_state()); }),
+              HasSubstr("saved position, got 1 data sets, expected 2"));
+  EXPECT_THAT(numbers_of(other.next(1)), ElementsAre(0, 1, 0, 1));
+}
+
+// An example that has no place is told, not dropped.
+TEST(StackFeed, refuses_a_batch_that_is_larger_than_what_it_is_filled_up_to) {
+  StepSource input = source_of(StepLayout::per_replica, 20, 4, 2);
+  input.datasets.push_back(Dataset::range(20).batch(5));
+  input.pad = true;
+  StackFeed feed(input, {.max_steps = 2, .fixed = false});
+  EXPECT_THAT(error_of([&] { feed.next(2); }),
+              HasSubstr("input_fn: batch, got 5 examples, expected at most 4"));
+}
+
+TEST(StackFeed, gives_no_more_steps_than_it_has_room_for) {
+  StackFeed feed(source_of(StepLayout::split, 16, 2, 1), {.max_steps = 2});
+  EXPECT_THAT(numbers_of(feed.next(5, 5)), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(numbers_of(feed.next(5)), ElementsAre(4, 5, 6, 7));
 }
 
 // What is made in its place and what is copied there are the same.

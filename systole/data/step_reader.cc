@@ -3,14 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/log.h"
+
 namespace systole::data {
 
 int64_t rows_of(const Row& row) { return row.empty() || row[0].rank() == 0 ? 0 : row[0].dim(0); }
 
-StepReader::StepReader(const StepSource& source, const IteratorOptions& options) : source_(source) {
+StepReader::StepReader(const StepSource& source, const IteratorOptions& options)
+    : source_(source), options_(options), iterators_(make_iterators()) {}
+
+std::vector<Iterator> StepReader::make_iterators() const {
+  std::vector<Iterator> iterators;
   for (const Dataset& dataset : source_.datasets) {
-    iterators_.push_back(dataset.make_iterator(options));
+    iterators.push_back(dataset.make_iterator(options_));
   }
+  return iterators;
 }
 
 Row StepReader::spare() {
@@ -58,7 +65,9 @@ std::optional<Step> StepReader::read(Step places) {
 }
 
 void StepReader::recycle(Step step) {
-  for (Row& row : step) spare_.push_back(std::move(row));
+  for (Row& row : step) {
+    if (spare_.size() < source_.elements()) spare_.push_back(std::move(row));
+  }
 }
 
 void StepReader::save(StateWriter& writer, const std::vector<Step>& steps,
@@ -79,19 +88,35 @@ void StepReader::save(StateWriter& writer, const std::vector<Step>& steps,
 }
 
 void StepReader::restore(StateReader& reader) {
+  std::deque<Step> pending;
   for (size_t steps = reader.count(); steps > 0; --steps) {
     Step step(reader.count());
     for (Row& row : step) row = reader.row();
-    pending_.push_back(std::move(step));
+    if (step.size() != source_.elements()) {
+      throw failed_precondition("{}: saved position, got steps of {} elements, expected {}",
+                                source_.name, step.size(), source_.elements());
+    }
+    pending.push_back(std::move(step));
   }
-  if (reader.flag()) error_ = reader.error();
-  ended_ = reader.flag();
-  const size_t iterators = reader.count();
-  if (iterators != iterators_.size()) {
+  std::optional<Error> error;
+  if (reader.flag()) error = reader.error();
+  const bool ended = reader.flag();
+  const size_t count = reader.count();
+  if (count != iterators_.size()) {
     throw failed_precondition("{}: saved position, got {} data sets, expected {}", source_.name,
-                              iterators, iterators_.size());
+                              count, iterators_.size());
   }
-  for (Iterator& iterator : iterators_) iterator.restore_state(reader.bytes());
+  std::vector<Iterator> iterators = make_iterators();
+  for (Iterator& iterator : iterators) iterator.restore_state(reader.bytes());
+  if (error && !source_.keeps_errors) {
+    log_warning("{}: the element that failed before the checkpoint is left out: {}", source_.name,
+                error->message());
+    error.reset();
+  }
+  pending_ = std::move(pending);
+  error_ = std::move(error);
+  ended_ = ended;
+  iterators_ = std::move(iterators);
 }
 
 void StepReader::cancel() {

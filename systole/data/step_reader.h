@@ -32,14 +32,18 @@ struct StepSource {
   // Elements begin with their batch, and one of no examples ends the input. Otherwise they are
   // whatever they are.
   bool batched = true;
+  // An error that was read ahead of a saved position comes in its place after restoring. Otherwise
+  // it is left out, with a warning: whoever repairs what failed can go on from there.
+  bool keeps_errors = false;
   std::string name;  // what errors begin with
 
+  bool is_split() const { return layout == StepLayout::split; }
+  bool is_per_replica() const { return layout == StepLayout::per_replica; }
+  bool is_broadcast() const { return layout == StepLayout::broadcast; }
   // Replicas that share one element.
-  int64_t parts() const { return layout == StepLayout::split ? replicas : 1; }
+  int64_t parts() const { return is_split() ? replicas : 1; }
   // Elements of one step.
-  size_t elements() const {
-    return layout == StepLayout::per_replica ? static_cast<size_t>(replicas) : 1;
-  }
+  size_t elements() const { return is_per_replica() ? static_cast<size_t>(replicas) : 1; }
 };
 
 // For each replica its flattened batch (none where the input ended before it); one for all replicas
@@ -49,7 +53,7 @@ using Step = std::vector<Row>;
 // Examples of a batch; 0 for one without tensors.
 int64_t rows_of(const Row& row);
 
-// One thread at a time, but for cancel() and stats().
+// One thread at a time, but for cancel() and stats(), which may not run beside restore().
 class StepReader {
  public:
   // `source` outlives it.
@@ -59,17 +63,19 @@ class StepReader {
   // write them; none, or one a row. Errors: those of the data sets, which lose their step;
   // INVALID_ARGUMENT for elements without a batch.
   std::optional<Step> read(Step places = {});
-  // Whether the next read() may write to places. One that could, and did not, is the last.
+  // Whether the next read() may write to places; after a read() that could write there and did not,
+  // false for good.
   bool takes_places() const { return in_place_ && pending_.empty() && !error_; }
   // Gives it again before all others.
   void unread(Step step) { pending_.push_front(std::move(step)); }
-  // Takes memory that a later read() may use.
+  // Takes memory that a later read() may use; what is more than a step needs is freed.
   void recycle(Step step);
 
   // The position before `steps`, which were read last, and the error that came after them.
   void save(StateWriter& writer, const std::vector<Step>& steps, const std::optional<Error>& error);
-  // REQUIRES: nothing was read yet. Errors: FAILED_PRECONDITION for another number of data sets,
-  // and as Iterator::restore_state.
+  // REQUIRES: nothing was read yet. Errors: FAILED_PRECONDITION for another number of data sets, or
+  // of elements in the steps that were read ahead, and as Iterator::restore_state; nothing has
+  // changed then.
   void restore(StateReader& reader);
 
   void cancel();
@@ -78,10 +84,12 @@ class StepReader {
 
  private:
   bool read(size_t dataset, Row& row);
+  std::vector<Iterator> make_iterators() const;
   Row spare();
   std::optional<Step> read_new(Step places);
 
   const StepSource& source_;
+  const IteratorOptions options_;
   std::vector<Iterator> iterators_;
   std::deque<Step> pending_;
   std::optional<Error> error_;  // comes after them

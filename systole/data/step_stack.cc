@@ -1,6 +1,7 @@
 #include "systole/data/step_stack.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace systole::data {
@@ -30,13 +31,20 @@ Shape stacked(int64_t replicas, int64_t steps, const Shape& shape) {
   return Shape(std::move(dims));
 }
 
+// Of an element that is filled up to `batch` examples a replica.
+void check_padded(const StepSource& source, int64_t rows, int64_t batch) {
+  const int64_t most = batch * source.parts();
+  if (rows <= most) return;
+  throw invalid_argument("{}: batch, got {} examples, expected at most {}", source.name, rows,
+                         most);
+}
+
 // Of an element's first dimension, filled up.
 int64_t padded_part(const StepSource& source, int64_t rows) {
   const int64_t parts = source.parts();
   const int64_t batch = source.replica_batch.value_or((rows + parts - 1) / parts);
-  if (rows <= batch * parts) return batch;
-  throw invalid_argument("{}: batch, got {} examples, expected at most {}", source.name, rows,
-                         batch * parts);
+  check_padded(source, rows, batch);
+  return batch;
 }
 
 }  // namespace
@@ -88,9 +96,8 @@ std::byte* StepStack::slot(size_t component, int64_t replica, int64_t step) {
 }
 
 Step StepStack::places() {
-  const bool own = source_.layout == StepLayout::per_replica;
   const bool one_piece =
-      own || source_.replicas == 1 || (source_.layout == StepLayout::split && most_ == 1);
+      source_.is_per_replica() || source_.replicas == 1 || (source_.is_split() && most_ == 1);
   if (source_.pad || !one_piece || steps() >= most_) return {};
   Step step(source_.elements());
   for (size_t s = 0; s < step.size(); ++s) {
@@ -105,19 +112,21 @@ Step StepStack::places() {
 }
 
 void StepStack::push(const Step& step) {
-  const bool own = source_.layout == StepLayout::per_replica;
+  assert(steps() < most_);
+  assert(source_.pad || step.size() == source_.elements());
+  const bool is_per_replica = source_.is_per_replica();
   const int64_t batch = source_.batched ? types_[0].shape[0] : 1;
   std::vector<int64_t> examples;
   for (const Row& row : step) check_types(row);
   for (int64_t replica = 0; replica < source_.replicas; ++replica) {
     const auto r = static_cast<size_t>(replica);
-    const Row& row = step[own ? std::min(r, step.size() - 1) : 0];
-    const int64_t first = source_.layout == StepLayout::split ? replica * batch : 0;
+    const Row& row = step[is_per_replica ? std::min(r, step.size() - 1) : 0];
+    const int64_t first = source_.is_split() ? replica * batch : 0;
     int64_t count = source_.batched ? std::clamp<int64_t>(rows_of(row) - first, 0, batch) : 1;
-    if (own && r >= step.size()) count = 0;
+    if (is_per_replica && r >= step.size()) count = 0;
     push_row(row, replica, count);
     // What every replica gets counts once.
-    examples.push_back(source_.layout == StepLayout::broadcast && r > 0 ? 0 : count);
+    examples.push_back(source_.is_broadcast() && r > 0 ? 0 : count);
     if (source_.pad) push_mask(replica, examples.back());
   }
   examples_.push_back(std::move(examples));
@@ -125,7 +134,7 @@ void StepStack::push(const Step& step) {
 
 // A replica's part of an element, of which `count` examples are real.
 void StepStack::push_row(const Row& row, int64_t replica, int64_t count) {
-  const int64_t part = source_.layout == StepLayout::split ? replica : 0;
+  const int64_t part = source_.is_split() ? replica : 0;
   for (size_t i = 0; i < row.size(); ++i) {
     std::byte* const to = slot(i, replica, steps());
     if (source_.pad) {
@@ -150,6 +159,7 @@ void StepStack::check_types(const Row& row) const {
   for (size_t i = 0; i < row.size(); ++i) {
     TensorType expected = types_[i];
     if (source_.pad) {
+      check_padded(source_, row[i].dim(0), expected.shape[0]);
       expected.shape.set_dim(0, row[i].dim(0));
     } else if (source_.parts() > 1) {
       expected.shape.set_dim(0, expected.shape[0] * source_.parts());
@@ -181,15 +191,15 @@ Step StepStack::step(int64_t at) const {
   return step;
 }
 
-void StepStack::assign_rest(const StepStack& from, int64_t given) {
+void StepStack::assign_rest(const StepStack& from, int64_t first) {
   clear();
   set_types(from.types_, from.most_);
-  examples_.assign(from.examples_.begin() + given, from.examples_.end());
+  examples_.assign(from.examples_.begin() + first, from.examples_.end());
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const auto bytes = static_cast<size_t>(slot_bytes(i) * steps());
     for (int64_t r = 0; r < source_.replicas && bytes > 0; ++r) {
       const auto* const begin = static_cast<const std::byte*>(from.buffers_[i].raw());
-      std::memcpy(slot(i, r, 0), begin + from.offset(i, r, given), bytes);
+      std::memcpy(slot(i, r, 0), begin + from.offset(i, r, first), bytes);
     }
   }
 }

@@ -35,13 +35,14 @@ class StepStack {
   // Memory in the next step for the rows of what is read, where each is one piece of it; nothing
   // where it is not.
   Step places();
-  // Adds a step, but for what is there already. REQUIRES: its types are part_types() of its first
-  // row. Errors: INVALID_ARGUMENT for other rows of other types.
+  // Adds a step, but for what is there already. REQUIRES: there is room; its types are part_types()
+  // of its first row. Errors: INVALID_ARGUMENT for other rows of other types, or, where they are
+  // filled up, of more examples.
   void push(const Step& step);
   // What push() was given. REQUIRES: no padding.
   Step step(int64_t at) const;
-  // Has the steps of `from` behind its first `given`, and no others.
-  void assign_rest(const StepStack& from, int64_t given);
+  // Has the steps of `from` from `first` on, and no others.
+  void assign_rest(const StepStack& from, int64_t first);
   void clear() { examples_.clear(); }
 
  private:
