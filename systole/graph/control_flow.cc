@@ -117,6 +117,17 @@ Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view na
 
 Output FunctionCopy::operator()(Output value) {
   if (const auto it = copies_.find(value); it != copies_.end()) return it->second;
+  for (Node* node : cone_of(value)) copy_node(*node);
+  return copies_.at(value);
+}
+
+std::span<Node* const> FunctionCopy::controls_of(const Node& node) const {
+  if (controls_ == Controls::dropped || node.op_name() == "_Arg") return {};
+  return node.control_inputs();
+}
+
+// The nodes that `value` needs and that have no copies yet, inputs first.
+std::vector<Node*> FunctionCopy::cone_of(const Output& value) const {
   std::vector<Node*> cone;
   std::unordered_set<Node*> seen = {value.node()};
   std::vector<Node*> pending = {value.node()};
@@ -124,15 +135,14 @@ Output FunctionCopy::operator()(Output value) {
     Node* node = pending.back();
     pending.pop_back();
     cone.push_back(node);
-    for (const Output& input : node->inputs()) {
-      if (!copies_.contains(input) && seen.insert(input.node()).second) {
-        pending.push_back(input.node());
-      }
-    }
+    const auto need = [&](Node* other) {
+      if (!nodes_.contains(other) && seen.insert(other).second) pending.push_back(other);
+    };
+    for (const Output& input : node->inputs()) need(input.node());
+    for (Node* control : controls_of(*node)) need(control);
   }
   std::ranges::sort(cone, {}, &Node::id);
-  for (Node* node : cone) copy_node(*node);
-  return copies_.at(value);
+  return cone;
 }
 
 Output FunctionCopy::copied_argument(int i) const {
@@ -145,6 +155,7 @@ void FunctionCopy::copy_node(Node& node) {
     const auto position = std::ranges::find(function_.arguments(), node.output());
     const Output given = argument_(static_cast<int>(position - function_.arguments().begin()));
     copies_[node.output()] = Graph::current().capture(given);
+    nodes_[&node] = copies_[node.output()].node();
     return;
   }
   if (node.op_name() == "ReadVariableOp" && !node.attr<bool>("_snapshot")) {
@@ -156,8 +167,12 @@ void FunctionCopy::copy_node(Node& node) {
   const WhereScope where(node.where(), /*overrides=*/true);
   std::vector<Output> inputs;
   for (const Output& input : node.inputs()) inputs.push_back(copies_.at(input));
+  std::vector<Operation> controls;
+  for (Node* control : controls_of(node)) controls.emplace_back(nodes_.at(control));
+  const ControlDependencies after(controls);
   Node* copy =
       Graph::current().add_node(node.op_name(), std::move(inputs), node.attrs(), {}, node.name());
+  nodes_[&node] = copy;
   for (int i = 0; i < node.num_outputs(); ++i) copies_[node.output(i)] = copy->output(i);
 }
 

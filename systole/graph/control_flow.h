@@ -1,8 +1,10 @@
 // What the ops with functions, If and While, share.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -37,9 +39,13 @@ void check_loop_results(std::string_view op, std::string_view fn, std::span<cons
 // Copies of a function's values in the current graph, made on demand.
 class FunctionCopy {
  public:
+  // What copied nodes wait for. A function that has run is not to have its effects again.
+  enum class Controls : uint8_t { dropped, copied };
+
   // `argument` gives what stands for argument i of the function.
-  FunctionCopy(const Graph& function, std::function<Output(int)> argument)
-      : function_(function), argument_(std::move(argument)) {}
+  FunctionCopy(const Graph& function, std::function<Output(int)> argument,
+               Controls controls = Controls::dropped)
+      : function_(function), argument_(std::move(argument)), controls_(controls) {}
 
   // The copy of a value of the function. Errors: UNIMPLEMENTED when it needs a variable read in the
   // function, which may have another value by now.
@@ -48,10 +54,14 @@ class FunctionCopy {
   Output copied_argument(int i) const;
 
  private:
+  std::vector<Node*> cone_of(const Output& value) const;
+  std::span<Node* const> controls_of(const Node& node) const;
   void copy_node(Node& node);
 
   const Graph& function_;
   std::function<Output(int)> argument_;
+  Controls controls_;
+  std::unordered_map<const Node*, Node*> nodes_;  // those with copies
   std::unordered_map<Output, Output> copies_;
 };
 

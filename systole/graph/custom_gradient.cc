@@ -40,25 +40,26 @@ thread_local const GradientOverrideMap* innermost_map = nullptr;
 // What `grad` makes of arguments that stand for dL/dy, as a function; which inputs its results are
 // for in `of`.
 std::shared_ptr<Graph> gradient_function(const CustomGradients& made, const std::vector<Output>& xs,
-                                         std::vector<int64_t>& of) {
+                                         SourceLocation where, std::vector<int64_t>& of) {
   auto function = Graph::make_function(Graph::current());
   const GraphScope scope(*function);
   std::vector<Output> dys;
   for (const Output& y : made.results) dys.push_back(function->add_argument(y.type(), "dy"));
   const std::vector<Output> found = made.grad(dys);
   if (found.size() != xs.size()) {
-    throw invalid_argument(
-        "custom_gradient: number of gradients, got {}, expected {}, one for "
-        "each input",
-        found.size(), xs.size());
+    throw at_line(invalid_argument("custom_gradient: number of gradients, got {}, expected {}, "
+                                   "one for each input",
+                                   found.size(), xs.size()),
+                  where);
   }
   std::vector<Output> results;
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i].valid()) continue;
     const TensorType& want = xs[i].type();
     if (found[i].dtype() != want.dtype || !found[i].shape().compatible_with(want.shape)) {
-      throw invalid_argument("custom_gradient: gradient of input {}, got {}, expected {}", i,
-                             found[i].type(), want);
+      throw at_line(invalid_argument("custom_gradient: gradient of input {}, got {}, expected {}",
+                                     i, found[i].type(), want),
+                    where);
     }
     of.push_back(static_cast<int64_t>(i));
     results.push_back(function->capture(found[i]));
@@ -75,14 +76,17 @@ std::vector<Output> apply(const CustomGradientsFn& f, const std::vector<Output>&
   const CustomGradients made = f(xs);
   for (const Output& y : made.results) {
     if (!y.valid()) {
-      throw invalid_argument("custom_gradient: result of the function, got none, expected tensors");
+      throw at_line(
+          invalid_argument("custom_gradient: result of the function, got none, expected tensors"),
+          where);
     }
   }
   if (made.grad == nullptr) {
-    throw invalid_argument("custom_gradient: gradient, got none, expected a function");
+    throw at_line(invalid_argument("custom_gradient: gradient, got none, expected a function"),
+                  where);
   }
   std::vector<int64_t> of;
-  const std::shared_ptr<Graph> function = gradient_function(made, xs, of);
+  const std::shared_ptr<Graph> function = gradient_function(made, xs, where, of);
   std::vector<Output> inputs = made.results;
   inputs.insert(inputs.end(), xs.begin(), xs.end());
   inputs.insert(inputs.end(), function->captures().begin(), function->captures().end());
@@ -127,6 +131,10 @@ std::function<std::vector<Output>(const InputList& xs)> custom_gradient(CustomGr
 }
 
 void register_gradient(std::string_view name, RegisteredGradient gradient) {
+  if (gradient == nullptr) {
+    throw invalid_argument("register_gradient: gradient of '{}', got none, expected a function",
+                           name);
+  }
   GradientRegistry::instance().add(name, std::move(gradient));
 }
 

@@ -52,7 +52,7 @@ using RegisteredGradient =
     std::function<std::vector<Output>(Node& op, const std::vector<Output>& grads)>;
 
 // A gradient that a GradientOverrideMap can name, for the life of the process. Thread-safe. Errors:
-// ALREADY_EXISTS. (tf.RegisterGradient)
+// ALREADY_EXISTS; INVALID_ARGUMENT for an empty function. (tf.RegisterGradient)
 void register_gradient(std::string_view name, RegisteredGradient gradient);
 // nullptr when there is none of that name. The result lives until exit. Thread-safe.
 const RegisteredGradient* find_registered_gradient(std::string_view name);

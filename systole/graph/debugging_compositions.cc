@@ -1,10 +1,13 @@
 // Functions of debugging_ops.h that are made of other ops.
+#include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "systole/graph/array_ops.h"
 #include "systole/graph/composition.h"
 #include "systole/graph/debugging_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/plan.h"
 #include "systole/graph/variable.h"
 
 namespace systole {
@@ -12,10 +15,9 @@ namespace {
 
 using ComparisonFn = Output (*)(const Input&, const Input&, const NameOptions&);
 
-// "loss" for a symbolic tensor, the value for any other.
-std::string text_of(const Input& x) {
-  if (x.is_output()) return "a tensor";
-  return x.host_value().to_string(3);
+// "loss:0" for a symbolic tensor, the value for any other.
+std::string text_of(const Input& x, const Output& resolved) {
+  return x.is_output() ? resolved.name() : x.host_value().to_string(3);
 }
 
 std::string with_message(const std::string& message, std::string what) {
@@ -28,14 +30,12 @@ Operation assert_all(std::string_view op, std::string_view sign, ComparisonFn ho
   const DType dtype = common_dtype({x, y});
   const Output a = resolve(op, x, dtype);
   const Output b = resolve(op, y, dtype);
-  const std::string right = y.is_output() ? b.name() : text_of(y);
-  const std::string left = x.is_output() ? a.name() : text_of(x);
   return assert_op(
       reduce_all(holds(a, b, {})),
       {.message = with_message(options.message,
                                fmt::format("{}, got elements of which it is not true, expected "
                                            "{} {} {} for all",
-                                           op, left, sign, right)),
+                                           op, text_of(x, a), sign, text_of(y, b))),
        .name = scope.result().name});
 }
 
@@ -151,11 +151,31 @@ Output verify_tensor_all_finite(const Input& t, const std::string& msg,
   return check_numerics(t, msg, options);
 }
 
+namespace {
+
+// Nodes that come after a change of a variable: looking at them would make it.
+std::unordered_set<const Node*> nodes_behind_changes(const Graph& graph) {
+  std::unordered_set<const Node*> behind;
+  const auto is_behind = [&](const Node* node) { return behind.contains(node); };
+  const auto is_handle = [](const Output& x) { return x.dtype() == DType::resource; };
+  for (const auto& node : graph.nodes()) {
+    if ((has_effect(*node) && std::ranges::any_of(node->inputs(), is_handle)) ||
+        std::ranges::any_of(node->inputs(), is_behind, &Output::node) ||
+        std::ranges::any_of(node->control_inputs(), is_behind)) {
+      behind.insert(node.get());
+    }
+  }
+  return behind;
+}
+
+}  // namespace
+
 Operation add_check_numerics_ops() {
   Graph& graph = Graph::current();
+  const std::unordered_set<const Node*> behind = nodes_behind_changes(graph);
   std::vector<Output> values;
   for (const auto& node : graph.nodes()) {
-    if (node->op_name() == "CheckNumerics") continue;
+    if (node->op_name() == "CheckNumerics" || behind.contains(node.get())) continue;
     for (int i = 0; i < node->num_outputs(); ++i) {
       if (is_floating(node->output(i).dtype())) values.push_back(node->output(i));
     }

@@ -2,10 +2,11 @@
 // (tensorflow/python/ops/logging_ops.py, control_flow_ops.py, check_ops.py, numerics.py)
 //
 // Conditions are tested on the device, in loops and branches too: a run in which one does not hold
-// fails with INVALID_ARGUMENT, and no variable has changed. An assertion is an operation: what is
-// built under ControlDependencies({assert_positive(x)}) has it tested, as does fetching it. In a
-// body or a branch it is tested in any case. One that is known not to hold while the graph is built
-// is an error there, at the user's line.
+// fails with INVALID_ARGUMENT, and no variable has changed (but where the host, in py_func,
+// computes what is tested from variables that the same run changes). An assertion is an operation:
+// what is built under ControlDependencies({assert_positive(x)}) has it tested, as does fetching it.
+// In a body or a branch it is tested in any case. One that is known not to hold while the graph is
+// built is an error there, at the user's line, but in a body or a branch, which may never be run.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,12 @@ struct PrintOptions {
 };
 // `input`; runs that need it write `message` and the values of `data`, "[1 2 3...][0.5]", into the
 // log when they are over. The device waits for nothing: its program stays one, and what is written
-// is what it computed. A StepLoop has no place to write: TPUEstimator writes the values of the last
-// step of a loop (estimator/print_hook.h). (tf.Print)
-// Errors: UNIMPLEMENTED in the body of a loop or in a branch.
+// is what it computed. Constant strings among the data, as in {"loss:", loss}, are free; a computed
+// one, passed or printed, takes `input` to the host, and a training step apart. A StepLoop has no
+// place to write: TPUEstimator writes the values of the last step of a loop
+// (estimator/print_hook.h). (tf.Print)
+// Errors: UNIMPLEMENTED in the body of a loop, in a branch and in the gradient of a
+// custom_gradient.
 Output print_op(const Input& input, const InputList& data, const PrintOptions& options = {});
 
 struct AssertOptions {
@@ -75,8 +79,9 @@ Output check_numerics(const Input& tensor, const std::string& message,
 Output verify_tensor_all_finite(const Input& t, const std::string& msg,
                                 const NameOptions& options = {});
 // An operation that checks all floating tensors of the current graph as it is now, but for those in
-// loops and branches: the first in the order of building that is not finite is the one the error
-// names. (tf.add_check_numerics_ops)
+// loops and branches and those that come after a change of a variable, which it leaves alone: the
+// first in the order of building that is not finite is the one the error names.
+// (tf.add_check_numerics_ops)
 Operation add_check_numerics_ops();
 
 }  // namespace systole

@@ -136,12 +136,86 @@ TEST(DebuggingOps, AllTensorsAreCheckedInTheOrderOfBuilding) {
               HasSubstr("CheckNumerics: quotient:0: Tensor had Inf values"));
 }
 
+// What comes after a change of a variable is left alone: checking it would make the change.
+TEST(DebuggingOps, CheckingAllTensorsChangesNoVariable) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable count(0.0F);
+  const Output counted = count.assign_add(1.0F);
+  const Output after = multiply(counted, 2.0F);
+  {
+    const ControlDependencies behind({after});
+    realdiv(1.0F, 3.0F);
+  }
+  const Output read = count.value() * 2.0F;
+  const Operation check = add_check_numerics_ops();
+  MiniSession session;
+  session.run(count.initializer());
+  session.run(check);
+  EXPECT_EQ(session.run(read).item<float>(), 0);
+}
+
+TEST(DebuggingOps, ABranchThatIsNotTakenMayAlwaysFail) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {}, "x");
+  const Output y = cond(
+      greater(x, 0.0F), [&] { return x * 2.0F; },
+      [&] {
+        assert_op(false, {.message = "x must be positive"});
+        return x;
+      });
+  MiniSession session;
+  EXPECT_EQ(session.run(y, {{x, Tensor(2.0F)}}).item<float>(), 4);
+  EXPECT_THAT(error_of([&] {
+                session.run(y, {{x, Tensor(-1.0F)}});
+              }),
+              HasSubstr("assertion failed: x must be positive"));
+}
+
+TEST(CustomGradient, WhatItsGradientWaitsForIsTested) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {}, "x");
+  const auto halved = custom_gradient([](const Output& v) {
+    return CustomGradient{v * 0.5F, [](const Output& dy) {
+                            const ControlDependencies after({assert_less(dy, 5.0F)});
+                            return dy * 0.5F;
+                          }};
+  });
+  const Output slope = gradients({halved(x) * x}, {x})[0];
+  MiniSession session;
+  EXPECT_EQ(session.run(slope, {{x, Tensor(2.0F)}}).item<float>(), 2);
+  EXPECT_THAT(error_of([&] {
+                session.run(slope, {{x, Tensor(8.0F)}});
+              }),
+              HasSubstr("assertion failed: assert_less"));
+}
+
+TEST(CustomGradient, AnOverrideByAnOpWithOtherInputsIsTold) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {2, 2}, "x");
+  for (const char* other : {"Mul", "MatMul", "Select"}) {
+    const GradientOverrideMap map({{"Exp", other}});
+    const Output y = exp(x);
+    EXPECT_THAT(error_of([&] { gradients({y}, {x}); }),
+                AllOf(HasSubstr(std::string("gradients: ") + other + " in place of Exp, got "),
+                      HasSubstr("expected an op with such inputs and attributes, node 'Exp")));
+  }
+}
+
 TEST(CustomGradient, RegisteredGradientsAreUsedWhereAMapSaysSo) {
   register_gradient("DebuggingOpsTestGuidedRelu", [](Node& op, const std::vector<Output>& grads) {
     return std::vector{where_v2(logical_and(grads[0] > 0.0F, op.output(0) > 0.0F), grads[0], 0.0F)};
   });
-  EXPECT_THAT(error_of([] { register_gradient("DebuggingOpsTestGuidedRelu", nullptr); }),
+  EXPECT_THAT(error_of([] {
+                register_gradient("DebuggingOpsTestGuidedRelu",
+                                  [](Node&, const std::vector<Output>& grads) { return grads; });
+              }),
               HasSubstr("ALREADY_EXISTS: register_gradient: name, got"));
+  EXPECT_THAT(error_of([] { register_gradient("DebuggingOpsTestNone", nullptr); }),
+              HasSubstr("register_gradient: gradient of 'DebuggingOpsTestNone', got none"));
   Graph graph;
   const GraphScope scope(graph);
   const Output x = placeholder(DType::f32, {3}, "x");

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "systole/base/counted.h"
+#include "systole/graph/blocks_gradient.h"
 #include "systole/graph/custom_gradient.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/where_scope.h"
@@ -32,6 +34,28 @@ OverriddenGradient overridden_gradient(const Node& node) {
     return {.registered = found};
   }
   return {.op = &find_op_def(name)};
+}
+
+// By the op that the user named.
+std::vector<Output> gradients_of_other_op(const OpDef& op, const GradientContext& context) {
+  const Node& node = context.node;
+  const auto error = [&](const std::string& what) {
+    return invalid_argument(
+        "gradients: {} in place of {}, got {}, expected an op with such inputs and attributes, {}",
+        op.name, node.op_name(), what, node.describe());
+  };
+  std::vector<bool> wanted = context.inputs_wanted;
+  wanted.resize(wanted.size() + 8);  // it may ask for inputs that are not there
+  GradientContext as_other{context.node, context.output_gradients, wanted};
+  std::vector<Output> result;
+  try {
+    result = op.gradient(as_other);
+  } catch (const std::exception& failed) {  // it reads inputs or attributes that are not there
+    throw error(failed.what());
+  }
+  if (static_cast<int>(result.size()) == node.num_inputs()) return result;
+  throw error(fmt::format("{} for {}", counted(std::ssize(result), "gradient"),
+                          counted(node.num_inputs(), "input")));
 }
 
 std::vector<Output> registered_gradients(const RegisteredGradient& gradient,
@@ -138,7 +162,7 @@ class Backpropagation {
     }
     if (!any) return;
     const OverriddenGradient given = overridden_gradient(node);
-    if (given.registered == nullptr && given.op->blocks_gradient) return;
+    if (blocks_gradient(node)) return;
     if (given.registered == nullptr && given.op->gradient == nullptr) {
       throw invalid_argument(
           "gradients: op without a gradient, got {}, {}, expected a differentiable op",
@@ -149,9 +173,10 @@ class Backpropagation {
     std::vector<bool> wanted;
     for (const Output& input : node.inputs()) wanted.push_back(leads_back(input));
     GradientContext context{node, incoming, wanted};
-    const std::vector<Output> outgoing = given.registered != nullptr
-                                             ? registered_gradients(*given.registered, context)
-                                             : given.op->gradient(context);
+    const std::vector<Output> outgoing =
+        given.registered != nullptr ? registered_gradients(*given.registered, context)
+        : given.op != &node.op()    ? gradients_of_other_op(*given.op, context)
+                                    : given.op->gradient(context);
     if (static_cast<int>(outgoing.size()) != node.num_inputs()) {
       throw internal_error("gradients: {}, got {} gradients, expected {}, {}", node.op_name(),
                            outgoing.size(), node.num_inputs(), node.describe());
@@ -231,6 +256,11 @@ std::vector<Output> sources_of(const Graph& graph, const std::vector<Output>& st
 }
 
 }  // namespace
+
+bool blocks_gradient(const Node& node) {
+  const OverriddenGradient given = overridden_gradient(node);
+  return given.registered == nullptr && given.op->blocks_gradient;
+}
 
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                               const GradientsOptions& options) {

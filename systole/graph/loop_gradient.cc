@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "systole/graph/array_ops.h"
+#include "systole/graph/blocks_gradient.h"
 #include "systole/graph/control_flow.h"
 #include "systole/graph/gradients.h"
 #include "systole/graph/loop_lowering.h"
@@ -58,7 +59,7 @@ class LoopGradient {
     while (!pending.empty()) {
       Node* node = pending.back();
       pending.pop_back();
-      if (node->op().blocks_gradient) continue;
+      if (blocks_gradient(*node)) continue;
       for (const Output& input : node->inputs()) push(input);
     }
     return seen;

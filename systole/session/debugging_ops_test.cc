@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
@@ -65,6 +67,24 @@ TEST_F(DebuggingSessionTest, PrintDividesNoProgram) {
   EXPECT_EQ(session.stats().programs, before + 2);  // the run's and, of it, the device's
   EXPECT_THAT(printed(), ElementsAre("print[120]"));
   EXPECT_FLOAT_EQ(session.run(w).item<float>(), 2.0F - 0.01F * 120);
+}
+
+// The usual form, in a training step: the names among the data are no reason to go to the host.
+TEST_F(DebuggingSessionTest, PrintOfNamedValuesDividesNoProgram) {
+  const Variable w(2.0F);
+  const Variable b(1.0F);
+  const Output loss = reduce_sum(square(w * x_ + b));
+  const Output text = constant(Tensor("loss"));
+  const Output shown = print_op(loss, {"w:", w, text, loss, "!"}, {.message = "print "});
+  const std::vector<Output> slopes = gradients({shown}, {w.value(), b.value()});
+  const Output next_w = w.assign_sub(slopes[0] * 0.001F);
+  const Output next_b = b.assign_sub(slopes[1] * 0.001F);
+  Session session;
+  session.run(global_variables_initializer());
+  const int64_t before = session.stats().programs;
+  session.run({next_w, next_b}, {{x_, four_}});
+  EXPECT_EQ(session.stats().programs, before + 2);  // the run's and, of it, the device's
+  EXPECT_THAT(printed(), ElementsAre("print [w:][2][loss][164][!]"));
 }
 
 TEST_F(DebuggingSessionTest, PrintStopsAfterFirstN) {
@@ -208,6 +228,27 @@ TEST_F(DebuggingSessionTest, AssertionsStandOnBothSidesOfTheHost) {
                 HasSubstr("assertion failed"));
   }
   EXPECT_EQ(session.run(counts).item<int32_t>(), 1);
+}
+
+// The program that changes variables is that of the last check.
+TEST_F(DebuggingSessionTest, AFailedCheckOfTheHostsValueChangesNoVariable) {
+  const Variable count(0);
+  const Output counted = count.assign_add(1);
+  const Output y = py_func([](std::span<const Tensor> in) { return in[0].clone(); }, {x_ * 2.0F},
+                           {DType::f32, {-1}});
+  const Output checked = check_numerics(y / 0.5F, "y");
+  const Operation small = assert_less(y, 9.0F);
+  Session session;
+  session.run(global_variables_initializer());
+  session.run({counted, checked, small}, {{x_, four_}});
+  EXPECT_EQ(session.run(count).item<int32_t>(), 1);
+  for (const float wrong : {5.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_NE(error_of([&] {
+                session.run({counted, checked, small}, {{x_, Tensor::of<float>({1}, {wrong})}});
+              }),
+              "no error");
+    EXPECT_EQ(session.run(count).item<int32_t>(), 1) << wrong;
+  }
 }
 
 }  // namespace

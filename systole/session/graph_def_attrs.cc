@@ -153,7 +153,7 @@ void attr_to_message(const AttrValue& value, tensorflow::AttrValue& message) {
 
 void add_required_attrs(const Node& node, tensorflow::NodeDef& message) {
   // Ops whose inputs have one dtype that no attribute tells, or whose attributes have other names.
-  static constexpr std::array<std::string_view, 12> kWithoutT = {"LogicalAnd",
+  static constexpr std::array<std::string_view, 14> kWithoutT = {"LogicalAnd",
                                                                  "LogicalOr",
                                                                  "LogicalNot",
                                                                  "Cast",
@@ -164,6 +164,8 @@ void add_required_attrs(const Node& node, tensorflow::NodeDef& message) {
                                                                  "AssignSubVariableOp",
                                                                  "If",
                                                                  "While",
+                                                                 "IdentityN",
+                                                                 "Assert",
                                                                  "Range"};
   if (node.num_inputs() == 0) return;
   const std::string_view op = node.op_name();

@@ -8,6 +8,8 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/control_flow_ops.h"
+#include "systole/graph/custom_gradient.h"
+#include "systole/graph/debugging_ops.h"
 #include "systole/graph/gradients.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/nn_ops.h"
@@ -106,6 +108,45 @@ TEST(GraphDefTest, ComesBack) {
   session.set_variable(imported.variables.at("conv/kernel"),
                        Tensor::full(DType::f32, {3, 3, 1, 2}, 0.5));
   EXPECT_TRUE(session.run(imported.outputs[0], {{x, image}}).identical(expected));
+}
+
+// Types as TensorFlow's ops declare them.
+TEST(GraphDefTest, OpsThatLookIntoARunComeBack) {
+  Graph graph;
+  tensorflow::GraphDef message;
+  {
+    const GraphScope scope(graph);
+    const Output x = placeholder(DType::f32, {2}, "x");
+    assert_positive(x, {.name = "positive"});
+    const auto twice = custom_gradient([](const Output& v) {
+      return CustomGradient{v * 2.0F, [](const Output& dy) { return dy; }};
+    });
+    const Output y = check_numerics(twice(x), "twice", {.name = "checked"});
+    print_op(y, {"y", y, 7}, {.message = "y: ", .name = "out"});
+    message = *to_graph_def(graph);
+  }
+  const auto types = [&](const char* node, const char* attr) {
+    const auto& list = find(message, node)->attr().at(attr).list().type();
+    return std::vector<int>(list.begin(), list.end());
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(types("IdentityN", "T"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_FLOAT));
+  EXPECT_THAT(types("out", "U"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_INT32));
+  EXPECT_EQ(find(message, "out")->attr().at("T").type(), tensorflow::DT_FLOAT);
+  EXPECT_THAT(types("positive", "T"), ElementsAre(tensorflow::DT_BOOL));
+  EXPECT_EQ(find(message, "positive")->input_size(), 2);
+  Graph copy;
+  const GraphScope scope(copy);
+  const Output x = placeholder(DType::f32, {2}, "x");
+  const ImportedGraph imported =
+      import_graph_def(message, {.inputs = {{"x:0", x}}, .outputs = {"out:0"}});
+  Session session("", {.graph = &copy});
+  EXPECT_EQ(session.run(imported.outputs[0], {{x, Tensor::of<float>({2}, {1, 2})}}).to_string(),
+            Tensor::of<float>({2}, {2, 4}).to_string());
+  EXPECT_THAT(error_of([&] {
+                session.run(imported.outputs[0], {{x, Tensor::of<float>({2}, {1, NAN})}});
+              }),
+              ::testing::HasSubstr("twice: Tensor had NaN values"));
 }
 
 TEST(GraphDefTest, OpsOfOtherReleases) {

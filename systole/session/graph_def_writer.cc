@@ -12,6 +12,7 @@
 #include "systole/io/tensor_message.h"
 #include "systole/session/graph_def.h"
 #include "systole/session/graph_def_attrs.h"
+#include "systole/session/print_text.h"
 
 namespace systole {
 namespace {
@@ -125,6 +126,8 @@ class Writer {
   void write_node(const Node& node, tensorflow::NodeDef& to) {
     to.set_name(node.name());
     to.set_op(std::string(node.op_name()));
+    // TensorFlow's has values to show, one at least.
+    if (node.op_name() == "Assert") to.add_input(std::string(to.input(0)));
     for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
     for (const auto& [name, value] : node.attrs()) {
       if (is_ours_alone(name, value)) continue;
@@ -137,7 +140,10 @@ class Writer {
     }
     add_required_attrs(node, to);
     if (node.op_name() == "If") write_types(node.inputs().subspan(1), node, "Tin", "Tout", to);
-    if (node.op_name() == "While") write_types(node.inputs(), node, "T", "", to);
+    const bool types_of_all = node.op_name() == "While" || node.op_name() == "IdentityN" ||
+                              node.op_name() == "Assert";  // shows its condition
+    if (types_of_all) write_types(node.inputs(), node, "T", "", to);
+    if (node.op_name() == "Print") write_types(printed_data(node), node, "U", "", to);
     if (node.op_name() == "If") {
       attr_to_message(node.input(0).dtype(), (*to.mutable_attr())["Tcond"]);
     }

@@ -9,6 +9,7 @@
 #include "systole/graph/op_def.h"
 #include "systole/graph/plan.h"
 #include "systole/session/host_kernel.h"
+#include "systole/session/print_text.h"
 
 namespace systole {
 namespace {
@@ -22,6 +23,12 @@ bool touches_variables(const Node& node) {
 
 // Unlike an assertion, whose effect is an error.
 bool changes_variables(const Node& node) { return has_effect(node) && touches_variables(node); }
+
+// May fail the run on a device.
+bool checks(const Node& node) {
+  return node.op_name() == "CheckNumerics" ||
+         (has_effect(node) && !runs_on_host(node) && !touches_variables(node));
+}
 
 // Prints what the device computes, whose programs do not wait for it.
 bool prints_of_device(const Node& node) { return node.op_name() == "Print" && !runs_on_host(node); }
@@ -131,8 +138,10 @@ class HostPlanner {
     return level;
   }
 
-  int set_levels(int variable_floor) {
-    int last_variable_level = 0;
+  // The last level of what is to be in one program: what touches variables, and `with_checks` what
+  // may fail the run.
+  int set_levels(int variable_floor, bool with_checks) {
+    int last_joined_level = 0;
     levels_.clear();
     last_level_ = 0;
     for (Node* node : order_) {
@@ -140,17 +149,24 @@ class HostPlanner {
       const int level = level_of(*node, variable ? variable_floor : 0);
       levels_[node] = level;
       last_level_ = std::max(last_level_, level);
-      if (variable) last_variable_level = std::max(last_variable_level, level);
+      if (variable || (with_checks && checks(*node))) {
+        last_joined_level = std::max(last_joined_level, level);
+      }
     }
-    return last_variable_level;
+    return last_joined_level;
   }
 
   // All that reads or changes variables is put into one program where that can be: it then sees
-  // them as they were when the run started.
+  // them as they were when the run started. That is the program of the last check, or a later one,
+  // where that can be: variables stay as they were when the run fails.
   void set_levels() {
-    const int wanted = set_levels(0);
-    if (wanted > 1 && set_levels(wanted) > wanted) set_levels(0);
+    if (!join_variables(/*with_checks=*/true) && !join_variables(false)) set_levels(0, false);
     for (Node* node : order_) set_static(*node);
+  }
+
+  bool join_variables(bool with_checks) {
+    const int wanted = set_levels(0, with_checks);
+    return wanted <= 1 || set_levels(wanted, with_checks) <= wanted;
   }
 
   // What is printed is printed as soon as it is there.
@@ -158,7 +174,7 @@ class HostPlanner {
     for (Node* node : order_) {
       if (!prints_of_device(*node)) continue;
       int& level = print_levels_[node];
-      for (const Output& value : printed(*node)) {
+      for (const Output& value : printed_data(*node)) {
         if (fed_.contains(value) || is_constant(*value.node())) continue;
         const int from = levels_.at(value.node());
         level = std::max(level, on_host_level(from) ? from : from + 1);
@@ -166,8 +182,6 @@ class HostPlanner {
       last_level_ = std::max(last_level_, level);
     }
   }
-
-  static std::span<const Output> printed(const Node& node) { return node.inputs().subspan(1); }
 
   // Whether its value follows from constants and static shapes alone.
   void set_static(Node& node) {
@@ -229,7 +243,7 @@ class HostPlanner {
       }
     }
     for (const auto& [node, print_level] : print_levels_) {
-      for (const Output& value : printed(*node)) {
+      for (const Output& value : printed_data(*node)) {
         if (is_device_value(value) && levels_.at(value.node()) == level) export_value(value);
       }
     }
@@ -314,7 +328,7 @@ class HostPlanner {
 
   void add_print_step(Node* node) {
     HostPlan::Step step{.node = node, .kernel = find_host_kernel(node->op_name())};
-    for (const Output& value : printed(*node)) step.inputs.push_back(slot(value));
+    for (const Output& value : printed_data(*node)) step.inputs.push_back(slot(value));
     plan_.steps.push_back(std::move(step));
   }
 

@@ -73,6 +73,12 @@ std::vector<Output> import_pad(const ImportedNode& node, Variables&) {
                                               {{"T", x.dtype()}}, {}, node.name));
 }
 
+std::vector<Output> import_check_numerics(const ImportedNode& node, Variables&) {
+  input(node, 0);
+  attr<std::string>(node, "message");
+  return add_as("CheckNumerics", node);
+}
+
 // Without axes, all of size 1.
 std::vector<Output> import_squeeze(const ImportedNode& node, Variables&) {
   const auto given = node.attrs.find("squeeze_dims");
@@ -152,6 +158,12 @@ constexpr Row kRows[] = {
     {"StopGradient", import_identity},
     {"PreventGradient", import_identity},
     {"Snapshot", import_identity},
+    {"Print", import_identity},
+    {"CheckNumerics", import_check_numerics},
+    {"IdentityN",
+     [](const ImportedNode& n, Variables&) {
+       return outputs_of(Graph::current().add_node("IdentityN", n.inputs, {}, {}, n.name));
+     }},
     {"VariableV2",
      [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).value()}; }},
     {"Variable",

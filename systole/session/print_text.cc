@@ -1,24 +1,24 @@
 #include "systole/session/print_text.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "systole/base/number_text.h"
+#include "systole/graph/print_values.h"
 
 namespace systole {
+
+std::span<const Output> printed_data(const Node& node) { return node.inputs().subspan(1); }
 
 std::string print_text(const Node& node, std::span<const Tensor> printed) {
   std::string text = node.attr<std::string>("message");
   const auto summarize = node.attr<int64_t>("summarize");
-  for (const Tensor& value : printed) {
-    const int64_t size = value.num_elements();
-    const int64_t shown = summarize < 0 ? size : std::min(size, summarize);
+  const auto& positions = node.attr<std::vector<int64_t>>("_text_positions");
+  const auto& texts = node.attr<std::vector<std::string>>("_texts");
+  size_t next_text = 0;
+  for (size_t i = 0; i < printed.size() + texts.size(); ++i) {
+    const bool known = next_text < texts.size() && std::cmp_equal(positions[next_text], i);
     text += '[';
-    for (int64_t i = 0; i < shown; ++i) {
-      if (i > 0) text += ' ';
-      text += value.dtype() == DType::string ? value.data<std::string>()[static_cast<size_t>(i)]
-                                             : number_text(value, i);
-    }
-    text += shown < size ? "...]" : "]";
+    text += known ? texts[next_text++] : print_values(printed[i - next_text], summarize);
+    text += ']';
   }
   return text;
 }

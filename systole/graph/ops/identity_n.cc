@@ -10,9 +10,10 @@ std::vector<Output> custom_gradients_of(GradientContext& c, const FunctionRef& f
   const auto captures = static_cast<int>(c.attr<int64_t>("_gradient_captures"));
   const auto declared =
       static_cast<int>(function->arguments().size() - function->captures().size());
-  FunctionCopy copy(*function, [&](int i) {
+  const auto argument = [&](int i) {
     return i < declared ? c.grad(i) : c.input(captures + i - declared);
-  });
+  };
+  FunctionCopy copy(*function, argument, FunctionCopy::Controls::copied);
   const auto& of = c.attr<std::vector<int64_t>>("_gradient_of");
   std::vector<Output> result(static_cast<size_t>(c.node.num_inputs()));
   for (size_t i = 0; i < of.size(); ++i) {

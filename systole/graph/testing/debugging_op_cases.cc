@@ -36,6 +36,16 @@ Output softplus_in_loop(const Output& x) {
                     {0, x})[1];
 }
 
+// stop_gradient inside, with the gradient of an identity.
+Output doubled_in_loop(const Output& x) {
+  return while_loop([](auto& v) { return less(v[0], 3); },
+                    [](auto& v) {
+                      const GradientOverrideMap map({{"StopGradient", "Identity"}});
+                      return std::vector{add(v[0], 1), stop_gradient(v[1]) * 2.0F};
+                    },
+                    {0, x})[1];
+}
+
 OpCase row(std::string name, BuildFn build, BuildFn reference) {
   return {.name = std::move(name),
           .build = std::move(build),
@@ -90,6 +100,9 @@ void add_custom_gradients(std::vector<OpCase>& cases) {
         return stop_gradient(x[0]) * x[1];
       },
       [](auto& x) { return x[0] * x[1]; }));
+  cases.push_back(row(
+      "gradient_of_another_op_in_loop", [](auto& x) { return doubled_in_loop(x[0]) * x[1]; },
+      [](auto& x) { return x[0] * x[1] * 8.0F; }));
 }
 
 void add_errors(std::vector<OpCase>& cases) {
@@ -136,7 +149,8 @@ void add_errors(std::vector<OpCase>& cases) {
             less(reduce_sum(x[0]), 0), [&] { return print_op(x[0], {x[0]}); },
             [&] { return x[0]; });
       },
-      "Print: place, got the body of a loop or a branch, expected one around it");
+      "Print: place, got the body of a loop, a branch or the gradient of a custom_gradient, "
+      "expected the graph around it: ");
   error(
       "custom_gradient_type",
       [](auto& x) {
@@ -145,7 +159,8 @@ void add_errors(std::vector<OpCase>& cases) {
         });
         return f(x[0]);
       },
-      "custom_gradient: gradient of input 0, got f32[], expected f32[2,3]");
+      "custom_gradient: gradient of input 0, got f32[], expected f32[2,3], at "
+      "debugging_op_cases.cc:");
   error(
       "custom_gradient_count",
       [](auto& x) {
@@ -156,7 +171,8 @@ void add_errors(std::vector<OpCase>& cases) {
         });
         return f({x[0]});
       },
-      "custom_gradient: number of gradients, got 2, expected 1");
+      "custom_gradient: number of gradients, got 2, expected 1, one for each input, at "
+      "debugging_op_cases.cc:");
   error(
       "override_of_unknown_op",
       [](auto& x) {
