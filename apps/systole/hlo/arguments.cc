@@ -1,6 +1,8 @@
 #include "apps/systole/hlo/arguments.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
@@ -110,12 +112,17 @@ void check_memory(const hlo::Module& module) {
   const hlo::Computation& main = module.entry();
   runtime::ExecutableStats stats;
   for (int i = 0; i < main.num_parameters(); ++i)
-    stats.argument_bytes += main.parameter(i).type().byte_size();
-  for (const hlo::Value& result : main.results()) stats.result_bytes += result.type().byte_size();
+    add_bytes(stats.argument_bytes, main.parameter(i).type());
+  for (const hlo::Value& result : main.results()) add_bytes(stats.result_bytes, result.type());
   runtime::check_memory("host", module, stats, runtime::host_memory_bytes());
 }
 
 }  // namespace
+
+void add_bytes(int64_t& sum, const TensorType& type) {
+  if (__builtin_add_overflow(sum, type.byte_size(), &sum))
+    sum = std::numeric_limits<int64_t>::max();
+}
 
 Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number) {
   RandomStream random(seed, number);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "systole/hlo/module.h"
 
 namespace systole::app {
+
+// Adds the tensor's bytes to `sum`; what is beyond 2^63 stays just below it.
+void add_bytes(int64_t& sum, const TensorType& type);
 
 // Numbers in [-1, 1), whole ones in [0, 8), either truth value: a function of the seed, the number
 // of the argument and the type.

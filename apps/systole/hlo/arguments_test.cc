@@ -84,6 +84,16 @@ TEST(LargeArguments, AreRefusedBeforeTheyAreMade) {
                                "results 29.1 TiB, temporaries 0 B), expected at most "));
 }
 
+// Their bytes are more than a number of 64 bits has room for.
+TEST(LargeArguments, AreRefusedHoweverManyThereAre) {
+  hlo::Module module;
+  hlo::Computation& main = module.add_function("main");
+  for (int i = 0; i < 70'000; ++i) main.add_parameter({DType::s8, {int64_t{1} << 47}});
+  main.set_results({});
+  EXPECT_THAT(testing::error_of([&] { read_arguments(module, {}, std::nullopt); }),
+              HasSubstr("got 8.0 EiB (arguments 8.0 EiB, results 0 B"));
+}
+
 TEST(RandomArgument, FillsEveryElementType) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);

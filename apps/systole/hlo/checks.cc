@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
+#include <utility>
 
+#include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
 #include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/process.h"
+#include "systole/hlo/signature.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::app {
 namespace {
@@ -88,13 +94,29 @@ void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& progra
   main.erase(&x);
 }
 
+// The function that makes inputs or expectations, where the instruction calls one.
+const Computation* input_function(const Instruction& x, const hlo::Module& module) {
+  if (!x.is(Opcode::call) || x.num_operands() > 0) return nullptr;
+  const Computation* callee = module.find_function(x.attrs<hlo::CallAttrs>().callee);
+  return callee == nullptr || any_check(*callee) ? nullptr : callee;
+}
+
+void check_input_memory(const CheckedProgram& program) {
+  runtime::ExecutableStats stats;
+  for (const Instruction* x : program.module->entry().instructions()) {
+    if (input_function(*x, *program.module) == nullptr) continue;
+    for (const TensorType& type : x->results()) add_bytes(stats.argument_bytes, type);
+  }
+  runtime::check_memory("host", *program.module, stats, runtime::host_memory_bytes());
+}
+
 void lift_inputs(CheckedProgram& program) {
+  check_input_memory(program);
   Computation& main = program.module->entry();
   bool lifted = false;
   for (Instruction* x : main.instructions()) {
-    if (!x->is(Opcode::call) || x->num_operands() > 0) continue;
-    const Computation* callee = program.module->find_function(x->attrs<hlo::CallAttrs>().callee);
-    if (callee == nullptr || any_check(*callee)) continue;
+    const Computation* callee = input_function(*x, *program.module);
+    if (callee == nullptr) continue;
     lift(*x, hlo::Evaluator().run(*callee, {}), program);
     lifted = true;
   }
@@ -133,13 +155,13 @@ ParallelPrograms parallel_programs(const Instruction& call) {
 // The function compiled for as many replicas; their results one replica after the other.
 std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& function,
                                  std::span<const std::vector<Tensor>> arguments,
-                                 runtime::Client& client) {
+                                 runtime::Client& client, runtime::CompileOptions options) {
   const auto alone = module.clone();
   alone->erase_function(alone->entry());
   const Computation* const called[] = {alone->find_function(function)};
   add_main(*alone, called);
-  const auto executable =
-      client.compile(*alone, {.num_replicas = static_cast<int>(arguments.size())});
+  options.num_replicas = static_cast<int>(arguments.size());
+  const auto executable = client.compile(*alone, options);
   std::vector<runtime::Argument> given;
   for (const auto& of_replica : arguments) {
     for (const Tensor& argument : of_replica) given.push_back({.host = &argument});
@@ -151,8 +173,22 @@ std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& f
   return results;
 }
 
+// Its operands are the function's parameters, and its results the function's, once for each
+// process.
+void check_fits(const Instruction& call, const Computation& function, size_t processes) {
+  const auto repeated = [&](const std::vector<TensorType>& types) {
+    std::vector<TensorType> all;
+    for (size_t i = 0; i < processes; ++i) all.insert(all.end(), types.begin(), types.end());
+    return all;
+  };
+  hlo::check_types(kRunParallel, "operand types", hlo::types_of(call.operands()),
+                   repeated(hlo::parameter_types(function)));
+  hlo::check_types(kRunParallel, "result types", call.results(),
+                   repeated(hlo::result_types(function)));
+}
+
 std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& program,
-                                 runtime::Client& client) {
+                                 runtime::Client& client, const runtime::CompileOptions& options) {
   const ParallelPrograms programs = parallel_programs(call);
   const auto other = [&](const std::string& name) { return name != programs.functions[0]; };
   const Computation* function = program.module->find_function(programs.functions[0]);
@@ -160,19 +196,20 @@ std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& 
     throw unimplemented("{}: programs, got '{}' and others, expected one function of the module",
                         kRunParallel, programs.functions[0]);
   }
+  check_fits(call, *function, programs.functions.size());
   std::vector<std::vector<Tensor>> arguments(programs.functions.size());
   const int each = function->num_parameters();
   for (int i = 0; i < call.num_operands(); ++i) {
     const Instruction& def = *call.operand(i).def;
-    if (!def.is(Opcode::parameter) || each == 0)
+    if (!def.is(Opcode::parameter))
       throw unimplemented("{}: operand {}, got a '{}', expected a constant", kRunParallel, i,
                           def.opcode());
     const auto number = static_cast<size_t>(def.attrs<hlo::ParameterAttrs>().index);
-    arguments.at(static_cast<size_t>(i / each)).push_back(program.arguments[number]);
+    arguments[static_cast<size_t>(i / each)].push_back(program.arguments[number]);
   }
-  if (client.platform() != "reference" && programs.grid.num_partitions == 1)
-    return run_replicas(*program.module, function->name(), arguments, client);
   if (client.platform() != "reference") {
+    if (programs.grid.num_partitions == 1)
+      return run_replicas(*program.module, function->name(), arguments, client, options);
     throw unimplemented("{}: partitions, got {}, expected one on '{}'", kRunParallel,
                         programs.grid.num_partitions, client.platform());
   }
@@ -193,7 +230,8 @@ bool has_checks(const hlo::Module& module) {
   return std::ranges::any_of(module.functions(), [](const auto& f) { return any_check(*f); });
 }
 
-CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client) {
+CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client,
+                              const runtime::CompileOptions& options) {
   CheckedProgram program{.module = module.clone()};
   ensure_main(*program.module);
   Computation& main = program.module->entry();
@@ -206,7 +244,7 @@ CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client
   if (module.find_function("main") == nullptr) hlo::InlineCalls().run(*program.module);
   lift_inputs(program);
   for (Instruction* x : main.instructions()) {
-    if (is_run_parallel(*x)) lift(*x, run_parallel(*x, program, client), program);
+    if (is_run_parallel(*x)) lift(*x, run_parallel(*x, program, client, options), program);
   }
   hlo::InlineCalls().run(*program.module);
   std::vector<Value> compared;

@@ -34,8 +34,11 @@ struct CheckedProgram {
 // interpreter.run_parallel of such values returns: one function as several replicas of the
 // client's, on the reference backend also as several partitions. Errors: UNIMPLEMENTED when main
 // has parameters, when functions that run in parallel differ, or a check is inside of a region or
-// of a kind not known here; those of the client.
-CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client);
+// of a kind not known here; INVALID_ARGUMENT where an interpreter.run_parallel does not fit its
+// function; RESOURCE_EXHAUSTED before such values are made that the host has no memory for; those
+// of the client. `options` are for what runs in parallel; its number of replicas is the call's.
+CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client,
+                              const runtime::CompileOptions& options);
 
 // "" when all checks hold; otherwise the first that does not, and how.
 std::string run_checks(const CheckedProgram& program, runtime::Client& client,

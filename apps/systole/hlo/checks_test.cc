@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text.h"
@@ -44,14 +47,14 @@ std::string hand_written(const std::string& check) {
 
 std::string outcome(std::string_view text, const std::string& name = "reference") {
   try {
-    return run_checks(extract_checks(*hlo::parse(text), backend(name)), backend(name), {});
+    return run_checks(extract_checks(*hlo::parse(text), backend(name), {}), backend(name), {});
   } catch (const Error& error) {
     return error.what();
   }
 }
 
 TEST(Checks, AreTakenOutOfTheProgram) {
-  const CheckedProgram program = extract_checks(*hlo::parse(kExported), backend("reference"));
+  const CheckedProgram program = extract_checks(*hlo::parse(kExported), backend("reference"), {});
   ASSERT_EQ(program.checks.size(), 1);
   EXPECT_EQ(program.checks[0].name, "check.expect_close");
   EXPECT_EQ(program.checks[0].rule.max_ulps, 3);
@@ -60,12 +63,12 @@ TEST(Checks, AreTakenOutOfTheProgram) {
 }
 
 TEST(Checks, InputsAreArgumentsThatNoCompilerKnows) {
-  const CheckedProgram exported = extract_checks(*hlo::parse(kExported), backend("reference"));
+  const CheckedProgram exported = extract_checks(*hlo::parse(kExported), backend("reference"), {});
   ASSERT_EQ(exported.arguments.size(), 2);
   EXPECT_TRUE(exported.arguments[0].identical(Tensor::of<float>({2}, {1, 2})));
   const CheckedProgram written = extract_checks(
       *hlo::parse(hand_written("check.expect_eq_const %1, dense<[2.0, 4.0]> : tensor<2xf32>")),
-      backend("reference"));
+      backend("reference"), {});
   EXPECT_EQ(written.arguments.size(), 2);
 }
 
@@ -103,6 +106,57 @@ TEST(Checks, WhatCannotBeCheckedIsSaid) {
   EXPECT_THAT(outcome(hand_written("stablehlo.custom_call @check.expect_green(%1, %1) : "
                                    "(tensor<2xf32>, tensor<2xf32>) -> ()")),
               HasSubstr("check.expect_green: no such check"));
+}
+
+// @f for each of two replicas.
+std::string in_parallel(const std::string& operands, const std::string& types) {
+  return "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+         "  %0 = stablehlo.add %x, %x : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"
+         "func.func @main() {\n"
+         "  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+         "  %1 = stablehlo.constant dense<[2.0, 4.0]> : tensor<2xf32>\n"
+         "  %2:2 = \"interpreter.run_parallel\"(" +
+         operands + ") {programs = [[@f], [@f]]} : " + types +
+         "\n  check.expect_eq %2#0, %1 : tensor<2xf32>\n  return\n}\n";
+}
+
+TEST(Checks, ReplicasRunInParallelOnEveryBackend) {
+  const std::string text =
+      in_parallel("%0, %1", "(tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)");
+  for (const char* name : {"cpu", "reference"}) EXPECT_EQ(outcome(text, name), "");
+}
+
+TEST(Checks, WhatRunsInParallelFitsItsFunction) {
+  const std::array<std::string, 3> rows[] = {
+      {"%0, %0", "(tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)",
+       "result types, got (f32[2], f32[2], f32[2]), expected (f32[2], f32[2])"},
+      {"%0, %0", "(tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<3xf32>)",
+       "result types, got (f32[2], f32[3]), expected (f32[2], f32[2])"},
+      {"%0, %0, %0",
+       "(tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)",
+       "operand types, got (f32[2], f32[2], f32[2]), expected (f32[2], f32[2])"},
+      {"%0", "(tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)",
+       "operand types, got (f32[2]), expected (f32[2], f32[2])"},
+  };
+  for (const auto& [operands, types, error] : rows) {
+    std::string text = in_parallel(operands, types);
+    if (types.ends_with("tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)"))
+      text.replace(text.find("%2:2"), 4, "%2:3");
+    for (const char* name : {"cpu", "reference"}) {
+      EXPECT_EQ(outcome(text, name), "INVALID_ARGUMENT: interpreter.run_parallel: " + error);
+    }
+  }
+}
+
+// Tebibytes.
+TEST(Checks, InputsThatCannotBeHeldAreRefusedBeforeTheyAreMade) {
+  EXPECT_THAT(outcome("func.func @main() {\n"
+                      "  %0 = call @inputs() : () -> tensor<17592186044416xf32>\n"
+                      "  check.expect_eq %0, %0 : tensor<17592186044416xf32>\n  return\n}\n"
+                      "func.func private @inputs() -> tensor<17592186044416xf32> {\n"
+                      "  %0 = stablehlo.iota dim = 0 : tensor<17592186044416xf32>\n"
+                      "  return %0 : tensor<17592186044416xf32>\n}\n"),
+              StartsWith("RESOURCE_EXHAUSTED: host: memory of "));
 }
 
 TEST(Checks, AFunctionMustBeMainOrAlone) {

@@ -40,8 +40,8 @@ Verdict test_program(const hlo::Module& module, const TestOptions& options) {
   try {
     runtime::Client& client = backend(options.backend);
     // Files share the cores among themselves when there are several at a time.
-    const std::string wrong = run_checks(extract_checks(module, client), client,
-                                         {.num_threads = options.jobs > 1 ? 1 : 0});
+    const runtime::CompileOptions compile{.num_threads = options.jobs > 1 ? 1 : 0};
+    const std::string wrong = run_checks(extract_checks(module, client, compile), client, compile);
     return {wrong.empty() ? Outcome::pass : Outcome::fail, wrong};
   } catch (const Error& error) {
     return verdict_of(error);

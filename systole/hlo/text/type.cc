@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxRank = 64;
 // Tuples too, and names of types.
 constexpr int kMaxTypeDepth = 32;
-// No machine addresses more, and sums over a program's tensors stay far from 2^63.
+// More than machines have; the bytes of fewer than 2^15 such tensors sum up to less than 2^63.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 48;
 
 int64_t read_dim(Lexer& lexer) {
