@@ -421,12 +421,19 @@ LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
   const size_t position = lexer.position();
   LegacyAttrs attrs;
   AttrReader reader(lexer, op, offset, dictionaries);
-  reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
-  reader.optional("einsum_config", attrs.einsum_config, std::string());
-  reader.optional("index", attrs.index, int64_t{0});
-  reader.optional("dim", attrs.dim, int64_t{0});
-  reader.optional("batch_dims", attrs.batch_dims, int64_t{0});
-  reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
+  const std::string_view stem = op.substr(op.find('.') + 1);
+  if (stem == "broadcast") {
+    reader.optional("broadcast_sizes", attrs.broadcast_sizes, Dims());
+  } else if (stem == "get_tuple_element") {
+    reader.optional("index", attrs.index, int64_t{0});
+  } else if (stem == "torch_index_select") {
+    reader.required("dim", attrs.dim);
+    reader.required("batch_dims", attrs.batch_dims);
+  } else if (stem != "dot") {
+    reader.optional("einsum_config", attrs.einsum_config, std::string());
+  }
+  if (stem == "dot" || stem == "einsum")
+    reader.optional("precision_config", attrs.precision_config, std::vector<Precision>());
   reader.check_all_used();
   lexer.seek(position);
   return attrs;

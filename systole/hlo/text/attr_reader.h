@@ -20,7 +20,8 @@ namespace systole::hlo::text {
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 
-// Of the ops that text/import.h rewrites: the attributes of all, of which each has some.
+// Of the ops that text/import.h rewrites: the attributes of all, of which each has some. Those of
+// others are unknown to it.
 struct LegacyAttrs {
   Dims broadcast_sizes;
   std::string einsum_config;

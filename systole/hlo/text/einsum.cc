@@ -14,16 +14,17 @@ struct Config {
   std::string_view result;
 };
 
-void check_letters(std::string_view config, std::string_view letters, int rank) {
+void check_letters(std::string_view op, std::string_view config, std::string_view letters,
+                   int rank) {
   for (size_t i = 0; i < letters.size(); ++i) {
     const bool letter = (letters[i] | 0x20) >= 'a' && (letters[i] | 0x20) <= 'z';
     if (!letter || letters.find(letters[i], i + 1) != std::string_view::npos) {
-      throw unimplemented("einsum: config, got \"{}\", expected letters, each once in '{}'", config,
+      throw unimplemented("{}: config, got \"{}\", expected letters, each once in '{}'", op, config,
                           letters);
     }
   }
   if (static_cast<int>(letters.size()) != rank) {
-    throw invalid_argument("einsum: config, got \"{}\" with '{}', expected {} letters", config,
+    throw invalid_argument("{}: config, got \"{}\" with '{}', expected {} letters", op, config,
                            letters, rank);
   }
 }
@@ -45,8 +46,8 @@ Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value r
                    std::span<const TensorType> declared,
                    const std::vector<Precision>& precision_config) {
   const Config letters = split(config);
-  check_letters(config, letters.lhs, lhs.shape().rank());
-  check_letters(config, letters.rhs, rhs.shape().rank());
+  check_letters("einsum", config, letters.lhs, lhs.shape().rank());
+  check_letters("einsum", config, letters.rhs, rhs.shape().rank());
   DotAttrs attrs;
   attrs.precision_config = precision_config;
   // The letters of dot_general's result: shared ones, the left side's, the right side's.
@@ -94,8 +95,8 @@ Value build_unary_einsum(Builder& builder, std::string_view config, Value operan
   }
   const std::string_view letters = config.substr(0, arrow);
   const std::string_view result = config.substr(arrow + 2);
-  check_letters(config, letters, operand.shape().rank());
-  check_letters(config, result, static_cast<int>(result.size()));
+  check_letters("unary_einsum", config, letters, operand.shape().rank());
+  check_letters("unary_einsum", config, result, static_cast<int>(result.size()));
   std::string kept;
   Dims summed;
   for (size_t i = 0; i < letters.size(); ++i) {

@@ -18,7 +18,8 @@ Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value r
                    const std::vector<Precision>& precision_config);
 
 // `config` such as "abc->ca": sums over the letters that the result has not, and a transpose where
-// its axes are in another order. Errors: those of build_einsum.
+// its axes are in another order. Errors: INVALID_ARGUMENT, also for a letter of the result alone;
+// UNIMPLEMENTED for ellipses and letters twice in the operand or in the result.
 Value build_unary_einsum(Builder& builder, std::string_view config, Value operand);
 
 }  // namespace systole::hlo::text

@@ -399,6 +399,29 @@ TEST(TextImport, DeprecatedOpsThatAreWrongAreNamed) {
        "%0 = \"stablehlo.torch_index_select\"(%a, %i) {dim = 1 : i64, batch_dims = 0 : i64} : "
        "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
        "INVALID_ARGUMENT: f:3:6: torch_index_select: dim and batch_dims, got 1 and 0"},
+      {"%0 = stablehlo.unary_einsum %a, config = \"ab->a\" : (tensor<2xf32>) -> tensor<2xf32>",
+       "INVALID_ARGUMENT: f:2:6: unary_einsum: config, got \"ab->a\" with 'ab', expected 1 "
+       "letters"},
+      {"%0 = stablehlo.unary_einsum %a, config = \"a->aa\" : (tensor<2xf32>) -> tensor<2x2xf32>",
+       "UNIMPLEMENTED: f:2:6: unary_einsum: config, got \"a->aa\", expected letters, each once in "
+       "'aa'"},
+      {"%i = stablehlo.constant dense<0> : tensor<1xi32>\n"
+       "%0 = \"stablehlo.torch_index_select\"(%a, %i) {batch_dims = 0 : i64} : "
+       "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
+       "INVALID_ARGUMENT: f:3:6: stablehlo.torch_index_select: attributes, got no 'dim', expected "
+       "one"},
+      {"%i = stablehlo.constant dense<0> : tensor<1xi32>\n"
+       "%0 = \"stablehlo.torch_index_select\"(%a, %i) {dim = 0 : i64} : "
+       "(tensor<2xf32>, tensor<1xi32>) -> tensor<1xf32>",
+       "INVALID_ARGUMENT: f:3:6: stablehlo.torch_index_select: attributes, got no 'batch_dims', "
+       "expected one"},
+      {"%0 = \"stablehlo.dot\"(%a, %a) {dim = 0 : i64} : (tensor<2xf32>, tensor<2xf32>) -> "
+       "tensor<f32>",
+       "INVALID_ARGUMENT: f:2:37: stablehlo.dot: attributes, got 'dim', expected none of that "
+       "name"},
+      {"%0 = \"stablehlo.unary_einsum\"(%a) {einsum_config = \"a->a\", precision_config = []} : "
+       "(tensor<2xf32>) -> tensor<2xf32>",
+       "INVALID_ARGUMENT: f:2:79: stablehlo.unary_einsum: attributes, got 'precision_config'"},
   };
   expect_errors(rows);
 }
