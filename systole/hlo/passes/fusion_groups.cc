@@ -1,10 +1,14 @@
 #include "systole/hlo/passes/fusion_groups.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <map>
 #include <queue>
 #include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "systole/hlo/passes/analysis.h"
 
@@ -65,6 +69,16 @@ void FusionGroups::form() {
     join_users(i);
   }
   merge_ends();
+  assert(ranks_hold());
+}
+
+bool FusionGroups::ranks_hold() const {
+  for (int i = 0; i < size(); ++i) {
+    for (const int user : users(i)) {
+      if (group(user) != group(i) && rank_[at(group(user))] >= rank_[at(group(i))]) return false;
+    }
+  }
+  return true;
 }
 
 void FusionGroups::start_groups() {
@@ -93,10 +107,9 @@ void FusionGroups::start_groups() {
 void FusionGroups::join_users(int i) {
   if (!options_.inside(*instruction(i)) || !movable(i) || users(i).empty()) return;
   std::vector<int> candidates;
-  ++search_;
+  std::set<int> seen;
   for (const int user : users(i)) {
-    if (std::exchange(seen_[at(group(user))], search_) != search_)
-      candidates.push_back(group(user));
+    if (seen.insert(group(user)).second) candidates.push_back(group(user));
   }
   for (const int g : candidates) {
     const Instruction& root = *instruction(g);
@@ -236,7 +249,7 @@ void FusionGroups::join(int i, int g) {
   evaluated_[at(i)] = evaluations(i, g);
   group_[at(i)] = g;
   Group& group = groups_[at(g)];
-  group.members.insert(group.members.begin(), i);
+  group.members.push_back(i);
   group.code += code_of(i);
   groups_[at(i)].members.clear();
   const int rank = rank_above_users(i);
@@ -298,7 +311,6 @@ void FusionGroups::merge(int from, int into) {
   for (const int i : moved) group_[at(i)] = into;
   auto& members = groups_[at(into)].members;
   members.insert(members.end(), moved.begin(), moved.end());
-  std::ranges::sort(members);
   raise_rank(into, std::max(rank_[at(into)], rank_[at(from)]));
 }
 

@@ -2,7 +2,6 @@
 // before it changes anything.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "systole/hlo/passes/fusion.h"
@@ -30,10 +29,10 @@ class FusionGroups {
 
  private:
   struct Group {
-    std::vector<int> members;
-    Shape loop;         // what the nest runs over
-    bool ends = false;  // in reductions or the like
-    int code = 0;       // of the members: FusionOptions::max_code
+    std::vector<int> members;  // in no given order
+    Shape loop;                // what the nest runs over
+    bool ends = false;         // in reductions or the like
+    int code = 0;              // of the members: FusionOptions::max_code
   };
 
   bool movable(int i) const { return movable_[static_cast<size_t>(i)]; }
@@ -53,6 +52,8 @@ class FusionGroups {
   void join(int i, int group);
   int rank_above_users(int i) const;
   void raise_rank(int group, int rank);
+  // Every group's rank is higher than those of its users: the graph of groups has no cycle.
+  bool ranks_hold() const;
   void merge_ends();
   void merge(int from, int into);
   bool is_end(int group) const;
