@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/hlo/builder.h"
+#include "systole/hlo/evaluator.h"
 #include "systole/hlo/text.h"
 #include "systole/hlo/verifier.h"
 
@@ -19,6 +19,7 @@ using enum hlo::ComparisonDirection;
 
 struct Search {
   DType dtype = DType::f32;
+  DType index = DType::s32;
   Shape shape = {7, 100};
   int64_t axis = 1;
   hlo::ComparisonDirection better = gt;
@@ -35,7 +36,7 @@ void fill(hlo::Computation& region, const Search& s) {
   Value i[2];
   for (int k = 0; k < 2; ++k) {
     v[k] = region.add_parameter({s.dtype, {}});
-    i[k] = region.add_parameter({DType::s32, {}});
+    i[k] = region.add_parameter({s.index, {}});
   }
   hlo::Builder b(region);
   Value takes = b.compare(v[0], v[1], s.better);
@@ -50,14 +51,27 @@ void fill(hlo::Computation& region, const Search& s) {
       {b.select(takes, v[0], v[1]), b.select(ties, of_equals, b.select(takes, i[0], i[1]))});
 }
 
+// The initial value.
+Value worst_of(hlo::Builder& b, const Search& s) {
+  return b.identity(s.better == gt ? Opcode::maximum : Opcode::minimum, s.dtype);
+}
+
+// All elements are the initial value.
+Tensor all_worst(const Search& s) {
+  hlo::Module module;
+  hlo::Builder b(module.add_function("worst"));
+  b.computation().set_results({b.broadcast_in_dim(worst_of(b, s), s.shape, {})});
+  return hlo::Evaluator().run(*module.functions()[0], {})[0];
+}
+
 std::unique_ptr<hlo::Module> program(const Search& s) {
   auto module = std::make_unique<hlo::Module>();
   hlo::Builder b(module->add_function("main"));
   const Value x = b.computation().add_parameter({s.dtype, s.shape});
-  const Value worst = b.identity(s.better == gt ? Opcode::maximum : Opcode::minimum, s.dtype);
+  const Value worst = worst_of(b, s);
   hlo::Instruction* reduce = b.op_with_regions(
       Opcode::reduce,
-      {x, b.iota({DType::s32, s.shape}, s.axis), worst, b.scalar(DType::s32, s.initial_index)},
+      {x, b.iota({s.index, s.shape}, s.axis), worst, b.scalar(s.index, s.initial_index)},
       hlo::DimensionsAttrs{{s.axis}}, [&](hlo::Instruction& op) { fill(op.add_region(), s); });
   std::vector<Value> results = {reduce->result(1)};
   if (s.value_too) results.push_back(reduce->result(0));
@@ -84,19 +98,53 @@ TEST(ExtremumIndex, AgreesWithTheReference) {
   RandomStream random(17);
   for (const DType dtype : {DType::f32, DType::bf16, DType::s64, DType::u8}) {
     for (const auto better : {gt, lt}) {
-      for (const int64_t columns : {63, 64, 130, 300}) {
+      for (const int64_t columns : {63, 64, 130, 256, 300}) {
         const Search s{.dtype = dtype, .shape = {40, columns}, .better = better};
         // Few numbers, so that many are equal; rows with several NaN, with one, with none.
         for (const bool special : {false, true}) {
           const Tensor x = testing::random_tensor(random, {dtype, s.shape}, 0, 9, special);
           EXPECT_EQ(testing::check(*program(s), {{x}}), "") << testing::words(dtype, special);
         }
-        const double infinity = better == gt ? -HUGE_VAL : HUGE_VAL;
-        const double worst = better == gt ? 0 : 255;
-        const Tensor same = Tensor::full(dtype, s.shape, is_floating(dtype) ? infinity : worst);
-        EXPECT_EQ(testing::check(*program(s), {{same}}), "") << testing::words(dtype, "all equal");
+        EXPECT_EQ(testing::check(*program(s), {{all_worst(s)}}), "")
+            << testing::words(dtype, "all equal");
       }
     }
+  }
+}
+
+// Rows of initial values, one of them with a better element: where all are equal, -1 is the least
+// index, and 5 is not.
+TEST(ExtremumIndex, TakesTheInitialIndexForOneOfARow) {
+  for (const int64_t columns : {100, 256}) {
+    for (const double initial : {-1, 5}) {
+      const Search s{.shape = {3, columns}, .initial_index = initial};
+      Tensor x = all_worst(s);
+      x.data<float>()[static_cast<size_t>(columns + 90)] = 1;
+      const auto results = testing::run(*program(s), {{x}});
+      EXPECT_EQ(results[0].as_double(0), std::min(initial, 0.0));
+      EXPECT_EQ(results[0].as_double(1), 90);
+      EXPECT_EQ(testing::check(*program(s), {{x}}), "");
+    }
+  }
+}
+
+TEST(ExtremumIndex, IsFoundAlongEveryAxisWithEveryTypeOfIndex) {
+  RandomStream random(18);
+  const Search kSearches[] = {
+      {.shape = {100, 7}, .axis = 0},
+      {.shape = {256}, .axis = 0},
+      {.shape = {5, 256, 3}, .better = lt},
+      {.index = DType::u32},
+      {.index = DType::u64, .shape = {256, 9}, .axis = 0, .better = lt},
+      {.index = DType::s64, .shape = {4, 256}, .initial_index = -1},
+      {.index = DType::u8, .shape = {4, 130}, .initial_index = 255},
+  };
+  for (const Search& s : kSearches) {
+    ASSERT_TRUE(finds_index(s));
+    const Tensor x = testing::random_tensor(random, {s.dtype, s.shape}, 0, 9, true);
+    EXPECT_EQ(testing::check(*program(s), {{x}}), "") << testing::words(s.index, s.shape);
+    EXPECT_EQ(testing::check(*program(s), {{all_worst(s)}}), "")
+        << testing::words(s.index, s.shape, "all equal");
   }
 }
 
