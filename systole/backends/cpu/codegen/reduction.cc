@@ -223,7 +223,7 @@ void ReductionEmitter::store_part(Elements& e, const Reduction::Values& values) 
 void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* const> total) {
   auto& f = e.f;
   const Loop& loop = reduced_[0];
-  constexpr int64_t kTogether = kSegments * kSegment;
+  constexpr int64_t kAllSegments = kSegments * kSegment;
   const auto segments = memory(f, kSegments);
   // body(s) at element `at` of every segment.
   const auto along = [&](llvm::Value* at, const std::function<void(llvm::Value*)>& body) {
@@ -234,8 +234,8 @@ void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* cons
       body(s);
     });
   };
-  f.loop(loop.size / kTogether, [&](llvm::Value* k) {
-    llvm::Value* begin = f.b.CreateMul(k, f.i64(kTogether), "", true, true);
+  f.loop(loop.size / kAllSegments, [&](llvm::Value* k) {
+    llvm::Value* begin = f.b.CreateMul(k, f.i64(kAllSegments), "", true, true);
     along(begin, [&](llvm::Value* s) { store(e, segments, s, r_.first(e)); });
     f.loop(f.i64(1), f.i64(kSegment), [&](llvm::Value* i) {
       along(f.b.CreateAdd(begin, i, "", true, true),
@@ -247,7 +247,7 @@ void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* cons
       store(e, total, f.i64(0), merged);
     });
   });
-  take_rest(e, loop.size / kTogether * kTogether, total);
+  take_rest(e, loop.size / kAllSegments * kAllSegments, total);
 }
 
 // Neighbours go to accumulators of their own, so that they are taken a vector at a time; these are

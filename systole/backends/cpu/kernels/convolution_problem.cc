@@ -1,6 +1,8 @@
 #include "systole/backends/cpu/kernels/convolution_problem.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/sizes.h"
@@ -134,8 +136,8 @@ std::optional<ConvolutionProblem> padded(ConvolutionProblem p) {
   };
   for (size_t d = 0; d < rank; ++d) {
     const int64_t window = (spatial(p.kernel, d) - 1) * (p.dilations[d] + 1) + 1;
-    p.high.push_back((spatial(p.output, d) - 1) * p.strides[d] + window - spatial(p.image, d) -
-                     p.low[d]);
+    p.high.push_back(
+        high_padding(spatial(p.image, d), window, p.strides[d], p.low[d], spatial(p.output, d)));
     if (p.low[d] < 0 || p.high[d] <= -p.strides[d]) return std::nullopt;
   }
   return p;

@@ -1,6 +1,7 @@
 // Which of oneDNN's convolutions a convolution instruction is.
 #pragma once
 
+#include <cstdint>
 #include <dnnl.hpp>
 #include <optional>
 
@@ -20,6 +21,13 @@ struct ConvolutionProblem {
   dnnl::memory::dims dilations;  // 0: none
   dnnl::memory::dims low, high;  // padding
 };
+
+// The padding behind an axis of `size` elements that makes so many results of it. `window`: with
+// its holes.
+inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_t low,
+                            int64_t results) {
+  return (results - 1) * stride + window - size - low;
+}
 
 //   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
 //   a window larger than the result, or batch groups                      -> kernel_gradient

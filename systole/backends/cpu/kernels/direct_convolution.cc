@@ -29,7 +29,8 @@ bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
       return !is_point && (s.features <= 4 || s.row_stride * s.column_stride > 1) &&
              fits_direct_gradient(s);
     default:
-      // oneDNN's forward convolution of a mirrored kernel is (packed_convolution.h).
+      // oneDNN's forward convolution of a mirrored kernel is where packing pays
+      // (packed_convolution.h), elsewhere its own code.
       return false;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "systole/backends/cpu/kernels/direct_sizes.h"
 #include "systole/backends/cpu/kernels/kernel_packing.h"
+#include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/backends/cpu/kernels/packed_convolution.h"
 #include "systole/base/random.h"
 
@@ -153,6 +154,46 @@ TEST(PackedConvolution, IsThePlainLoops) {
     const auto kernel = make_packed_convolution_kernel(*sizes, 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
+  }
+}
+
+// Windows with more than one place, at least 12 columns and 32 features on either side.
+TEST(PackedConvolution, PaysForGradientsOfWideImages) {
+  struct Row {
+    Form form;
+    int64_t in, out, window, columns;
+    bool pays;
+  };
+  constexpr Row kRows[] = {
+      {Form::input_gradient, 32, 32, 3, 12, true},   {Form::input_gradient, 32, 32, 3, 11, false},
+      {Form::input_gradient, 31, 32, 3, 12, false},  {Form::input_gradient, 32, 31, 3, 12, false},
+      {Form::input_gradient, 32, 32, 1, 12, false},  {Form::forward, 31, 31, 1, 11, true},
+      {Form::kernel_gradient, 32, 32, 3, 12, false},
+  };
+  for (const Row& r : kRows) {
+    const DirectSizes sizes{.features = r.in,
+                            .columns = r.columns,
+                            .out_features = r.out,
+                            .kernel_height = r.window,
+                            .kernel_width = r.window};
+    EXPECT_EQ(packing_pays(r.form, sizes), r.pays) << r.in << " " << r.out << " " << r.columns;
+  }
+}
+
+// On either side of the border.
+TEST(PackedConvolution, AgreesWhereItPaysAndWhereItDoesNot) {
+  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
+  for (const int64_t columns : {11, 12}) {
+    for (const int64_t features : {31, 32}) {
+      for (const int64_t window : {1, 3}) {
+        const int64_t low = window / 2;
+        const DirectLayer layer{
+            Form::input_gradient, 2, features, 5, columns, 32, window, 1, low, 5, columns};
+        const auto kernel = make_convolution_kernel(problem_of(layer), 3);
+        ASSERT_NE(kernel, nullptr) << columns << " " << features << " " << window;
+        expect_plain_loops(*kernel, layer);
+      }
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "systole/backends/cpu/kernels/onednn.h"
 
+#include <utility>
+
 #include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/base/error.h"
 
@@ -38,6 +40,16 @@ dnnl::primitive_attr onednn_attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+// What `make` returns.
+template <class Make>
+static auto with_our_errors(Make&& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    throw internal_error("oneDNN: {}", error.message);
+  }
 }
 
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make) {
@@ -79,7 +91,7 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
 
 OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads)
     : primitive_(std::move(primitive)), operands_(std::move(operands)), num_threads_(num_threads) {
-  idle_ = make_frame().release();
+  idle_ = with_our_errors([&] { return make_frame(); }).release();
 }
 
 OnednnCall::~OnednnCall() { delete idle_.load(); }
@@ -120,16 +132,14 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
 
 void OnednnCall::run(std::span<void* const> pointers) const {
   std::unique_ptr<Frame> frame(idle_.exchange(nullptr));
-  if (frame == nullptr) frame = make_frame();
   set_openmp_threads(num_threads_);
-  try {
+  with_our_errors([&] {
+    if (frame == nullptr) frame = make_frame();
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
     execute(primitive_, frame->stream, frame->list);
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
-  } catch (const dnnl::error& error) {
-    throw internal_error("oneDNN: {}", error.message);
-  }
+  });
   Frame* none = nullptr;
   if (idle_.compare_exchange_strong(none, frame.get())) frame.release();
 }

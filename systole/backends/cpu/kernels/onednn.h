@@ -4,7 +4,11 @@
 #include <atomic>
 #include <dnnl.hpp>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "systole/base/dtype.h"
 #include "systole/base/shape.h"
@@ -25,7 +29,7 @@ std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& 
 
 // A primitive with the memory objects that it is called with, and the copies between our layouts
 // and those that it prefers. A call points the objects at the caller's memory; a second call at the
-// same time makes objects of its own.
+// same time makes objects of its own. Errors of the library: INTERNAL with its message.
 class OnednnCall {
  public:
   struct Operand {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "systole/backends/cpu/kernels/convolution_problem.h"
 #include "systole/backends/cpu/kernels/direct_convolution.h"
@@ -142,17 +144,6 @@ std::vector<OnednnCall::Operand> operands_of(const Problem& p, const Layouts& wa
   }
 }
 
-// Whether a forward convolution with a kernel that is packed here is as fast as any other code.
-// Measured: for the gradient by images it is up to 1.2 times as fast as code that was made for it,
-// but for images that are narrow or have few features.
-bool packing_pays(const Problem& p, const DirectSizes& s) {
-  if (p.form != Problem::Form::input_gradient) return p.form == Problem::Form::forward;
-  constexpr int64_t kFewestFeatures = 32;
-  constexpr int64_t kFewestColumns = 12;
-  return s.kernel_height * s.kernel_width > 1 && s.columns >= kFewestColumns &&
-         std::min(s.features, s.out_features) >= kFewestFeatures;
-}
-
 class ConvolutionKernel : public Kernel {
  public:
   ConvolutionKernel(const Problem& problem, const Plan& plan, int num_threads)
@@ -169,16 +160,19 @@ class ConvolutionKernel : public Kernel {
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
                                                 int num_threads) {
   const std::optional<Problem> problem = convolution_problem(convolution);
-  if (!problem) return nullptr;
-  if (auto direct = make_direct_convolution_kernel(*problem, num_threads)) return direct;
+  return problem ? make_convolution_kernel(*problem, num_threads) : nullptr;
+}
+
+std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
+  if (auto direct = make_direct_convolution_kernel(problem, num_threads)) return direct;
   set_openmp_threads(num_threads);
-  const auto sizes = direct_sizes(*problem);
-  if (sizes && packing_pays(*problem, *sizes)) {
+  const auto sizes = direct_sizes(problem);
+  if (sizes && packing_pays(problem.form, *sizes)) {
     if (auto packed = make_packed_convolution_kernel(*sizes, num_threads)) return packed;
   }
-  const std::optional<Plan> plan = choose_plan(*problem);
+  const std::optional<Plan> plan = choose_plan(problem);
   if (!plan) return nullptr;
-  return std::make_unique<ConvolutionKernel>(*problem, *plan, num_threads);
+  return std::make_unique<ConvolutionKernel>(problem, *plan, num_threads);
 }
 
 }  // namespace systole::cpu

@@ -1,46 +1,53 @@
 #include "systole/backends/cpu/kernels/packed_convolution.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "systole/backends/cpu/kernels/idle_memory.h"
 #include "systole/backends/cpu/kernels/kernel_packing.h"
 #include "systole/backends/cpu/kernels/onednn.h"
+#include "systole/backends/cpu/kernels/wide_square.h"
 #include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
 
-using ForwardPrimitive = dnnl::convolution_forward::primitive_desc;
+// A convolution, and what it says of its operands.
+struct PackedPlan {
+  dnnl::primitive primitive;
+  dnnl::convolution_forward::primitive_desc described;
+};
 
-// The padding behind, as oneDNN has it.
-int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_t low, int64_t results) {
-  return (results - 1) * stride + window - size - low;
-}
-
-std::optional<ForwardPrimitive> forward_primitive(const DirectSizes& s) {
+std::optional<PackedPlan> packed_plan(const DirectSizes& s) {
   const int64_t high_rows =
       high_padding(s.height, s.kernel_height, s.row_stride, s.low_rows, s.rows);
   const int64_t high_columns =
       high_padding(s.width, s.kernel_width, s.column_stride, s.low_columns, s.columns);
   if (high_rows <= -s.row_stride || high_columns <= -s.column_stride) return std::nullopt;
   constexpr auto f32 = dnnl::memory::data_type::f32;
-  const dnnl::memory::desc images({s.batch, s.features, s.height, s.width}, f32,
-                                  dnnl::memory::format_tag::nhwc);
-  const dnnl::memory::desc kernel({s.out_features, s.features, s.kernel_height, s.kernel_width},
-                                  f32, dnnl::memory::format_tag::any);
-  const dnnl::memory::desc output({s.batch, s.out_features, s.rows, s.columns}, f32,
-                                  dnnl::memory::format_tag::nhwc);
-  const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, images, kernel,
-      output, {s.row_stride, s.column_stride}, {0, 0}, {s.low_rows, s.low_columns},
-      {high_rows, high_columns});
-  ForwardPrimitive made(desc, onednn_attributes(), onednn_engine(), true);
-  if (!made) return std::nullopt;
-  return made;
+  using Tag = dnnl::memory::format_tag;
+  PackedPlan plan;
+  const auto made = try_make([&] {
+    const dnnl::memory::desc images({s.batch, s.features, s.height, s.width}, f32, Tag::nhwc);
+    const dnnl::memory::desc kernel({s.out_features, s.features, s.kernel_height, s.kernel_width},
+                                    f32, Tag::any);
+    const dnnl::memory::desc output({s.batch, s.out_features, s.rows, s.columns}, f32, Tag::nhwc);
+    const dnnl::convolution_forward::desc desc(
+        dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, images, kernel,
+        output, {s.row_stride, s.column_stride}, {0, 0}, {s.low_rows, s.low_columns},
+        {high_rows, high_columns});
+    plan.described = {desc, onednn_attributes(), onednn_engine()};
+    plan.primitive = dnnl::convolution_forward(plan.described);
+    return plan.primitive;
+  });
+  return made ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 // The features of a block where this is KernelPacking's order, else 0.
 int64_t packed_lanes(const dnnl::memory::desc& kernel) {
   const auto& layout = kernel.data.format_desc.blocking;
-  if (layout.inner_nblks != 1 || layout.inner_idxs[0] != 0 || layout.inner_blks[0] % 16 != 0)
+  if (layout.inner_nblks != 1 || layout.inner_idxs[0] != 0 || layout.inner_blks[0] % kWideSide != 0)
     return 0;
   const auto sizes = kernel.dims();
   const int64_t lanes = layout.inner_blks[0];
@@ -55,13 +62,13 @@ int64_t packed_lanes(const dnnl::memory::desc& kernel) {
 
 class PackedConvolution : public Kernel {
  public:
-  PackedConvolution(const DirectSizes& sizes, const ForwardPrimitive& made, int64_t lanes,
+  PackedConvolution(const DirectSizes& sizes, const PackedPlan& plan, int64_t lanes,
                     int num_threads)
       : packing_(sizes, lanes),
-        call_(dnnl::convolution_forward(made),
-              {{DNNL_ARG_SRC, made.src_desc()},
-               {DNNL_ARG_WEIGHTS, made.weights_desc()},
-               {.argument = DNNL_ARG_DST, .layout = made.dst_desc(), .is_output = true}},
+        call_(plan.primitive,
+              {{DNNL_ARG_SRC, plan.described.src_desc()},
+               {DNNL_ARG_WEIGHTS, plan.described.weights_desc()},
+               {.argument = DNNL_ARG_DST, .layout = plan.described.dst_desc(), .is_output = true}},
               num_threads) {}
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
@@ -82,11 +89,20 @@ class PackedConvolution : public Kernel {
 
 }  // namespace
 
+bool packing_pays(ConvolutionProblem::Form form, const DirectSizes& s) {
+  using Form = ConvolutionProblem::Form;
+  if (form != Form::input_gradient) return form == Form::forward;
+  constexpr int64_t kFewestFeatures = 32;
+  constexpr int64_t kFewestColumns = 12;
+  return s.kernel_height * s.kernel_width > 1 && s.columns >= kFewestColumns &&
+         std::min(s.features, s.out_features) >= kFewestFeatures;
+}
+
 std::unique_ptr<Kernel> make_packed_convolution_kernel(const DirectSizes& sizes, int num_threads) {
-  const auto made = forward_primitive(sizes);
-  const int64_t lanes = made ? packed_lanes(made->weights_desc()) : 0;
+  const auto plan = packed_plan(sizes);
+  const int64_t lanes = plan ? packed_lanes(plan->described.weights_desc()) : 0;
   if (lanes == 0) return nullptr;
-  return std::make_unique<PackedConvolution>(sizes, *made, lanes, num_threads);
+  return std::make_unique<PackedConvolution>(sizes, *plan, lanes, num_threads);
 }
 
 }  // namespace systole::cpu

@@ -62,8 +62,8 @@ Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
 template <class Item, class Key>
 void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Key&& key) {
   using Number = decltype(key(int64_t{0}));
-  constexpr int64_t kTogether =
-      32;  // few of which are good enough: a vector of them is passed over
+  // Few of these are good enough: a vector of them is passed over.
+  constexpr int64_t kPassedOver = 32;
   int64_t count = 0;
   Item limit = Item::of(~uint64_t{0}, ~uint64_t{0});
   const auto take = [&](int64_t i) {
@@ -75,15 +75,15 @@ void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Key&& key)
     count = k;
     limit = best[k - 1];
   };
-  const int64_t whole = n / kTogether * kTogether;
-  for (int64_t first = 0; first < whole; first += kTogether) {
+  const int64_t whole = n / kPassedOver * kPassedOver;
+  for (int64_t first = 0; first < whole; first += kPassedOver) {
     const auto bound =
         static_cast<Number>(std::min<uint64_t>(limit.key(), std::numeric_limits<Number>::max()));
     Number some = 0;
-    for (int64_t i = 0; i < kTogether; ++i)
+    for (int64_t i = 0; i < kPassedOver; ++i)
       some = static_cast<Number>(some | (key(first + i) <= bound ? 1 : 0));
     if (some == 0) continue;
-    for (int64_t i = first; i < first + kTogether; ++i) take(i);
+    for (int64_t i = first; i < first + kPassedOver; ++i) take(i);
   }
   for (int64_t i = whole; i < n; ++i) take(i);
   std::partial_sort(best, best + k, best + count);

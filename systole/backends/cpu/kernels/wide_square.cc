@@ -11,8 +11,8 @@ namespace systole::cpu {
 namespace {
 
 template <bool Streams>
-__attribute__((target("avx512f"))) void square_by_registers(const float* from, int64_t stride,
-                                                            float* to, int64_t to_stride) {
+__attribute__((target("avx512f"))) void square_by_registers(const uint32_t* from, int64_t stride,
+                                                            uint32_t* to, int64_t to_stride) {
   __m512i x[16];
   __m512i y[16];
   for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_si512(from + i * stride);
@@ -57,21 +57,19 @@ bool host_has_wide_squares() {
   return has;
 }
 
-void transpose_wide_square(const void* from, int64_t stride, void* to, int64_t to_stride) {
-  square_by_registers<false>(static_cast<const float*>(from), stride, static_cast<float*>(to),
-                             to_stride);
+void transpose_wide_square(const uint32_t* from, int64_t stride, uint32_t* to, int64_t to_stride) {
+  square_by_registers<false>(from, stride, to, to_stride);
 }
 
-void stream_wide_square(const void* from, int64_t stride, void* to, int64_t to_stride) {
-  square_by_registers<true>(static_cast<const float*>(from), stride, static_cast<float*>(to),
-                            to_stride);
+void stream_wide_square(const uint32_t* from, int64_t stride, uint32_t* to, int64_t to_stride) {
+  square_by_registers<true>(from, stride, to, to_stride);
 }
 
 #else
 
 bool host_has_wide_squares() { return false; }
-void transpose_wide_square(const void*, int64_t, void*, int64_t) {}
-void stream_wide_square(const void*, int64_t, void*, int64_t) {}
+void transpose_wide_square(const uint32_t*, int64_t, uint32_t*, int64_t) {}
+void stream_wide_square(const uint32_t*, int64_t, uint32_t*, int64_t) {}
 
 #endif
 

@@ -12,8 +12,8 @@ bool host_has_wide_squares();
 
 // to[j * to_stride + i] = from[i * stride + j] for i, j < 16, in elements. REQUIRES:
 // host_has_wide_squares().
-void transpose_wide_square(const void* from, int64_t stride, void* to, int64_t to_stride);
+void transpose_wide_square(const uint32_t* from, int64_t stride, uint32_t* to, int64_t to_stride);
 // The same past the caches (stream.h). REQUIRES: `to` and `to_stride` are multiples of a line.
-void stream_wide_square(const void* from, int64_t stride, void* to, int64_t to_stride);
+void stream_wide_square(const uint32_t* from, int64_t stride, uint32_t* to, int64_t to_stride);
 
 }  // namespace systole::cpu
