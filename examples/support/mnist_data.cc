@@ -17,8 +17,9 @@ void convert(const std::string& images_path, const std::string& labels_path,
   systole::FileSystem& files = systole::local_file_system();
   // Says what the records were made of, so that those of another data set do not stand for them.
   const std::string source_path = records_path + ".source";
+  const std::string source = std::filesystem::absolute(images_path).lexically_normal().string();
   if (files.exists(records_path) && files.exists(source_path) &&
-      read_file(files, source_path) == images_path) {
+      read_file(files, source_path) == source) {
     return;
   }
   const Tensor images = systole::read_idx(files, images_path);
@@ -27,6 +28,8 @@ void convert(const std::string& images_path, const std::string& labels_path,
     throw systole::invalid_argument("{}: labels, got {}, expected one for each of {} images",
                                     labels_path, labels.dim(0), images.dim(0));
   }
+  // The note goes first: a conversion that is cut off leaves records that are nobody's.
+  if (files.exists(source_path)) files.remove(source_path);
   systole::RecordWriter writer(files, records_path, {.atomic = true});
   const auto pixels = static_cast<size_t>(images.dim(1) * images.dim(2));
   const auto* const bytes = static_cast<const char*>(images.raw());
@@ -38,7 +41,7 @@ void convert(const std::string& images_path, const std::string& labels_path,
         systole::ExampleBuilder().int64("label", label).bytes("image_raw", image).serialize());
   }
   writer.close();
-  write_file_atomically(files, source_path, images_path);
+  write_file_atomically(files, source_path, source);
 }
 
 }  // namespace

@@ -13,9 +13,8 @@ namespace systole::estimator {
 
 // Writes every summary of the graph, "loss" where one is given, and "learning_rate" where an
 // optimizer's rate is a tensor, every so often to an event file in a folder, which begins with the
-// graph. All are computed
-// with the step and written when its loop is over, wherever in the model_fn they stand: no
-// host_call is needed. The loop that begins training is written too.
+// graph. All are computed with the step and written when its loop is over, wherever in the model_fn
+// they stand: no host_call is needed. The loop that begins training is written too.
 class TrainSummariesHook : public SummarySaverHook {
  public:
   TrainSummariesHook(Options options, Output loss)

@@ -108,6 +108,20 @@ TEST(ConvertTest, AnotherConversionIsNotMixedIn) {
               ElementsAre("train-00000-of-00002", "train-00001-of-00002", "train.json"));
 }
 
+TEST(ConvertTest, NamesOfShardsAreTold) {
+  EXPECT_TRUE(is_shard_name("train-00003-of-00010"));
+  for (const std::string name : {"train-00000-of-notes.txt", "train-00000-of-0000x",
+                                 "00000-of-00001", "model.ckpt-7.data-00000-of-00001", "train"}) {
+    EXPECT_FALSE(is_shard_name(name)) << name;
+  }
+  MemoryFileSystem fs;
+  const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  fs.make_directories("out");
+  write_file_atomically(fs, "out/train-00000-of-notes.txt", "mine");
+  EXPECT_EQ(write(fs, splits[1], 400, true).shards, 3);
+  EXPECT_EQ(read_file(fs, "out/train-00000-of-notes.txt"), "mine");
+}
+
 TEST(ConvertTest, Csv) {
   MemoryFileSystem fs({{"t.csv", "a,b,c,d\n1,2.5,x,\n-7,3,,\n"}, {"plain.csv", "1;2\n"}});
   const auto splits = csv_splits(fs, {.inputs = {"t.csv"}});

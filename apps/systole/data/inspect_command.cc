@@ -101,8 +101,9 @@ std::vector<std::string> record_files(const std::vector<std::string>& names) {
   std::vector<std::string> files;
   for (const std::string& name : names) {
     if (name.find_first_of("*?[") != std::string::npos && !file_system.exists(name)) {
-      for (const Element& file : Dataset::list_files(name, {.shuffle = false}))
+      for (const Element& file : Dataset::list_files(name, {.shuffle = false})) {
         files.push_back(file.leaf().item<std::string>());
+      }
     } else if (file_system.stat(name).is_directory) {
       for (std::string& file : shards_of(file_system, name)) files.push_back(std::move(file));
     } else {

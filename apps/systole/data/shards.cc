@@ -51,8 +51,13 @@ constexpr size_t kNumberSize = 14;  // of "00003-of-00010"
 
 // Whether a text begins with the number of a shard.
 bool has_number(std::string_view text) {
-  return text.size() >= kNumberSize && text.find_first_not_of("0123456789") == 5 &&
-         text.substr(5, 4) == "-of-";
+  constexpr std::string_view kPattern = "00000-of-00000";
+  static_assert(kPattern.size() == kNumberSize);
+  const auto fits = [](char pattern, char c) {
+    return pattern == '0' ? c >= '0' && c <= '9' : c == pattern;
+  };
+  return text.size() >= kNumberSize &&
+         std::ranges::equal(kPattern, text.substr(0, kNumberSize), fits);
 }
 
 // Whether `file` is one of a split's: a shard of any number of shards, or what was left of one.
@@ -115,7 +120,9 @@ void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t e
 }  // namespace
 
 bool is_shard_name(std::string_view file) {
-  return file.size() > kNumberSize && has_number(file.substr(file.size() - kNumberSize));
+  // The tensors of a checkpoint are "model.ckpt-7.data-00000-of-00001".
+  return file.size() > kNumberSize && has_number(file.substr(file.size() - kNumberSize)) &&
+         !file.substr(0, file.size() - kNumberSize).ends_with(".data-");
 }
 
 std::string shard_name(const std::string& name, int64_t shard, int64_t shards) {

@@ -15,7 +15,8 @@ namespace systole::app {
 // "train-00003-of-00010".
 std::string shard_name(const std::string& name, int64_t shard, int64_t shards);
 
-// Whether a file is called as a shard is, of whatever name and number.
+// Whether a file is called as a shard is, of whatever name and number, and not as those of a
+// checkpoint are.
 bool is_shard_name(std::string_view file);
 
 struct ShardOptions {

@@ -28,9 +28,8 @@ struct FoundFile {
 
 // A directory is a SavedModel, or stands for its latest checkpoint, or for the newest of the
 // SavedModels in it that are named by numbers, as exports are, or for its event files; of a
-// checkpoint any file or the
-// prefix is taken; others are told by their names and first bytes. Errors: NOT_FOUND for a path
-// that is not there or a directory that is neither.
+// checkpoint any file or the prefix is taken; others are told by their names and first bytes.
+// Errors: NOT_FOUND for a path that is not there or a directory that is none of these.
 FoundFile find_file(FileSystem& file_system, const std::string& path);
 
 }  // namespace systole::app
