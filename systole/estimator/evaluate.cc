@@ -5,7 +5,6 @@
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
-#include "systole/estimator/print_hook.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
 #include "systole/estimator/watchdog.h"
@@ -21,6 +20,12 @@ std::vector<Variable> accumulators_of(const MetricMap& metrics) {
     all.insert(all.end(), metric.accumulators.begin(), metric.accumulators.end());
   }
   return all;
+}
+
+std::vector<Operation> updates_of(const estimator::Model& model) {
+  std::vector<Operation> updates;
+  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
+  return updates;
 }
 
 // One pass over the input. Made by evaluate(), run by a thread that may be left behind: what it
@@ -55,11 +60,9 @@ void EvaluationPass::make_runner(int64_t steps) {
   if (runner && runner->options().max_steps == steps && runner->options().fetches == fetches) {
     return;
   }
-  std::vector<Operation> updates;
-  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
   runner.emplace(model, *built->session,
                  estimator::Runner::Options{.fetches = std::move(fetches),
-                                            .targets = std::move(updates),
+                                            .targets = updates_of(model),
                                             .replicas = input.replicas,
                                             .max_steps = steps,
                                             .keep = calls_host() ? StepLoopOptions::Keep::every_step
@@ -151,7 +154,10 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   Session& session = *pass->built->session;
   HookList hooks = eval.hooks;
   hooks.insert(hooks.end(), model.spec.evaluation_hooks.begin(), model.spec.evaluation_hooks.end());
-  pass->hooks.emplace(estimator::with_prints(std::move(hooks), *model.graph), *model.graph);
+  pass->hooks.emplace(std::move(hooks), *model.graph);
+  pass->hooks->add_prints(*model.graph,
+                          estimator::host_call_fetches(model.spec.host_call, model.mask),
+                          updates_of(model));
   restore(model, session, prefix);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/estimator/print_hook.h"
 
 namespace systole::estimator {
 
@@ -23,6 +25,30 @@ std::optional<CheckpointSaverHook::Options> take_checkpoint_schedule(HookList& h
   return schedule;
 }
 
+void restore_random_state(Session& session, const CheckpointExtras& extras) {
+  const auto random = extras.find("random");
+  if (random == extras.end()) return;
+  try {
+    session.set_random_state(random->second);
+  } catch (const Error& error) {
+    if (error.code() != Code::failed_precondition) throw;
+    log_warning("random numbers: begin anew, as the checkpoint is of another graph: {}",
+                error.message());
+  }
+}
+
+void FirstError::attempt(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    if (error_) {
+      log_error("{}", error.what());
+    } else {
+      error_ = std::current_exception();
+    }
+  }
+}
+
 HookPass::HookPass(HookList hooks, Graph& graph) : hooks_(std::move(hooks)) {
   const GraphScope scope(graph);
   for (size_t i = 0; i < hooks_.size(); ++i) {
@@ -38,9 +64,28 @@ HookPass::HookPass(HookList hooks, Graph& graph) : hooks_(std::move(hooks)) {
   }
 }
 
-void HookPass::start(Session& session, int64_t global_step) {
+void HookPass::add_prints(const Graph& graph, std::span<const Output> step,
+                          std::span<const Operation> targets) {
+  std::vector<const Node*> roots;
+  for (const Output& output : fetches_) roots.push_back(output.node());
+  for (const Output& output : step) roots.push_back(output.node());
+  for (const Operation& target : targets) roots.push_back(target.node());
+  const auto prints = print_hook_for(graph, std::move(roots));
+  if (!prints) return;
+  const std::vector<Output> printed = prints->fetches();
+  hooks_.insert(hooks_.begin(), prints);
+  fetches_of_hook_.insert(fetches_of_hook_.begin(), printed.size());
+  fetches_.insert(fetches_.begin(), printed.begin(), printed.end());
+}
+
+bool HookPass::start(Session& session, int64_t global_step) {
   context_.emplace(session, global_step);
-  for (const auto& hook : hooks_) hook->after_create_session(session);
+  for (const auto& hook : hooks_) {
+    hook->after_create_session(session);
+    auto* const stop = dynamic_cast<StopAtStepHook*>(hook.get());
+    if (stop != nullptr) stop->stop_if_complete(*context_);
+  }
+  return !context_->stop_requested();
 }
 
 bool HookPass::before() {
@@ -64,7 +109,14 @@ bool HookPass::after(LoopRun run, std::span<const Tensor> values) {
 }
 
 void HookPass::end() {
-  for (const auto& hook : hooks_) hook->end(context_->session());
+  FirstError errors;
+  for (const bool savers : {true, false}) {
+    for (const auto& hook : hooks_) {
+      const bool saver = dynamic_cast<const CheckpointSaverHook*>(hook.get()) != nullptr;
+      if (saver == savers) errors.attempt([&] { hook->end(context_->session()); });
+    }
+  }
+  errors.rethrow();
 }
 
 void HookPass::save_states(CheckpointExtras& extras) const {

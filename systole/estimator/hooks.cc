@@ -48,9 +48,7 @@ StopAtStepHook::StopAtStepHook(const Options& options) : options_(options) {
   }
 }
 
-void StopAtStepHook::after_create_session(Session& session) { static_cast<void>(session); }
-
-void StopAtStepHook::before_run(RunContext& context) {
+void StopAtStepHook::stop_if_complete(RunContext& context) {
   if (!options_.last_step) options_.last_step = context.global_step() + *options_.num_steps;
   if (context.global_step() >= *options_.last_step) context.request_stop();
 }

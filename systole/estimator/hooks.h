@@ -75,7 +75,8 @@ class SessionRunHook {
     static_cast<void>(context);
     static_cast<void>(values);
   }
-  // The last loop was run, or end of input reached.
+  // The last loop was run, or end of input reached. All hooks are told, even where one throws,
+  // CheckpointSaverHooks before others.
   virtual void end(Session& session) { static_cast<void>(session); }
   // What must survive a restart: kept beside each checkpoint under the hook's name, and given back
   // before after_create_session. Nothing is kept without a name.
@@ -119,8 +120,9 @@ class StopAtStepHook : public SessionRunHook {
   };
   // Errors: INVALID_ARGUMENT unless one of the two is given.
   explicit StopAtStepHook(const Options& options);
-  void after_create_session(Session& session) override;
-  void before_run(RunContext& context) override;
+  // Told before the first loop: a training that was complete when it began runs none.
+  void stop_if_complete(RunContext& context);
+  void before_run(RunContext& context) override { stop_if_complete(context); }
   void after_run(RunContext& context, std::span<const Tensor> values) override;
 
  private:
@@ -189,7 +191,8 @@ class StepCounterHook : public SessionRunHook {
 
 // Calls `save` every N steps or seconds, at the start, and at the end. One without `save` among the
 // hooks of an Estimator's training saves its checkpoints, behind all other hooks, in place of what
-// RunConfig says of when; among those of a MonitoredSession too.
+// RunConfig says of when; among those of a MonitoredSession it saves into its checkpoint_dir, in
+// place of what MonitoredTrainingSession has of itself.
 // (tf.train.CheckpointSaverHook)
 class CheckpointSaverHook final : public SessionRunHook {
  public:

@@ -1,5 +1,6 @@
 #include "systole/estimator/monitored_session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -41,31 +42,24 @@ struct MonitoredSession::Impl {
   std::optional<Variable> global_step;
   std::optional<Saver> saver;
   std::optional<AsyncSaver> async_saver;
+  std::optional<Session> session;  // made once hooks have added to the graph; outlives them
   estimator::HookPass hooks;
-  Session session;
   int64_t step = 0;
-  bool before_done = false;  // the hooks' before(), of the run to come
   bool stopped = false;
-  bool input_ended = false;
+  bool input_ended = false;  // in the last run
   bool closed = false;
   const int exceptions = std::uncaught_exceptions();
 };
 
 MonitoredSession::Impl::Impl(MonitoredSessionOptions given)
-    : options(std::move(given)),
-      graph(graph_of(options.config)),
-      hooks(hooks_with_saver(), graph),
-      session(options.master, [this] {
-        SessionConfig config = options.config;
-        config.graph = &graph;
-        return config;
-      }()) {
+    : options(std::move(given)), graph(graph_of(options.config)), hooks(hooks_with_saver(), graph) {
+  SessionConfig config = options.config;
+  config.graph = &graph;
+  session.emplace(options.master, config);
   global_step = global_step_of(graph);  // a hook may have made one
   begin_session();
   step = step_now(0);
-  hooks.start(session, step);
-  stopped = !hooks.before();
-  before_done = true;
+  stopped = !hooks.start(*session, step);
 }
 
 HookList MonitoredSession::Impl::hooks_with_saver() {
@@ -83,23 +77,23 @@ HookList MonitoredSession::Impl::hooks_with_saver() {
 
 void MonitoredSession::Impl::begin_session() {
   const GraphScope scope(graph);
-  session.run({local_variables_initializer(), tables_initializer()});
   const std::vector<Variable> variables = global_variables();
   RestoredCheckpoint found;
   if (!options.checkpoint_dir.empty() && !variables.empty()) {
     local_file_system().make_directories(options.checkpoint_dir);
     saver.emplace(SaverOptions{.var_list = variables});
     async_saver.emplace(*saver);
-    found = saver->restore_latest(session, options.checkpoint_dir);
+    found = saver->restore_latest(*session, options.checkpoint_dir);
   }
   if (found.prefix.empty()) {
-    session.run({global_variables_initializer()});
-    if (options.scaffold.init_fn) options.scaffold.init_fn(session);
-    return;
+    session->run({global_variables_initializer()});
+    if (options.scaffold.init_fn) options.scaffold.init_fn(*session);
+  } else {
+    log_info("Restoring parameters from {}", found.prefix);
   }
-  log_info("Restoring parameters from {}", found.prefix);
-  const auto random = found.extras.find("random");
-  if (random != found.extras.end()) session.set_random_state(random->second);
+  // These may begin with what global ones hold.
+  session->run({local_variables_initializer(), tables_initializer()});
+  estimator::restore_random_state(*session, found.extras);
   hooks.restore_states(found.extras);
 }
 
@@ -115,38 +109,42 @@ void MonitoredSession::Impl::save(Session& of, int64_t at) {
 // The global step; `runs` where the graph has none.
 int64_t MonitoredSession::Impl::step_now(int64_t runs) {
   if (!global_step) return runs;
-  return session.variable_value(*global_step).cast(DType::s64).item<int64_t>();
+  return session->variable_value(*global_step).cast(DType::s64).item<int64_t>();
 }
 
 std::vector<Tensor> MonitoredSession::Impl::run(std::span<const Fetch> fetches,
                                                 std::span<const FeedItem> feeds) {
   if (closed) throw failed_precondition("Attempted to use a closed Session.");
   if (stopped) throw failed_precondition("Run called even after should_stop requested.");
-  if (!std::exchange(before_done, false)) hooks.before();
+  input_ended = false;
+  hooks.before();
   std::vector<Fetch> all(fetches.begin(), fetches.end());
   all.insert(all.end(), hooks.fetches().begin(), hooks.fetches().end());
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Tensor> values;
   try {
-    values = session.run(all, feeds);
+    std::vector<Tensor> values = session->run(all, feeds);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const int64_t before = std::exchange(step, step_now(step + 1));
+    stopped =
+        !hooks.after({.global_step = step, .steps = step - before, .seconds = seconds.count()},
+                     std::span(values).subspan(fetches.size()));
+    values.resize(fetches.size());
+    return values;
   } catch (const Error& error) {
-    input_ended = stopped = error.code() == Code::out_of_range;
+    input_ended = error.code() == Code::out_of_range;
     throw;
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  const int64_t before = std::exchange(step, step_now(step + 1));
-  stopped = !hooks.after({.global_step = step, .steps = step - before, .seconds = seconds.count()},
-                         std::span(values).subspan(fetches.size()));
-  values.resize(fetches.size());
-  return values;
 }
 
 void MonitoredSession::Impl::close(bool at_end) {
-  if (std::exchange(closed, true)) return;
+  if (closed) return;
   stopped = true;
-  if (at_end) hooks.end();
-  if (async_saver) async_saver->join();
-  session.close();
+  estimator::FirstError errors;
+  if (at_end) errors.attempt([&] { hooks.end(); });
+  if (async_saver) errors.attempt([&] { async_saver->join(); });
+  session->close();
+  closed = true;
+  errors.rethrow();
 }
 
 MonitoredSession::MonitoredSession(MonitoredSessionOptions options)
@@ -168,37 +166,55 @@ std::vector<Tensor> MonitoredSession::run(std::span<const Fetch> fetches,
 
 bool MonitoredSession::should_stop() const { return impl_->stopped; }
 int64_t MonitoredSession::global_step() const { return impl_->step; }
-Session& MonitoredSession::raw_session() { return impl_->session; }
+Session& MonitoredSession::raw_session() { return *impl_->session; }
 void MonitoredSession::close() { impl_->close(/*at_end=*/true); }
 
 namespace {
 
-bool is_off(const std::optional<int64_t>& steps, const std::optional<double>& secs) {
-  return (steps || secs) && steps.value_or(0) == 0 && secs.value_or(0) == 0;
+// When something is done: one of the two is there.
+struct Schedule {
+  std::optional<int64_t> steps = std::nullopt;
+  std::optional<double> secs = std::nullopt;
+};
+
+// `usual` where nothing is said; nothing where it is off. `what`: "save_checkpoint".
+std::optional<Schedule> schedule_of(std::string_view what, Schedule given, const Schedule& usual) {
+  if (!given.steps && !given.secs) return usual;
+  if (given.steps.value_or(0) <= 0) given.steps.reset();
+  if (given.secs.value_or(0) <= 0) given.secs.reset();
+  if (given.steps && given.secs) {
+    throw invalid_argument("{}_secs and {}_steps, got both, expected one", what, what);
+  }
+  return given.steps || given.secs ? std::optional(given) : std::nullopt;
 }
 
 std::shared_ptr<estimator::TrainSummariesHook> summaries_of(
     const MonitoredTrainingSessionOptions& options, const std::string& folder) {
-  if (is_off(options.save_summaries_steps, options.save_summaries_secs)) return nullptr;
-  SummarySaverHook::Options summaries{.output_dir = folder};
-  if (options.save_summaries_secs.value_or(0) > 0) {
-    summaries.save_secs = options.save_summaries_secs;
-  } else {
-    summaries.save_steps = options.save_summaries_steps.value_or(100);
-  }
-  return std::make_shared<estimator::TrainSummariesHook>(std::move(summaries), Output());
+  const auto schedule = schedule_of(
+      "save_summaries",
+      {.steps = options.save_summaries_steps, .secs = options.save_summaries_secs}, {.steps = 100});
+  if (!schedule || folder.empty()) return nullptr;
+  return std::make_shared<estimator::TrainSummariesHook>(
+      SummarySaverHook::Options{
+          .save_steps = schedule->steps, .save_secs = schedule->secs, .output_dir = folder},
+      Output());
+}
+
+bool saves_checkpoints(const std::shared_ptr<SessionRunHook>& hook) {
+  const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
+  return saver != nullptr && !saver->options().save;
 }
 
 std::shared_ptr<CheckpointSaverHook> checkpoints_of(
     const MonitoredTrainingSessionOptions& options) {
-  if (is_off(options.save_checkpoint_steps, options.save_checkpoint_secs)) return nullptr;
-  CheckpointSaverHook::Options checkpoints;
-  if (options.save_checkpoint_steps.value_or(0) > 0) {
-    checkpoints.save_steps = options.save_checkpoint_steps;
-  } else {
-    checkpoints.save_secs = options.save_checkpoint_secs.value_or(600);
-  }
-  return std::make_shared<CheckpointSaverHook>(std::move(checkpoints));
+  const auto schedule =
+      schedule_of("save_checkpoint",
+                  {.steps = options.save_checkpoint_steps, .secs = options.save_checkpoint_secs},
+                  {.secs = 600});
+  if (!schedule || options.checkpoint_dir.empty()) return nullptr;
+  if (std::ranges::any_of(options.hooks, saves_checkpoints)) return nullptr;
+  return std::make_shared<CheckpointSaverHook>(
+      CheckpointSaverHook::Options{.save_steps = schedule->steps, .save_secs = schedule->secs});
 }
 
 MonitoredSessionOptions with_usual_hooks(MonitoredTrainingSessionOptions options) {
@@ -212,7 +228,7 @@ MonitoredSessionOptions with_usual_hooks(MonitoredTrainingSessionOptions options
   if (!options.checkpoint_dir.empty() && !global_step_of(graph_of(options.config))) {
     throw invalid_argument("Global step should be created to use CheckpointSaverHook.");
   }
-  const auto summaries = folder.empty() ? nullptr : summaries_of(options, folder);
+  const auto summaries = summaries_of(options, folder);
   if (summaries) result.hooks.push_back(summaries);
   if (options.log_step_count_steps > 0) {
     StepCounterHook::Options counter{.every_n_steps = options.log_step_count_steps};
@@ -223,7 +239,7 @@ MonitoredSessionOptions with_usual_hooks(MonitoredTrainingSessionOptions options
     }
     result.hooks.push_back(std::make_shared<StepCounterHook>(std::move(counter)));
   }
-  const auto checkpoints = options.checkpoint_dir.empty() ? nullptr : checkpoints_of(options);
+  const auto checkpoints = checkpoints_of(options);
   if (checkpoints) result.hooks.push_back(checkpoints);
   return result;
 }

@@ -3,7 +3,8 @@
 //
 //   st::train::MonitoredTrainingSession sess(
 //       {.checkpoint_dir = "/tmp/model",
-//        .hooks = {std::make_shared<st::train::StopAtStepHook>(...last_step = 1000)}});
+//        .hooks = {std::make_shared<st::train::StopAtStepHook>(
+//            st::train::StopAtStepHook::Options{.last_step = 1000})}});
 //   while (!sess.should_stop()) sess.run(train_op, {{x, batch}});
 //   sess.close();
 #pragma once
@@ -48,23 +49,33 @@ class MonitoredSession {
   MonitoredSession(const MonitoredSession&) = delete;
   MonitoredSession& operator=(const MonitoredSession&) = delete;
 
-  // As Session::run. Errors: its own; those of hooks; FAILED_PRECONDITION after a stop or a close.
+  // As Session::run. OUT_OF_RANGE, the end of an input, is thrown too, and stops nothing: a loop of
+  // epochs catches it, initialises its iterator and goes on.
+  // Errors: its own; those of hooks; FAILED_PRECONDITION after a stop or a close.
   std::vector<Tensor> run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds = {});
   std::vector<Tensor> run(std::initializer_list<Fetch> fetches,
                           std::initializer_list<FeedItem> feeds = {}) {
     return run(std::span(fetches.begin(), fetches.size()), std::span(feeds.begin(), feeds.size()));
   }
+  // Feeds that are kept in a FeedDict.
+  std::vector<Tensor> run(std::initializer_list<Fetch> fetches, std::span<const FeedItem> feeds) {
+    return run(std::span(fetches.begin(), fetches.size()), feeds);
+  }
+  // One fetch: its value.
+  Tensor run(const Fetch& fetch, std::span<const FeedItem> feeds) {
+    return run(std::span(&fetch, 1), feeds)[0];
+  }
   Tensor run(const Fetch& fetch, std::initializer_list<FeedItem> feeds = {}) {
-    return run(std::span(&fetch, 1), std::span(feeds.begin(), feeds.size()))[0];
+    return run(fetch, std::span(feeds.begin(), feeds.size()));
   }
 
-  // A hook wants no more runs, the input has ended, or the session is closed.
+  // A hook wants no more runs, or the session is closed.
   bool should_stop() const;
   int64_t global_step() const;
   // The session without hooks. (SingularMonitoredSession.raw_session)
   Session& raw_session();
-  // Tells hooks of the end, waits for checkpoints, frees the session. Idempotent. Errors: those of
-  // hooks and of writing a checkpoint.
+  // Tells hooks of the end, waits for checkpoints, frees the session: each whatever the others
+  // throw. Nothing when closed. Errors: the first of hooks and of writing a checkpoint.
   void close();
 
  private:
@@ -79,9 +90,10 @@ struct MonitoredTrainingSessionOptions {
   std::string checkpoint_dir = {};
   Scaffold scaffold = {};
   HookList hooks = {};
-  // When both are absent: 600 seconds. 0 for either (None in Python): no checkpoints.
+  // One of save_checkpoint_secs and save_checkpoint_steps. When both are absent: 600 seconds; 0 or
+  // less (None in Python): no checkpoints. A CheckpointSaverHook among the hooks takes their place.
   std::optional<double> save_checkpoint_secs = std::nullopt;
-  // When both are absent: 100 steps. 0 for either: no summaries.
+  // One of the two. When both are absent: 100 steps; 0 or less: no summaries.
   std::optional<int64_t> save_summaries_steps = std::nullopt;
   std::optional<double> save_summaries_secs = std::nullopt;
   SessionConfig config = {};
@@ -91,8 +103,10 @@ struct MonitoredTrainingSessionOptions {
 };
 
 // A MonitoredSession whose checkpoints, summaries (all of the graph's, and the graph) and steps a
-// second are taken care of where there is a checkpoint_dir. Errors: INVALID_ARGUMENT without a
-// global step then.
+// second are taken care of where there is a checkpoint_dir. Without one there are no checkpoints,
+// summaries only where there is a summary_dir, and the steps a second are logged. Errors:
+// INVALID_ARGUMENT for a checkpoint_dir without a global step, and for both the steps and the
+// seconds of one thing.
 class MonitoredTrainingSession final : public MonitoredSession {
  public:
   explicit MonitoredTrainingSession(MonitoredTrainingSessionOptions options = {});

@@ -61,7 +61,7 @@ class MonitoredSessionTest : public ::testing::Test {
   Variable step_ = get_or_create_global_step();
   Variable w_{1.0F, {.name = "w"}};
   Output noise_ = random_uniform({}, {.seed = 3});
-  Output loss_ = square(w_ * x_ - 3.0F) + 0.1F * noise_;
+  Output loss_ = square(w_ * x_ - 3.0F - 0.01F * noise_);
   Operation train_op_ = GradientDescentOptimizer(0.1).minimize(loss_, {.global_step = step_});
 };
 
@@ -151,14 +151,110 @@ TEST_F(MonitoredSessionTest, TheEndOfTheInputIsAnEnd) {
   std::vector<std::string> calls;
   const Output next = Dataset::range(3).make_one_shot_iterator().get_next();
   const Output sum = w_.assign_add(cast(next, DType::f32));
+  const Output moved = step_.assign_add(Tensor(int64_t{1}));
   const auto train = [&] {
     MonitoredTrainingSession sess(
         {.checkpoint_dir = folder(), .hooks = {std::make_shared<Noting>(calls)}});
-    while (!sess.should_stop()) sess.run(sum);
+    while (!sess.should_stop()) sess.run({sum, moved});
   };
   EXPECT_THAT(error_of(train), HasSubstr("OUT_OF_RANGE"));
   EXPECT_EQ(calls.back(), "end");
-  EXPECT_EQ(latest_checkpoint(folder()), folder() + "/model.ckpt-0");
+  EXPECT_EQ(latest_checkpoint(folder()), folder() + "/model.ckpt-3");
+}
+
+TEST_F(MonitoredSessionTest, EpochsGoOnBehindTheEndOfTheInput) {
+  auto iterator = Dataset::range(3).make_initializable_iterator();
+  const Output next = iterator.get_next();
+  MonitoredSession sess;
+  int64_t ends = 0;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    sess.run(iterator.initializer());
+    try {
+      while (!sess.should_stop()) sess.run(next);
+    } catch (const Error& error) {
+      if (error.code() == Code::out_of_range) ++ends;
+    }
+  }
+  EXPECT_EQ(ends, 2);
+}
+
+// Its state is what a checkpoint keeps of it.
+class Counting : public SessionRunHook {
+ public:
+  void after_run(RunContext&, std::span<const Tensor>) override { ++count; }
+  std::string state_name() const override { return "count"; }
+  std::string save_state() const override { return std::to_string(count); }
+  void restore_state(std::string_view state) override { count = std::stoi(std::string(state)); }
+
+  int count = 0;
+};
+
+TEST_F(MonitoredSessionTest, AHookGoesOnToo) {
+  const auto train_to = [&](int64_t step) {
+    const auto counting = std::make_shared<Counting>();
+    MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {counting, stop_at(step)}});
+    while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+    return counting;
+  };
+  EXPECT_EQ(train_to(2)->count, 2);
+  EXPECT_EQ(train_to(5)->count, 5);
+}
+
+TEST_F(MonitoredSessionTest, AnEditedGraphBeginsItsRandomNumbersAnew) {
+  const auto train_to = [&](int64_t step) {
+    MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {stop_at(step)}});
+    while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+    return sess.global_step();
+  };
+  train_to(2);
+  random_uniform({2});
+  EXPECT_EQ(train_to(4), 4);
+  EXPECT_THAT(log_.messages(), Contains(HasSubstr("random numbers: begin anew")));
+}
+
+TEST_F(MonitoredSessionTest, AHookThatFailsAtTheEndCostsNoCheckpoint) {
+  class Failing : public SessionRunHook {
+   public:
+    void end(Session&) override { throw internal_error("failing: end"); }
+  };
+  std::vector<std::string> calls;
+  MonitoredTrainingSession sess(
+      {.checkpoint_dir = folder(),
+       .hooks = {std::make_shared<Failing>(), std::make_shared<Noting>(calls), stop_at(2)}});
+  while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+  EXPECT_THAT(error_of([&] { sess.close(); }), HasSubstr("failing: end"));
+  EXPECT_EQ(calls.back(), "end");
+  EXPECT_EQ(latest_checkpoint(folder()), folder() + "/model.ckpt-2");
+  EXPECT_EQ(error_of([&] { sess.close(); }), "no error") << "it is closed";
+}
+
+TEST_F(MonitoredSessionTest, TheUsersScheduleOfCheckpointsIsTaken) {
+  const auto saver =
+      std::make_shared<CheckpointSaverHook>(CheckpointSaverHook::Options{.save_steps = 2});
+  MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {saver, stop_at(3)}});
+  while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
+  sess.close();
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/model.ckpt-2.index"));
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/model.ckpt-3.index"));
+}
+
+TEST_F(MonitoredSessionTest, LocalVariablesMayBeginWithGlobalOnes) {
+  const Variable local(
+      w_.read_value() + 1.0F,
+      {.trainable = false, .collections = {std::string(graph_keys::local_variables)}});
+  MonitoredSession sess;
+  EXPECT_EQ(sess.run(local).item<float>(), 2);
+}
+
+TEST_F(MonitoredSessionTest, HooksAreAskedBeforeRunsAlone) {
+  class Stopping : public SessionRunHook {
+   public:
+    void before_run(RunContext& context) override { context.request_stop(); }
+  };
+  MonitoredSession sess({.hooks = {std::make_shared<Stopping>()}});
+  EXPECT_FALSE(sess.should_stop());
+  sess.run(train_op_, {{x_, 1.0F}});
+  EXPECT_TRUE(sess.should_stop());
 }
 
 TEST_F(MonitoredSessionTest, WhatCannotBeIsTold) {
@@ -166,6 +262,14 @@ TEST_F(MonitoredSessionTest, WhatCannotBeIsTold) {
       std::make_shared<CheckpointSaverHook>(CheckpointSaverHook::Options{.save_steps = 1});
   EXPECT_THAT(error_of([&] { MonitoredSession({.hooks = {saver}}); }),
               HasSubstr("MonitoredSession: checkpoint_dir, got none, expected a folder"));
+  EXPECT_THAT(error_of([&] {
+                MonitoredTrainingSession({.save_checkpoint_secs = 1, .save_checkpoint_steps = 1});
+              }),
+              HasSubstr("save_checkpoint_secs and save_checkpoint_steps, got both, expected one"));
+  EXPECT_THAT(error_of([&] {
+                MonitoredTrainingSession({.save_summaries_steps = 1, .save_summaries_secs = 1});
+              }),
+              HasSubstr("save_summaries_secs and save_summaries_steps, got both, expected one"));
   Graph other;
   const GraphScope scope(other);
   EXPECT_THAT(error_of([&] { MonitoredTrainingSession({.checkpoint_dir = folder()}); }),

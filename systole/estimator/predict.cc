@@ -6,7 +6,6 @@
 #include "systole/estimator/hook_pass.h"
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
-#include "systole/estimator/print_hook.h"
 #include "systole/estimator/watchdog.h"
 
 namespace systole {
@@ -178,12 +177,14 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   HookList hooks = predict.hooks;
   const HookList& of_model = built.model.spec.prediction_hooks;
   hooks.insert(hooks.end(), of_model.begin(), of_model.end());
-  predictor->hooks.emplace(estimator::with_prints(std::move(hooks), *built.model.graph),
-                           *built.model.graph);
-  const std::vector<Output>& seen = predictor->hooks->fetches();
-  fetches.insert(fetches.end(), seen.begin(), seen.end());
+  predictor->hooks.emplace(std::move(hooks), *built.model.graph);
   const std::vector<Output> of_host =
       estimator::host_call_fetches(built.model.spec.host_call, built.model.mask);
+  std::vector<Output> step = fetches;
+  step.insert(step.end(), of_host.begin(), of_host.end());
+  predictor->hooks->add_prints(*built.model.graph, step);
+  const std::vector<Output>& seen = predictor->hooks->fetches();
+  fetches.insert(fetches.end(), seen.begin(), seen.end());
   fetches.insert(fetches.end(), of_host.begin(), of_host.end());
   restore(built.model, *built.session, prefix);
   predictor->hooks->start(*built.session, 0);

@@ -1,5 +1,6 @@
 #include "systole/estimator/print_hook.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "systole/base/log.h"
@@ -9,6 +10,20 @@ namespace systole::estimator {
 namespace {
 
 std::span<const Output> printed_by(const Node& node) { return node.inputs().subspan(1); }
+
+std::unordered_set<const Node*> needed_by(std::vector<const Node*> pending) {
+  std::unordered_set<const Node*> needed(pending.begin(), pending.end());
+  const auto enter = [&](const Node* node) {
+    if (needed.insert(node).second) pending.push_back(node);
+  };
+  while (!pending.empty()) {
+    const Node& node = *pending.back();
+    pending.pop_back();
+    for (const Output& input : node.inputs()) enter(input.node());
+    for (const Node* control : node.control_inputs()) enter(control);
+  }
+  return needed;
+}
 
 }  // namespace
 
@@ -35,13 +50,13 @@ void PrintHook::after_run(RunContext& context, std::span<const Tensor> values) {
   }
 }
 
-HookList with_prints(HookList hooks, const Graph& graph) {
+std::shared_ptr<PrintHook> print_hook_for(const Graph& graph, std::vector<const Node*> roots) {
+  const std::unordered_set<const Node*> needed = needed_by(std::move(roots));
   std::vector<const Node*> prints;
   for (const auto& node : graph.nodes()) {
-    if (node->op_name() == "Print") prints.push_back(node.get());
+    if (node->op_name() == "Print" && needed.contains(node.get())) prints.push_back(node.get());
   }
-  if (!prints.empty()) hooks.insert(hooks.begin(), std::make_shared<PrintHook>(std::move(prints)));
-  return hooks;
+  return prints.empty() ? nullptr : std::make_shared<PrintHook>(std::move(prints));
 }
 
 }  // namespace systole::estimator

@@ -1,6 +1,7 @@
 // tf.Print in a model_fn.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "systole/estimator/hooks.h"
@@ -20,7 +21,7 @@ class PrintHook final : public SessionRunHook {
   std::vector<int64_t> printed_;  // by node: how often
 };
 
-// The hooks, and a PrintHook in front where the graph prints something.
-HookList with_prints(HookList hooks, const Graph& graph);
+// The hook for the Print ops of a graph that these nodes need; null where they need none.
+std::shared_ptr<PrintHook> print_hook_for(const Graph& graph, std::vector<const Node*> roots);
 
 }  // namespace systole::estimator

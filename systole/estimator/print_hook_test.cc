@@ -31,6 +31,7 @@ std::vector<std::string> lines_of_print(const LogCapture& log) {
 TPUEstimatorSpec printing_model(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
                                 const Params&) {
   const Output step = get_global_step().value();
+  print_op(features, {step}, {.message = "print of nothing "});
   const Output x = print_op(features, {step}, {.message = "print step "});
   const Output y = x * get_variable("w", {1}, {.initializer = ones_initializer()});
   if (mode == ModeKeys::PREDICT) return {.mode = mode, .predictions = y};

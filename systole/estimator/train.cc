@@ -8,7 +8,6 @@
 #include "systole/estimator/host_calls.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/model_dir_lock.h"
-#include "systole/estimator/print_hook.h"
 #include "systole/estimator/signals.h"
 #include "systole/estimator/train_summaries.h"
 #include "systole/estimator/watchdog.h"
@@ -53,6 +52,7 @@ class Training {
 
  private:
   HookList make_hooks();
+  std::vector<Operation> targets() const;
   void add_checkpoints(HookList& hooks);
   void start();
   bool restore();
@@ -117,7 +117,9 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
   estimator.check(model_, Mode::train);
   feed_options_ = {.fixed = estimator_.place(Mode::train).use_tpu,
                    .iterator = {.entropy = estimator_.entropy()}};
-  hooks_.emplace(estimator::with_prints(make_hooks(), *model_.graph), *model_.graph);
+  hooks_.emplace(make_hooks(), *model_.graph);
+  hooks_->add_prints(*model_.graph, estimator::host_call_fetches(model_.spec.host_call, {}),
+                     targets());
   start();
 }
 
@@ -199,8 +201,7 @@ void Training::start() {
     initialize();
     begin_at_global_step();
   }
-  const auto random = restored_.find("random");
-  if (random != restored_.end()) session_->set_random_state(random->second);
+  estimator::restore_random_state(*session_, restored_);
   hooks_->restore_states(restored_);
   hooks_->start(*session_, step_);
 }
@@ -261,6 +262,15 @@ void Training::prepare() {
   runner_->prepare(types);
 }
 
+// Moving averages are updated whether or not the model_fn thought of it.
+std::vector<Operation> Training::targets() const {
+  std::vector<Operation> all = {model_.spec.train_op};
+  for (const Operation& update : model_.graph->collection<Operation>(graph_keys::update_ops)) {
+    all.push_back(update);
+  }
+  return all;
+}
+
 void Training::make_runner(int64_t step_bytes) {
   const int64_t most = options_.steps ? *options_.steps : options_.max_steps.value_or(INT64_MAX);
   const int64_t wanted =
@@ -269,17 +279,13 @@ void Training::make_runner(int64_t step_bytes) {
   const HostCall& host_call = model_.spec.host_call;
   Runner::Options runner{
       .fetches = hooks_->fetches(),
-      .targets = {model_.spec.train_op},
+      .targets = targets(),
       .replicas = input_.replicas,
       .max_steps = launch_,
       .keep = host_call ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
       .precision = config_.tpu_config.precision};
   const std::vector<Output> of_host = estimator::host_call_fetches(host_call, {});
   runner.fetches.insert(runner.fetches.end(), of_host.begin(), of_host.end());
-  // Moving averages are updated whether or not the model_fn thought of it.
-  for (const Operation& update : model_.graph->collection<Operation>(graph_keys::update_ops)) {
-    runner.targets.push_back(update);
-  }
   runner_.emplace(model_, *session_, std::move(runner));
 }
 
