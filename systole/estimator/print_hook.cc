@@ -9,8 +9,6 @@
 namespace systole::estimator {
 namespace {
 
-std::span<const Output> printed_by(const Node& node) { return node.inputs().subspan(1); }
-
 std::unordered_set<const Node*> needed_by(std::vector<const Node*> pending) {
   std::unordered_set<const Node*> needed(pending.begin(), pending.end());
   const auto enter = [&](const Node* node) {
@@ -33,7 +31,8 @@ PrintHook::PrintHook(std::vector<const Node*> prints)
 std::vector<Output> PrintHook::fetches() {
   std::vector<Output> values;
   for (const Node* node : prints_) {
-    values.insert(values.end(), printed_by(*node).begin(), printed_by(*node).end());
+    const std::span<const Output> data = printed_data(*node);
+    values.insert(values.end(), data.begin(), data.end());
   }
   return values;
 }
@@ -42,7 +41,7 @@ void PrintHook::after_run(RunContext& context, std::span<const Tensor> values) {
   static_cast<void>(context);
   for (size_t i = 0; i < prints_.size(); ++i) {
     const Node& node = *prints_[i];
-    const std::span<const Tensor> mine = values.first(printed_by(node).size());
+    const std::span<const Tensor> mine = values.first(printed_data(node).size());
     values = values.subspan(mine.size());
     const auto first_n = node.attr<int64_t>("first_n");
     if (first_n >= 0 && printed_[i]++ >= first_n) continue;

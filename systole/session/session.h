@@ -62,7 +62,8 @@ struct SessionStats {
 // the shapes they are fed and cached; a line in the log says when and why one is compiled again.
 // All methods may be called from several threads at once: runs that change variables or draw random
 // numbers take turns, all others run side by side. A run that fails leaves the session usable;
-// where a run's own checks fail, no variable has changed.
+// where a run's own checks fail, no variable has changed (but see debugging_ops.h on checks of what
+// the host computes from variables that the same run changes).
 class Session {
  public:
   // `target`: "" (this machine's CPU), "local", "local:v3-8" or "local:N" (a virtual TPU, see
