@@ -200,15 +200,21 @@ TEST_F(MonitoredSessionTest, AHookGoesOnToo) {
   EXPECT_EQ(train_to(5)->count, 5);
 }
 
+// The same variables beside other nodes.
 TEST_F(MonitoredSessionTest, AnEditedGraphBeginsItsRandomNumbersAnew) {
-  const auto train_to = [&](int64_t step) {
-    MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {stop_at(step)}});
+  {
+    MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {stop_at(2)}});
     while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
-    return sess.global_step();
-  };
-  train_to(2);
-  random_uniform({2});
-  EXPECT_EQ(train_to(4), 4);
+  }
+  Graph edited;
+  const GraphScope scope(edited);
+  const Variable step = get_or_create_global_step();
+  const Variable w(1.0F, {.name = "w"});
+  const Operation train_op =
+      GradientDescentOptimizer(0.1).minimize(square(w - random_uniform({})), {.global_step = step});
+  MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {stop_at(4)}});
+  while (!sess.should_stop()) sess.run(train_op);
+  EXPECT_EQ(sess.global_step(), 4);
   EXPECT_THAT(log_.messages(), Contains(HasSubstr("random numbers: begin anew")));
 }
 
