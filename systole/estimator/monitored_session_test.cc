@@ -34,11 +34,11 @@ using ::testing::Not;
 class Noting : public SessionRunHook {
  public:
   explicit Noting(std::vector<std::string>& calls) : calls_(calls) {}
-  void begin() override { calls_.push_back("begin"); }
+  void begin() override { calls_.emplace_back("begin"); }
   void after_run(RunContext& context, std::span<const Tensor>) override {
     calls_.push_back(fmt::format("run {}+{}", context.global_step(), context.steps()));
   }
-  void end(Session&) override { calls_.push_back("end"); }
+  void end(Session&) override { calls_.emplace_back("end"); }
 
  private:
   std::vector<std::string>& calls_;
@@ -191,7 +191,7 @@ class Counting : public SessionRunHook {
 
 TEST_F(MonitoredSessionTest, AHookGoesOnToo) {
   const auto train_to = [&](int64_t step) {
-    const auto counting = std::make_shared<Counting>();
+    auto counting = std::make_shared<Counting>();
     MonitoredTrainingSession sess({.checkpoint_dir = folder(), .hooks = {counting, stop_at(step)}});
     while (!sess.should_stop()) sess.run(train_op_, {{x_, 1.0F}});
     return counting;
