@@ -4,11 +4,13 @@
 #include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/estimator/memory_estimate.h"
 #include "systole/graph/op_def.h"
+#include "systole/graph/plan.h"
 #include "systole/train/losses.h"
 
 namespace systole::estimator {
@@ -32,18 +34,10 @@ bool supported(DType dtype) {
   }
 }
 
-// All that the operations need.
-std::vector<const Node*> needed(const std::vector<const Node*>& roots) {
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> to_visit = roots;
-  while (!to_visit.empty()) {
-    const Node* node = to_visit.back();
-    to_visit.pop_back();
-    if (!seen.insert(node).second) continue;
-    for (const Output& input : node->inputs()) to_visit.push_back(input.node());
-    for (const Node* control : node->control_inputs()) to_visit.push_back(control);
-  }
-  std::vector<const Node*> nodes(seen.begin(), seen.end());
+// All that the operations need, in the order in which they were added.
+std::vector<const Node*> needed(std::vector<const Node*> roots) {
+  const std::unordered_set<const Node*> found = ancestors(std::move(roots));
+  std::vector<const Node*> nodes(found.begin(), found.end());
   std::ranges::sort(nodes, {}, &Node::id);
   return nodes;
 }

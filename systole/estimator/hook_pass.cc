@@ -9,17 +9,21 @@
 
 namespace systole::estimator {
 
+bool is_checkpoint_schedule(const SessionRunHook* hook) {
+  const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook);
+  return saver != nullptr && !saver->options().save;
+}
+
 std::optional<CheckpointSaverHook::Options> take_checkpoint_schedule(HookList& hooks) {
   std::optional<CheckpointSaverHook::Options> schedule;
   std::erase_if(hooks, [&](const std::shared_ptr<SessionRunHook>& hook) {
-    const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
-    if (saver == nullptr || saver->options().save) return false;
+    if (!is_checkpoint_schedule(hook.get())) return false;
     if (schedule) {
       throw invalid_argument(
           "hooks: CheckpointSaverHook without `save`, got a second one, expected one: it saves the "
           "training's checkpoints");
     }
-    schedule = saver->options();
+    schedule = static_cast<const CheckpointSaverHook&>(*hook).options();
     return true;
   });
   return schedule;

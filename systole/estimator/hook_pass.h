@@ -21,8 +21,12 @@ struct LoopRun {
   std::vector<runtime::StepProfile> profile = {};
 };
 
-// Takes the user's hook that is to save the checkpoints out of the hooks, and says when it would:
-// a CheckpointSaverHook without `save`. Errors: INVALID_ARGUMENT for a second one.
+// Whether the hook says when a training's checkpoints are saved: a CheckpointSaverHook without
+// `save`.
+bool is_checkpoint_schedule(const SessionRunHook* hook);
+
+// Takes the user's hook that is to save the checkpoints out of the hooks, and says when it would.
+// Errors: INVALID_ARGUMENT for a second one.
 std::optional<CheckpointSaverHook::Options> take_checkpoint_schedule(HookList& hooks);
 
 // Random numbers go on as the checkpoint has them; they begin anew, with a warning, where it is of

@@ -200,11 +200,6 @@ std::shared_ptr<estimator::TrainSummariesHook> summaries_of(
       Output());
 }
 
-bool saves_checkpoints(const std::shared_ptr<SessionRunHook>& hook) {
-  const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook.get());
-  return saver != nullptr && !saver->options().save;
-}
-
 std::shared_ptr<CheckpointSaverHook> checkpoints_of(
     const MonitoredTrainingSessionOptions& options) {
   const auto schedule =
@@ -212,7 +207,10 @@ std::shared_ptr<CheckpointSaverHook> checkpoints_of(
                   {.steps = options.save_checkpoint_steps, .secs = options.save_checkpoint_secs},
                   {.secs = 600});
   if (!schedule || options.checkpoint_dir.empty()) return nullptr;
-  if (std::ranges::any_of(options.hooks, saves_checkpoints)) return nullptr;
+  const auto is_users = [](const auto& hook) {
+    return estimator::is_checkpoint_schedule(hook.get());
+  };
+  if (std::ranges::any_of(options.hooks, is_users)) return nullptr;
   return std::make_shared<CheckpointSaverHook>(
       CheckpointSaverHook::Options{.save_steps = schedule->steps, .save_secs = schedule->secs});
 }

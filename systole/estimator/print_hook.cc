@@ -4,26 +4,10 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/graph/plan.h"
 #include "systole/session/print_text.h"
 
 namespace systole::estimator {
-namespace {
-
-std::unordered_set<const Node*> needed_by(std::vector<const Node*> pending) {
-  std::unordered_set<const Node*> needed(pending.begin(), pending.end());
-  const auto enter = [&](const Node* node) {
-    if (needed.insert(node).second) pending.push_back(node);
-  };
-  while (!pending.empty()) {
-    const Node& node = *pending.back();
-    pending.pop_back();
-    for (const Output& input : node.inputs()) enter(input.node());
-    for (const Node* control : node.control_inputs()) enter(control);
-  }
-  return needed;
-}
-
-}  // namespace
 
 PrintHook::PrintHook(std::vector<const Node*> prints)
     : prints_(std::move(prints)), printed_(prints_.size()) {}
@@ -50,7 +34,7 @@ void PrintHook::after_run(RunContext& context, std::span<const Tensor> values) {
 }
 
 std::shared_ptr<PrintHook> print_hook_for(const Graph& graph, std::vector<const Node*> roots) {
-  const std::unordered_set<const Node*> needed = needed_by(std::move(roots));
+  const std::unordered_set<const Node*> needed = ancestors(std::move(roots));
   std::vector<const Node*> prints;
   for (const auto& node : graph.nodes()) {
     if (node->op_name() == "Print" && needed.contains(node.get())) prints.push_back(node.get());

@@ -106,6 +106,18 @@ Plan plan_run(const Graph& graph, std::span<const Output> fetches, std::span<Nod
   return planner.finish();
 }
 
+std::unordered_set<const Node*> ancestors(std::vector<const Node*> roots) {
+  std::unordered_set<const Node*> seen;
+  while (!roots.empty()) {
+    const Node* node = roots.back();
+    roots.pop_back();
+    if (!seen.insert(node).second) continue;
+    for (const Output& input : node->inputs()) roots.push_back(input.node());
+    for (const Node* control : node->control_inputs()) roots.push_back(control);
+  }
+  return seen;
+}
+
 Plan plan_function(const Graph& function) {
   const std::unordered_set<Output> none;
   Planner planner(none);

@@ -23,6 +23,9 @@ Plan plan_run(const Graph& graph, std::span<const Output> fetches, std::span<Nod
 // What a function's results depend on, and all nodes with an effect.
 Plan plan_function(const Graph& function);
 
+// The roots and all that they depend on, by data and by control.
+std::unordered_set<const Node*> ancestors(std::vector<const Node*> roots);
+
 // True when the node, or one in its functions, runs for an effect.
 bool has_effect(const Node& node);
 
