@@ -18,7 +18,6 @@ data::StepSource source_of(const Dataset& dataset, const DeviceFeedOptions& opti
           .layout = options.per_replica ? data::StepLayout::per_replica : data::StepLayout::split,
           .replicas = options.replicas,
           .batched = false,
-          .keeps_errors = true,
           .name = "DeviceFeed"};
 }
 

@@ -67,6 +67,7 @@ void Iterator::save(StateWriter& writer) {
 }
 
 void Iterator::restore(StateReader& reader) {
+  if (!impl_->root.options().keeps_errors) reader.leave_out_errors();
   reader.expect(kMagic);
   reader.expect(element_spec().to_string());
   auto fresh = std::make_unique<Impl>(impl_->dataset, impl_->root.options());

@@ -16,6 +16,9 @@ struct IteratorOptions {
   bool stats = true;
   // What unseeded shuffles draw from; from the operating system when absent.
   std::optional<uint64_t> entropy;
+  // An error that was read ahead of a saved position comes in its place after restoring. Otherwise
+  // it is left out, with a warning: whoever mends its cause can go on from there.
+  bool keeps_errors = true;
   // Threads of a stage with AUTOTUNE; 0: one for each core this process may use.
   int autotune_threads = 0;
   // Bytes that each AUTOTUNE prefetch may hold.

@@ -2,6 +2,7 @@
 // arguments.
 #include "systole/data/iterator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,14 +10,18 @@
 #include <functional>
 #include <thread>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/string_ops.h"
 
 namespace systole::data {
 namespace {
 
 using systole::testing::error_of;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 const ElementSpec kInt{TensorType{DType::s64, {}}};
 
@@ -92,6 +97,45 @@ TEST(IteratorTest, CachesAreReadAgainNotSaved) {
                     "as when the position was saved; what the input reads has changed",
                     now < 1000 ? "999" : "more than 1000"));
     EXPECT_EQ(rest(restored, 1), std::vector<std::string>{"0"});  // the next epoch
+  }
+}
+
+// The state of `iterator` once it has read ahead as far as the number that is none.
+std::string state_with_error(Iterator& iterator) {
+  std::string state;
+  for (int i = 0; i < 1000 && state.find("got 'x'") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i > 0 ? 5 : 0));
+    state = iterator.save_state();
+  }
+  return state;
+}
+
+TEST(IteratorTest, ErrorsReadAheadAreKeptOrLeftOut) {
+  const std::vector<std::string> texts = {"0", "1", "x", "3", "4"};
+  const Dataset numbers = Dataset::from_tensor_slices(Tensor::of<std::string>({5}, texts));
+  const auto number = [](const Output& text) {
+    return string_to_number(text, {.out_type = DType::s64});
+  };
+  const Dataset one_by_one = numbers.map(number, {.num_parallel_calls = 1});
+  const std::vector<Dataset> pipelines = {
+      numbers.map(number).skip(0), one_by_one, one_by_one.prefetch(4),
+      Dataset::range(1).interleave([=](const Element&) { return numbers.map(number); },
+                                   {.cycle_length = 1, .num_parallel_calls = 1})};
+  for (const Dataset& dataset : pipelines) {
+    Iterator iterator(dataset);
+    EXPECT_EQ(rest(iterator, 2), (std::vector<std::string>{"0", "1"}));
+    const std::string state = state_with_error(iterator);
+    Iterator kept(dataset);
+    kept.restore_state(state);
+    EXPECT_THAT(error_of([&] { kept.next(); }), HasSubstr("got 'x'")) << dataset.to_string();
+    EXPECT_EQ(rest(kept), (std::vector<std::string>{"3", "4"}));
+
+    Iterator without(dataset, {.keeps_errors = false});
+    const LogCapture log;
+    without.restore_state(state);
+    EXPECT_THAT(log.messages(),
+                Contains(HasSubstr("the element that failed before the checkpoint is left out")));
+    EXPECT_EQ(rest(without), (std::vector<std::string>{"3", "4"})) << dataset.to_string();
   }
 }
 

@@ -1,6 +1,7 @@
 // What a stage that reads ahead keeps until its consumer asks: an element or an error. A saved
 // state has both: after restoring, the error comes in its place even where its cause is gone by
-// then, and is skipped when the consumer asks again.
+// then, and is skipped when the consumer asks again; IteratorOptions::keeps_errors may leave it
+// out.
 #pragma once
 
 #include <optional>
@@ -26,16 +27,22 @@ struct Outcome {
       writer.row(row);
     }
   }
-  static Outcome restored(StateReader& reader) {
-    Outcome result;
-    if (reader.flag()) {
-      result.error = reader.error();
-    } else {
-      result.row = reader.row();
-    }
-    return result;
-  }
 };
+
+// Appends what was saved one after another, behind its number.
+template <class Outcomes>
+void restore_outcomes(StateReader& reader, Outcomes& outcomes) {
+  for (size_t count = reader.count(); count > 0; --count) {
+    Outcome outcome;
+    if (reader.flag()) {
+      outcome.error = reader.error_ahead("input");
+      if (!outcome.error) continue;
+    } else {
+      outcome.row = reader.row();
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+}
 
 // The next element of `input` or the error that it gives; nullopt at the end.
 inline std::optional<Outcome> pull(Stage& input) {

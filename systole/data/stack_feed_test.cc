@@ -146,13 +146,11 @@ TEST(StackFeed, gives_an_error_first_where_stacks_are_to_be_whole) {
 TEST(StackFeed, saves_an_error_in_its_place) {
   for (const bool errors_first : {false, true}) {
     const StackOptions options{.max_steps = 4, .errors_first = errors_first};
-    StepSource input = failing();
-    input.keeps_errors = true;
-    StackFeed whole(input, options);
+    StackFeed whole(failing(), options);
     whole.next(1, 4);
-    StackFeed resumed(input, options);
+    StackFeed resumed(failing(), options);
     resumed.restore_state(whole.save_state());
-    StackFeed again(input, options);
+    StackFeed again(failing(), options);
     again.restore_state(resumed.save_state());
     if (!errors_first) {
       EXPECT_THAT(numbers_of(again.next(4, 4)), ElementsAre(2, 3));
@@ -168,7 +166,7 @@ TEST(StackFeed, leaves_out_an_error_that_was_read_ahead) {
   StackFeed whole(failing(), {.max_steps = 4});
   whole.next(1, 4);
   const std::string state = whole.save_state();
-  StackFeed resumed(failing(), {.max_steps = 4});
+  StackFeed resumed(failing(), {.max_steps = 4, .iterator = {.keeps_errors = false}});
   const LogCapture log;
   resumed.restore_state(state);
   EXPECT_THAT(log.messages(),

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "systole/base/log.h"
+
 namespace systole {
 
 void StateWriter::number(uint64_t value) {
@@ -103,13 +105,16 @@ Row StateReader::row() {
   return result;
 }
 
-Error StateReader::error() {
+std::optional<Error> StateReader::error_ahead(std::string_view who) {
   const uint64_t code = number();
   if (code < static_cast<uint64_t>(Code::cancelled) ||
       code > static_cast<uint64_t>(Code::unauthenticated)) {
     malformed("an error of no known code");
   }
-  return Error(static_cast<Code>(code), std::string(bytes()));
+  const std::string_view message = bytes();
+  if (keeps_errors_) return Error(static_cast<Code>(code), std::string(message));
+  log_warning("{}: the element that failed before the checkpoint is left out: {}", who, message);
+  return std::nullopt;
 }
 
 void StateReader::expect(std::string_view name) {

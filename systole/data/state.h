@@ -51,7 +51,10 @@ class StateReader {
   std::string_view bytes();
   Tensor tensor();
   Row row();
-  Error error();
+  // An error that was read ahead of the position; nullopt where such are left out, with a warning
+  // that begins with `who`.
+  std::optional<Error> error_ahead(std::string_view who);
+  void leave_out_errors() { keeps_errors_ = false; }
   // Reads a name and compares. Errors: FAILED_PRECONDITION: the state is of another pipeline.
   void expect(std::string_view name);
   bool at_end() const { return next_ == data_.size(); }
@@ -62,6 +65,7 @@ class StateReader {
 
   std::string_view data_;
   size_t next_ = 0;
+  bool keeps_errors_ = true;
 };
 
 }  // namespace systole

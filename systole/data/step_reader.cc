@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "systole/base/log.h"
-
 namespace systole::data {
 
 int64_t rows_of(const Row& row) { return row.empty() || row[0].rank() == 0 ? 0 : row[0].dim(0); }
@@ -88,6 +86,7 @@ void StepReader::save(StateWriter& writer, const std::vector<Step>& steps,
 }
 
 void StepReader::restore(StateReader& reader) {
+  if (!options_.keeps_errors) reader.leave_out_errors();
   std::deque<Step> pending;
   for (size_t steps = reader.count(); steps > 0; --steps) {
     Step step(reader.count());
@@ -99,7 +98,7 @@ void StepReader::restore(StateReader& reader) {
     pending.push_back(std::move(step));
   }
   std::optional<Error> error;
-  if (reader.flag()) error = reader.error();
+  if (reader.flag()) error = reader.error_ahead(source_.name);
   const bool ended = reader.flag();
   const size_t count = reader.count();
   if (count != iterators_.size()) {
@@ -108,11 +107,6 @@ void StepReader::restore(StateReader& reader) {
   }
   std::vector<Iterator> iterators = make_iterators();
   for (Iterator& iterator : iterators) iterator.restore_state(reader.bytes());
-  if (error && !source_.keeps_errors) {
-    log_warning("{}: the element that failed before the checkpoint is left out: {}", source_.name,
-                error->message());
-    error.reset();
-  }
   pending_ = std::move(pending);
   error_ = std::move(error);
   ended_ = ended;

@@ -32,9 +32,6 @@ struct StepSource {
   // Elements begin with their batch, and one of no examples ends the input. Otherwise they are
   // whatever they are.
   bool batched = true;
-  // An error that was read ahead of a saved position comes in its place after restoring. Otherwise
-  // it is left out, with a warning: whoever repairs what failed can go on from there.
-  bool keeps_errors = false;
   std::string name;  // what errors begin with
 
   bool is_split() const { return layout == StepLayout::split; }

@@ -4,8 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
@@ -368,6 +371,28 @@ TEST_F(EstimatorErrorTest, another_input_than_the_checkpoints_begins_anew) {
       log.messages(),
       Contains(HasSubstr("input: begins anew, as the checkpoint has the position of another: "
                          "iterator state: stage, got '(f32[16,2], f32[16,1])'")));
+}
+
+// What a stage with threads read ahead, and failed at, does not end the next training too.
+TEST_F(EstimatorErrorTest, an_error_read_ahead_is_not_in_the_checkpoint) {
+  auto failed = std::make_shared<std::atomic<bool>>(false);
+  const auto bad_fourth = [&](const Params& params) {
+    const auto fail = [i = std::make_shared<std::atomic<int>>(0), failed](const Element& batch) {
+      if (++*i == 4 && !failed->exchange(true)) throw not_found("the fourth batch");
+      return batch;
+    };
+    const auto wait = [failed](const Element& batch) {
+      while (!failed->load()) std::this_thread::yield();
+      return batch;
+    };
+    const ElementSpec spec = batches(params).element_spec();
+    return batches(params).map_cpp(fail, spec).prefetch(8).map_cpp(wait, spec);
+  };
+  TPUEstimator(options()).train(bad_fourth, {.max_steps = 2});
+  const LogCapture log;
+  TPUEstimator(options()).train(bad_fourth, {.max_steps = 6});
+  EXPECT_THAT(log.messages(),
+              Contains(HasSubstr("failed before the checkpoint is left out: the fourth batch")));
 }
 
 TEST_F(EstimatorErrorTest, an_input_that_ends_early_is_told) {

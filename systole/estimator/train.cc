@@ -116,7 +116,7 @@ Training::Training(TPUEstimator::Impl& estimator, const InputFn& input_fn,
   if (iterations.is_time()) timed_loop_.emplace(iterations.seconds());
   estimator.check(model_, Mode::train);
   feed_options_ = {.fixed = estimator_.place(Mode::train).use_tpu,
-                   .iterator = {.entropy = estimator_.entropy()}};
+                   .iterator = {.entropy = estimator_.entropy(), .keeps_errors = false}};
   hooks_.emplace(make_hooks(), *model_.graph);
   hooks_->add_prints(*model_.graph, estimator::host_call_fetches(model_.spec.host_call, {}),
                      targets());

@@ -81,8 +81,7 @@ class ChunkedMapStage final : public InputStage {
   void do_restore(StateReader& reader) override {
     index_ = static_cast<int64_t>(reader.number());
     ended_ = reader.flag();
-    ready_.resize(reader.count());
-    for (Outcome& outcome : ready_) outcome = Outcome::restored(reader);
+    restore_outcomes(reader, ready_);
     input_->restore(reader);
   }
 

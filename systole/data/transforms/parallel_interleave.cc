@@ -216,8 +216,7 @@ void ParallelInterleaveStage::do_restore(StateReader& reader) {
   for (Slot& slot : cycle_) {
     slot.open = reader.flag();
     slot.ended = reader.flag();
-    slot.ready.resize(reader.count());
-    for (Outcome& outcome : slot.ready) outcome = Outcome::restored(reader);
+    restore_outcomes(reader, slot.ready);
     if (slot.open && !slot.ended) {
       slot.inner =
           InnerDataset::restored(reader, "interleave", node_.maker_, context_, node_.types());

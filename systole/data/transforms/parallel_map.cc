@@ -196,8 +196,7 @@ void ParallelMapStage::do_restore(StateReader& reader) {
   ended_ = reader.flag();
   index_ = static_cast<int64_t>(reader.number());
   Chunk chunk;
-  chunk.outcomes.resize(reader.count());
-  for (Outcome& outcome : chunk.outcomes) outcome = Outcome::restored(reader);
+  restore_outcomes(reader, chunk.outcomes);
   chunk.done = true;
   if (!chunk.outcomes.empty()) chunks_.push_back(std::move(chunk));
   input_->restore(reader);

@@ -72,8 +72,7 @@ class PrefetchStage final : public InputStage {
   }
   void do_restore(StateReader& reader) override {
     ended_ = reader.flag();
-    ready_.resize(reader.count());
-    for (Outcome& outcome : ready_) outcome = Outcome::restored(reader);
+    restore_outcomes(reader, ready_);
     input_->restore(reader);
   }
 
