@@ -75,8 +75,12 @@ class FixedLengthRecordDataset : public Dataset {
 };
 
 struct CsvDatasetOptions {
+  std::string compression_type;
+  int64_t buffer_size = 256 << 10;
   bool header = false;  // the first record of each file is left out
   char field_delim = ',';
+  bool use_quote_delim = true;      // "a field, ""quoted"""; false: quotes are as other bytes
+  std::string na_value;             // taken for an empty field, besides the empty one
   std::vector<size_t> select_cols;  // ascending; all columns when empty
   FileSystem* file_system = nullptr;
 };
@@ -84,7 +88,7 @@ struct CsvDatasetOptions {
 // A tuple of scalars for each record. `record_defaults`: for each column that is wanted a tensor of
 // its dtype, with one element, the value of an empty field, or with none, where a value is
 // required. Errors while running: INVALID_ARGUMENT with file, line and column; that record is left
-// out.
+// out, or what is left of its line. Blank lines are no records. (tf.contrib.data.CsvDataset)
 class CsvDataset : public Dataset {
  public:
   CsvDataset(const FileNames& files, const std::vector<Tensor>& record_defaults,

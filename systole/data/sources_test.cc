@@ -147,6 +147,47 @@ TEST(SourcesTest, Csv) {
             "(2.5,) (3,) (4,) (6,)");
 }
 
+// A record that is wrong is left out alone: with fields too few or too many, even as the first, or
+// with a quote inside.
+TEST(SourcesTest, CsvRecordsThatAreWrong) {
+  MemoryFileSystem fs{{"a", "1\n1,2\n1,2,3\n3,x\"y\n\"4\"z,4\n5,6\r7\n8,9\n"}};
+  const CsvDataset csv("a", {Tensor(0), Tensor(0)}, {.file_system = &fs});
+  const std::vector<std::string> got = elements(csv);
+  ASSERT_EQ(got.size(), 7U);
+  EXPECT_EQ(got[0], "INVALID_ARGUMENT: a:1: number of fields, got 1, expected 2");
+  EXPECT_EQ(got[1], "(1, 2)");
+  EXPECT_EQ(got[2], "INVALID_ARGUMENT: a:3: number of fields, got 3, expected 2");
+  EXPECT_EQ(got[3],
+            "INVALID_ARGUMENT: a:4:4: field, got a quote inside it, expected quotes around the "
+            "field");
+  EXPECT_TRUE(got[4].starts_with("INVALID_ARGUMENT: a:5:4: closing quote")) << got[4];
+  EXPECT_TRUE(got[5].starts_with("INVALID_ARGUMENT: a:6:4: carriage return")) << got[5];
+  EXPECT_EQ(got[6], "(8, 9)");
+  EXPECT_EQ(checked(csv.ignore_errors()), "(1, 2) (8, 9)");
+  EXPECT_EQ(checked(csv), joined(csv));
+  // Columns behind those that are wanted do not matter, as in TensorFlow.
+  EXPECT_EQ(joined(CsvDataset("a", {Tensor(0)}, {.select_cols = {0}, .file_system = &fs}).take(3)),
+            "(1,) (1,) (1,)");
+}
+
+TEST(SourcesTest, CsvOptions) {
+  MemoryFileSystem fs{{"a", "1;NA;\"x\n2;3;y\"\n"}};
+  const auto file = fs.create("z");
+  const auto stream = compress_into(*file, Compression::gzip, "z");
+  stream->append(read_file(fs, "a"));
+  stream->close();
+  file->close();
+  const std::vector<Tensor> defaults{Tensor(0), Tensor(-1), Tensor("")};
+  CsvDatasetOptions options{.buffer_size = 3,
+                            .field_delim = ';',
+                            .use_quote_delim = false,
+                            .na_value = "NA",
+                            .file_system = &fs};
+  EXPECT_EQ(checked(CsvDataset("a", defaults, options)), "(1, -1, \"x) (2, 3, y\")");
+  options.compression_type = "GZIP";
+  EXPECT_EQ(checked(CsvDataset("z", defaults, options)), "(1, -1, \"x) (2, 3, y\")");
+}
+
 TEST(SourcesTest, Arrays) {
   MemoryFileSystem fs;
   const Tensor rows = Tensor::of<uint8_t>({3, 2}, {1, 2, 3, 4, 5, 6});

@@ -10,7 +10,6 @@
 namespace systole {
 namespace {
 
-constexpr size_t kBufferBytes = 64 * 1024;
 constexpr int kEnd = -1;
 
 std::string shown(int c) {
@@ -23,7 +22,10 @@ std::string shown(int c) {
 }  // namespace
 
 CsvReader::CsvReader(std::unique_ptr<RandomAccessFile> file, CsvOptions options)
-    : file_(std::move(file)), options_(options) {
+    : CsvReader(open_source(std::move(file), Compression::none), options) {}
+
+CsvReader::CsvReader(std::unique_ptr<ByteSource> source, CsvOptions options, size_t buffer_bytes)
+    : source_(std::move(source)), options_(options), buffer_bytes_(buffer_bytes) {
   const char delimiter = options_.delimiter;
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r') {
     throw invalid_argument("{}: delimiter, got {}, expected neither a quote nor a line end", path(),
@@ -58,9 +60,8 @@ size_t CsvReader::column_index(std::string_view name) const {
 
 int CsvReader::peek() {
   if (next_ == buffer_.size()) {
-    buffer_offset_ += buffer_.size();
-    buffer_.resize(kBufferBytes);
-    buffer_.resize(file_->read(buffer_offset_, kBufferBytes, buffer_.data()));
+    buffer_.resize(buffer_bytes_);
+    buffer_.resize(source_->read(buffer_bytes_, buffer_.data()));
     next_ = 0;
     if (buffer_.empty()) return kEnd;
   }
@@ -105,7 +106,20 @@ bool CsvReader::skip_blank_lines() {
 bool CsvReader::next(CsvRecord& record) {
   record.text_.clear();
   record.fields_.clear();
-  if (!skip_blank_lines()) return false;
+  at_record_ = false;
+  try {
+    if (!skip_blank_lines()) return false;
+    read_fields(record);
+  } catch (const Error& error) {
+    if (error.code() == Code::invalid_argument) skip_line();
+    throw;
+  }
+  at_record_ = true;
+  check_width(record);
+  return true;
+}
+
+void CsvReader::read_fields(CsvRecord& record) {
   record.line_ = line_;
   while (true) {
     read_field(record);
@@ -113,11 +127,16 @@ bool CsvReader::next(CsvRecord& record) {
     (void)get();
   }
   (void)read_line_end();
-  check_width(record);
-  return true;
+}
+
+void CsvReader::skip_line() {
+  for (int c = get(); c != kEnd && c != '\n'; c = get()) {
+  }
+  at_record_ = true;
 }
 
 void CsvReader::check_width(const CsvRecord& record) {
+  if (!options_.same_width) return;
   if (width_ == 0) width_ = record.size();
   if (record.size() != width_) {
     throw invalid_argument("{}:{}: number of fields, got {}, expected {}", path(), record.line(),
@@ -128,7 +147,7 @@ void CsvReader::check_width(const CsvRecord& record) {
 void CsvReader::read_field(CsvRecord& record) {
   const size_t begin = record.text_.size();
   record.fields_.push_back({.begin = begin, .size = 0, .line = line_, .column = column_});
-  if (peek() == '"') {
+  if (options_.quotes && peek() == '"') {
     read_quoted(record);
   } else {
     read_plain(record);
@@ -178,7 +197,7 @@ void CsvReader::read_plain(CsvRecord& record) {
         c == static_cast<unsigned char>(options_.delimiter)) {
       return;
     }
-    if (c == '"') {
+    if (options_.quotes && c == '"') {
       throw invalid_argument(
           "{}:{}:{}: field, got a quote inside it, expected quotes around the field", path(), line_,
           column_);

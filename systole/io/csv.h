@@ -4,7 +4,7 @@
 //   field  := '"' (any byte but '"' | '""')* '"' | (any byte but '"', delimiter, CR, LF)*
 // All records have the same number of fields. Errors in the text are INVALID_ARGUMENT and read
 // `<file>:<line>:<column>: <what>, got <value>, expected <value>`; lines and columns (in bytes)
-// begin at 1.
+// begin at 1. What is left of a line with an error in it is skipped: the next record is behind it.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,16 @@
 
 #include "systole/base/file_system.h"
 #include "systole/base/tensor.h"
+#include "systole/io/compression.h"
 
 namespace systole {
 
 struct CsvOptions {
   bool header = true;  // the first record names the columns
   char delimiter = ',';
+  bool quotes = true;            // false: a quote is a byte like any other
   bool skip_blank_lines = true;  // else a blank line is a record with one empty field
+  bool same_width = true;        // false: records may have any number of fields
   size_t max_record_bytes =
       16U << 20U;  // RESOURCE_EXHAUSTED beyond: a quote was left open, most likely
 };
@@ -60,8 +63,11 @@ class CsvReader {
   // Reads the header. Errors: those of the file; INVALID_ARGUMENT for a delimiter that is a quote
   // or a line end, for a file without a header, and for a column name that is there twice.
   explicit CsvReader(std::unique_ptr<RandomAccessFile> file, CsvOptions options = {});
+  // `buffer_bytes` are read at a time.
+  explicit CsvReader(std::unique_ptr<ByteSource> source, CsvOptions options = {},
+                     size_t buffer_bytes = 64 * 1024);
 
-  const std::string& path() const { return file_->path(); }
+  const std::string& path() const { return source_->path(); }
   // The names of the columns; empty without a header.
   const std::vector<std::string>& header() const { return header_; }
   // Errors: NOT_FOUND, with the nearest name.
@@ -69,6 +75,8 @@ class CsvReader {
 
   // Reads the next record; false at the end.
   bool next(CsvRecord& record);
+  // Whether the next record can be read, though next() may just have refused one.
+  bool at_record() const { return at_record_; }
 
   // Writes field i as the element at `index` of `out`. Numbers may have blanks around them; pred is
   // 0, 1, true or false. Errors: INVALID_ARGUMENT for what is no number or out of range for out's
@@ -83,17 +91,20 @@ class CsvReader {
   void read_plain(CsvRecord& record);
   bool read_line_end();
   bool skip_blank_lines();
+  void skip_line();
+  void read_fields(CsvRecord& record);
   void keep(CsvRecord& record, int c) const;
   void check_width(const CsvRecord& record);
 
-  std::unique_ptr<RandomAccessFile> file_;
+  std::unique_ptr<ByteSource> source_;
   CsvOptions options_;
+  size_t buffer_bytes_;
   std::vector<std::string> header_;
   size_t width_ = 0;  // fields a record; 0 before the first
 
-  std::string buffer_;  // bytes of the file from buffer_offset_ on
-  uint64_t buffer_offset_ = 0;
-  size_t next_ = 0;  // in buffer_
+  std::string buffer_;  // what was read last
+  size_t next_ = 0;     // in buffer_
+  bool at_record_ = true;
   int64_t line_ = 1;
   int64_t column_ = 1;
 };
