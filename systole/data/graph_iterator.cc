@@ -35,6 +35,17 @@ std::shared_ptr<RunningIterator> running(KernelContext& c) {
                                           [] { return std::make_shared<RunningIterator>(); });
 }
 
+// OUT_OF_RANGE means the end of the input to whoever runs the graph: an error of that code in the
+// pipeline, of a user's function say, would end a training in silence.
+bool next_row(Iterator& iterator, Row& row) {
+  try {
+    return iterator.next_row(row);
+  } catch (const Error& error) {
+    if (error.code() != Code::out_of_range) throw;
+    throw Error(Code::invalid_argument, error.what());
+  }
+}
+
 std::vector<Tensor> run_get_next(KernelContext& c) {
   const auto state = running(c);
   const std::lock_guard lock(state->mutex);
@@ -47,7 +58,7 @@ std::vector<Tensor> run_get_next(KernelContext& c) {
     state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
   }
   Row row;
-  if (!state->iterator->next_row(row)) {
+  if (!next_row(*state->iterator, row)) {
     throw make_error(Code::out_of_range, "IteratorGetNext: End of sequence");
   }
   return row;

@@ -180,6 +180,25 @@ TEST(GraphIteratorTest, OneShotInASession) {
   }
 }
 
+TEST(GraphIteratorTest, OnlyTheEndIsOutOfRange) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Dataset failing = Dataset::range(2).map_cpp(
+      [](const Element& x) {
+        if (x.leaf().item<int64_t>() == 0) throw make_error(Code::out_of_range, "the user's");
+        return x;
+      },
+      TensorType{DType::s64, {}});
+  const Nest<Output> next = failing.make_one_shot_iterator().get_next();
+  Session session;
+  const std::string error = error_of([&] { session.run(next); });
+  EXPECT_TRUE(error.starts_with(
+      "INVALID_ARGUMENT: IteratorGetNext: OUT_OF_RANGE: the user's, map_cpp: element 0"))
+      << error;
+  EXPECT_EQ(session.run(next).item<int64_t>(), 1);
+  EXPECT_TRUE(error_of([&] { session.run(next); }).starts_with("OUT_OF_RANGE"));
+}
+
 TEST(GraphIteratorTest, InitializableInASession) {
   Graph graph;
   const GraphScope scope(graph);

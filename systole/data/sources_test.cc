@@ -131,6 +131,14 @@ TEST(SourcesTest, FixedLengthRecords) {
             "a footer of 1");
 }
 
+// OUT_OF_RANGE would be taken for the end of the input.
+TEST(SourcesTest, FixedLengthRecordsOfAFileThatEndsInItsHeader) {
+  MemoryFileSystem fs{{"a", "H"}, {"b", "HHcc"}};
+  EXPECT_EQ(
+      joined(FixedLengthRecordDataset({"a", "b"}, 2, {.header_bytes = 2, .file_system = &fs})),
+      "DATA_LOSS: a: header, got a file that ends in it, expected 2 bytes cc");
+}
+
 TEST(SourcesTest, Csv) {
   MemoryFileSystem fs{{"a", "x,y,z\n1,2.5,\"a,b\"\n,3,c\nno,4,d\n5,6,e\n"}};
   const std::vector<Tensor> defaults{Tensor(int32_t{7}), Tensor(DType::f32, {0}),

@@ -16,7 +16,13 @@ class FixedLengthFile final : public data::RecordFile {
   FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
       : layout_(layout),
         window_(std::move(source), std::max(buffer_bytes, layout.record + layout.footer)) {
-    seek(layout_.header);
+    try {
+      seek(layout_.header);
+    } catch (const Error& error) {
+      if (error.code() != Code::out_of_range) throw;
+      throw make_error(Code::data_loss, "{}: header, got a file that ends in it, expected {} bytes",
+                       window_.path(), layout_.header);
+    }
   }
 
   bool next(Row& row) override {
