@@ -153,9 +153,15 @@ Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec 
 }
 
 Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const {
-  return Dataset(data::filter_node(
-      node(), [predicate = std::move(predicate), spec = element_spec()](const Row& row) {
-        return predicate(data::to_element(spec, row));
+  data::check_function("filter_cpp", predicate);
+  return Dataset(
+      data::filter_node(node(), [predicate = std::move(predicate), spec = element_spec()](
+                                    const Row& row, int64_t index, uint64_t) {
+        try {
+          return predicate(data::to_element(spec, row));
+        } catch (...) {
+          throw data::current_error().with_context(fmt::format("filter_cpp: element {}", index));
+        }
       }));
 }
 

@@ -25,6 +25,7 @@ using Element = Nest<Tensor>;
 // Its type: dimensions that differ between elements, or are not known, are -1.
 using ElementSpec = Nest<TensorType>;
 
+class HostFunction;
 class WindowedDataset;
 
 // A value type: a shared immutable description, cheap to copy, thread-safe. Methods return new
@@ -78,7 +79,8 @@ class Dataset {
   // An exception of it names the element.
   Dataset map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
                   const MapOptions& options = {}) const;
-  // Keeps the elements for which `predicate` gives true (a pred scalar).
+  // Keeps the elements for which `predicate` gives true (a pred scalar). An exception of either
+  // names the element.
   template <class F>
   Dataset filter(F predicate) const {
     return filter_graph(graph_function(std::move(predicate)));
@@ -203,6 +205,9 @@ class Dataset {
   Dataset bucket_cpp(std::function<int64_t(const Element&)> element_length,
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
+  using LengthFunction = std::function<int64_t(const Row&, int64_t index, uint64_t epoch)>;
+  Dataset bucket(LengthFunction length, const BucketOptions& options) const;
+  HostFunction trace(const GraphFunction& fn) const;
   template <class F>
   static GraphFunction graph_function(F fn);
 

@@ -5,11 +5,15 @@
 
 namespace systole {
 
+// Functions of one pipeline that draw without seeds do not all draw the same.
+HostFunction Dataset::trace(const GraphFunction& fn) const {
+  return HostFunction::trace(element_spec(), fn,
+                             {.entropy = static_cast<uint64_t>(node()->size())});
+}
+
 Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) const {
   data::check_calls("map", options.num_parallel_calls);
-  // Maps of one pipeline that draw without seeds do not all draw the same.
-  HostFunction function =
-      HostFunction::trace(element_spec(), fn, {.entropy = static_cast<uint64_t>(node()->size())});
+  HostFunction function = trace(fn);
   ElementSpec spec = function.result_spec();
   auto graph = std::make_shared<const data::GraphFunction>("map", std::move(function));
   return Dataset(data::map_node("map", node(), std::move(spec),
@@ -19,33 +23,34 @@ Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) c
 }
 
 Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
-  HostFunction function = HostFunction::trace(element_spec(), predicate);
+  HostFunction function = trace(predicate);
   const TensorType wanted{DType::pred, {}};
   const std::vector<TensorType> got = function.result_spec().flatten();
   if (got.size() != 1 || got.front().dtype != DType::pred || got.front().shape.rank() != 0) {
     throw invalid_argument("filter: result of the predicate, got {}, expected {}",
                            function.result_spec().to_string(), wanted);
   }
-  return Dataset(data::filter_node(node(), [function = std::move(function)](const Row& row) {
-    return function(row).front().item<bool>();
+  const data::GraphFunction graph("filter", std::move(function));
+  return Dataset(data::filter_node(node(), [graph](const Row& row, int64_t index, uint64_t epoch) {
+    return graph.call(row, index, epoch).front().item<bool>();
   }));
 }
 
 Dataset Dataset::bucket_graph(const GraphFunction& element_length,
                               const BucketOptions& options) const {
-  HostFunction function = HostFunction::trace(element_spec(), element_length);
+  HostFunction function = trace(element_length);
   const std::vector<TensorType> got = function.result_spec().flatten();
   const bool is_length = got.size() == 1 && got.front().shape == Shape() &&
                          (got.front().dtype == DType::s64 || got.front().dtype == DType::s32);
   if (!is_length) {
     throw invalid_argument(
-        "bucket_by_sequence_length: result of element_length_func, got {}, expected {}",
-        function.result_spec().to_string(), TensorType{DType::s64, {}});
+        "bucket_by_sequence_length: result of element_length_func, got {}, expected s32[] or s64[]",
+        function.result_spec().to_string());
   }
-  return bucket_cpp(
-      [function = std::move(function)](const Element& element) {
-        const Row row = element.flatten();
-        return static_cast<int64_t>(function(row).front().as_double(0));
+  const data::GraphFunction graph("bucket_by_sequence_length", std::move(function));
+  return bucket(
+      [graph](const Row& row, int64_t index, uint64_t epoch) {
+        return static_cast<int64_t>(graph.call(row, index, epoch).front().as_double(0));
       },
       options);
 }

@@ -1,4 +1,6 @@
 // padded_batch and bucket_by_sequence_length: how shapes and values to pad with are told.
+#include <fmt/format.h>
+
 #include "systole/data/dataset.h"
 #include "systole/data/nodes.h"
 
@@ -50,11 +52,26 @@ Dataset Dataset::padded_batch(int64_t batch_size, const PaddedBatchOptions& opti
 
 Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_length,
                             const BucketOptions& options) const {
+  data::check_function("bucket_by_sequence_length", element_length);
+  return bucket(
+      [element_length = std::move(element_length), spec = element_spec()](const Row& row,
+                                                                          int64_t index, uint64_t) {
+        try {
+          return element_length(data::to_element(spec, row));
+        } catch (...) {
+          throw data::current_error().with_context(
+              fmt::format("bucket_by_sequence_length: element {}", index));
+        }
+      },
+      options);
+}
+
+Dataset Dataset::bucket(LengthFunction length, const BucketOptions& options) const {
   constexpr std::string_view op = "bucket_by_sequence_length";
   const std::vector<int64_t>& boundaries = options.bucket_boundaries;
   if (boundaries.empty() || !std::ranges::is_sorted(boundaries)) {
-    throw invalid_argument("{}: bucket_boundaries, got {} of them, expected ascending ones", op,
-                           boundaries.size());
+    throw invalid_argument("{}: bucket_boundaries, got [{}], expected ascending ones", op,
+                           fmt::join(boundaries, ", "));
   }
   if (options.bucket_batch_sizes.size() != boundaries.size() + 1) {
     throw invalid_argument("{}: bucket_batch_sizes, got {}, expected {}, one more than boundaries",
@@ -64,8 +81,7 @@ Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_lengt
     if (size <= 0) throw invalid_argument("{}: batch size, got {}, expected at least 1", op, size);
   }
   data::BucketArguments arguments{
-      .length = [element_length = std::move(element_length), spec = element_spec()](
-                    const Row& row) { return element_length(data::to_element(spec, row)); },
+      .length = std::move(length),
       .options = options,
       .padding =
           resolve_padding(op, element_spec(), options.padded_shapes, options.padding_values)};

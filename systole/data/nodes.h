@@ -33,7 +33,8 @@ struct MapArguments {
 };
 NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
-using RowPredicate = std::function<bool(const Row&)>;
+// What a filter asks; thread-safe. `index` counts the elements of `epoch`.
+using RowPredicate = std::function<bool(const Row&, int64_t index, uint64_t epoch)>;
 NodePtr filter_node(NodePtr input, RowPredicate predicate);
 
 // A data set of one element: the one that a function of data sets is given. It runs inside of that
@@ -84,7 +85,8 @@ struct Padding {
 NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder);
 NodePtr unbatch_node(NodePtr input);
 struct BucketArguments {
-  std::function<int64_t(const Row&)> length;
+  // `index` counts the elements of `epoch`.
+  std::function<int64_t(const Row&, int64_t index, uint64_t epoch)> length;
   BucketOptions options;
   Padding padding;
 };
@@ -104,6 +106,11 @@ NodePtr select_node(NodePtr input, Spec spec, std::vector<size_t> components);
 // Errors: INVALID_ARGUMENT for a value below 1; for a number of threads that cannot be.
 void check_positive(std::string_view what, int64_t value);
 void check_calls(std::string_view op, int64_t num_parallel_calls);
+// Errors: INVALID_ARGUMENT for an empty std::function.
+template <class F>
+void check_function(std::string_view op, const F& fn) {
+  if (!fn) throw invalid_argument("{}: function, got an empty one, expected one to call", op);
+}
 
 // Rows of equal shapes as one with a new first dimension; strings are moved. `what` begins errors.
 Row stack_rows(std::string_view what, std::span<Row> rows);

@@ -243,6 +243,26 @@ std::vector<Pipeline> batch_cases() {
   };
 }
 
+// What they draw belongs to the element and the epoch.
+std::vector<Pipeline> random_choice_cases() {
+  return {
+      {"filter_random",
+       [] {
+         return range(20)
+             .filter([](Output) { return random_uniform({}, {.seed = 5}) < 0.5; })
+             .repeat(2);
+       },
+       "*", "s64[]"},
+      {"bucket_random",
+       [] {
+         return range(20).bucket_by_sequence_length(
+             [](Output) { return cast(random_uniform({}, {.seed = 5}) * 4, DType::s32); },
+             {.bucket_boundaries = {2}, .bucket_batch_sizes = {3, 3}});
+       },
+       "*", "s64[?]"},
+  };
+}
+
 std::vector<Pipeline> bucket_and_window_cases() {
   return {
       {"bucket",
@@ -575,6 +595,8 @@ INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases())
 INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, testing::ValuesIn(graph_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(RandomChoices, PipelineTest, testing::ValuesIn(random_choice_cases()),
+                         case_name);
 INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, testing::ValuesIn(bucket_and_window_cases()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Errors, PipelineTest, testing::ValuesIn(error_cases()), case_name);

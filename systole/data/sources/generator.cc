@@ -20,7 +20,7 @@ class GeneratorStage final : public Stage {
  protected:
   bool do_next(Row& row) override {
     if (ended_) return false;
-    if (!generator_) generator_ = node_.make_();
+    if (!generator_) make_generator();
     const int64_t index = taken_++;
     std::optional<Element> element = call(index);
     if (!element) {
@@ -43,11 +43,19 @@ class GeneratorStage final : public Stage {
     taken_ = static_cast<int64_t>(reader.number());
     ended_ = reader.flag();
     if (ended_ || taken_ == 0) return;
-    generator_ = node_.make_();
+    make_generator();
     for (int64_t i = 0; i < taken_; ++i) skip_one();
   }
 
  private:
+  void make_generator() {
+    try {
+      generator_ = node_.make_();
+    } catch (...) {
+      throw current_error().with_context("from_generator: its function, which makes a generator");
+    }
+    check_function("from_generator", generator_);
+  }
   std::optional<Element> call(int64_t index) {
     try {
       return generator_();
@@ -59,7 +67,7 @@ class GeneratorStage final : public Stage {
   void skip_one() {
     try {
       generator_();
-    } catch (const std::exception&) {
+    } catch (...) {
       return;
     }
   }

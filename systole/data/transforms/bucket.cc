@@ -35,7 +35,10 @@ class BucketNode final : public DatasetNode {
 class BucketStage final : public InputStage {
  public:
   BucketStage(const BucketNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), buckets_(node.boundaries().size() + 1) {}
+      : InputStage(node, context),
+        node_(node),
+        epoch_(context.epoch),
+        buckets_(node.boundaries().size() + 1) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -57,6 +60,7 @@ class BucketStage final : public InputStage {
   }
   void do_save(StateWriter& writer) override {
     writer.flag(ended_);
+    writer.number(static_cast<uint64_t>(index_));
     for (const auto& bucket : buckets_) {
       writer.number(bucket.size());
       for (const Row& row : bucket) writer.row(row);
@@ -65,6 +69,7 @@ class BucketStage final : public InputStage {
   }
   void do_restore(StateReader& reader) override {
     ended_ = reader.flag();
+    index_ = static_cast<int64_t>(reader.number());
     for (auto& bucket : buckets_) {
       bucket.resize(reader.count());
       for (Row& row : bucket) row = reader.row();
@@ -73,16 +78,17 @@ class BucketStage final : public InputStage {
   }
 
  private:
-  size_t bucket_of(const Row& row) const {
-    const int64_t length = node_.arguments_.length(row);
+  size_t bucket_of(const Row& row) {
+    const int64_t index = index_++;
+    const int64_t length = node_.arguments_.length(row, index, epoch_);
     const std::vector<int64_t>& boundaries = node_.boundaries();
     const auto i =
         static_cast<size_t>(std::ranges::upper_bound(boundaries, length) - boundaries.begin());
     if (i == boundaries.size() && node_.arguments_.options.pad_to_bucket_boundary) {
       throw invalid_argument(
-          "bucket_by_sequence_length: length of an element, got {}, expected below {} with "
+          "bucket_by_sequence_length: length of element {}, got {}, expected below {} with "
           "pad_to_bucket_boundary",
-          length, boundaries.back());
+          index, length, boundaries.back());
     }
     return i;
   }
@@ -93,6 +99,8 @@ class BucketStage final : public InputStage {
   }
 
   const BucketNode& node_;
+  const uint64_t epoch_;
+  int64_t index_ = 0;
   std::vector<std::vector<Row>> buckets_;
   bool ended_ = false;
 };

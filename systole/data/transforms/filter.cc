@@ -15,20 +15,33 @@ class FilterNode final : public DatasetNode {
 class FilterStage final : public InputStage {
  public:
   FilterStage(const FilterNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+      : InputStage(node, context),
+        node_(node),
+        cancellation_(context.cancellation()),
+        epoch_(context.epoch) {}
 
  protected:
   bool do_next(Row& row) override {
     while (input_->next(row)) {
-      if (node_.predicate_(row)) return true;
+      if (node_.predicate_(row, index_++, epoch_)) return true;
       cancellation_.check();
     }
     return false;
+  }
+  void do_save(StateWriter& writer) override {
+    writer.number(static_cast<uint64_t>(index_));
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) override {
+    index_ = static_cast<int64_t>(reader.number());
+    input_->restore(reader);
   }
 
  private:
   const FilterNode& node_;
   const Cancellation& cancellation_;
+  const uint64_t epoch_;
+  int64_t index_ = 0;
 };
 
 std::unique_ptr<Stage> FilterNode::make(const StageContext& context) const {
