@@ -47,8 +47,19 @@ const ElementSpec& Dataset::element_spec() const { return node()->spec(); }
 
 std::string Dataset::to_string() const { return node()->to_string(); }
 
+void Dataset::check_arguments(const Nest<Output>& element, size_t count) {
+  if (element.is_tuple() && element.size() == count) return;
+  throw invalid_argument(
+      "Dataset: function of {} arguments, got elements {}, expected tuples of {}; a function of "
+      "one argument, const Nest<Output>&, takes any",
+      count, element.to_string(), count);
+}
+
 Dataset Dataset::from_tensors(Element element) {
   Spec spec = spec_of(element);
+  element.for_each([](const Tensor& tensor) {
+    if (!tensor.valid()) throw invalid_argument("from_tensors: tensor, got none, expected one");
+  });
   auto rows = std::make_shared<std::vector<Row>>(1, element.flatten());
   return Dataset(data::rows_node("from_tensors", std::move(spec), std::move(rows)));
 }
@@ -59,10 +70,15 @@ Dataset Dataset::from_tensor_slices(const Element& tensors) {
     throw invalid_argument("from_tensor_slices: structure, got (), expected at least one tensor");
   }
   for (const Tensor& tensor : components) {
-    if (tensor.rank() > 0 && tensor.dim(0) == components.front().dim(0)) continue;
-    throw invalid_argument(
-        "from_tensor_slices: first dimension, got {}, expected {} rows as of {}", tensor.type(),
-        components.front().rank() == 0 ? -1 : components.front().dim(0), components.front().type());
+    if (!tensor.valid() || tensor.rank() == 0) {
+      throw invalid_argument(
+          "from_tensor_slices: tensor, got {}, expected a first dimension, whose rows are the "
+          "elements (from_tensors takes any shape)",
+          tensor.valid() ? tensor.type().to_string() : "none");
+    }
+    if (tensor.dim(0) == components.front().dim(0)) continue;
+    throw invalid_argument("from_tensor_slices: first dimension, got {}, expected {} rows as of {}",
+                           tensor.type(), components.front().dim(0), components.front().type());
   }
   Spec spec = tensors.map([](const Tensor& tensor) {
     return TensorType{tensor.dtype(),
@@ -79,6 +95,7 @@ Dataset Dataset::range(int64_t start, int64_t stop, int64_t step) {
 }
 
 Dataset Dataset::from_generator(std::function<Generator()> make, ElementSpec spec) {
+  data::check_function("from_generator", make);
   return Dataset(data::generator_node(std::move(make), std::move(spec)));
 }
 
@@ -117,6 +134,9 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
     if (weight >= 0 && std::isfinite(weight)) continue;
     throw invalid_argument("sample_from_datasets: weight, got {}, expected at least 0", weight);
   }
+  if (std::ranges::all_of(all, [](double weight) { return weight == 0; })) {
+    throw invalid_argument("sample_from_datasets: weights, got only 0, expected one above it");
+  }
   std::vector<NodePtr> nodes;
   Spec spec = datasets.front().element_spec();
   for (const Dataset& dataset : datasets) {
@@ -130,6 +150,7 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
 Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
                          const MapOptions& options) const {
   data::check_calls("map_cpp", options.num_parallel_calls);
+  data::check_function("map_cpp", fn);
   data::RowFunction rows = [fn = std::move(fn), from = element_spec(), spec,
                             types = spec.flatten()](Row&& row, int64_t index) {
     Element result;
@@ -215,7 +236,11 @@ Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
 }
 
 Dataset Dataset::prefetch(int64_t buffer_size) const {
-  if (buffer_size != AUTOTUNE) data::check_positive("prefetch: buffer_size", buffer_size);
+  if (buffer_size < AUTOTUNE) {
+    throw invalid_argument("prefetch: buffer_size, got {}, expected 0 or more, or AUTOTUNE",
+                           buffer_size);
+  }
+  if (buffer_size == 0) return Dataset(node());
   return Dataset(data::prefetch_node(node(), buffer_size));
 }
 

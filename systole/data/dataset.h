@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,8 +44,12 @@ class Dataset {
 
   // One element.
   static Dataset from_tensors(Element element);
+  static Dataset from_tensors(Tensor tensor) { return from_tensors(Element(std::move(tensor))); }
   // An element for each row of the first dimension of all tensors.
   static Dataset from_tensor_slices(const Element& tensors);
+  // from_tensor_slices(std::vector{"a", "b"}): of one vector.
+  template <class T>
+  static Dataset from_tensor_slices(const std::vector<T>& values);
   // s64 scalars in [start, stop).
   static Dataset range(int64_t stop);
   static Dataset range(int64_t start, int64_t stop, int64_t step = 1);
@@ -61,16 +66,19 @@ class Dataset {
   }
   // Elements of all side by side, until the first ends; the structure is that of `datasets`.
   static Dataset zip(const Nest<Dataset>& datasets);
-  // Each element from one of `datasets`, drawn with these weights (equal when none), until all have
-  // ended.
+  static Dataset zip(std::initializer_list<Nest<Dataset>> datasets) {
+    return zip(Nest<Dataset>::tuple(datasets));
+  }
+  // Each element from one of `datasets`, drawn with these weights (equal when none), until all that
+  // have a weight above 0 have ended.
   static Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
                                       const std::vector<double>& weights = {},
                                       std::optional<int64_t> seed = std::nullopt);
 
   // --- one element after another ---
 
-  // `fn` is written with ops and traced once; a tuple is given as one nest or as one argument an
-  // element: map([](Output image, Output label) {...}).
+  // `fn` is written with ops and traced once; a tuple is given as one nest, or to a function of as
+  // many arguments one by one: map([](Output image, Output label) {...}).
   template <class F>
   Dataset map(F fn, const MapOptions& options = {}) const {
     return map_graph(graph_function(std::move(fn)), options);
@@ -162,7 +170,7 @@ class Dataset {
   // complete or not at all.
   Dataset cache() const;
   Dataset cache(const std::string& path, FileSystem* file_system = nullptr) const;
-  // Up to `buffer_size` elements are made ahead, on a thread of its own.
+  // Up to `buffer_size` elements are made ahead, on a thread of its own; 0: none, without one.
   Dataset prefetch(int64_t buffer_size = AUTOTUNE) const;
   // Drops elements that fail, and says in the log how many and the first's message.
   Dataset ignore_errors() const;
@@ -210,6 +218,8 @@ class Dataset {
   HostFunction trace(const GraphFunction& fn) const;
   template <class F>
   static GraphFunction graph_function(F fn);
+  // Errors: INVALID_ARGUMENT unless `element` is a tuple of `count`.
+  static void check_arguments(const Nest<Output>& element, size_t count);
 
   NodePtr node_;
 };
@@ -252,19 +262,30 @@ class Dataset::RangeIterator {
 
 inline Dataset::RangeIterator Dataset::begin() const { return RangeIterator(*this); }
 
+template <class T>
+Dataset Dataset::from_tensor_slices(const std::vector<T>& values) {
+  const Shape shape{static_cast<int64_t>(values.size())};
+  if constexpr (std::is_convertible_v<T, std::string>) {
+    return from_tensor_slices(
+        Element(Tensor::of(shape, std::vector<std::string>(values.begin(), values.end()))));
+  } else {
+    return from_tensor_slices(Element(Tensor::of(shape, values)));
+  }
+}
+
 template <class F>
 Dataset::GraphFunction Dataset::graph_function(F fn) {
   using N = Nest<Output>;
   if constexpr (std::is_invocable_v<F, const N&>) {
     return fn;
   } else if constexpr (std::is_invocable_v<F, const N&, const N&>) {
-    return [fn](const N& x) -> N { return fn(x[0], x[1]); };
+    return [fn](const N& x) -> N { return check_arguments(x, 2), fn(x[0], x[1]); };
   } else if constexpr (std::is_invocable_v<F, const N&, const N&, const N&>) {
-    return [fn](const N& x) -> N { return fn(x[0], x[1], x[2]); };
+    return [fn](const N& x) -> N { return check_arguments(x, 3), fn(x[0], x[1], x[2]); };
   } else {
     static_assert(std::is_invocable_v<F, const N&, const N&, const N&, const N&>,
                   "a map function takes the element, or its one to four components");
-    return [fn](const N& x) -> N { return fn(x[0], x[1], x[2], x[3]); };
+    return [fn](const N& x) -> N { return check_arguments(x, 4), fn(x[0], x[1], x[2], x[3]); };
   }
 }
 

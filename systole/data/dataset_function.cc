@@ -44,6 +44,7 @@ void check_interleave(const InterleaveOptions& options) {
 }  // namespace
 
 Dataset Dataset::flat_map_called(DatasetFunction fn, const FlatMapOptions& options) const {
+  data::check_function("flat_map", fn);
   Spec spec = spec_of_called("flat_map", options.element_spec, fn, element_spec());
   return Dataset(
       data::flat_map_node(node(), std::move(spec), called(element_spec(), std::move(fn))));
@@ -58,6 +59,7 @@ Dataset Dataset::flat_map_traced(const TracedFunction& fn, const FlatMapOptions&
 
 Dataset Dataset::interleave_called(DatasetFunction fn, const InterleaveOptions& options) const {
   check_interleave(options);
+  data::check_function("interleave", fn);
   Spec spec = spec_of_called("interleave", options.element_spec, fn, element_spec());
   return Dataset(data::interleave_node(node(), std::move(spec),
                                        called(element_spec(), std::move(fn)), options));

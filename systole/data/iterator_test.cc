@@ -13,6 +13,7 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
+#include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/string_ops.h"
 
@@ -264,7 +265,6 @@ struct BadCall {
 TEST(DatasetTest, BadArguments) {
   const Dataset range = Dataset::range(4);
   const Tensor two = Tensor::of<float>({2}, {1, 2});
-  const Tensor three = Tensor::of<float>({3}, {1, 2, 3});
   const std::vector<BadCall> calls = {
       {"batch", [&] { range.batch(0); },
        "INVALID_ARGUMENT: batch: batch_size, got 0, expected at least 1"},
@@ -272,33 +272,109 @@ TEST(DatasetTest, BadArguments) {
        "INVALID_ARGUMENT: shuffle: buffer_size, got 0, expected at least 1"},
       {"shard", [&] { range.shard(2, 2); },
        "INVALID_ARGUMENT: shard: index, got 2, expected 0 to 1"},
-      {"prefetch", [&] { range.prefetch(0); },
-       "INVALID_ARGUMENT: prefetch: buffer_size, got 0, expected at least 1"},
-      {"range", [&] { Dataset::range(0, 1, 0); },
-       "INVALID_ARGUMENT: range: step, got 0, expected another number"},
+      {"prefetch", [&] { range.prefetch(-2); },
+       "INVALID_ARGUMENT: prefetch: buffer_size, got -2, expected 0 or more, or AUTOTUNE"},
+      {"unbatch", [&] { range.unbatch(); },
+       "INVALID_ARGUMENT: unbatch: component, got s64[], expected a first dimension"},
+      {"concatenate", [&] { range.concatenate(Dataset::from_tensors(two)); },
+       "INVALID_ARGUMENT: concatenate: element type, got f32[2], expected s64[] as of the first"},
+      {"set_shape", [&] { range.batch(2, true).set_shape(Shape{3}); },
+       "INVALID_ARGUMENT: set_shape: component 0, got [3], expected one that fits s64[2]"},
+      {"empty", [] { Dataset().repeat(); },
+       "FAILED_PRECONDITION: Dataset: empty-handed, expected a data set"},
+  };
+  for (const BadCall& bad : calls) EXPECT_EQ(error_of(bad.call), bad.message) << bad.name;
+}
+
+TEST(DatasetTest, BadArgumentsOfSources) {
+  const Dataset range = Dataset::range(4);
+  const Tensor two = Tensor::of<float>({2}, {1, 2});
+  const Tensor three = Tensor::of<float>({3}, {1, 2, 3});
+  const std::vector<BadCall> calls = {
       {"slices",
        [&] {
          Dataset::from_tensor_slices(Element::tuple({two, three}));
        },
        "INVALID_ARGUMENT: from_tensor_slices: first dimension, got f32[3], expected 2 rows as of "
        "f32[2]"},
-      {"unbatch", [&] { range.unbatch(); },
-       "INVALID_ARGUMENT: unbatch: component, got s64[], expected a first dimension"},
-      {"concatenate", [&] { range.concatenate(Dataset::from_tensors(two)); },
-       "INVALID_ARGUMENT: concatenate: element type, got f32[2], expected s64[] as of the first"},
+      {"slices_of_a_scalar", [&] { Dataset::from_tensor_slices(Tensor(1)); },
+       "INVALID_ARGUMENT: from_tensor_slices: tensor, got s32[], expected a first dimension, whose "
+       "rows are the elements (from_tensors takes any shape)"},
+      {"no_tensor", [&] { Dataset::from_tensors(Tensor()); },
+       "INVALID_ARGUMENT: from_tensors: tensor, got none, expected one"},
+      {"empty_generator",
+       [] {
+         Dataset::from_generator(nullptr, TensorType{DType::s64, {}});
+       },
+       "INVALID_ARGUMENT: from_generator: function, got an empty one, expected one to call"},
+      {"no_patterns", [] { Dataset::list_files(std::vector<std::string>{}); },
+       "INVALID_ARGUMENT: list_files: patterns, got none, expected at least one"},
+      {"reads", [] { TFRecordDataset("f", {.num_parallel_reads = -2}); },
+       "INVALID_ARGUMENT: TFRecordDataset: num_parallel_reads, got -2, expected 0 or more, or "
+       "AUTOTUNE"},
+      {"csv_columns",
+       [] {
+         CsvDataset("f", {Tensor(1), Tensor(1)}, {.select_cols = {2, 0}});
+       },
+       "INVALID_ARGUMENT: CsvDataset: select_cols, got [2, 0], expected ascending ones"},
+      {"range", [&] { Dataset::range(0, 1, 0); },
+       "INVALID_ARGUMENT: range: step, got 0, expected another number"},
       {"weights",
        [&] {
          Dataset::sample_from_datasets({range}, {1, 2});
        },
        "INVALID_ARGUMENT: sample_from_datasets: weights, got 2, expected 1, one a data set"},
-      {"set_shape", [&] { range.batch(2, true).set_shape(Shape{3}); },
-       "INVALID_ARGUMENT: set_shape: component 0, got [3], expected one that fits s64[2]"},
-      {"empty", [] { Dataset().repeat(); },
-       "FAILED_PRECONDITION: Dataset: empty-handed, expected a data set"},
+      {"no_weight",
+       [&] {
+         Dataset::sample_from_datasets({range, range}, {0, 0});
+       },
+       "INVALID_ARGUMENT: sample_from_datasets: weights, got only 0, expected one above it"},
       {"zip", [] { Dataset::zip(Nest<Dataset>()); },
        "INVALID_ARGUMENT: zip: data sets, got none, expected at least one"},
   };
   for (const BadCall& bad : calls) EXPECT_EQ(error_of(bad.call), bad.message) << bad.name;
+}
+
+TEST(DatasetTest, BadFunctions) {
+  const Dataset range = Dataset::range(4);
+  const std::vector<BadCall> calls = {
+      {"too_many_arguments", [&] { range.map([](Output x, Output) { return x; }); },
+       "INVALID_ARGUMENT: Dataset: function of 2 arguments, got elements s64[], expected tuples of "
+       "2; a function of one argument, const Nest<Output>&, takes any"},
+      {"too_few_arguments",
+       [&] { range.enumerate().enumerate().filter([](Output, Output, Output x) { return x; }); },
+       "INVALID_ARGUMENT: Dataset: function of 3 arguments, got elements (s64[], (s64[], s64[])), "
+       "expected tuples of 3; a function of one argument, const Nest<Output>&, takes any"},
+      {"empty_map",
+       [&] {
+         range.map_cpp(nullptr, TensorType{DType::s64, {}});
+       },
+       "INVALID_ARGUMENT: map_cpp: function, got an empty one, expected one to call"},
+      {"empty_filter", [&] { range.filter_cpp(nullptr); },
+       "INVALID_ARGUMENT: filter_cpp: function, got an empty one, expected one to call"},
+      {"boundaries",
+       [&] {
+         range.bucket_by_sequence_length([](const Element&) { return 1; },
+                                         {.bucket_boundaries = {6, 3}, .bucket_batch_sizes = {1}});
+       },
+       "INVALID_ARGUMENT: bucket_by_sequence_length: bucket_boundaries, got [6, 3], expected "
+       "ascending ones"},
+  };
+  for (const BadCall& bad : calls) EXPECT_EQ(error_of(bad.call), bad.message) << bad.name;
+}
+
+TEST(DatasetTest, ShortFormsOfTensorFlow) {
+  const Dataset range = Dataset::range(2);
+  EXPECT_EQ(joined(Dataset::zip({range, range.skip(1)})), "(0, 1)");
+  EXPECT_EQ(joined(Dataset::zip({range, Nest<Dataset>::dict({{"x", range}})})),
+            "(0, {x: 0}) (1, {x: 1})");
+  EXPECT_EQ(joined(Dataset::from_tensors(7)), "7");
+  EXPECT_EQ(joined(Dataset::from_tensors("text")), "text");
+  EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{"a", "b"})), "a b");
+  EXPECT_EQ(Dataset::from_tensor_slices(std::vector{1.5F}).element_spec().to_string(), "f32[]");
+  EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{true, false})), "1 0");
+  EXPECT_EQ(joined(range.prefetch(0)), "0 1");
+  EXPECT_EQ(range.prefetch(0).to_string(), range.to_string());
 }
 
 TEST(DatasetTest, RaggedBatchesNameBothShapes) {

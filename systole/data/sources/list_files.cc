@@ -93,6 +93,9 @@ void find(FileSystem& file_system, const std::string& base, std::string_view pat
 
 Dataset Dataset::list_files(const std::vector<std::string>& patterns,
                             const ListFilesOptions& options) {
+  if (patterns.empty()) {
+    throw invalid_argument("list_files: patterns, got none, expected at least one");
+  }
   FileSystem& file_system = data::file_system_or_local(options.file_system);
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {

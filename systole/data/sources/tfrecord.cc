@@ -36,6 +36,11 @@ class TFRecordFile final : public data::RecordFile {
 };
 
 Dataset tfrecord_dataset(const FileNames& files, const TFRecordDatasetOptions& options) {
+  if (options.num_parallel_reads < AUTOTUNE) {
+    throw invalid_argument(
+        "TFRecordDataset: num_parallel_reads, got {}, expected 0 or more, or AUTOTUNE",
+        options.num_parallel_reads);
+  }
   RecordReaderOptions reading;
   reading.compression = compression_from_tf(options.compression_type);
   reading.buffer_bytes = data::checked_buffer_size("TFRecordDataset", options.buffer_size);
