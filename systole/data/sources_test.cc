@@ -277,6 +277,51 @@ TEST(SourcesTest, CacheOnADiskThatFills) {
   }
 }
 
+// Whichever operation it is that fails, closing the file among them.
+TEST(SourcesTest, CacheThatCannotBeWrittenSaysSoOnce) {
+  const Dataset range = Dataset::range(3);
+  MemoryFileSystem sound;
+  elements(range.cache("c", &sound));
+  const int64_t operations = sound.operations();
+  ASSERT_GT(operations, 6);
+  for (int64_t operation = 0; operation < operations; ++operation) {
+    MemoryFileSystem fs;
+    fs.inject({.at_operation = operation});
+    const auto got = elements(range.cache("c", &fs));
+    EXPECT_LE(got.size(), 4U) << operation;
+    EXPECT_EQ(std::ranges::count_if(
+                  got, [](const std::string& text) { return text.starts_with("UNAVAILABLE"); }),
+              1)
+        << operation;
+  }
+}
+
+// Damaged data is one element lost, a damaged length the rest of the file.
+TEST(SourcesTest, CacheInAFileThatIsDamaged) {
+  MemoryFileSystem fs;
+  const auto cache = [&](int64_t n, const char* path) {
+    elements(Dataset::range(n).cache(path, &fs));
+    return read_file(fs, path);
+  };
+  const std::string bytes = cache(3, "c");
+  const size_t record = bytes.size() - cache(2, "two").size();
+  const auto read_flipped = [&](size_t at) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 1);
+    write_file_atomically(fs, "c", flipped);
+    return elements(Dataset::range(3).cache("c", &fs));
+  };
+  constexpr size_t kDataEnd = 5;  // before the end of its record
+  auto got = read_flipped(bytes.size() - record - kDataEnd);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_TRUE(got[1].starts_with("DATA_LOSS: c")) << got[1];
+  EXPECT_EQ(got[2], "2");
+  got = read_flipped(bytes.size() - 2 * record);
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_TRUE(got[1].starts_with("DATA_LOSS: c")) << got[1];
+  EXPECT_EQ(elements(Dataset::range(2).batch(2).cache("two", &fs)).size(), 1U);
+}
+
 TEST(SourcesTest, GoldenRecordsOfTensorFlow) {
   const std::filesystem::path folder = "../shared/golden/tfrecord";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";

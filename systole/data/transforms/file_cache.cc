@@ -40,22 +40,24 @@ class FileCacheStage final : public Stage {
         write(row);
         return true;
       }
+      finish();
+      return false;
     } catch (...) {
-      writer_.reset();  // an epoch with a hole is not kept
+      writer_.reset();  // an epoch with a hole is not kept, nor is one that cannot be written
       passing_ = true;
       throw;
     }
-    if (!passing_) finish();
-    return false;
   }
   void do_save(StateWriter& writer) override {
     writer.flag(input_ != nullptr);
     if (input_ != nullptr) {
       input_->save(writer);
-    } else {
-      open_reader();
-      writer.number(reader_->offset());
+      return;
     }
+    writer.flag(lost_);
+    if (lost_) return;
+    open_reader();
+    writer.number(reader_->offset());
   }
   // A file that was being written cannot be written on: the rest of the epoch passes by.
   void do_restore(StateReader& reader) override {
@@ -63,11 +65,13 @@ class FileCacheStage final : public Stage {
       passing_ = true;
       if (input_ == nullptr) input_ = make_stage(node_.input(), context_);
       input_->restore(reader);
-    } else {
-      input_.reset();
-      open_reader();
-      reader_->seek(reader.number());
+      return;
     }
+    input_.reset();
+    lost_ = reader.flag();
+    if (lost_) return;
+    open_reader();
+    reader_->seek(reader.number());
   }
 
  private:
@@ -82,12 +86,18 @@ class FileCacheStage final : public Stage {
     }
     reader_ = std::move(reader);
   }
+  // Behind damaged data the next record is read, behind any other error nothing.
   bool read(Row& row) {
-    open_reader();
-    const auto record = reader_->next();
-    if (!record) return false;
-    row = StateReader(*record).row();
-    return true;
+    if (lost_) return false;
+    try {
+      open_reader();
+      const auto record = reader_->next();
+      if (record) row = StateReader(*record).row();
+      return record.has_value();
+    } catch (const Error&) {
+      lost_ = reader_ == nullptr || !reader_->skip_damaged();
+      throw;
+    }
   }
   void open_writer() {
     if (writer_ != nullptr) return;
@@ -102,6 +112,7 @@ class FileCacheStage final : public Stage {
     writer_->write(bytes.data());
   }
   void finish() {
+    if (passing_) return;
     open_writer();
     writer_->close();
     writer_.reset();
@@ -114,6 +125,7 @@ class FileCacheStage final : public Stage {
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<RecordReader> reader_;
   bool passing_ = false;  // nothing is written (any more)
+  bool lost_ = false;     // what is left of the file cannot be read
 };
 
 std::unique_ptr<Stage> FileCacheNode::make(const StageContext& context) const {
