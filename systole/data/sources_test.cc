@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "systole/base/log.h"
+#include "systole/data/stage.h"
 #include "systole/data/testing/elements.h"
 #include "systole/io/compression.h"
 #include "systole/io/idx.h"
@@ -110,6 +111,25 @@ TEST(SourcesTest, DamagedRecordsOfCompressedFilesArePassedOver) {
   ASSERT_EQ(got.size(), 3U);
   EXPECT_TRUE(got[0].starts_with("DATA_LOSS: z: checksum of the data")) << got[0];
   EXPECT_EQ(got[2], "end");
+}
+
+// What lies whole before the cut is read.
+TEST(SourcesTest, CompressedFilesThatAreCut) {
+  MemoryFileSystem fs;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 100; ++i)
+    texts.push_back(fmt::format("{:x}", mix(7, static_cast<uint64_t>(i))));
+  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+    const std::string type(tf_name(compression));
+    write_records(fs, "z", texts, compression);
+    const std::string bytes = read_file(fs, "z");
+    write_file_atomically(fs, "z", bytes.substr(0, bytes.size() / 2));
+    const auto got = elements(TFRecordDataset("z", {.compression_type = type, .file_system = &fs}));
+    ASSERT_GT(got.size(), 30U) << type;
+    EXPECT_TRUE(std::equal(got.begin(), got.end() - 1, texts.begin())) << type;
+    EXPECT_TRUE(got.back().starts_with("DATA_LOSS: z: " + type + " stream at offset"))
+        << got.back();
+  }
 }
 
 TEST(SourcesTest, TextLines) {

@@ -71,9 +71,14 @@ class ZlibSource final : public ByteSource {
     size_t done = 0;
     while (done < size) {
       const size_t part = std::min<size_t>(size - done, 1U << 30U);
-      const size_t got = inflate_some(part, static_cast<unsigned char*>(out) + done);
-      if (got == 0) break;
-      done += got;
+      try {
+        const size_t got = inflate_some(part, static_cast<unsigned char*>(out) + done);
+        if (got == 0) break;
+        done += got;
+      } catch (const Error&) {
+        if (done == 0) throw;
+        break;  // what comes before it is given first; the next call finds it again
+      }
     }
     offset_ += done;
     return done;
@@ -84,7 +89,7 @@ class ZlibSource final : public ByteSource {
     std::vector<char> skipped(64U << 10U);
     while (offset_ < offset) {
       const size_t part = std::min<uint64_t>(skipped.size(), offset - offset_);
-      if (read(part, skipped.data()) < part) {
+      if (read(part, skipped.data()) == 0) {
         throw make_error(Code::out_of_range, "{}: offset, got {}, expected at most {}", path(),
                          offset, offset_);
       }
@@ -125,16 +130,17 @@ class ZlibSource final : public ByteSource {
       }
       inside_ = true;
       const int status = inflate(&stream_, Z_NO_FLUSH);
+      const bool gives = stream_.avail_out < size;  // damage behind that is told by the next call
       if (status == Z_STREAM_END) {
         inside_ = false;
         if (compression_ == Compression::gzip) {
           inflateReset(&stream_);
-        } else if (refill()) {
+        } else if (!gives && refill()) {
           fail("bytes behind the end of the compressed data", "the end of the file");
         }
       } else if (status == Z_MEM_ERROR) {
         throw make_error(Code::resource_exhausted, "{}: decompression, got no memory", path());
-      } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      } else if (status != Z_OK && status != Z_BUF_ERROR && !gives) {
         fail(stream_.msg == nullptr ? "broken data" : stream_.msg, "compressed data");
       }
     }

@@ -27,8 +27,9 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   // Reads up to `size` bytes: fewer only at the end of the stream, where a later call may find what
-  // was appended to the file since (when it is not compressed). Errors: those of the file;
-  // DATA_LOSS, with the offset in the file, when a compressed stream is cut or broken.
+  // was appended to the file since (when it is not compressed), and before an error, which the next
+  // call throws. Errors: those of the file; DATA_LOSS, with the offset in the file, when a
+  // compressed stream is cut or broken.
   virtual size_t read(size_t size, void* out) = 0;
   // Makes `offset`, counted in uncompressed bytes, the next to be read. In a compressed file all
   // bytes before it are decompressed, from the begin when it lies behind. Errors: those of read;

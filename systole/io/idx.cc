@@ -24,6 +24,17 @@ void swap_elements(char* bytes, int64_t count, int size) {
   for (int64_t i = 0; i < count; ++i, bytes += size) std::reverse(bytes, bytes + size);
 }
 
+// All `size` bytes, or those before the end.
+size_t read_whole(ByteSource& source, size_t size, void* out) {
+  size_t done = 0;
+  while (done < size) {
+    const size_t got = source.read(size - done, static_cast<char*>(out) + done);
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
 }  // namespace
 
 IdxReader::IdxReader(FileSystem& file_system, const std::string& path) {
@@ -37,7 +48,7 @@ IdxReader::IdxReader(FileSystem& file_system, const std::string& path) {
 
 void IdxReader::read_header(uint64_t file_bytes, bool compressed) {
   std::array<unsigned char, 4> head{};
-  const size_t got = source_->read(head.size(), head.data());
+  const size_t got = read_whole(*source_, head.size(), head.data());
   if (got < head.size() || head[0] != 0 || head[1] != 0) {
     throw invalid_argument(
         "{}: IDX file, got other first bytes, expected two zeros, a type and a "
@@ -54,7 +65,7 @@ void IdxReader::read_header(uint64_t file_bytes, bool compressed) {
   row_bytes_ = size_of(type->second);
   for (int i = 0; i < head[3]; ++i) {
     std::array<unsigned char, 4> size{};
-    if (source_->read(size.size(), size.data()) < size.size()) {
+    if (read_whole(*source_, size.size(), size.data()) < size.size()) {
       throw make_error(Code::data_loss, "{}: file ends early, got {} of {} sizes", path(), i,
                        head[3]);
     }
@@ -86,7 +97,7 @@ Tensor IdxReader::read(int64_t count) {
   dims[0] = rows;
   Tensor tensor(type_.dtype, Shape(std::move(dims)));
   const auto wanted = static_cast<size_t>(tensor.byte_size());
-  const size_t got = source_->read(wanted, tensor.raw());
+  const size_t got = read_whole(*source_, wanted, tensor.raw());
   if (got < wanted) {
     throw make_error(Code::data_loss,
                      "{}: file ends early, got {} bytes from row {} on, expected {}", path(), got,
