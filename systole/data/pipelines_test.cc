@@ -371,8 +371,29 @@ std::vector<Pipeline> running_cases() {
   };
 }
 
+// 10 x to 10 x + 3, of which the second fails.
+Dataset one_fails(const Element& x) {
+  const int64_t from = 10 * x.leaf().item<int64_t>();
+  return Dataset::range(from, from + 4)
+      .map_cpp(
+          [](const Element& y) -> Element {
+            if (y.leaf().item<int64_t>() % 10 == 1) throw std::runtime_error("no");
+            return y;
+          },
+          kInt);
+}
+
+Dataset interleaved_errors(int64_t threads) {
+  return range(2)
+      .interleave(one_fails, {.cycle_length = 2, .block_length = 2, .num_parallel_calls = threads})
+      .ignore_errors();
+}
+
 std::vector<Pipeline> error_cases() {
   return {
+      {"interleave_errors", [] { return interleaved_errors(0); }, "0 2 10 12 3 13", "s64[]"},
+      {"interleave_errors_parallel", [] { return interleaved_errors(2); }, "0 2 10 12 3 13",
+       "s64[]"},
       {"ignore_errors",
        [] {
          return range(5)

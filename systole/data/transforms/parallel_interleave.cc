@@ -185,7 +185,8 @@ bool ParallelInterleaveStage::do_next(Row& row) {
   Outcome outcome = std::move(slot->ready.front());
   slot->ready.pop_front();
   if (slot->ready.size() == block_ / 2) workers_.wake_one();
-  if (++given_ == node_.options_.block_length) advance();
+  // An error is no element of the block, as in the serial one.
+  if (!outcome.error && ++given_ == node_.options_.block_length) advance();
   lock.unlock();
   row = outcome.take();
   return true;
