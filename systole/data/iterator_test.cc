@@ -385,7 +385,7 @@ TEST(DatasetTest, RaggedBatchesNameBothShapes) {
             "INVALID_ARGUMENT: batch: component 0 of element 1 of the batch, got f32[2], expected "
             "f32[1] as in element 0; elements of different shapes take padded_batch");
   EXPECT_EQ(joined(ragged.map_cpp(same, TensorType{DType::f32, {1}}).take(1)),
-            "INVALID_ARGUMENT: map_cpp: component 0, got f32[0], expected f32[1]");
+            "INVALID_ARGUMENT: map_cpp: component 0, got f32[0], expected f32[1] [0]");
 }
 
 TEST(DatasetTest, ShuffleReshuffles) {

@@ -391,6 +391,8 @@ Dataset interleaved_errors(int64_t threads) {
 
 std::vector<Pipeline> error_cases() {
   return {
+      {"take_errors", [] { return range(1).flat_map(one_fails).take(3).ignore_errors(); }, "0 2 3",
+       "s64[]"},
       {"interleave_errors", [] { return interleaved_errors(0); }, "0 2 10 12 3 13", "s64[]"},
       {"interleave_errors_parallel", [] { return interleaved_errors(2); }, "0 2 10 12 3 13",
        "s64[]"},

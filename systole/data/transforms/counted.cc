@@ -52,14 +52,15 @@ class TakeStage final : public CountingStage {
       : CountingStage(node, context), limit_(n[0]) {}
 
  protected:
-  bool do_next(Row& row) override { return counts() && input_->next(row); }
-  bool do_next_into(Row& row) override { return counts() && input_->next_into(row); }
+  bool do_next(Row& row) override { return goes_on() && taken(input_->next(row)); }
+  bool do_next_into(Row& row) override { return goes_on() && taken(input_->next_into(row)); }
 
  private:
-  bool counts() {
-    if (limit_ >= 0 && count_ >= limit_) return false;
-    ++count_;
-    return true;
+  bool goes_on() const { return limit_ < 0 || count_ < limit_; }
+  // An element that fails is none of those that are taken, as in TensorFlow.
+  bool taken(bool given) {
+    count_ += given ? 1 : 0;
+    return given;
   }
 
   const int64_t limit_;
