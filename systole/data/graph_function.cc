@@ -155,7 +155,7 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes) const {
       }
     }
     return true;
-  } catch (const Error&) {
+  } catch (...) {
     return false;  // one by one, so that the error is told of its element
   }
 }
