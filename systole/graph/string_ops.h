@@ -75,7 +75,8 @@ struct AsStringOptions {
   bool scientific = false;  // 1.5e+00
   bool shortest = false;    // %g in place of %f
   int64_t width = -1;       // at least so long
-  std::string fill = {};    // what fills it up: "", " " or "0"; "-" aligns left, "+" puts signs
+  // What fills it up: "", " " or "0"; "-" aligns left, "+" puts signs. Nothing without a width.
+  std::string fill = {};
   std::string name = {};
 };
 // Numbers and bools ("true", "false") as text. (tf.as_string)

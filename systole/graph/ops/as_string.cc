@@ -39,8 +39,8 @@ struct Format {
 
   // "%-8.3": what comes before the letter.
   std::string printf_text() const {
-    std::string text = "%" + fill;
-    if (width >= 0) text += fmt::format("{}", width);
+    std::string text = "%";
+    if (width >= 0) text += fmt::format("{}{}", fill, width);
     if (precision >= 0) text += fmt::format(".{}", precision);
     return text;
   }
