@@ -306,6 +306,13 @@ std::vector<Pipeline> bucket_and_window_cases() {
          });
        },
        "0 1 3 4 6", "s64[]"},
+      {"window_once",
+       [] {
+         return range(5)
+             .window(2, {.shift = int64_t{1} << 62})
+             .flat_map([](const Nest<Dataset>& w) { return w.leaf(); });
+       },
+       "0 1", "s64[]"},
       {"window_of_pairs",
        [] {
          return range(3).enumerate(5).window(2).flat_map(

@@ -1,4 +1,5 @@
 // window: `size` elements that are `stride` apart, stacked; the next begins `shift` later.
+#include <algorithm>
 #include <deque>
 
 #include "systole/data/nodes.h"
@@ -49,13 +50,9 @@ class WindowStage final : public InputStage {
     for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(node_.stride_)) {
       window.push_back(buffer_[i]);
     }
-    for (int64_t i = 0; i < node_.shift_; ++i) {
-      if (buffer_.empty()) {
-        ++skip_;
-      } else {
-        buffer_.pop_front();
-      }
-    }
+    const int64_t passed = std::min(node_.shift_, static_cast<int64_t>(buffer_.size()));
+    buffer_.erase(buffer_.begin(), buffer_.begin() + passed);
+    skip_ += node_.shift_ - passed;
     row = stack_rows("window", window);
     return true;
   }
