@@ -39,8 +39,11 @@ std::optional<Tensor> encoded_image(const ExampleView& example) {
     if (feature.kind() != FeatureKind::bytes || feature.copy(std::span(&value, 1)) != 1) continue;
     const ImageFormat format = sniff_image(value);
     if (format != ImageFormat::jpeg && format != ImageFormat::png) continue;
-    const ImageInfo info = read_image_info(value);
-    return decode_image(value, info.channels == 1 ? 1 : 3, {.max_bytes = 3 * kMostPixels});
+    try {
+      const ImageInfo info = read_image_info(value);
+      return decode_image(value, info.channels == 1 ? 1 : 3, {.max_bytes = 3 * kMostPixels});
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): broken or huge, no image to show
+    }
   }
   return std::nullopt;
 }

@@ -25,6 +25,8 @@ TEST(ThumbnailsTest, FindsTheImage) {
   EXPECT_EQ(image_in(ExampleBuilder().float32("image_floats", floats))->shape(),
             (Shape{28, 28, 1}));
   EXPECT_FALSE(image_in(ExampleBuilder().int64("label", 1).bytes("text", "some text")));
+  const std::string cut = encode_png(Tensor::zeros(DType::u8, {9, 9, 3})).substr(0, 50);
+  EXPECT_FALSE(image_in(ExampleBuilder().bytes("image", cut)));
 }
 
 }  // namespace
