@@ -217,7 +217,7 @@ TEST(ConvertTest, Text) {
 }
 
 TEST(ConvertTest, BadInput) {
-  MemoryFileSystem fs({{"e/x", ""}});
+  MemoryFileSystem fs({{"e/x", ""}, {"1/a.csv", "x\n1\n"}, {"2/a.csv", "x\n2\n"}});
   with_digits(fs);
   const struct {
     std::function<void()> run;
@@ -231,6 +231,10 @@ TEST(ConvertTest, BadInput) {
        },
        "labels, got u8[10], expected one for each of 4 images"},
       {[&] { csv_splits(fs, {}); }, "convert csv: inputs, got 0, expected one"},
+      {[&] {
+         csv_splits(fs, {.inputs = {"1/a.csv", "2/a.csv"}});
+       },
+       "convert csv: names of splits, got 'a' twice (1/a.csv"},
       {[&] { imdb_splits(fs, {.inputs = {"e"}}); }, "got neither train nor test"},
       {[&] { text_splits(fs, {.inputs = {"e/x"}, .sequence_length = 0}); }, "got 0, expected at"},
   };

@@ -129,6 +129,7 @@ std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options) {
                                                              .delimiter = options.csv_delimiter}),
                       {}});
   }
+  check_split_names("csv", splits);
   return splits;
 }
 

@@ -91,6 +91,18 @@ ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
   return result;
 }
 
+void check_split_names(std::string_view format, const std::vector<Split>& splits) {
+  for (size_t i = 0; i < splits.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (splits[i].name != splits[j].name) continue;
+      throw invalid_argument(
+          "convert {}: names of splits, got '{}' twice ({}; {}), expected different ones: convert "
+          "them one after the other, with --name or into other folders",
+          format, splits[i].name, splits[j].source->identity(), splits[i].source->identity());
+    }
+  }
+}
+
 const std::string& single_input(const SourceOptions& options, std::string_view format) {
   if (options.inputs.size() != 1) {
     throw invalid_argument("convert {}: inputs, got {}, expected one", format,

@@ -82,6 +82,9 @@ ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
 // The folders in a folder, sorted.
 std::vector<std::string> folders_in(FileSystem& fs, const std::string& folder);
 
+// Errors: INVALID_ARGUMENT when two have one name, and one would take the place of the other.
+void check_split_names(std::string_view format, const std::vector<Split>& splits);
+
 // The one input. Errors: INVALID_ARGUMENT when there are more or none.
 const std::string& single_input(const SourceOptions& options, std::string_view format);
 

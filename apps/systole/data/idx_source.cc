@@ -103,6 +103,7 @@ std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options) {
   for (const auto& [images, labels] : pairs) {
     splits.push_back({split_name(images), std::make_unique<IdxSource>(fs, images, labels), {}});
   }
+  check_split_names("idx", splits);
   return splits;
 }
 
