@@ -212,6 +212,12 @@ TEST(ConvertTest, Text) {
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0], ExampleBuilder().int64("tokens", {1, 2, 3, 1, 2}).serialize());
   EXPECT_EQ(records[1], ExampleBuilder().int64("tokens", {2, 0, 3, 1, 2}).serialize());
+  // Another text has other tokens.
+  write_file_atomically(fs, "u.txt", "xyzxyzxyz");
+  const auto others = text_splits(fs, {.inputs = {"u.txt"}, .sequence_length = 4});
+  EXPECT_THAT(error_of([&] { write(fs, others[0]); }),
+              HasSubstr("FAILED_PRECONDITION: out/vocabulary.txt: file, got one of another"));
+  EXPECT_EQ(read_file(fs, "out/vocabulary.txt"), "\\n\na\nb\nc\n");
   EXPECT_THAT(error_of([&] { text_splits(fs, {.inputs = {"t.txt"}, .sequence_length = 9}); }),
               HasSubstr("t.txt: bytes of text, got 9, expected at least 10"));
 }

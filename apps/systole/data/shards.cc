@@ -104,6 +104,18 @@ void prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
   write_file_atomically(fs, description, plan.to_json());
 }
 
+// What describes all splits of a folder, such as a vocabulary, is that of all.
+void check_notes(FileSystem& fs, const Split& split, const ShardOptions& options) {
+  for (const auto& [name, contents] : split.notes) {
+    const std::string path = join_path(options.folder, name);
+    if (options.force || !fs.exists(path) || read_file(fs, path) == contents) continue;
+    throw failed_precondition(
+        "{}: file, got one of another conversion, expected none or the same; convert into a folder "
+        "of its own (--force replaces it)",
+        path);
+  }
+}
+
 void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t end,
                  const std::string& path, Compression compression, Progress& progress) {
   RecordWriter writer(fs, path, {.compression = compression});
@@ -132,6 +144,7 @@ std::string shard_name(const std::string& name, int64_t shard, int64_t shards) {
 ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions& options,
                          Clock& clock, const ProgressOptions& progress_options) {
   const Plan plan = plan_of(split, options);
+  check_notes(fs, split, options);
   prepare_folder(fs, split, plan, options);
   for (const auto& [name, contents] : split.notes) {
     write_file_atomically(fs, join_path(options.folder, name), contents);
