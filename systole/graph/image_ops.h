@@ -24,7 +24,8 @@ struct DecodeJpegOptions {
   std::string dct_method = {};         // "INTEGER_FAST" or "INTEGER_ACCURATE"
   std::string name = {};
 };
-// A JPEG file's bytes, a string scalar -> u8[height, width, channels].
+// A JPEG file's bytes, a string scalar -> u8[height, width, channels]. A PNG file's are taken, too,
+// as by TensorFlow, and a JPEG file's by decode_png with u8.
 Output decode_jpeg(const Input& contents, const DecodeJpegOptions& options = {});
 
 struct DecodePngOptions {

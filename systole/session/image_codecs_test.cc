@@ -53,6 +53,19 @@ TEST(ImageCodecs, JpegIsClose) {
   EXPECT_LE(back.item<int32_t>(), 12);
 }
 
+TEST(ImageCodecs, DecodersTakeFilesOfTheOtherKind) {
+  const Tensor image = picture(5, 7, 3);
+  const Tensor png = Tensor::scalar<std::string>(encode_png(image));
+  const Tensor jpeg = Tensor::scalar<std::string>(encode_jpeg(image));
+  EXPECT_TRUE(run(png, [](const Output& x) { return image::decode_jpeg(x); }).identical(image));
+  EXPECT_EQ(
+      run(png, [](const Output& x) { return image::decode_jpeg(x, {.channels = 1}); }).shape(),
+      (Shape{5, 7, 1}));
+  EXPECT_TRUE(run(jpeg, [](const Output& x) {
+                return image::decode_png(x, {.channels = 3});
+              }).identical(run(jpeg, [](const Output& x) { return image::decode_jpeg(x); })));
+}
+
 // The sizes of what a file holds are found when it is decoded; each gets its program.
 TEST(ImageCodecs, DecodedImagesAreResized) {
   const HostFunction f =

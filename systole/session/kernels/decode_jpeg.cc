@@ -4,13 +4,17 @@
 namespace systole::kernels {
 namespace {
 
+// Data sets of JPEG files have a PNG file now and then: TensorFlow's op takes those, too.
 std::vector<Tensor> run_decode_jpeg(KernelContext& c) {
-  const JpegOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),
+  const std::string& bytes = c.input(0).data<std::string>()[0];
+  const auto channels = static_cast<int>(c.attr<int64_t>("channels"));
+  if (sniff_image(bytes) == ImageFormat::png) return {decode_png(bytes, {.channels = channels})};
+  const JpegOptions options{.channels = channels,
                             .ratio = static_cast<int>(c.attr<int64_t>("ratio")),
                             .fancy_upscaling = c.attr<bool>("fancy_upscaling"),
                             .try_recover_truncated = c.attr<bool>("try_recover_truncated"),
                             .dct_method = c.attr<std::string>("dct_method")};
-  return {decode_jpeg(c.input(0).data<std::string>()[0], options)};
+  return {decode_jpeg(bytes, options)};
 }
 
 }  // namespace

@@ -4,10 +4,15 @@
 namespace systole::kernels {
 namespace {
 
+// And JPEG files of 8 bits, as TensorFlow's op.
 std::vector<Tensor> run_decode_png(KernelContext& c) {
+  const std::string& bytes = c.input(0).data<std::string>()[0];
   const PngOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),
                            .dtype = c.attr<DType>("dtype")};
-  return {decode_png(c.input(0).data<std::string>()[0], options)};
+  if (sniff_image(bytes) == ImageFormat::jpeg && options.dtype == DType::u8) {
+    return {decode_jpeg(bytes, {.channels = options.channels})};
+  }
+  return {decode_png(bytes, options)};
 }
 
 }  // namespace
