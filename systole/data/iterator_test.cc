@@ -168,6 +168,30 @@ TEST(IteratorTest, ClosingJoinsAtOnce) {
   }
 }
 
+// Saving waits for threads that make stages, which wait while others are told to close.
+TEST(IteratorTest, ClosesWhileItIsSaved) {
+  const auto slow = [](const Element& x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return x;
+  };
+  const Dataset dataset =
+      Dataset::range(1'000'000)
+          .interleave(
+              [=](const Element& x) {
+                return Dataset::from_tensors(x).map_cpp(slow, kInt).prefetch(1).repeat();
+              },
+              {.cycle_length = 2, .num_parallel_calls = 2})
+          .prefetch(1);
+  for (int64_t taken = 1; taken < 4; ++taken) {
+    Iterator iterator(dataset);
+    rest(iterator, taken);
+    std::thread saving([&] { error_of([&] { iterator.save_state(); }); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    iterator.cancel();
+    saving.join();
+  }
+}
+
 // Elements alive at once, counted by what a generator gives away.
 class Alive {
  public:

@@ -46,7 +46,8 @@ class Workers {
     }
   }
 
-  // While it lives no thread is inside a step.
+  // While it lives no thread is inside a step, and its maker has what is shared with them without
+  // the lock. To hold that would keep cancel() waiting, and with it all threads that make stages.
   class Pause {
    public:
     explicit Pause(Workers& workers);

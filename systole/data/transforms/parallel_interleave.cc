@@ -194,7 +194,6 @@ bool ParallelInterleaveStage::do_next(Row& row) {
 
 void ParallelInterleaveStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
-  const Workers::Lock lock = workers_.lock();
   writer.number(position_);
   writer.number(static_cast<uint64_t>(given_));
   writer.number(index_);

@@ -180,7 +180,6 @@ bool ParallelMapStage::do_next(Row& row) {
 
 void ParallelMapStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
-  const Workers::Lock lock = workers_.lock();
   writer.flag(ended_);
   writer.number(static_cast<uint64_t>(index_));
   uint64_t count = 0;

@@ -64,7 +64,6 @@ class PrefetchStage final : public InputStage {
   }
   void do_save(StateWriter& writer) override {
     const Workers::Pause pause(workers_);
-    const Workers::Lock lock = workers_.lock();
     writer.flag(ended_);
     writer.number(ready_.size());
     for (const Outcome& outcome : ready_) outcome.save(writer);
