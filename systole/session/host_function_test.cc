@@ -87,6 +87,24 @@ TEST(HostFunction, StringsMoveAsNumbersDo) {
   EXPECT_THAT(elements<int32_t>(results[4]), ElementsAre(2, 2));
 }
 
+// By one program for all numbers: one for each would take this test many seconds.
+TEST(HostFunction, StringsAreGatheredByNumbers) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) texts.push_back(std::to_string(i));
+  const Tensor words = Tensor::of<std::string>({300}, texts);
+  const HostFunction f = HostFunction::trace(
+      TensorType{DType::s64, {}}, [&](const NestOutput& x) { return gather(constant(words), x); });
+  for (int64_t i = 0; i < 300; ++i) {
+    ASSERT_EQ(f(std::vector{Tensor(i)})[0].item<std::string>(), std::to_string(i));
+  }
+  const HostFunction pairs = HostFunction::trace(
+      TensorType{DType::s32, {2}}, [&](const NestOutput& x) { return gather(constant(words), x); });
+  EXPECT_THAT(elements<std::string>(pairs(std::vector{Tensor::of<int32_t>({2}, {2, 0})})[0]),
+              ElementsAre("2", "0"));
+  EXPECT_THAT(elements<std::string>(pairs(std::vector{Tensor::of<int32_t>({2}, {1, 1})})[0]),
+              ElementsAre("1", "1"));
+}
+
 // A shape that the host computes is known when the part behind it is compiled.
 TEST(HostFunction, SizesMayComeFromTheHost) {
   const HostFunction f =

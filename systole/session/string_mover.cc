@@ -47,15 +47,18 @@ class Interned {
   std::vector<std::string_view> texts_;
 };
 
-// Sizes and positions must be known when a program is compiled, and inference may want them.
-bool is_parameter(const Tensor& input) {
+// Sizes and positions must be known when a program is compiled, and inference may want them. What
+// is gathered need not: it is often another number for each element of a data set.
+bool is_parameter(const Node& node, size_t position, const Tensor& input) {
+  constexpr size_t kGatherIndices = 1;
+  if (node.op_name() == "GatherV2" && position == kGatherIndices) return false;
   return is_integer(input.dtype()) && input.rank() <= 1 && input.num_elements() <= 64;
 }
 
 std::string key_of(const Node& node, std::span<const Tensor> inputs) {
   std::string key = fmt::format("{}", static_cast<const void*>(&node));
-  for (const Tensor& input : inputs) {
-    key += is_parameter(input) ? input.to_string() : input.type().to_string();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    key += is_parameter(node, i, inputs[i]) ? inputs[i].to_string() : inputs[i].type().to_string();
   }
   return key;
 }
@@ -85,7 +88,7 @@ std::shared_ptr<StringMover::Move> StringMover::find_or_make(const Node& node,
   std::vector<Output> placeholders;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool text = inputs[i].dtype() == DType::string;
-    if (!text && is_parameter(inputs[i])) {
+    if (!text && is_parameter(node, i, inputs[i])) {
       arguments.push_back(constant(inputs[i]));
       continue;
     }
