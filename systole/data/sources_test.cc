@@ -198,6 +198,18 @@ TEST(SourcesTest, CsvRecordsThatAreWrong) {
             "(1,) (1,) (1,)");
 }
 
+// A text is required where it has no default, too, as in TensorFlow.
+TEST(SourcesTest, CsvTextsThatAreMissing) {
+  MemoryFileSystem fs{{"a", "1,x\n3,\n"}};
+  const auto second = [&](const Tensor& text) {
+    return elements(CsvDataset("a", {Tensor(0), text}, {.file_system = &fs}))[1];
+  };
+  EXPECT_EQ(second(Tensor("none")), "(3, none)");
+  EXPECT_EQ(second(Tensor("")), "(3, )");
+  EXPECT_EQ(second(Tensor(DType::string, {0})),
+            "INVALID_ARGUMENT: a:2:3: field, got none, expected a value: it has no default");
+}
+
 TEST(SourcesTest, CsvOptions) {
   MemoryFileSystem fs{{"a", "1;NA;\"x\n2;3;y\"\n"}};
   const auto file = fs.create("z");

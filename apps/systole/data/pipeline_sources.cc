@@ -159,7 +159,8 @@ Pipeline csv(const ConfigSection& argument, const PipelineScope& scope) {
   std::vector<size_t> columns;
   for (const auto& [column, dtype] : wanted) {
     columns.push_back(column);
-    defaults.emplace_back(dtype, Shape{0});
+    // A text may be empty, a number is required.
+    defaults.push_back(dtype == DType::string ? Tensor("") : Tensor(dtype, {0}));
   }
   const CsvDataset records(files, defaults,
                            {.header = header, .field_delim = delimiter[0], .select_cols = columns});

@@ -66,11 +66,9 @@ class CsvFile final : public data::RecordFile {
     const Tensor& fallback = columns_.defaults[i];
     if (record_[column].empty() || record_[column] == columns_.na_value) {
       if (fallback.num_elements() == 1) return fallback.reshape({});
-      if (fallback.dtype() != DType::string) {
-        throw invalid_argument("{}:{}:{}: field, got none, expected a value: it has no default",
-                               reader_.path(), record_.field_line(column),
-                               record_.field_column(column));
-      }
+      throw invalid_argument("{}:{}:{}: field, got none, expected a value: it has no default",
+                             reader_.path(), record_.field_line(column),
+                             record_.field_column(column));
     }
     Tensor result(fallback.dtype(), {});
     reader_.parse(record_, column, result, 0);
