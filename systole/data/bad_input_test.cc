@@ -134,6 +134,13 @@ std::vector<Bad> bad_calls() {
              TensorType{DType::s64, {}});
        },
        {"UNKNOWN", "the user's words", "map_cpp: element 0"}},
+      {"generator_is_not_made",
+       [] {
+         return Dataset::from_generator(
+             []() -> Dataset::Generator { throw std::runtime_error("the user's words"); },
+             TensorType{DType::s64, {}});
+       },
+       {"UNKNOWN", "the user's words", "from_generator"}},
       {"filter_throws",
        [] {
          return Dataset::range(3)

@@ -49,12 +49,14 @@ class GeneratorStage final : public Stage {
 
  private:
   void make_generator() {
+    ended_ = true;  // what cannot be made is not asked for again
     try {
       generator_ = node_.make_();
     } catch (...) {
       throw current_error().with_context("from_generator: its function, which makes a generator");
     }
     check_function("from_generator", generator_);
+    ended_ = false;
   }
   std::optional<Element> call(int64_t index) {
     try {
