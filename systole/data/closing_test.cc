@@ -152,6 +152,26 @@ std::vector<Running> stages() {
   };
 }
 
+// Stages that ask for many elements before they give one, of an input without threads, which does
+// not end the waiting by itself.
+std::vector<Running> gathering_stages() {
+  return {
+      {"batch of a serial map", [=] { return slow_map(0).batch(1'000'000); }},
+      {"padded_batch of a serial map", [=] { return slow_map(0).padded_batch(1'000'000); }},
+      {"window of a serial map",
+       [=] {
+         return slow_map(0).window(1'000'000).flat_map(
+             [](const Nest<Dataset>& w) { return w.leaf(); });
+       }},
+      {"bucket_by_sequence_length of a serial map",
+       [=] {
+         return slow_map(0).bucket_by_sequence_length(
+             [](const Element&) { return int64_t{1}; },
+             {.bucket_boundaries = {9}, .bucket_batch_sizes = {1'000'000, 1'000'000}});
+       }},
+  };
+}
+
 // How long it takes to close it under a consumer that never gets an element.
 milliseconds time_to_close(const Dataset& dataset) {
   const Dataset running =
@@ -184,6 +204,8 @@ std::string test_name(const ::testing::TestParamInfo<Running>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, ClosingTest, ::testing::ValuesIn(sources()), test_name);
+INSTANTIATE_TEST_SUITE_P(Gathering, ClosingTest, ::testing::ValuesIn(gathering_stages()),
+                         test_name);
 INSTANTIATE_TEST_SUITE_P(Stages, ClosingTest, ::testing::ValuesIn(stages()), test_name);
 
 }  // namespace

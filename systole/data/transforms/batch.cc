@@ -27,7 +27,7 @@ class BatchNode final : public DatasetNode {
 class BatchStage final : public InputStage {
  public:
   BatchStage(const BatchNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node) {}
+      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
 
  protected:
   bool do_next(Row& row) override { return do_next_into(row); }
@@ -41,6 +41,7 @@ class BatchStage final : public InputStage {
     do {
       add(count++);
       if (count == node_.batch_size_) break;
+      cancellation_.check();
     } while (!(ended_ = !input_->next(part_)));
     if (count < node_.batch_size_) {
       if (node_.drop_remainder_) return false;
@@ -109,6 +110,7 @@ class BatchStage final : public InputStage {
   }
 
   const BatchNode& node_;
+  const Cancellation& cancellation_;
   Row part_;
   Row batch_;
   Row last_texts_;  // the memory of the last batch's texts, one a component

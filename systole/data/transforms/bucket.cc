@@ -38,6 +38,7 @@ class BucketStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         epoch_(context.epoch),
+        cancellation_(context.cancellation()),
         buckets_(node.boundaries().size() + 1) {}
 
  protected:
@@ -52,6 +53,7 @@ class BucketStage final : public InputStage {
       buckets_[i].push_back(std::move(part));
       part.clear();
       if (buckets_[i].size() == node_.batch_size(i)) return give(i, row);
+      cancellation_.check();
     }
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (!buckets_[i].empty() && !node_.arguments_.options.drop_remainder) return give(i, row);
@@ -100,6 +102,7 @@ class BucketStage final : public InputStage {
 
   const BucketNode& node_;
   const uint64_t epoch_;
+  const Cancellation& cancellation_;
   int64_t index_ = 0;
   std::vector<std::vector<Row>> buckets_;
   bool ended_ = false;

@@ -33,7 +33,7 @@ class PaddedBatchNode final : public DatasetNode {
 class PaddedBatchStage final : public InputStage {
  public:
   PaddedBatchStage(const PaddedBatchNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node) {}
+      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -41,6 +41,7 @@ class PaddedBatchStage final : public InputStage {
     for (Row part; rows.size() < node_.batch_size_ && input_->next(part);) {
       rows.push_back(std::move(part));
       part.clear();
+      cancellation_.check();
     }
     const bool full = rows.size() == node_.batch_size_;
     if (rows.empty() || (node_.drop_remainder_ && !full)) return false;
@@ -50,6 +51,7 @@ class PaddedBatchStage final : public InputStage {
 
  private:
   const PaddedBatchNode& node_;
+  const Cancellation& cancellation_;
 };
 
 std::unique_ptr<Stage> PaddedBatchNode::make(const StageContext& context) const {

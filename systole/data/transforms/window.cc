@@ -44,6 +44,7 @@ class WindowStage final : public InputStage {
       ended_ = !input_->next(part);
       if (!ended_) buffer_.push_back(std::move(part));
       part.clear();
+      cancellation_.check();
     }
     if (buffer_.empty() || (node_.drop_remainder_ && buffer_.size() < span)) return false;
     std::vector<Row> window;
