@@ -36,6 +36,7 @@ MemoryFileSystem& files() {
     }
     writer.close();
     write_file_atomically(fs, "lines", lines);
+    write_file_atomically(fs, "empty", "");
     write_idx(fs, "idx", Tensor::zeros(DType::u8, {50, 2}));
     write_npy(fs, "npy", Tensor::zeros(DType::f32, {50, 2}));
     return true;
@@ -168,6 +169,18 @@ std::vector<Running> gathering_stages() {
          return slow_map(0).bucket_by_sequence_length(
              [](const Element&) { return int64_t{1}; },
              {.bucket_boundaries = {9}, .bucket_batch_sizes = {1'000'000, 1'000'000}});
+       }},
+      {"files without records",
+       [=] {
+         return TFRecordDataset(Dataset::from_tensors(Tensor("empty")).repeat(),
+                                {.file_system = &files()});
+       }},
+      {"unbatch of nothing",
+       [=] {
+         return endless()
+             .map_cpp([](const Element&) { return Element(Tensor(DType::s64, {0})); },
+                      TensorType{DType::s64, {0}})
+             .unbatch();
        }},
   };
 }

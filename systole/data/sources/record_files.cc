@@ -17,7 +17,7 @@ class RecordFilesNode final : public DatasetNode {
 class RecordFilesStage final : public InputStage {
  public:
   RecordFilesStage(const RecordFilesNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node) {}
+      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -55,6 +55,7 @@ class RecordFilesStage final : public InputStage {
       }
       if (next_of_file(ask)) return true;
       file_.reset();
+      cancellation_.check();
     }
   }
   template <class Ask>
@@ -68,6 +69,7 @@ class RecordFilesStage final : public InputStage {
   }
 
   const RecordFilesNode& node_;
+  const Cancellation& cancellation_;
   std::string path_;
   std::unique_ptr<RecordFile> file_;  // null between files
 };

@@ -19,7 +19,8 @@ class UnbatchNode final : public DatasetNode {
 
 class UnbatchStage final : public InputStage {
  public:
-  UnbatchStage(const UnbatchNode& node, const StageContext& context) : InputStage(node, context) {}
+  UnbatchStage(const UnbatchNode& node, const StageContext& context)
+      : InputStage(node, context), cancellation_(context.cancellation()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -28,6 +29,7 @@ class UnbatchStage final : public InputStage {
       next_ = 0;
       if (!input_->next(batch_)) return false;
       size_ = check_size();
+      cancellation_.check();
     }
     row.resize(batch_.size());
     for (size_t c = 0; c < row.size(); ++c) {
@@ -66,6 +68,7 @@ class UnbatchStage final : public InputStage {
     return batch_.front().dim(0);
   }
 
+  const Cancellation& cancellation_;
   Row batch_;
   int64_t next_ = 0;
   int64_t size_ = 0;
