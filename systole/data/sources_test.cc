@@ -132,6 +132,28 @@ TEST(SourcesTest, CompressedFilesThatAreCut) {
   }
 }
 
+TEST(SourcesTest, CompressedLinesAndFixedLengthRecords) {
+  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+    MemoryFileSystem fs;
+    const auto file = fs.create("z");
+    const auto stream = compress_into(*file, compression, "z");
+    stream->append("HH\naabbF");
+    stream->close();
+    file->close();
+    const std::string type(tf_name(compression));
+    EXPECT_EQ(checked(TextLineDataset(
+                  "z", {.compression_type = type, .buffer_size = 3, .file_system = &fs})),
+              "HH aabbF");
+    EXPECT_EQ(checked(FixedLengthRecordDataset("z", 2,
+                                               {.header_bytes = 3,
+                                                .footer_bytes = 1,
+                                                .compression_type = type,
+                                                .buffer_size = 3,
+                                                .file_system = &fs})),
+              "aa bb");
+  }
+}
+
 TEST(SourcesTest, TextLines) {
   MemoryFileSystem fs{{"a", "one\r\n\ntwo"}, {"b", ""}, {"c", "three\n"}};
   EXPECT_EQ(checked(TextLineDataset({"a", "b", "c"}, {.buffer_size = 2, .file_system = &fs})),
