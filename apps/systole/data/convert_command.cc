@@ -15,15 +15,17 @@ namespace {
 struct Format {
   const char* name;
   const char* summary;
+  const char* input;
   std::vector<Split> (*splits)(FileSystem& fs, const SourceOptions& options);
 };
 constexpr Format kFormats[] = {
     {"idx", "MNIST, Fashion-MNIST: a folder of IDX files, or an images and a labels file",
-     idx_splits},
-    {"csv", "Tables: a feature for each column", csv_splits},
-    {"images", "JPEG and PNG files in a folder for each class", image_splits},
-    {"imdb", "The folder aclImdb of movie reviews", imdb_splits},
-    {"text", "A text into sequences of numbered characters", text_splits},
+     "A folder, or the file of images and that of labels", idx_splits},
+    {"csv", "Tables: a feature for each column", "Files, each a split of its name", csv_splits},
+    {"images", "JPEG and PNG files in a folder for each class", "A folder of folders",
+     image_splits},
+    {"imdb", "The folder aclImdb of movie reviews", "A folder", imdb_splits},
+    {"text", "A text into sequences of numbered characters", "A file", text_splits},
 };
 
 struct ConvertOptions {
@@ -61,7 +63,7 @@ void add_format(CommandLine& line, const Format& format) {
   auto options = std::make_shared<ConvertOptions>();
   SourceOptions& source = options->source;
   CommandLine& command = line.command(format.name, format.summary);
-  command.option("input", source.inputs, "Files or a folder").required();
+  command.option("input", source.inputs, format.input).required();
   command.option("-o,--output", options->shards.folder, "The folder for the shards")
       .value_name("FOLDER")
       .required();
