@@ -189,6 +189,10 @@ TEST(GraphDefTest, WhatCannotBeImported) {
             "UNIMPLEMENTED: g.pb: ops, got Frobnicate (1 node), LookupTableFindV2 (2 nodes), "
             "expected ones that this version has");
   message.Clear();
+  add_node(message, "y", "", {});
+  EXPECT_THAT(error_with(message),
+              ::testing::StartsWith("UNIMPLEMENTED: g.pb: ops, got  (1 node)"));
+  message.Clear();
   add_node(message, "y", "Neg", {"x"});
   add_node(message, "x", "Neg", {"y"});
   EXPECT_EQ(error_with(message),

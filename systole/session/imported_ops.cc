@@ -232,6 +232,7 @@ constexpr Arity kArities[] = {
 };
 
 bool names(std::string_view list, std::string_view op) {
+  if (op.empty()) return false;
   const size_t at = list.find(op);
   if (at == std::string_view::npos) return false;
   const auto space = [&](size_t i) { return i >= list.size() || list[i] == ' '; };
