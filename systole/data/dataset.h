@@ -18,6 +18,7 @@
 #include "systole/data/dataset_options.h"
 #include "systole/data/iterator.h"
 #include "systole/graph/graph.h"
+#include "systole/session/host_function.h"
 
 namespace systole {
 
@@ -26,8 +27,17 @@ using Element = Nest<Tensor>;
 // Its type: dimensions that differ between elements, or are not known, are -1.
 using ElementSpec = Nest<TensorType>;
 
-class HostFunction;
 class WindowedDataset;
+
+namespace data {
+class GraphFunction;
+}
+
+// A function written with ops, and the stage that calls it: "map".
+struct StageFunction {
+  std::string stage;
+  HostFunction function;
+};
 
 // A value type: a shared immutable description, cheap to copy, thread-safe. Methods return new
 // Datasets; nothing is read before an iterator is asked for an element. A function given to one may
@@ -83,6 +93,8 @@ class Dataset {
   Dataset map(F fn, const MapOptions& options = {}) const {
     return map_graph(graph_function(std::move(fn)), options);
   }
+  // One that was traced before, or loaded. Errors: INVALID_ARGUMENT when it takes other elements.
+  Dataset map(HostFunction fn, const MapOptions& options = {}) const;
   // `fn` is plain C++ and stays on this machine. What it returns is checked against `spec`.
   // An exception of it names the element.
   Dataset map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
@@ -199,6 +211,10 @@ class Dataset {
 
   // "range(10).batch(3)"
   std::string to_string() const;
+  // The functions written with ops, as they run: from the source on, those in functions of data
+  // sets before the stage that runs them. They can be printed, saved, and loaded by another host
+  // (session/host_function.h). What map_cpp and its like call is none of them.
+  std::vector<StageFunction> functions() const;
   bool valid() const { return node_ != nullptr; }
   // Errors: FAILED_PRECONDITION when not valid().
   const NodePtr& node() const;
@@ -214,7 +230,8 @@ class Dataset {
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
   using LengthFunction = std::function<int64_t(const Row&, int64_t index, uint64_t epoch)>;
-  Dataset bucket(LengthFunction length, const BucketOptions& options) const;
+  Dataset bucket(LengthFunction length, const BucketOptions& options,
+                 std::shared_ptr<const data::GraphFunction> graph = nullptr) const;
   HostFunction trace(const GraphFunction& fn) const;
   template <class F>
   static GraphFunction graph_function(F fn);

@@ -13,9 +13,23 @@ HostFunction Dataset::trace(const GraphFunction& fn) const {
 
 Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) const {
   data::check_calls("map", options.num_parallel_calls);
-  HostFunction function = trace(fn);
-  ElementSpec spec = function.result_spec();
-  auto graph = std::make_shared<const data::GraphFunction>("map", std::move(function));
+  return map(trace(fn), options);
+}
+
+Dataset Dataset::map(HostFunction fn, const MapOptions& options) const {
+  data::check_calls("map", options.num_parallel_calls);
+  const std::vector<TensorType> wanted = fn.argument_spec().flatten();
+  bool fits = fn.argument_spec().structure() == element_spec().structure();
+  for (size_t i = 0; fits && i < wanted.size(); ++i) {
+    const TensorType& type = node()->types()[i];
+    fits = type.dtype == wanted[i].dtype && type.shape.compatible_with(wanted[i].shape);
+  }
+  if (!fits) {
+    throw invalid_argument("map: function of {}, got elements {}, expected those",
+                           fn.argument_spec().to_string(), element_spec().to_string());
+  }
+  ElementSpec spec = fn.result_spec();
+  auto graph = std::make_shared<const data::GraphFunction>("map", std::move(fn));
   return Dataset(data::map_node("map", node(), std::move(spec),
                                 {.graph = std::move(graph),
                                  .num_parallel_calls = options.num_parallel_calls,
@@ -30,10 +44,13 @@ Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
     throw invalid_argument("filter: result of the predicate, got {}, expected {}",
                            function.result_spec().to_string(), wanted);
   }
-  const data::GraphFunction graph("filter", std::move(function));
-  return Dataset(data::filter_node(node(), [graph](const Row& row, int64_t index, uint64_t epoch) {
-    return graph.call(row, index, epoch).front().item<bool>();
-  }));
+  auto graph = std::make_shared<const data::GraphFunction>("filter", std::move(function));
+  return Dataset(data::filter_node(
+      node(),
+      [graph](const Row& row, int64_t index, uint64_t epoch) {
+        return graph->call(row, index, epoch).front().item<bool>();
+      },
+      graph));
 }
 
 Dataset Dataset::bucket_graph(const GraphFunction& element_length,
@@ -47,12 +64,26 @@ Dataset Dataset::bucket_graph(const GraphFunction& element_length,
         "bucket_by_sequence_length: result of element_length_func, got {}, expected s32[] or s64[]",
         function.result_spec().to_string());
   }
-  const data::GraphFunction graph("bucket_by_sequence_length", std::move(function));
+  auto graph =
+      std::make_shared<const data::GraphFunction>("bucket_by_sequence_length", std::move(function));
   return bucket(
       [graph](const Row& row, int64_t index, uint64_t epoch) {
-        return static_cast<int64_t>(graph.call(row, index, epoch).front().as_double(0));
+        return static_cast<int64_t>(graph->call(row, index, epoch).front().as_double(0));
       },
-      options);
+      options, graph);
+}
+
+std::vector<StageFunction> Dataset::functions() const {
+  std::vector<StageFunction> functions;
+  const auto walk = [&](const auto& self, const data::DatasetNode& node) -> void {
+    for (const NodePtr& input : node.inputs()) self(self, *input);
+    if (const NodePtr body = node.body()) self(self, *body);
+    const data::MapArguments* const map = node.map_arguments();
+    const auto graph = map != nullptr ? map->graph : node.graph_function();
+    if (graph != nullptr) functions.push_back({node.name(), graph->function()});
+  };
+  walk(walk, *node());
+  return functions;
 }
 
 Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {

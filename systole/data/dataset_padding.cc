@@ -66,7 +66,8 @@ Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_lengt
       options);
 }
 
-Dataset Dataset::bucket(LengthFunction length, const BucketOptions& options) const {
+Dataset Dataset::bucket(LengthFunction length, const BucketOptions& options,
+                        std::shared_ptr<const data::GraphFunction> graph) const {
   constexpr std::string_view op = "bucket_by_sequence_length";
   const std::vector<int64_t>& boundaries = options.bucket_boundaries;
   if (boundaries.empty() || !std::ranges::is_sorted(boundaries)) {
@@ -82,6 +83,7 @@ Dataset Dataset::bucket(LengthFunction length, const BucketOptions& options) con
   }
   data::BucketArguments arguments{
       .length = std::move(length),
+      .graph = std::move(graph),
       .options = options,
       .padding =
           resolve_padding(op, element_spec(), options.padded_shapes, options.padding_values)};

@@ -162,6 +162,30 @@ TEST(GraphMapTest, RandomOpsDrawAnewInEachEpoch) {
   EXPECT_EQ(rest(restored, 1)[0], all[3]);
 }
 
+// A function of a pipeline can be printed, and shipped to another host.
+TEST(GraphMapTest, FunctionsOfAPipeline) {
+  const Dataset inner =
+      floats(8).map([](Output x) { return x * 2.0F; }).filter([](Output x) { return x > 3.0F; });
+  const Dataset dataset = inner.map_cpp([](const Element& x) { return x; }, inner.element_spec())
+                              .interleave([](const Dataset& x) {
+                                return x.map([](Output y) { return y + 1.0F; }).repeat(2);
+                              })
+                              .map([](Output x) { return -x; }, {.num_parallel_calls = 2});
+  const std::vector<StageFunction> functions = dataset.functions();
+  std::string stages;
+  for (const StageFunction& function : functions) stages += function.stage + " ";
+  EXPECT_EQ(stages, "map map filter map map ");  // floats() has the first
+  EXPECT_NE(functions[1].function.to_string().find("Mul"), std::string::npos);
+  const HostFunction filter = HostFunction::load(functions[2].function.save());
+  const HostFunction doubling = HostFunction::load(functions[1].function.save());
+  const Dataset there = floats(8).map(doubling).filter_cpp(
+      [filter](const Element& x) { return filter(x.flatten()).front().item<bool>(); });
+  EXPECT_EQ(joined(there), joined(inner));
+  EXPECT_NE(floats(8).map(doubling).batch(2).to_string().find("map_batches"), std::string::npos);
+  EXPECT_EQ(error_of([&] { Dataset::range(2).map(doubling); }),
+            "INVALID_ARGUMENT: map: function of f32[], got elements s64[], expected those");
+}
+
 TEST(GraphIteratorTest, OneShotInASession) {
   Graph graph;
   const GraphScope scope(graph);

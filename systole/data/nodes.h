@@ -35,7 +35,9 @@ NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments argume
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 // What a filter asks; thread-safe. `index` counts the elements of `epoch`.
 using RowPredicate = std::function<bool(const Row&, int64_t index, uint64_t epoch)>;
-NodePtr filter_node(NodePtr input, RowPredicate predicate);
+// `graph`: what `predicate` calls, where that is written with ops.
+NodePtr filter_node(NodePtr input, RowPredicate predicate,
+                    std::shared_ptr<const GraphFunction> graph = nullptr);
 
 // A data set of one element: the one that a function of data sets is given. It runs inside of that
 // function alone.
@@ -87,6 +89,7 @@ NodePtr unbatch_node(NodePtr input);
 struct BucketArguments {
   // `index` counts the elements of `epoch`.
   std::function<int64_t(const Row&, int64_t index, uint64_t epoch)> length;
+  std::shared_ptr<const GraphFunction> graph;  // as of a filter
   BucketOptions options;
   Padding padding;
 };

@@ -21,6 +21,7 @@ namespace systole::data {
 
 using Spec = Nest<TensorType>;
 class DatasetNode;
+class GraphFunction;
 struct MapArguments;
 struct StageContext;
 using NodePtr =
@@ -179,6 +180,10 @@ class DatasetNode {
   virtual NodePtr with_input(const NodePtr&) const { return nullptr; }
   // What a map maps with; null for anything else.
   virtual const MapArguments* map_arguments() const { return nullptr; }
+  // What another stage calls that is written with ops, and what a function of data sets became;
+  // null for those without.
+  virtual std::shared_ptr<const GraphFunction> graph_function() const { return nullptr; }
+  virtual NodePtr body() const { return nullptr; }
   // Of a source whose elements are the rows of tensors: those; null for anything else.
   virtual const Row* sliced_tensors() const { return nullptr; }
   std::string to_string() const;

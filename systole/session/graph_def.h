@@ -35,6 +35,9 @@ struct ImportOptions {
   std::map<std::string, Output> inputs;
   // Tensors wanted; only nodes that they need are imported.
   std::vector<std::string> outputs;
+  // The message is of to_graph_def(): ops that have TensorFlow's names and other results
+  // (string_split, lists of features, tables) are taken, and random ops draw what they drew there.
+  bool ours = false;
   // For messages: the file.
   std::string what = "GraphDef";
 };

@@ -54,6 +54,22 @@ const std::vector<OpDefaults>& op_defaults() {
        {{"seed", int64_t{0}}, {"seed2", int64_t{0}}}},
       {{"Multinomial"}, {{"output_dtype", DType::s64}}},
       {{"ReadVariableOp"}, {{"_snapshot", true}}},
+      {{"DecodeCSV"},
+       {{"field_delim", std::string(",")},
+        {"use_quote_delim", true},
+        {"na_value", std::string()},
+        {"select_cols", Ints{}}}},
+      {{"DecodeJpeg"},
+       {{"channels", int64_t{0}},
+        {"ratio", int64_t{1}},
+        {"fancy_upscaling", true},
+        {"try_recover_truncated", false},
+        {"dct_method", std::string()}}},
+      {{"DecodePng"}, {{"channels", int64_t{0}}, {"dtype", DType::u8}}},
+      {{"EncodePng"}, {{"compression", int64_t{-1}}}},
+      {{"ResizeBilinear", "ResizeNearestNeighbor"},
+       {{"align_corners", false}, {"half_pixel_centers", false}}},
+      {{"StaticRegexReplace"}, {{"replace_global", true}}},
   };
   return table;
 }
@@ -121,7 +137,7 @@ AttrMap attrs_from_message(std::string_view what, const tensorflow::NodeDef& nod
   }
   for (const auto& [name, value] : node.attr()) {
     // Written by TensorFlow's own passes; of ours only what we wrote ourselves.
-    if (name.starts_with('_') && name != "_snapshot") continue;
+    if (name.starts_with('_') && name != "_snapshot" && name != "_stream") continue;
     value_from_message(fmt::format("{}: attribute '{}'", what, name), name, value, attrs);
   }
   return attrs;

@@ -111,7 +111,7 @@ class Importer {
   void check_ops() const {
     std::map<std::string, int> unknown;
     for (const tensorflow::NodeDef* node : order_) {
-      if (!can_import(node->op())) ++unknown[node->op()];
+      if (!can_import(node->op(), options_.ours)) ++unknown[node->op()];
     }
     if (unknown.empty()) return;
     std::string text;
@@ -145,7 +145,8 @@ class Importer {
                                                      .op = node.op(),
                                                      .name = node.name(),
                                                      .inputs = std::move(inputs),
-                                                     .attrs = attrs_from_message(what, node)},
+                                                     .attrs = attrs_from_message(what, node),
+                                                     .ours = options_.ours},
                                                     imported_.variables);
     } catch (const Error& error) {
       throw Error(error.code(), error.message().starts_with(what)

@@ -169,6 +169,7 @@ std::span<const Output> HostFunction::arguments() const { return impl_->args; }
 std::span<const Output> HostFunction::results() const { return impl_->results; }
 const Nest<TensorType>& HostFunction::argument_spec() const { return impl_->spec; }
 const Nest<TensorType>& HostFunction::result_spec() const { return impl_->result_spec; }
+uint64_t HostFunction::entropy() const { return impl_->entropy; }
 bool HostFunction::is_random() const { return impl_->random; }
 
 std::optional<HostFunction> HostFunction::vectorized() const {

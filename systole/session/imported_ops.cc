@@ -122,8 +122,19 @@ const std::vector<std::string>& names_of(const ImportedNode& node, std::string_v
   return names == nullptr ? none : *names;  // an empty list has no kind
 }
 
+// Ours: records, then a default for each dense feature; the keys are attributes.
+std::vector<Output> import_our_parser(const ImportedNode& node, Variables&) {
+  ImportedNode parser = node;
+  for (const char* list : {"sparse_keys", "sparse_types", "dense_keys", "Tdense", "dense_shapes"}) {
+    parser.attrs[list] = names_of(node, list);
+  }
+  input(node, 0);
+  return add_as(node.op, parser);
+}
+
 // TensorFlow's inputs: records, their names, a key for each dense feature, a default for each.
-std::vector<Output> import_parse_example(const ImportedNode& node, Variables&) {
+std::vector<Output> import_parse_example(const ImportedNode& node, Variables& variables) {
+  if (node.ours && !node.attrs.contains("Nsparse")) return import_our_parser(node, variables);
   const auto& types = names_of(node, "Tdense");
   if (attr<int64_t>(node, "Nsparse") != 0) {
     throw unimplemented("{}: sparse features, got {}, expected none", node.what,
@@ -149,6 +160,7 @@ std::vector<Output> import_parse_example(const ImportedNode& node, Variables&) {
 struct Row {
   std::string_view op;
   Import import;
+  bool ours = false;  // TensorFlow's op of that name is another one
 };
 
 constexpr Row kRows[] = {
@@ -197,6 +209,14 @@ constexpr Row kRows[] = {
        throw invalid_argument("{}: variable, got another tensor, expected a handle", n.what);
      }},
     {"ParseExample", import_parse_example},
+    {"ParseSingleExample", import_our_parser, true},
+    {"DecodeImage", [](const ImportedNode& n, Variables&) { return input(n, 0), add_as(n.op, n); },
+     true},
+    {"EncodeJpeg", [](const ImportedNode& n, Variables&) { return input(n, 0), add_as(n.op, n); },
+     true},
+    {"LookupTableFindV2",
+     [](const ImportedNode& n, Variables&) { return input(n, 0), add_as(n.op, n); }, true},
+    {"StringSplit", [](const ImportedNode& n, Variables&) { return add_binary(n.op, n); }, true},
     {"FusedBatchNorm", import_batch_norm},
     {"FusedBatchNormV2", import_batch_norm},
     {"FusedBatchNormV3", import_batch_norm},
@@ -212,17 +232,20 @@ struct Arity {
 constexpr Arity kArities[] = {
     {0, "Const NoOp"},
     {1,
-     "Abs AddN AsString AvgPool Cast Ceil Cos DecodeRaw Einsum Elu Erf Exp Expm1 Floor "
+     "Abs AddN AsString AvgPool Cast Ceil Cos DecodeJpeg DecodePng DecodeRaw Einsum Elu EncodePng "
+     "Erf Exp Expm1 Floor "
      "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
      "MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform Rank "
      "Reciprocal Relu Relu6 Round Rsqrt Selu Shape Sigmoid Sign Sin Size Softmax Softplus "
-     "Softsign Sqrt Square StringJoin StringLength StringLower StringStrip "
+     "Softsign Sqrt Square StaticRegexFullMatch StaticRegexReplace StringJoin StringLength "
+     "StringLower StringStrip StringToHashBucketFast "
      "StringToNumber StringUpper Tan Tanh TruncatedNormal Unpack ZerosLike"},
     {2,
      "Add All Any ArgMax ArgMin BatchMatMulV2 BiasAdd BroadcastTo ConcatV2 Conv2D Cumsum "
-     "DepthwiseConv2dNative Equal ExpandDims Fill FloorDiv FloorMod Greater GreaterEqual "
+     "DecodeCSV DepthwiseConv2dNative Equal ExpandDims Fill FloorDiv FloorMod Greater GreaterEqual "
      "Less LessEqual LogicalAnd LogicalOr MatMul Max Maximum Mean Min Minimum Mul "
-     "Multinomial NotEqual Pow Prod RealDiv Reshape ReverseV2 Split SquaredDifference Sub "
+     "Multinomial NotEqual Pow Prod RealDiv Reshape ResizeBilinear ResizeNearestNeighbor "
+     "ReverseV2 Split SquaredDifference Sub "
      "Sum Tile TopKV2 Transpose TruncateDiv TruncateMod SoftmaxCrossEntropyWithLogits "
      "SparseSoftmaxCrossEntropyWithLogits"},
     {3,
@@ -260,8 +283,9 @@ const Row* find_row(std::string_view op) {
 
 }  // namespace
 
-bool can_import(std::string_view op) {
-  return find_row(op) != nullptr || find_arity(op) != nullptr;
+bool can_import(std::string_view op, bool ours) {
+  if (const Row* row = find_row(op)) return ours || !row->ours;
+  return find_arity(op) != nullptr;
 }
 
 std::vector<Output> import_op(const ImportedNode& node, Variables& variables) {
@@ -271,6 +295,7 @@ std::vector<Output> import_op(const ImportedNode& node, Variables& variables) {
   if (node.inputs.size() < arity->inputs) input(node, arity->inputs - 1);
   if (!draws_random_numbers(node.op)) return add_as(node.op, node);
   ImportedNode random = node;
+  if (node.ours && node.attrs.contains("_stream")) return add_as(node.op, random);
   random.attrs["_stream"] = Graph::current().nodes_made();  // what tells random nodes apart
   return add_as(node.op, random);
 }

@@ -13,6 +13,8 @@ class BucketNode final : public DatasetNode {
         arguments_(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
+  std::shared_ptr<const GraphFunction> graph_function() const override { return arguments_.graph; }
+
   // How bucket `i` pads.
   Padding padding(size_t i) const {
     Padding result = arguments_.padding;

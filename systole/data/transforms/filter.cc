@@ -5,11 +5,18 @@ namespace {
 
 class FilterNode final : public DatasetNode {
  public:
-  FilterNode(NodePtr input, RowPredicate predicate)
-      : DatasetNode("filter", input->spec(), {input}), predicate_(std::move(predicate)) {}
+  FilterNode(NodePtr input, RowPredicate predicate, std::shared_ptr<const GraphFunction> graph)
+      : DatasetNode("filter", input->spec(), {input}),
+        predicate_(std::move(predicate)),
+        graph_(std::move(graph)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
+  std::shared_ptr<const GraphFunction> graph_function() const override { return graph_; }
+
   const RowPredicate predicate_;
+
+ private:
+  const std::shared_ptr<const GraphFunction> graph_;
 };
 
 class FilterStage final : public InputStage {
@@ -50,8 +57,9 @@ std::unique_ptr<Stage> FilterNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr filter_node(NodePtr input, RowPredicate predicate) {
-  return std::make_shared<FilterNode>(std::move(input), std::move(predicate));
+NodePtr filter_node(NodePtr input, RowPredicate predicate,
+                    std::shared_ptr<const GraphFunction> graph) {
+  return std::make_shared<FilterNode>(std::move(input), std::move(predicate), std::move(graph));
 }
 
 }  // namespace systole::data

@@ -8,6 +8,7 @@ class FlatMapNode final : public DatasetNode {
   FlatMapNode(NodePtr input, Spec spec, DatasetMaker maker)
       : DatasetNode("flat_map", std::move(spec), {std::move(input)}), maker_(std::move(maker)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  NodePtr body() const override { return maker_.body; }
   std::string arguments() const override { return maker_.to_string(); }
 
   const DatasetMaker maker_;

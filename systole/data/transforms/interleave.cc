@@ -11,6 +11,7 @@ class InterleaveNode final : public DatasetNode {
         maker_(std::move(maker)),
         options_(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  NodePtr body() const override { return maker_.body; }
   std::string arguments() const override {
     return fmt::format("{}{}cycle_length={}, block_length={}", maker_.to_string(),
                        maker_.body == nullptr ? "" : ", ", options_.cycle_length,

@@ -20,6 +20,7 @@ class ParallelInterleaveNode final : public DatasetNode {
         maker_(std::move(maker)),
         options_(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  NodePtr body() const override { return maker_.body; }
   std::string arguments() const override {
     return fmt::format("{}{}cycle_length={}, block_length={}, num_parallel_calls={}",
                        maker_.to_string(), maker_.body == nullptr ? "" : ", ",

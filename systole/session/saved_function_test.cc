@@ -1,0 +1,181 @@
+// Functions on the host that were saved and loaded again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/control_flow_ops.h"
+#include "systole/graph/image_ops.h"
+#include "systole/graph/lookup_ops.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/parsing_ops.h"
+#include "systole/graph/py_func.h"
+#include "systole/graph/random_ops.h"
+#include "systole/graph/set_shape.h"
+#include "systole/graph/string_ops.h"
+#include "systole/io/example.h"
+#include "systole/session/host_function.h"
+
+namespace systole {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::StartsWith;
+using Outputs = Nest<Output>;
+
+struct Saved {
+  std::string name;
+  Nest<TensorType> spec;
+  std::function<Outputs(const Outputs&)> fn;
+  std::vector<Tensor> arguments;
+};
+
+void PrintTo(const Saved& saved, std::ostream* os) { *os << saved.name; }
+
+const TensorType kText{DType::string, {}};
+
+Outputs parse_features(const Outputs& record) {
+  const auto x =
+      parse_single_example(record, {{"image", FixedLenFeature{{}, DType::string}},
+                                    {"weight", FixedLenFeature{{}, DType::f32, Tensor(1.5F)}},
+                                    {"words", VarLenFeature{DType::string}},
+                                    {"steps", FixedLenSequenceFeature{{}, DType::s64, true}}});
+  const Output image = set_shape(decode_raw(x["image"], DType::u8), {4});
+  return Outputs::dict({{"image", cast(image, DType::f32) * (1. / 255) - 0.5},
+                        {"rest", Outputs::tuple({x["weight"], x["words"], x["steps"]})}});
+}
+
+Outputs parse_dense_features(const Outputs& records) {
+  return parse_example(records, {{"image", FixedLenFeature{{}, DType::string}}});
+}
+
+std::string example() {
+  return ExampleBuilder()
+      .bytes("image", {"abcd"})
+      .bytes("words", {"x", "yz"})
+      .int64("steps", {5, 6})
+      .serialize();
+}
+
+std::vector<Saved> saved_texts() {
+  return {
+      {"parse_single_example", kText, parse_features, {Tensor(example())}},
+      {"parse_example",
+       TensorType{DType::string, {kUnknown}},
+       parse_dense_features,
+       {Tensor::of<std::string>({1}, {example()})}},
+      {"csv",
+       kText,
+       [](const Outputs& x) -> Outputs {
+         const auto fields = decode_csv(x, {Tensor(7), Tensor("")}, {.na_value = "NA"});
+         return Outputs::tuple({fields[0], fields[1]});
+       },
+       {Tensor("NA,x")}},
+      {"texts",
+       kText,
+       [](const Outputs& x) -> Outputs {
+         const Output words = string_split_scalar(regex_replace(x, "[0-9]+", "n"));
+         return Outputs::tuple({words, substr(string_upper(words), 0, 1),
+                                string_to_hash_bucket_fast(words, 100),
+                                regex_full_match(words, "n.*")});
+       },
+       {Tensor("12 ab 7c")}},
+      {"table",
+       kText,
+       [](const Outputs& x) -> Outputs {
+         const LookupTable table = index_table_from_tensor(Tensor::of<std::string>({2}, {"a", "b"}),
+                                                           {.num_oov_buckets = 3});
+         return Outputs::tuple({table.lookup(x), table.lookup(string_join({x, x}))});
+       },
+       {Tensor("b")}},
+  };
+}
+
+std::vector<Saved> saved_numbers() {
+  return {
+      {"image",
+       TensorType{DType::u8, {2, 3, 3}},
+       [](const Outputs& x) -> Outputs {
+         const Output png = image::decode_png(image::encode_png(x), {.channels = 3});
+         const Output jpeg = image::decode_image(image::encode_jpeg(x), {.channels = 1});
+         return Outputs::tuple({image::resize_bilinear(png, {3, 3}, {.align_corners = true}),
+                                image::resize_nearest_neighbor(jpeg, {4, 5})});
+       },
+       {Tensor::full(DType::u8, {2, 3, 3}, 100)}},
+      {"random",
+       Nest<TensorType>::tuple({TensorType{DType::f32, {}}, TensorType{DType::f32, {2}}}),
+       [](const Outputs& x) -> Outputs {
+         return Outputs::tuple({x[0] + random_uniform({}), x[1] + random_uniform({2}, {.seed = 3}),
+                                random_normal({})});
+       },
+       {Tensor(1.0F), Tensor::zeros(DType::f32, {2})}},
+      {"argument_itself",
+       Nest<TensorType>::dict({{"a b", TensorType{DType::f64, {kUnknown, 2}}}}),
+       [](const Outputs& x) -> Outputs { return x; },
+       {Tensor::zeros(DType::f64, {3, 2})}},
+  };
+}
+
+class SavedFunction : public ::testing::TestWithParam<Saved> {};
+
+TEST_P(SavedFunction, GivesTheSameWhenLoaded) {
+  const HostFunction function =
+      HostFunction::trace(GetParam().spec, GetParam().fn, {.entropy = 17});
+  const std::string bytes = function.save();
+  Graph graph;  // of a process that has done other things
+  const GraphScope scope(graph);
+  constant(1.0F);
+  const HostFunction loaded = HostFunction::load(bytes);
+  EXPECT_EQ(loaded.argument_spec().to_string(), function.argument_spec().to_string());
+  EXPECT_EQ(loaded.result_spec().to_string(), function.result_spec().to_string());
+  EXPECT_EQ(loaded.is_row_wise(), function.is_row_wise());
+  for (const uint64_t draw : {0U, 5U}) {
+    const auto wanted = function.run(GetParam().arguments, draw);
+    const auto got = loaded.run(GetParam().arguments, draw);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].to_string(), wanted[i].to_string()) << i;
+    }
+  }
+  EXPECT_EQ(loaded.save().size(), bytes.size());
+}
+
+TEST_P(SavedFunction, OtherBytesAreErrors) {
+  const std::string bytes = HostFunction::trace(GetParam().spec, GetParam().fn).save();
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    for (const std::string& broken : {bytes.substr(0, i), [&] {
+                                        std::string flipped = bytes;
+                                        flipped[i] = static_cast<char>(flipped[i] ^ 0x11);
+                                        return flipped;
+                                      }()}) {
+      try {
+        HostFunction::load(broken);
+      } catch (const Error&) {
+        continue;  // or it is another function
+      }
+    }
+  }
+}
+
+std::string saved_name(const ::testing::TestParamInfo<Saved>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Texts, SavedFunction, ::testing::ValuesIn(saved_texts()), saved_name);
+INSTANTIATE_TEST_SUITE_P(Numbers, SavedFunction, ::testing::ValuesIn(saved_numbers()), saved_name);
+
+TEST(SavedFunctionErrors, NameWhatCannotBeSaved) {
+  const TensorType number{DType::f32, {}};
+  const HostFunction local = HostFunction::trace(number, [&](const Outputs& x) -> Outputs {
+    return py_func([](std::span<const Tensor> inputs) { return inputs[0]; }, {x}, number);
+  });
+  EXPECT_THAT(error_of([&] { local.save(); }),
+              StartsWith("UNIMPLEMENTED: HostFunction: op PyFunc of node 'PyFunc'"));
+  EXPECT_THAT(error_of([] { HostFunction::load("junk"); }),
+              StartsWith("DATA_LOSS: saved function"));
+  EXPECT_THAT(error_of([] { HostFunction::load(""); }),
+              StartsWith("DATA_LOSS: saved function: got no node '_Arguments', expected one"));
+}
+
+}  // namespace
+}  // namespace systole
