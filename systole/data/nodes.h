@@ -115,8 +115,8 @@ void check_function(std::string_view op, const F& fn) {
   if (!fn) throw invalid_argument("{}: function, got an empty one, expected one to call", op);
 }
 
-// Rows of equal shapes as one with a new first dimension; strings are moved. `what` begins errors.
-Row stack_rows(std::string_view what, std::span<Row> rows);
+// Rows of equal shapes as one with a new first dimension. `what` begins errors.
+Row stack_rows(std::string_view what, std::span<const Row> rows);
 // Rows of any shapes, padded.
 Row stack_padded(std::string_view what, std::span<const Row> rows, const Padding& padding);
 // The spec of batches: a first dimension of `size` (-1: not known).

@@ -453,7 +453,6 @@ Dataset pairs() {
                       T::of<float>({5}, {0, 1, 2, 3, 4})}));
 }
 
-// Functions written with ops: called for several elements at once, or for a batch.
 // tf.Examples with two bytes and a label each.
 Dataset records(int64_t n) {
   return range(n).map_cpp(
@@ -473,6 +472,7 @@ Nest<Output> parsed(const Nest<Output>& record) {
       {set_shape(decode_raw(features["image"], DType::u8), {2}), features["label"]});
 }
 
+// Functions written with ops: called for several elements at once, or for a batch.
 std::vector<Pipeline> graph_cases() {
   return {
       {"map", [] { return range(9).map(twice); }, "0 2 4 6 8 10 12 14 16", "s64[]"},

@@ -79,7 +79,6 @@ class IteratorRoot {
   std::vector<const StageCounters*> order_;
 };
 
-class DatasetNode;
 // What a function's argument is, inside of the data set that it makes: of the innermost function.
 struct BoundArgument {
   const DatasetNode* node = nullptr;

@@ -88,7 +88,8 @@ Shape padded_shape(std::string_view what, std::span<const Row> rows, size_t comp
   return shape;
 }
 
-void stack_into(std::string_view what, const Tensor& first, Tensor& part, int64_t i, Tensor& to) {
+void stack_into(std::string_view what, const Tensor& first, const Tensor& part, int64_t i,
+                Tensor& to) {
   if (part.dtype() != first.dtype() || part.shape() != first.shape()) {
     throw invalid_argument(
         "{}: element {} of the batch, got {}, expected {} as its first element; elements of "
@@ -106,7 +107,7 @@ void stack_into(std::string_view what, const Tensor& first, Tensor& part, int64_
 
 }  // namespace
 
-Row stack_rows(std::string_view what, std::span<Row> rows) {
+Row stack_rows(std::string_view what, std::span<const Row> rows) {
   Row result;
   const auto count = static_cast<int64_t>(rows.size());
   for (size_t c = 0; c < rows.front().size(); ++c) {
