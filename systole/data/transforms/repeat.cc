@@ -35,6 +35,7 @@ class RepeatStage final : public Stage {
     return next_of_epochs([&] { return input_->next_text(text); });
   }
   void do_save(StateWriter& writer) override {
+    if (input_ == nullptr) open();
     writer.number(epoch_);
     writer.flag(empty_);
     writer.flag(ended_);
@@ -52,6 +53,7 @@ class RepeatStage final : public Stage {
   template <class Ask>
   bool next_of_epochs(const Ask& ask) {
     while (!ended_) {
+      if (input_ == nullptr) open();  // it could not be made when its epoch began
       try {
         if (node_.count_ != 0 && ask()) {
           empty_ = false;
