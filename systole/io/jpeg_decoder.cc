@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csetjmp>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace systole {
 namespace {
 
 constexpr std::string_view kJpegDecoder = "decode_jpeg";
+
+// A row that begins on such a border is written by the library past the caches, into memory, where
+// what reads the image next waits for it.
+constexpr uintptr_t kBorder = 32;
+bool is_on_border(const uint8_t* row) { return reinterpret_cast<uintptr_t>(row) % kBorder == 0; }
 
 // libjpeg reports an error by calling a function that must not return: it jumps back to run(),
 // which throws. The parts that run() is given hold nothing with a destructor.
@@ -116,16 +122,16 @@ class JpegDecoder {
     std::longjmp(jump_, 1);
   }
 
-  void read_rows(uint8_t* out) {
+  void read_rows(uint8_t* image) {
     const size_t row_bytes = size_t{info_.output_width} * info_.output_components;
-    run([this, out, row_bytes] {
-      constexpr JDIMENSION kRows = 16;
+    row_.resize(row_bytes + kBorder);
+    uint8_t* const aside = row_.data() + (is_on_border(row_.data()) ? 1 : 0);
+    run([this, image, aside, row_bytes] {
       while (info_.output_scanline < info_.output_height) {
-        JSAMPROW rows[kRows];
-        const JDIMENSION first = info_.output_scanline;
-        const JDIMENSION count = std::min(kRows, info_.output_height - first);
-        for (JDIMENSION i = 0; i < count; ++i) rows[i] = out + (first + i) * row_bytes;
-        jpeg_read_scanlines(&info_, rows, count);
+        uint8_t* const to = image + info_.output_scanline * row_bytes;
+        JSAMPROW row = is_on_border(to) ? aside : to;
+        jpeg_read_scanlines(&info_, &row, 1);
+        if (row != to) std::memcpy(to, row, row_bytes);
       }
     });
   }
