@@ -83,12 +83,15 @@ ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis) {
 ResizeAxis bilinear_axis(int64_t source, int64_t target, bool align_corners,
                          bool half_pixel_centers) {
   ResizeAxis axis;
+  axis.low.reserve(static_cast<size_t>(target));
+  axis.high.reserve(static_cast<size_t>(target));
+  axis.fraction.reserve(static_cast<size_t>(target));
   const float scale = scale_of(source, target, align_corners);
+  const auto last = static_cast<float>(source - 1);
   for (int64_t i = 0; i < target; ++i) {
     const float at = half_pixel_centers ? (static_cast<float>(i) + 0.5F) * scale - 0.5F
                                         : static_cast<float>(i) * scale;
     const float floor = std::floor(at);
-    const auto last = static_cast<float>(source - 1);
     axis.low.push_back(static_cast<int32_t>(std::clamp(floor, 0.0F, last)));
     axis.high.push_back(static_cast<int32_t>(
         std::clamp(half_pixel_centers ? std::ceil(at) : floor + 1, 0.0F, last)));

@@ -1,7 +1,6 @@
 #include "systole/session/bilinear_pairs.h"
 
 #include <algorithm>
-#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,183 +9,208 @@
 namespace systole {
 namespace {
 
-// Bytes that are read of a pixel, and floats that are written, be there as many channels or fewer.
-constexpr int64_t kLanes = 4;
-// Bytes that are read of a pixel with the one beside it.
-constexpr int64_t kNeighbourBytes = 16;
+// With more, a pixel and the one beside it might not lie in a narrow window.
+constexpr int64_t kMostChannels = 4;
+// Lanes of a step. Its window has four bytes for each.
+constexpr int64_t kNarrow = 4;
+constexpr int64_t kWide = 16;
+
+// A byte that is chosen from a window becomes a number: zeros are chosen for the other three.
+constexpr uint32_t kNumber = 0x80808000U;
+
+constexpr int64_t window_bytes(int64_t lanes) { return 4 * lanes; }
 
 #if defined(__x86_64__)
 
-bool has_instructions() {
+bool has_narrow() {
   static const bool has = __builtin_cpu_supports("avx2") != 0;
   return has;
 }
 
-int32_t four_bytes(const uint8_t* at) {
-  int32_t value = 0;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
+bool has_wide() {
+  static const bool has = has_narrow() && __builtin_cpu_supports("avx512bw") != 0 &&
+                          __builtin_cpu_supports("avx512vbmi") != 0;
+  return has;
 }
 
+// What a row of the result is made of.
 struct Taps {
-  const uint8_t* low;
+  const uint8_t* low;  // the rows of the image
   const uint8_t* high;
-  const int32_t* left;
-  const int32_t* right;
-  const float* fractions;
-  float fraction;  // between the rows
-  int64_t neighbours_begin;
-  int64_t neighbours_end;
-  const float* lane_fractions;
+  float fraction;  // between them
+  const BilinearPairs::Step* steps;
+  const BilinearPairs::Lanes* lanes;
+  int64_t count;
 };
 
-// The pixel of `low` and that of `high`, side by side.
-[[gnu::target("avx2")]] inline __m256 pair(const Taps& taps, int32_t offset) {
-  const __m128i low = _mm_cvtsi32_si128(four_bytes(taps.low + offset));
-  const __m128i both = _mm_insert_epi32(low, four_bytes(taps.high + offset), 1);
-  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(both));
-}
+// How many narrow steps one Lanes holds.
+constexpr int64_t kNarrowSteps = kWide / kNarrow;
 
-// Along the width first, then between the rows, as TensorFlow's kernel rounds.
-[[gnu::target("avx2")]] inline __m128 pixel(const Taps& taps, int64_t i) {
-  const __m256 left = pair(taps, taps.left[i]);
-  const __m256 right = pair(taps, taps.right[i]);
-  const __m256 rows = _mm256_add_ps(
-      left, _mm256_mul_ps(_mm256_sub_ps(right, left), _mm256_set1_ps(taps.fractions[i])));
-  const __m128 low = _mm256_castps256_ps128(rows);
-  const __m128 high = _mm256_extractf128_ps(rows, 1);
-  return _mm_add_ps(low, _mm_mul_ps(_mm_sub_ps(high, low), _mm_set1_ps(taps.fraction)));
-}
-
-// Chooses the bytes of a pixel, as numbers, from those that begin `skipped` bytes before it.
-[[gnu::target("avx2")]] inline __m256i lanes_behind(int64_t skipped) {
-  const __m256i first = _mm256_set_epi32(3, 2, 1, 0, 3, 2, 1, 0);
-  const __m256i zeros = _mm256_set1_epi32(static_cast<int32_t>(0x80808000U));
-  return _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(static_cast<int32_t>(skipped))),
-                         zeros);
-}
-
-[[gnu::target("avx2")]] inline __m128i sixteen_bytes(const uint8_t* at) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-}
-
-struct Choice {
+// Two steps, side by side.
+struct NarrowLanes {
   __m256i left;
   __m256i right;
+  __m256 fractions;
 };
 
-// Two pixels of the result, side by side, along the width of one row.
-[[gnu::target("avx2")]] inline __m256 along_width(const uint8_t* row, const int32_t* left,
-                                                  const Choice& choice, __m256 fractions) {
-  const __m256i first = _mm256_castsi128_si256(sixteen_bytes(row + left[0]));
-  const __m256i both = _mm256_inserti128_si256(first, sixteen_bytes(row + left[1]), 1);
-  const __m256 low = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(both, choice.left));
-  const __m256 high = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(both, choice.right));
-  return _mm256_add_ps(low, _mm256_mul_ps(_mm256_sub_ps(high, low), fractions));
+[[gnu::target("avx2")]] inline __m256i eight_numbers(const uint32_t* at) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(at));
 }
 
-// Pixels [begin, end) of a row, all of them among the neighbours, two at a time. Returns the first
-// that is left. (By value: what is written to `out` changes no pointer.)
-[[gnu::target("avx2")]] int64_t mix_neighbours(Taps taps, int64_t begin, int64_t end,
-                                               int64_t channels, float* out) {
-  const Choice choice{.left = lanes_behind(0), .right = lanes_behind(channels)};
+[[gnu::target("avx2")]] inline __m256 along_narrow(const uint8_t* row,
+                                                   const BilinearPairs::Step* steps,
+                                                   const NarrowLanes& lanes) {
+  const auto* const first = reinterpret_cast<const __m128i*>(row + steps[0].from);
+  const auto* const second = reinterpret_cast<const __m128i*>(row + steps[1].from);
+  const __m256i windows = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(first)),
+                                                  _mm_loadu_si128(second), 1);
+  const __m256 left = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(windows, lanes.left));
+  const __m256 right = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(windows, lanes.right));
+  return _mm256_add_ps(left, _mm256_mul_ps(_mm256_sub_ps(right, left), lanes.fractions));
+}
+
+// Along the width first, then between the rows, as TensorFlow's kernel rounds. (By value: what is
+// written to `out` changes no pointer.)
+[[gnu::target("avx2")]] void mix_narrow(Taps taps, float* out) {
   const __m256 fraction = _mm256_set1_ps(taps.fraction);
-  int64_t i = begin;
-  for (; i + 1 < end; i += 2) {
-    const __m256 fractions = _mm256_loadu_ps(taps.lane_fractions + i * kLanes);
-    const __m256 low = along_width(taps.low, taps.left + i, choice, fractions);
-    const __m256 high = along_width(taps.high, taps.left + i, choice, fractions);
+  for (int64_t i = 0; i < taps.count; i += 2) {
+    const BilinearPairs::Lanes& all = taps.lanes[i / kNarrowSteps];
+    const int64_t at = i % kNarrowSteps * kNarrow;
+    const NarrowLanes lanes{.left = eight_numbers(all.left + at),
+                            .right = eight_numbers(all.right + at),
+                            .fractions = _mm256_load_ps(all.fractions + at)};
+    const __m256 low = along_narrow(taps.low, taps.steps + i, lanes);
+    const __m256 high = along_narrow(taps.high, taps.steps + i, lanes);
     const __m256 mixed = _mm256_add_ps(low, _mm256_mul_ps(_mm256_sub_ps(high, low), fraction));
-    _mm_storeu_ps(out + i * channels, _mm256_castps256_ps128(mixed));
-    _mm_storeu_ps(out + (i + 1) * channels, _mm256_extractf128_ps(mixed, 1));
-  }
-  return i;
-}
-
-// What is written behind a pixel is overwritten by the next.
-[[gnu::target("avx2")]] inline void mix_each(const Taps& taps, int64_t begin, int64_t end,
-                                             int64_t channels, float* out) {
-  for (int64_t i = begin; i < end; ++i) _mm_storeu_ps(out + i * channels, pixel(taps, i));
-}
-
-[[gnu::target("avx2")]] void mix_row(const Taps& taps, int64_t columns, int64_t channels,
-                                     float* out) {
-  // What is written behind a pixel is overwritten by the next: where there are as many.
-  const int64_t whole = columns + 1 - (kLanes + channels - 1) / channels;
-  const int64_t begin = std::min(taps.neighbours_begin, whole);
-  const int64_t end = std::min(taps.neighbours_end, whole);
-  mix_each(taps, 0, begin, channels, out);
-  mix_each(taps, mix_neighbours(taps, begin, end, channels, out), whole, channels, out);
-  for (int64_t i = std::max<int64_t>(whole, 0); i < columns; ++i) {
-    float last[kLanes];
-    _mm_storeu_ps(last, pixel(taps, i));
-    std::copy_n(last, channels, out + i * channels);
+    _mm_storeu_ps(out + taps.steps[i].to, _mm256_castps256_ps128(mixed));
+    _mm_storeu_ps(out + taps.steps[i + 1].to, _mm256_extractf128_ps(mixed, 1));
   }
 }
+
+// One step.
+struct WideLanes {
+  __m512i left;
+  __m512i right;
+  __m512 fractions;
+};
+
+// Rounded by itself: the compiler must not make one instruction of it and the sum behind it.
+[[gnu::target("avx512f")]] inline __m512 wide_product(__m512 a, __m512 b) {
+  __m512 product = _mm512_mul_ps(a, b);
+  asm("" : "+v"(product));
+  return product;
+}
+
+[[gnu::target("avx512bw,avx512vbmi")]] inline __m512 along_wide(const uint8_t* window,
+                                                                const WideLanes& lanes) {
+  constexpr __mmask64 kOneOfFour = 0x1111111111111111U;
+  const __m512i bytes = _mm512_loadu_si512(window);
+  const __m512i left = _mm512_maskz_permutexvar_epi8(kOneOfFour, lanes.left, bytes);
+  const __m512i right = _mm512_maskz_permutexvar_epi8(kOneOfFour, lanes.right, bytes);
+  const __m512 from = _mm512_cvtepi32_ps(left);
+  return _mm512_add_ps(
+      from, wide_product(_mm512_sub_ps(_mm512_cvtepi32_ps(right), from), lanes.fractions));
+}
+
+[[gnu::target("avx512bw,avx512vbmi")]] void mix_wide(Taps taps, float* out) {
+  const __m512 fraction = _mm512_set1_ps(taps.fraction);
+  for (int64_t i = 0; i < taps.count; ++i) {
+    const WideLanes lanes{.left = _mm512_load_si512(taps.lanes[i].left),
+                          .right = _mm512_load_si512(taps.lanes[i].right),
+                          .fractions = _mm512_load_ps(taps.lanes[i].fractions)};
+    const __m512 low = along_wide(taps.low + taps.steps[i].from, lanes);
+    const __m512 high = along_wide(taps.high + taps.steps[i].from, lanes);
+    _mm512_storeu_ps(out + taps.steps[i].to,
+                     _mm512_add_ps(low, wide_product(_mm512_sub_ps(high, low), fraction)));
+  }
+}
+
+// 0 where there is no way.
+int64_t lanes_for(int64_t row_bytes, bool wide) {
+  if (wide && has_wide() && row_bytes >= window_bytes(kWide)) return kWide;
+  return has_narrow() && row_bytes >= window_bytes(kNarrow) ? kNarrow : 0;
+}
+
+void mix_row(const Taps& taps, int64_t lanes, float* out) {
+  lanes == kWide ? mix_wide(taps, out) : mix_narrow(taps, out);
+}
+
+#else
+
+int64_t lanes_for(int64_t, bool) { return 0; }
 
 #endif
 
 }  // namespace
 
 bool BilinearPairs::takes(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels) {
-#if defined(__x86_64__)
   const auto rows = static_cast<int64_t>(axes.rows.low.size());
-  return has_instructions() && channels <= kLanes && rows <= height && !axes.columns.low.empty() &&
-         width * channels >= kLanes;
-#else
-  static_cast<void>(axes);
-  return height < 0 && width < 0 && channels < 0;
-#endif
+  return rows <= height && channels <= kMostChannels && lanes_for(width * channels, false) > 0;
 }
 
-BilinearPairs::BilinearPairs(const ResizeAxes& axes, int64_t height, int64_t width,
-                             int64_t channels)
+BilinearPairs::BilinearPairs(const ResizeAxes& axes, int64_t width, int64_t channels, bool wide)
     : axes_(axes),
-      height_(height),
       row_bytes_(width * channels),
       channels_(channels),
-      left_(axes.columns.low),
-      right_(axes.columns.high),
-      last_row_(static_cast<size_t>(row_bytes_ + kNeighbourBytes)) {
-  for (int32_t& at : left_) at *= static_cast<int32_t>(channels);
-  for (int32_t& at : right_) at *= static_cast<int32_t>(channels);
-  find_neighbours();
+      numbers_(static_cast<int64_t>(axes.columns.low.size()) * channels),
+      step_lanes_(lanes_for(row_bytes_, wide)),
+      row_(static_cast<size_t>(numbers_ + step_lanes_)) {
+  add_steps();
 }
 
-void BilinearPairs::find_neighbours() {
-  // Only in the last row, which is a copy, is there nothing behind the end of a row.
-  if (row_bytes_ < kNeighbourBytes) return;
-  const auto columns = static_cast<int64_t>(left_.size());
-  const auto are_neighbours = [&](int64_t i) {
-    return right_[static_cast<size_t>(i)] == left_[static_cast<size_t>(i)] + channels_;
-  };
-  while (neighbours_begin_ < columns && !are_neighbours(neighbours_begin_)) ++neighbours_begin_;
-  neighbours_end_ = neighbours_begin_;
-  while (neighbours_end_ < columns && are_neighbours(neighbours_end_)) ++neighbours_end_;
-  for (const float fraction : axes_.columns.fraction) {
-    fractions_.insert(fractions_.end(), kLanes, fraction);
+void BilinearPairs::add_steps() {
+  const auto most = static_cast<size_t>(numbers_ / step_lanes_ + 2);
+  steps_.reserve(most);
+  lanes_.reserve(most);
+  for (int64_t first = 0; first < numbers_;) {
+    // No window ends behind its row.
+    const auto pixel = static_cast<size_t>(first / channels_);
+    const int64_t from =
+        std::min(axes_.columns.low[pixel] * channels_, row_bytes_ - window_bytes(step_lanes_));
+    first += add_step({.from = static_cast<int32_t>(from), .to = static_cast<int32_t>(first)});
   }
+  // Narrow steps are taken two at a time.
+  if (steps_.size() % 2 == 1) add_step(steps_.back());
 }
 
-const uint8_t* BilinearPairs::row(const uint8_t* image, int64_t y) {
-  return y + 1 == height_ ? last_row_.data() : image + y * row_bytes_;
+// Returns how many numbers it makes.
+int64_t BilinearPairs::add_step(const Step step) {
+  const int64_t before = static_cast<int64_t>(steps_.size()) * step_lanes_;
+  steps_.push_back(step);
+  if (before % kWide == 0) lanes_.emplace_back();
+  Lanes& lanes = lanes_.back();
+  auto pixel = static_cast<size_t>(step.to / channels_);
+  int64_t channel = step.to % channels_;
+  int64_t made = 0;
+  for (; made < step_lanes_ && step.to + made < numbers_; ++made) {
+    const int64_t left = axes_.columns.low[pixel] * channels_ + channel - step.from;
+    const int64_t right = axes_.columns.high[pixel] * channels_ + channel - step.from;
+    if (right >= window_bytes(step_lanes_)) break;
+    const int64_t lane = before % kWide + made;
+    lanes.left[lane] = kNumber | static_cast<uint32_t>(left);
+    lanes.right[lane] = kNumber | static_cast<uint32_t>(right);
+    lanes.fractions[lane] = axes_.columns.fraction[pixel];
+    if (++channel == channels_) {
+      channel = 0;
+      ++pixel;
+    }
+  }
+  return made;
 }
 
 void BilinearPairs::run(const uint8_t* image, float* out) {
 #if defined(__x86_64__)
-  std::copy_n(image + (height_ - 1) * row_bytes_, row_bytes_, last_row_.begin());
-  const auto columns = static_cast<int64_t>(left_.size());
-  for (size_t y = 0; y < axes_.rows.low.size(); ++y, out += columns * channels_) {
-    const Taps taps{.low = row(image, axes_.rows.low[y]),
-                    .high = row(image, axes_.rows.high[y]),
-                    .left = left_.data(),
-                    .right = right_.data(),
-                    .fractions = axes_.columns.fraction.data(),
-                    .fraction = axes_.rows.fraction[y],
-                    .neighbours_begin = neighbours_begin_,
-                    .neighbours_end = neighbours_end_,
-                    .lane_fractions = fractions_.data()};
-    mix_row(taps, columns, channels_, out);
+  int64_t left = static_cast<int64_t>(axes_.rows.low.size()) * numbers_;
+  for (size_t y = 0; y < axes_.rows.low.size(); ++y, out += numbers_, left -= numbers_) {
+    const bool at_end = left < numbers_ + step_lanes_;
+    mix_row({.low = image + axes_.rows.low[y] * row_bytes_,
+             .high = image + axes_.rows.high[y] * row_bytes_,
+             .fraction = axes_.rows.fraction[y],
+             .steps = steps_.data(),
+             .lanes = lanes_.data(),
+             .count = static_cast<int64_t>(steps_.size())},
+            step_lanes_, at_end ? row_.data() : out);
+    if (at_end) std::copy_n(row_.begin(), numbers_, out);
   }
 #else
   static_cast<void>(image);

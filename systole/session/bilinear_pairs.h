@@ -16,25 +16,36 @@ class BilinearPairs {
   // Whether it can, on this machine, and is worth it.
   static bool takes(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels);
 
-  // `axes` outlives it. REQUIRES: takes().
-  BilinearPairs(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels);
+  // `axes` outlives it. Without `wide` the longest vectors are not used. REQUIRES: takes().
+  BilinearPairs(const ResizeAxes& axes, int64_t width, int64_t channels, bool wide = true);
   void run(const uint8_t* image, float* out);
 
+  // Neighbouring numbers of a row of the result, as many as a vector has lanes, or fewer: they are
+  // made of bytes of the image's row that lie in one window, which is as long as the vector.
+  struct Step {
+    int32_t from;  // the window's first byte
+    int32_t to;    // the first number
+  };
+  // Of sixteen lanes of the steps: where in the window their bytes are, and the fraction between.
+  struct alignas(64) Lanes {
+    uint32_t left[16];
+    uint32_t right[16];
+    float fractions[16];
+  };
+
  private:
-  const uint8_t* row(const uint8_t* image, int64_t y);
-  void find_neighbours();
+  void add_steps();
+  int64_t add_step(Step step);
 
   const ResizeAxes& axes_;
-  const int64_t height_;
   const int64_t row_bytes_;
   const int64_t channels_;
-  std::vector<int32_t> left_;  // of a pixel, its bytes in a row
-  std::vector<int32_t> right_;
-  // Pixels of the result, [begin, end), that are made of two neighbours in the image.
-  int64_t neighbours_begin_ = 0;
-  int64_t neighbours_end_ = 0;
-  std::vector<float> fractions_;   // of a pixel, for each of its lanes
-  std::vector<uint8_t> last_row_;  // with room for what is read behind its end
+  const int64_t numbers_;     // in a row of the result
+  const int64_t step_lanes_;  // 16, or 4 of shorter vectors
+  // Of a row. What is written behind a step's numbers is overwritten by the next.
+  std::vector<Step> steps_;
+  std::vector<Lanes> lanes_;
+  std::vector<float> row_;  // for rows behind which there is no room to write
 };
 
 }  // namespace systole

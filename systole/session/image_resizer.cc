@@ -132,7 +132,7 @@ void bilinear(const Tensor& images, const ResizeAxes& axes, Tensor& out) {
   };
   if constexpr (std::is_same_v<T, uint8_t>) {
     if (BilinearPairs::takes(axes, images.dim(1), images.dim(2), channels)) {
-      return run(BilinearPairs(axes, images.dim(1), images.dim(2), channels));
+      return run(BilinearPairs(axes, images.dim(2), channels));
     }
   }
   run(Bilinear<T>(axes, images.dim(2), channels));

@@ -6,6 +6,7 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/image_ops.h"
+#include "systole/session/bilinear_pairs.h"
 #include "systole/session/host_function.h"
 
 namespace systole {
@@ -75,6 +76,71 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       }
     }
   }
+}
+
+// Pixel by pixel, along the width first.
+std::vector<float> plainly(const Tensor& image, const ResizeAxes& axes) {
+  const int64_t channels = image.dim(2);
+  const auto pixels = image.data<uint8_t>();
+  std::vector<float> result;
+  for (size_t y = 0; y < axes.rows.low.size(); ++y) {
+    for (size_t x = 0; x < axes.columns.low.size(); ++x) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const auto along = [&](int64_t row) {
+          const auto at = [&](int64_t column) {
+            return static_cast<float>(
+                pixels[static_cast<size_t>((row * image.dim(1) + column) * channels + c)]);
+          };
+          const float left = at(axes.columns.low[x]);
+          const float difference = at(axes.columns.high[x]) - left;
+          return left + difference * axes.columns.fraction[x];
+        };
+        const float low = along(axes.rows.low[y]);
+        const float difference = along(axes.rows.high[y]) - low;
+        result.push_back(low + difference * axes.rows.fraction[y]);
+      }
+    }
+  }
+  return result;
+}
+
+// Compares to the last bit; returns how often vectors were taken at all.
+int compare_with_plain(const Tensor& image, image::Size size, bool align, bool half) {
+  const ResizeAxes axes{.rows = bilinear_axis(image.dim(0), size.height, align, half),
+                        .columns = bilinear_axis(image.dim(1), size.width, align, half)};
+  if (!BilinearPairs::takes(axes, image.dim(0), image.dim(1), image.dim(2))) return 0;
+  const std::vector<float> expected = plainly(image, axes);
+  for (const bool wide : {true, false}) {
+    std::vector<float> got(expected.size());
+    BilinearPairs(axes, image.dim(1), image.dim(2), wide)
+        .run(image.data<uint8_t>().data(), got.data());
+    EXPECT_EQ(got, expected) << image.dim(1) << " x " << image.dim(2) << " to " << size.height
+                             << " x " << size.width << (align ? " aligned" : "")
+                             << (half ? " half" : "") << (wide ? " wide" : "");
+  }
+  return 1;
+}
+
+TEST(ImageResizer, VectorsRoundAsPlainLoops) {
+  constexpr std::pair<bool, bool> kCoordinates[] = {{false, false}, {true, false}, {false, true}};
+  int taken = 0;
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    for (const int64_t width : {1, 4, 5, 6, 15, 16, 17, 21, 22, 31, 64, 65, 100, 333}) {
+      const Tensor image = noise(DType::u8, {7, width, channels});
+      for (const int64_t columns : {1, 2, 3, 7, 16, 20, 33, 64, 101}) {
+        for (const auto& [align, half] : kCoordinates) {
+          taken += compare_with_plain(image, {5, columns}, align, half);
+        }
+      }
+    }
+  }
+  const Tensor photograph = noise(DType::u8, {375, 500, 3});
+  for (const auto& [align, half] : kCoordinates) {
+    taken += compare_with_plain(photograph, {224, 224}, align, half);
+  }
+#if defined(__x86_64__)
+  EXPECT_GT(taken, __builtin_cpu_supports("avx2") != 0 ? 1000 : -1);
+#endif
 }
 
 TEST(ImageResizer, NoPixels) {
