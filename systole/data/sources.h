@@ -87,8 +87,9 @@ struct CsvDatasetOptions {
 
 // A tuple of scalars for each record. `record_defaults`: for each column that is wanted a tensor of
 // its dtype, with one element, the value of an empty field, or with none, where a value is
-// required. Errors while running: INVALID_ARGUMENT with file, line and column; that record is left
-// out, or what is left of its line. Blank lines are no records. (tf.contrib.data.CsvDataset)
+// required; texts as well as numbers. Errors while running: INVALID_ARGUMENT with file, line and
+// column; that record is left out, or what is left of its line where quotes are wrong. Blank lines
+// are no records. (tf.contrib.data.CsvDataset)
 class CsvDataset : public Dataset {
  public:
   CsvDataset(const FileNames& files, const std::vector<Tensor>& record_defaults,

@@ -171,14 +171,10 @@ TEST(SourcesTest, FixedLengthRecords) {
   EXPECT_EQ(joined(records({"c"})),
             "dd DATA_LOSS: c: record at byte 4, got 2 bytes to the end, expected records of 2 and "
             "a footer of 1");
-}
-
-// OUT_OF_RANGE would be taken for the end of the input.
-TEST(SourcesTest, FixedLengthRecordsOfAFileThatEndsInItsHeader) {
-  MemoryFileSystem fs{{"a", "H"}, {"b", "HHcc"}};
-  EXPECT_EQ(
-      joined(FixedLengthRecordDataset({"a", "b"}, 2, {.header_bytes = 2, .file_system = &fs})),
-      "DATA_LOSS: a: header, got a file that ends in it, expected 2 bytes cc");
+  // No error that a session takes for the end of input.
+  write_file_atomically(fs, "e", "H");
+  EXPECT_EQ(joined(records({"e", "b"})),
+            "DATA_LOSS: e: header, got 1 bytes to the end, expected 2 dd");
 }
 
 TEST(SourcesTest, Csv) {
@@ -206,7 +202,8 @@ TEST(SourcesTest, CsvRecordsThatAreWrong) {
   ASSERT_EQ(got.size(), 7U);
   EXPECT_EQ(got[0], "INVALID_ARGUMENT: a:1: number of fields, got 1, expected 2");
   EXPECT_EQ(got[1], "(1, 2)");
-  EXPECT_EQ(got[2], "INVALID_ARGUMENT: a:3: number of fields, got 3, expected 2");
+  EXPECT_EQ(got[2],
+            "INVALID_ARGUMENT: a:3: number of fields, got 3, expected 2; select_cols chooses some");
   EXPECT_EQ(got[3],
             "INVALID_ARGUMENT: a:4:4: field, got a quote inside it, expected quotes around the "
             "field");
@@ -218,18 +215,6 @@ TEST(SourcesTest, CsvRecordsThatAreWrong) {
   // Columns behind those that are wanted do not matter, as in TensorFlow.
   EXPECT_EQ(joined(CsvDataset("a", {Tensor(0)}, {.select_cols = {0}, .file_system = &fs}).take(3)),
             "(1,) (1,) (1,)");
-}
-
-// A text is required where it has no default, too, as in TensorFlow.
-TEST(SourcesTest, CsvTextsThatAreMissing) {
-  MemoryFileSystem fs{{"a", "1,x\n3,\n"}};
-  const auto second = [&](const Tensor& text) {
-    return elements(CsvDataset("a", {Tensor(0), text}, {.file_system = &fs}))[1];
-  };
-  EXPECT_EQ(second(Tensor("none")), "(3, none)");
-  EXPECT_EQ(second(Tensor("")), "(3, )");
-  EXPECT_EQ(second(Tensor(DType::string, {0})),
-            "INVALID_ARGUMENT: a:2:3: field, got none, expected a value: it has no default");
 }
 
 TEST(SourcesTest, CsvOptions) {
@@ -248,6 +233,37 @@ TEST(SourcesTest, CsvOptions) {
   EXPECT_EQ(checked(CsvDataset("a", defaults, options)), "(1, -1, \"x) (2, 3, y\")");
   options.compression_type = "GZIP";
   EXPECT_EQ(checked(CsvDataset("z", defaults, options)), "(1, -1, \"x) (2, 3, y\")");
+}
+
+// As TensorFlow has it.
+TEST(SourcesTest, CsvColumnsThatAreTooManyOrMissing) {
+  MemoryFileSystem fs{{"a", "1,x,2\n3,,4\n"}};
+  const auto first = [&](const std::vector<Tensor>& defaults, std::vector<size_t> columns = {}) {
+    return elements(
+        CsvDataset("a", defaults, {.select_cols = std::move(columns), .file_system = &fs}));
+  };
+  const Tensor number(int32_t{0});
+  EXPECT_EQ(first({number, Tensor("")})[0],
+            "INVALID_ARGUMENT: a:1: number of fields, got 3, expected 2; select_cols chooses some");
+  EXPECT_EQ(first({number, Tensor("none")}, {0, 1})[1], "(3, none)");
+  EXPECT_EQ(first({number, Tensor("")}, {0, 1})[1], "(3, )");
+  EXPECT_EQ(first({number, Tensor(DType::string, {0})}, {0, 1})[1],
+            "INVALID_ARGUMENT: a:2:3: field, got none, expected a value: it has no default");
+}
+
+// A record of another number of fields is one record lost, and where quotes are wrong, its line.
+TEST(SourcesTest, CsvGoesOnBehindARecordOfAnotherWidth) {
+  MemoryFileSystem fs{
+      {"a", "1,2\n3\n4,5\n6,7,8\n9,10\n"}, {"b", "1,2\n\"3\"x,4\n5,6\n"}, {"c", "7,8\n"}};
+  const std::vector<Tensor> defaults{Tensor(int32_t{0}), Tensor(int32_t{0})};
+  const Dataset ragged = CsvDataset({"a", "c"}, defaults, {.file_system = &fs});
+  const std::vector<std::string> got = elements(ragged);
+  ASSERT_EQ(got.size(), 6U);
+  EXPECT_TRUE(got[1].starts_with("INVALID_ARGUMENT: a:2: number of fields")) << got[1];
+  EXPECT_TRUE(got[3].starts_with("INVALID_ARGUMENT: a:4: number of fields")) << got[3];
+  EXPECT_EQ(checked(ragged.ignore_errors()), "(1, 2) (4, 5) (9, 10) (7, 8)");
+  EXPECT_EQ(checked(CsvDataset({"b", "c"}, defaults, {.file_system = &fs}).ignore_errors()),
+            "(1, 2) (5, 6) (7, 8)");
 }
 
 TEST(SourcesTest, Arrays) {

@@ -57,8 +57,9 @@ class CsvFile final : public data::RecordFile {
     const bool all = columns_.selected.empty();
     const size_t wanted = all ? columns_.defaults.size() : columns_.selected.back() + 1;
     if (all ? record_.size() == wanted : record_.size() >= wanted) return;
-    throw invalid_argument("{}:{}: number of fields, got {}, expected {}{}", reader_.path(),
-                           record_.line(), record_.size(), all ? "" : "at least ", wanted);
+    throw invalid_argument("{}:{}: number of fields, got {}, expected {}{}{}", reader_.path(),
+                           record_.line(), record_.size(), all ? "" : "at least ", wanted,
+                           record_.size() > wanted ? "; select_cols chooses some" : "");
   }
 
   Tensor value(size_t i) {

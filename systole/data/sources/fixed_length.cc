@@ -16,13 +16,7 @@ class FixedLengthFile final : public data::RecordFile {
   FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
       : layout_(layout),
         window_(std::move(source), std::max(buffer_bytes, layout.record + layout.footer)) {
-    try {
-      seek(layout_.header);
-    } catch (const Error& error) {
-      if (error.code() != Code::out_of_range) throw;
-      throw make_error(Code::data_loss, "{}: header, got a file that ends in it, expected {} bytes",
-                       window_.path(), layout_.header);
-    }
+    skip_header();
   }
 
   bool next(Row& row) override {
@@ -46,6 +40,19 @@ class FixedLengthFile final : public data::RecordFile {
   void seek(uint64_t offset) override { window_.seek(offset); }
 
  private:
+  // Read, not sought: a file that ends inside of it is damaged, not at its end.
+  void skip_header() {
+    for (size_t left = layout_.header; left > 0;) {
+      const size_t there = std::min(left, window_.bytes().size());
+      window_.take(there);
+      left -= there;
+      if (left > 0 && !window_.fill()) {
+        throw make_error(Code::data_loss, "{}: header, got {} bytes to the end, expected {}",
+                         window_.path(), layout_.header - left, layout_.header);
+      }
+    }
+  }
+
   const Layout layout_;
   data::ByteWindow window_;
 };

@@ -105,8 +105,8 @@ class BucketStage final : public InputStage {
   const BucketNode& node_;
   const uint64_t epoch_;
   const Cancellation& cancellation_;
-  int64_t index_ = 0;
   std::vector<std::vector<Row>> buckets_;
+  int64_t index_ = 0;  // of the input's next element
   bool ended_ = false;
 };
 

@@ -48,7 +48,7 @@ class FilterStage final : public InputStage {
   const FilterNode& node_;
   const Cancellation& cancellation_;
   const uint64_t epoch_;
-  int64_t index_ = 0;
+  int64_t index_ = 0;  // of the input's next element
 };
 
 std::unique_ptr<Stage> FilterNode::make(const StageContext& context) const {
