@@ -11,6 +11,8 @@
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/math_ops.h"
+#include "systole/graph/parsing_ops.h"
+#include "systole/io/example.h"
 #include "systole/io/idx.h"
 #include "systole/io/memory_file_system.h"
 #include "systole/io/npy.h"
@@ -158,6 +160,19 @@ std::vector<Running> stages() {
 std::vector<Running> gathering_stages() {
   return {
       {"batch of a serial map", [=] { return slow_map(0).batch(1'000'000); }},
+      {"parser behind a serial map",
+       [=] {
+         const auto record = [](const Element&) {
+           std::this_thread::sleep_for(milliseconds(5));
+           return Element(Tensor(ExampleBuilder().int64("x", {1}).serialize()));
+         };
+         return endless()
+             .map_cpp(record, TensorType{DType::string, {}})
+             .map([](Output x) {
+               return parse_single_example(x, {{"x", FixedLenFeature{{}, DType::s64}}})["x"];
+             })
+             .batch(1'000'000);
+       }},
       {"padded_batch of a serial map", [=] { return slow_map(0).padded_batch(1'000'000); }},
       {"window of a serial map",
        [=] {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "systole/base/grown.h"
 #include "systole/base/prefetch.h"
 #include "systole/io/example.h"
 #include "systole/io/example_splitter.h"
@@ -130,16 +131,7 @@ class ExampleBatch::Parser {
   void grow() {
     capacity_ = std::min(2 * capacity_, most_);
     for (Tensor& rows : dense_) {
-      if (!rows.valid()) continue;
-      Shape shape = rows.shape();
-      shape.set_dim(0, static_cast<int64_t>(capacity_));
-      Tensor larger(rows.dtype(), std::move(shape));
-      if (rows.dtype() == DType::string) {
-        std::ranges::move(rows.data<std::string>(), larger.data<std::string>().begin());
-      } else {
-        std::memcpy(larger.raw(), rows.raw(), static_cast<size_t>(rows.byte_size()));
-      }
-      rows = std::move(larger);
+      if (rows.valid()) rows = grown(rows, static_cast<int64_t>(capacity_));
     }
   }
 

@@ -1,12 +1,23 @@
-// batch: each element is copied once, into the memory of its batch.
+// batch: each element is copied once, into the memory of its batch. The first batch, which may be
+// the only one and not full, begins with less when that would be much.
 #include <algorithm>
 #include <cstring>
 
+#include "systole/base/grown.h"
 #include "systole/data/nodes.h"
 #include "systole/data/recycle.h"
 
 namespace systole::data {
 namespace {
+
+// Bytes of the first batch before it is known that there are as many elements.
+constexpr int64_t kFirstBytes = int64_t{64} << 20;
+
+int64_t bytes_of_tensors(const Row& row) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : row) bytes += tensor.byte_size();
+  return bytes;
+}
 
 class BatchNode final : public DatasetNode {
  public:
@@ -39,14 +50,16 @@ class BatchStage final : public InputStage {
     begin_batch(row);
     int64_t count = 0;
     do {
+      if (count == capacity_) grow();
       add(count++);
       if (count == node_.batch_size_) break;
       cancellation_.check();
     } while (!(ended_ = !input_->next(part_)));
-    if (count < node_.batch_size_) {
-      if (node_.drop_remainder_) return false;
+    if (count < node_.batch_size_ && node_.drop_remainder_) return false;
+    if (count < capacity_) {
       for (Tensor& tensor : batch_) tensor = tensor.slice(0, count);
     }
+    had_whole_ = count == node_.batch_size_;
     row = std::move(batch_);
     return true;
   }
@@ -59,13 +72,22 @@ class BatchStage final : public InputStage {
     batch_.clear();
     types_.clear();
     last_texts_.resize(part_.size());
+    capacity_ = node_.batch_size_;
+    if (!had_whole_ && std::ranges::none_of(row, &Tensor::is_lent)) {
+      const int64_t element = std::max<int64_t>(bytes_of_tensors(part_), 1);
+      capacity_ = std::clamp<int64_t>(kFirstBytes / element, 1, capacity_);
+    }
     for (size_t c = 0; c < part_.size(); ++c) {
-      Dims dims{node_.batch_size_};
+      Dims dims{capacity_};
       dims.insert(dims.end(), part_[c].shape().begin(), part_[c].shape().end());
       make_memory(part_[c].dtype(), Shape(std::move(dims)), last_texts_[c], row[c]);
       batch_.push_back(std::move(row[c]));
       types_.push_back(part_[c].type());
     }
+  }
+  void grow() {
+    capacity_ = std::min(2 * capacity_, node_.batch_size_);
+    for (Tensor& rows : batch_) rows = grown(rows, capacity_);
   }
   // Texts go round: those of the last batch, when it is done with, are what the elements of this
   // one leave their memory for.
@@ -115,6 +137,8 @@ class BatchStage final : public InputStage {
   Row batch_;
   Row last_texts_;  // the memory of the last batch's texts, one a component
   std::vector<TensorType> types_;
+  int64_t capacity_ = 0;  // elements that batch_ has memory for
+  bool had_whole_ = false;
   bool ended_ = false;
 };
 

@@ -26,7 +26,9 @@ class ParseBatchNode final : public DatasetNode {
 class ParseBatchStage final : public InputStage {
  public:
   ParseBatchStage(const ParseBatchNode& node, const StageContext& context)
-      : InputStage(node, context), arguments_(node.arguments_) {}
+      : InputStage(node, context),
+        arguments_(node.arguments_),
+        cancellation_(context.cancellation()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -44,6 +46,7 @@ class ParseBatchStage final : public InputStage {
     do {
       if (!error) error = add(text, batch);
       if (++count == arguments_.batch_size) break;
+      cancellation_.check();
     } while (!(ended_ = !input_->next_text(text)));
     if (count < arguments_.batch_size && arguments_.drop_remainder) return false;
     const int64_t index = index_++;
@@ -73,6 +76,7 @@ class ParseBatchStage final : public InputStage {
   }
 
   const ParseBatchArguments& arguments_;
+  const Cancellation& cancellation_;
   int64_t index_ = 0;
   bool ended_ = false;
 };
