@@ -164,7 +164,7 @@ Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec 
                              result.to_string(), spec.to_string());
     }
     Row flat = result.flatten();
-    data::check_row("map_cpp", flat, types);
+    data::check_row("map_cpp", flat, types, index);
     return flat;
   };
   return Dataset(data::map_node("map_cpp", node(), std::move(spec),
@@ -177,7 +177,7 @@ Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const
   data::check_function("filter_cpp", predicate);
   return Dataset(
       data::filter_node(node(), [predicate = std::move(predicate), spec = element_spec()](
-                                    const Row& row, int64_t index, uint64_t) {
+                                    const Row& row, int64_t index, const data::DrawContext&) {
         try {
           return predicate(data::to_element(spec, row));
         } catch (...) {

@@ -28,10 +28,10 @@ using Element = Nest<Tensor>;
 using ElementSpec = Nest<TensorType>;
 
 class WindowedDataset;
-
 namespace data {
 class GraphFunction;
-}
+struct DrawContext;
+}  // namespace data
 
 // A function written with ops, and the stage that calls it: "map".
 struct StageFunction {
@@ -229,7 +229,8 @@ class Dataset {
   Dataset bucket_cpp(std::function<int64_t(const Element&)> element_length,
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
-  using LengthFunction = std::function<int64_t(const Row&, int64_t index, uint64_t epoch)>;
+  using LengthFunction =
+      std::function<int64_t(const Row&, int64_t index, const data::DrawContext& draws)>;
   Dataset bucket(LengthFunction length, const BucketOptions& options,
                  std::shared_ptr<const data::GraphFunction> graph = nullptr) const;
   HostFunction trace(const GraphFunction& fn) const;

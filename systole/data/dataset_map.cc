@@ -47,8 +47,8 @@ Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
   auto graph = std::make_shared<const data::GraphFunction>("filter", std::move(function));
   return Dataset(data::filter_node(
       node(),
-      [graph](const Row& row, int64_t index, uint64_t epoch) {
-        return graph->call(row, index, epoch).front().item<bool>();
+      [graph](const Row& row, int64_t index, const data::DrawContext& draws) {
+        return graph->call(row, index, draws).front().item<bool>();
       },
       graph));
 }
@@ -67,8 +67,8 @@ Dataset Dataset::bucket_graph(const GraphFunction& element_length,
   auto graph =
       std::make_shared<const data::GraphFunction>("bucket_by_sequence_length", std::move(function));
   return bucket(
-      [graph](const Row& row, int64_t index, uint64_t epoch) {
-        return static_cast<int64_t>(graph->call(row, index, epoch).front().as_double(0));
+      [graph](const Row& row, int64_t index, const data::DrawContext& draws) {
+        return static_cast<int64_t>(graph->call(row, index, draws).front().as_double(0));
       },
       options, graph);
 }

@@ -54,8 +54,8 @@ Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_lengt
                             const BucketOptions& options) const {
   data::check_function("bucket_by_sequence_length", element_length);
   return bucket(
-      [element_length = std::move(element_length), spec = element_spec()](const Row& row,
-                                                                          int64_t index, uint64_t) {
+      [element_length = std::move(element_length), spec = element_spec()](
+          const Row& row, int64_t index, const data::DrawContext&) {
         try {
           return element_length(data::to_element(spec, row));
         } catch (...) {

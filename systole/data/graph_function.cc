@@ -127,16 +127,19 @@ GraphFunction::GraphFunction(std::string what, HostFunction function)
       batched_(batched_form(function_)),
       worth_chunks_(batched_ && is_small(function_)) {}
 
-Row GraphFunction::call(const Row& row, int64_t index, uint64_t epoch) const {
+Row GraphFunction::call(const Row& row, int64_t index, const DrawContext& draws) const {
   Row results;
-  call_into(row, index, epoch, results);
+  call_into(row, index, draws, results);
   return results;
 }
 
-void GraphFunction::call_into(const Row& row, int64_t index, uint64_t epoch, Row& results) const {
+void GraphFunction::call_into(const Row& row, int64_t index, const DrawContext& draws,
+                              Row& results) const {
   try {
     results.resize(function_.results().size());
-    function_.run_into(row, epoch + static_cast<uint64_t>(index), results);
+    const RandomDraw draw{.number = draws.epoch + static_cast<uint64_t>(index),
+                          .entropy = draws.entropy};
+    function_.run_into(row, draw, results);
   } catch (...) {
     throw current_error().with_context(fmt::format("{}: element {}", what_, index));
   }
@@ -160,12 +163,13 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes) const {
   }
 }
 
-void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index, uint64_t epoch) const {
+void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
+                             const DrawContext& draws) const {
   if (call_batched(outcomes)) return;
   for (Outcome& outcome : outcomes) {
     if (outcome.error) continue;
     try {
-      outcome.row = call(outcome.row, index, epoch);
+      outcome.row = call(outcome.row, index, draws);
     } catch (const Error& error) {
       outcome.error = error;
     }

@@ -22,13 +22,13 @@ class GraphFunction {
   // Elements are small, so that calling it for several at once saves more than it holds up.
   bool worth_chunks() const { return worth_chunks_; }
 
-  // The element `index` of epoch `epoch` (which random ops draw by). Errors name the element.
-  Row call(const Row& row, int64_t index, uint64_t epoch) const;
+  // The element `index`; random ops draw by it and by `draws`. Errors name the element.
+  Row call(const Row& row, int64_t index, const DrawContext& draws) const;
   // The same into the memory of `results`, as HostFunction::run_into().
-  void call_into(const Row& row, int64_t index, uint64_t epoch, Row& results) const;
+  void call_into(const Row& row, int64_t index, const DrawContext& draws, Row& results) const;
   // The elements index, index + 1... that are no errors, in place. Several at once where the
   // function has a form for batches and none of them fails.
-  void call_all(std::span<Outcome> outcomes, int64_t index, uint64_t epoch) const;
+  void call_all(std::span<Outcome> outcomes, int64_t index, const DrawContext& draws) const;
 
  private:
   bool call_batched(std::span<Outcome> outcomes) const;

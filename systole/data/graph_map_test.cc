@@ -186,6 +186,22 @@ TEST(GraphMapTest, FunctionsOfAPipeline) {
             "INVALID_ARGUMENT: map: function of f32[], got elements s64[], expected those");
 }
 
+// Those without seeds are others in each run, and go on with a saved one.
+TEST(GraphMapTest, RandomOpsWithoutSeedsFollowTheIterator) {
+  const Dataset noise = floats(4).map([](Output x) { return x + random_uniform({}); });
+  const Dataset seeded =
+      floats(4).map([](Output x) { return x + random_uniform({}, {.seed = 5}); });
+  EXPECT_NE(elements(noise), elements(noise));
+  EXPECT_EQ(elements(noise, {.entropy = 1}), elements(noise, {.entropy = 1}));
+  EXPECT_NE(elements(noise, {.entropy = 1}), elements(noise, {.entropy = 2}));
+  EXPECT_EQ(elements(seeded, {.entropy = 1}), elements(seeded, {.entropy = 2}));
+  Iterator iterator(noise);
+  rest(iterator, 1);
+  Iterator restored(noise);
+  restored.restore_state(iterator.save_state());
+  EXPECT_EQ(rest(restored), rest(iterator));
+}
+
 TEST(GraphIteratorTest, OneShotInASession) {
   Graph graph;
   const GraphScope scope(graph);

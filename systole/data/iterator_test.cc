@@ -409,7 +409,30 @@ TEST(DatasetTest, RaggedBatchesNameBothShapes) {
             "INVALID_ARGUMENT: batch: component 0 of element 1 of the batch, got f32[2], expected "
             "f32[1] as in element 0; elements of different shapes take padded_batch");
   EXPECT_EQ(joined(ragged.map_cpp(same, TensorType{DType::f32, {1}}).take(1)),
-            "INVALID_ARGUMENT: map_cpp: component 0, got f32[0], expected f32[1] [0]");
+            "INVALID_ARGUMENT: map_cpp: element 0: component 0, got f32[0], expected f32[1] [0]");
+}
+
+// A batch has memory for as many as there may be only once there are many.
+TEST(DatasetTest, BatchesLargerThanTheirInput) {
+  const int64_t huge = int64_t{1} << 60;
+  EXPECT_EQ(joined(Dataset::range(3).batch(huge)), "[0 1 2]");
+  EXPECT_EQ(joined(Dataset::range(3).batch(huge, true)), "");
+  const Dataset texts = Dataset::range(3).map_cpp(
+      [](const Element&) { return Element(Tensor("text")); }, TensorType{DType::string, {}});
+  EXPECT_EQ(joined(texts.batch(huge)), "[text text text]");
+  // More than the first memory holds, twice.
+  constexpr int64_t kRows = 90;
+  const Dataset rows = Dataset::range(kRows).map_cpp(
+      [](const Element& x) {
+        return Element(Tensor::full(DType::u8, {2 << 20}, x.leaf().as_double(0)));
+      },
+      TensorType{DType::u8, {2 << 20}});
+  Iterator iterator(rows.batch(huge));
+  const Tensor all = iterator.next()->leaf();
+  ASSERT_EQ(all.dim(0), kRows);
+  for (int64_t i = 0; i < kRows; ++i) {
+    EXPECT_EQ(all.slice(i, i + 1).as_double((2 << 20) - 1), static_cast<double>(i));
+  }
 }
 
 TEST(DatasetTest, ShuffleReshuffles) {

@@ -33,8 +33,8 @@ struct MapArguments {
 };
 NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
-// What a filter asks; thread-safe. `index` counts the elements of `epoch`.
-using RowPredicate = std::function<bool(const Row&, int64_t index, uint64_t epoch)>;
+// What a filter asks; thread-safe. `index` counts the elements.
+using RowPredicate = std::function<bool(const Row&, int64_t index, const DrawContext& draws)>;
 // `graph`: what `predicate` calls, where that is written with ops.
 NodePtr filter_node(NodePtr input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph = nullptr);
@@ -87,8 +87,8 @@ struct Padding {
 NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder);
 NodePtr unbatch_node(NodePtr input);
 struct BucketArguments {
-  // `index` counts the elements of `epoch`.
-  std::function<int64_t(const Row&, int64_t index, uint64_t epoch)> length;
+  // `index` counts the elements.
+  std::function<int64_t(const Row&, int64_t index, const DrawContext& draws)> length;
   std::shared_ptr<const GraphFunction> graph;  // as of a filter
   BucketOptions options;
   Padding padding;

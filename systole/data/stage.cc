@@ -213,14 +213,18 @@ bool fits(const Tensor& tensor, const TensorType& type) {
   return tensor.dtype() == type.dtype && type.shape.compatible_with(tensor.shape());
 }
 
-void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types) {
+void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types,
+               std::optional<int64_t> element) {
+  const auto where = [&] {
+    return element ? fmt::format("{}: element {}", what, *element) : std::string(what);
+  };
   if (row.size() != types.size()) {
-    throw invalid_argument("{}: number of components, got {}, expected {}", what, row.size(),
+    throw invalid_argument("{}: number of components, got {}, expected {}", where(), row.size(),
                            types.size());
   }
   for (size_t i = 0; i < row.size(); ++i) {
     if (!fits(row[i], types[i])) {
-      throw invalid_argument("{}: component {}, got {}, expected {}", what, i, row[i].type(),
+      throw invalid_argument("{}: component {}, got {}, expected {}", where(), i, row[i].type(),
                              types[i]);
     }
   }

@@ -86,6 +86,12 @@ struct BoundArgument {
   const BoundArgument* outer = nullptr;
 };
 
+// What random ops in the function of a stage draw by, beside the number of the element.
+struct DrawContext {
+  uint64_t epoch = 0;
+  uint64_t entropy = 0;  // of ops without seeds
+};
+
 // Where in a pipeline a stage is made. A small value.
 struct StageContext {
   IteratorRoot* root = nullptr;
@@ -102,6 +108,7 @@ struct StageContext {
   bool any_order = false;
 
   Cancellation& cancellation() const { return root->cancellation(); }
+  DrawContext draws() const { return {.epoch = epoch, .entropy = root->entropy()}; }
   // For the i-th data set that a stage runs through, one after another.
   StageContext in_epoch(uint64_t i) const;
   // For the i-th of inputs that run side by side.
@@ -220,7 +227,9 @@ uint64_t mix(uint64_t a, uint64_t b);
 
 // "f32[2]" against the declared "f32[?]": same dtype, compatible shape.
 bool fits(const Tensor& tensor, const TensorType& type);
-// Errors: INVALID_ARGUMENT that begins with `what` and names the component.
-void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types);
+// Errors: INVALID_ARGUMENT that begins with `what` and the number of the element, and names the
+// component.
+void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types,
+               std::optional<int64_t> element = std::nullopt);
 
 }  // namespace systole::data

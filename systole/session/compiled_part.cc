@@ -101,7 +101,7 @@ std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile(
 }
 
 void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> fetched,
-                       uint64_t draw) {
+                       const RandomDraw& draw) {
   std::shared_ptr<const Compiled> compiled;
   {
     const std::shared_lock lock(mutex_);
@@ -115,8 +115,8 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
   Tensor random_state;
   if (compiled->num_random > 0) {
     random_state = Tensor(DType::u64, {static_cast<int64_t>(compiled->num_random) + 1});
-    std::ranges::fill(random_state.data<uint64_t>(), draw);
-    random_state.data<uint64_t>()[0] = entropy_;
+    std::ranges::fill(random_state.data<uint64_t>(), draw.number);
+    random_state.data<uint64_t>()[0] = entropy_ + draw.entropy;
     arguments.push_back({.host = &random_state});
   }
   PartSmall<runtime::Result> results;

@@ -10,6 +10,7 @@
 #include "systole/graph/graph.h"
 #include "systole/graph/specialize.h"
 #include "systole/runtime/client.h"
+#include "systole/session/random_draw.h"
 
 namespace systole {
 
@@ -23,9 +24,9 @@ class CompiledPart {
                std::vector<Node*> targets = {}, uint64_t entropy = 0);
   ~CompiledPart();
 
-  // `draw` numbers the runs for random ops: equal numbers draw equal values. Errors: see
-  // specialize() and Client::compile(); a failed check's own.
-  void run(std::span<const Tensor* const> inputs, std::span<Tensor> fetched, uint64_t draw = 0);
+  // Errors: see specialize() and Client::compile(); a failed check's own.
+  void run(std::span<const Tensor* const> inputs, std::span<Tensor> fetched,
+           const RandomDraw& draw = {});
 
  private:
   struct Compiled;

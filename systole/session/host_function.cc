@@ -34,7 +34,7 @@ class Parts {
 // Them in one call.
 class PartRunner final : public DeviceRunner {
  public:
-  PartRunner(const Parts& parts, uint64_t draw) : parts_(parts), draw_(draw) {}
+  PartRunner(const Parts& parts, const RandomDraw& draw) : parts_(parts), draw_(draw) {}
   void run(const HostPlan::Step& step, std::span<const Tensor* const> fed,
            std::span<Tensor> fetched) override {
     parts_.of(step).run(fed, fetched, draw_);
@@ -42,7 +42,7 @@ class PartRunner final : public DeviceRunner {
 
  private:
   const Parts& parts_;
-  uint64_t draw_;
+  const RandomDraw draw_;
 };
 
 Nest<TensorType> types_of(const std::vector<Output>& outputs) {
@@ -133,16 +133,18 @@ HostFunction HostFunction::trace(const Nest<TensorType>& spec, const Traced& fn,
 }
 
 std::vector<Tensor> HostFunction::operator()(std::span<const Tensor> arguments) const {
-  return run(arguments, impl_->random ? impl_->calls.fetch_add(1, std::memory_order_relaxed) : 0);
+  return run(arguments,
+             {.number = impl_->random ? impl_->calls.fetch_add(1, std::memory_order_relaxed) : 0});
 }
 
-std::vector<Tensor> HostFunction::run(std::span<const Tensor> arguments, uint64_t draw) const {
+std::vector<Tensor> HostFunction::run(std::span<const Tensor> arguments,
+                                      const RandomDraw& draw) const {
   std::vector<Tensor> results(impl_->results.size());
   run_into(arguments, draw, results);
   return results;
 }
 
-void HostFunction::run_into(std::span<const Tensor> arguments, uint64_t draw,
+void HostFunction::run_into(std::span<const Tensor> arguments, const RandomDraw& draw,
                             std::span<Tensor> results) const {
   if (arguments.size() != impl_->args.size()) {
     throw invalid_argument("HostFunction: number of arguments, got {}, expected {}",

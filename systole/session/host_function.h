@@ -12,6 +12,7 @@
 
 #include "systole/base/nest.h"
 #include "systole/graph/graph.h"
+#include "systole/session/random_draw.h"
 
 namespace systole {
 
@@ -41,12 +42,13 @@ class HostFunction {
   // Errors: INVALID_ARGUMENT for a wrong number, dtype or shape; what the ops throw, with the node.
   std::vector<Tensor> operator()(std::span<const Tensor> arguments) const;
   // The same with a number in place of the count of calls: equal numbers draw equal values, from
-  // whichever thread.
-  std::vector<Tensor> run(std::span<const Tensor> arguments, uint64_t draw) const;
+  // whichever thread. `draw.entropy` comes to the function's own.
+  std::vector<Tensor> run(std::span<const Tensor> arguments, const RandomDraw& draw) const;
 
   // The same into `results`, one tensor a result: numbers that compiled ops give are written into
   // the memory of a tensor that has their type and that nobody shares; others are replaced.
-  void run_into(std::span<const Tensor> arguments, uint64_t draw, std::span<Tensor> results) const;
+  void run_into(std::span<const Tensor> arguments, const RandomDraw& draw,
+                std::span<Tensor> results) const;
 
   const Graph& graph() const;
   std::span<const Output> arguments() const;

@@ -32,7 +32,7 @@ class GeneratorStage final : public Stage {
                              element->to_string(), node_.spec().to_string());
     }
     row = element->flatten();
-    check_row(fmt::format("from_generator: element {}", index), row, node_.types());
+    check_row("from_generator", row, node_.types(), index);
     return true;
   }
   void do_save(StateWriter& writer) override {
