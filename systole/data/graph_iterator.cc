@@ -6,6 +6,7 @@
 #include "systole/data/dataset.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
+#include "systole/graph/array_ops.h"
 #include "systole/session/host_kernel.h"
 
 namespace systole {
@@ -71,11 +72,38 @@ std::vector<Tensor> run_make_iterator(KernelContext& c) {
   return {};
 }
 
+// "" for an iterator that nobody has initialized.
+std::vector<Tensor> run_serialize_iterator(KernelContext& c) {
+  const auto state = running(c);
+  const std::lock_guard lock(state->mutex);
+  if (!state->iterator) {
+    if (c.attr<bool>("initializable")) return {Tensor("")};
+    state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
+  }
+  return {Tensor(state->iterator->save_state())};
+}
+
+std::vector<Tensor> run_deserialize_iterator(KernelContext& c) {
+  const auto state = running(c);
+  const std::lock_guard lock(state->mutex);
+  const auto bytes = c.input(0).item<std::string>();
+  if (bytes.empty()) {
+    state->iterator.reset();
+    return {};
+  }
+  Iterator restored(factory_of(c.node).dataset, factory_of(c.node).options);
+  restored.restore_state(bytes);
+  state->iterator.emplace(std::move(restored));
+  return {};
+}
+
 void register_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
     register_host_kernel("IteratorGetNext", run_get_next);
     register_host_kernel("MakeIterator", run_make_iterator);
+    register_host_kernel("SerializeIterator", run_serialize_iterator);
+    register_host_kernel("DeserializeIterator", run_deserialize_iterator);
   });
 }
 
@@ -134,6 +162,20 @@ Operation InitializableIterator::initializer() const {
 
 Nest<Output> InitializableIterator::get_next(std::string_view name) const {
   return iterator_.get_next(name);
+}
+
+Saveable make_saveable_from_iterator(const OneShotIterator& iterator) {
+  Graph& graph = Graph::current();
+  Node* const state = graph.add_node("SerializeIterator", {}, iterator.state_->attributes());
+  const Output saved = placeholder(DType::string, {}, "iterator_state");
+  return {.name = state->name(),
+          .state = state->output(0),
+          .saved = saved,
+          .restore = graph.add_node("DeserializeIterator", {saved}, iterator.state_->attributes())};
+}
+
+Saveable make_saveable_from_iterator(const InitializableIterator& iterator) {
+  return make_saveable_from_iterator(iterator.iterator_);
 }
 
 OneShotIterator Dataset::make_one_shot_iterator(const IteratorOptions& options) const {

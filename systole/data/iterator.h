@@ -68,6 +68,7 @@ class OneShotIterator {
 
  private:
   friend class InitializableIterator;
+  friend Saveable make_saveable_from_iterator(const OneShotIterator& iterator);
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -81,8 +82,16 @@ class InitializableIterator {
   Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
 
  private:
+  friend Saveable make_saveable_from_iterator(const InitializableIterator& iterator);
   OneShotIterator iterator_;
 };
+
+// Its position in the session that runs it, for a Saver: given to SaverOptions, or added to the
+// collection graph_keys::saveable_objects before the Saver is made. An iterator that was restored
+// needs no initializer, and one that is run begins anew.
+// (tf.contrib.data.make_saveable_from_iterator)
+Saveable make_saveable_from_iterator(const OneShotIterator& iterator);
+Saveable make_saveable_from_iterator(const InitializableIterator& iterator);
 
 // The data set behind what get_next() gave, however it was taken apart, put together and given
 // shapes; ops behind it become a map. Errors: INVALID_ARGUMENT when an output is no such.

@@ -164,6 +164,19 @@ void Graph::add_to_collection(std::string_view key, Item item) {
   collections_->lists[std::string(key)].push_back(std::move(item));
 }
 
+namespace {
+
+template <class T>
+std::string_view name_of_item(const T& item) {
+  if constexpr (std::is_same_v<T, Saveable>) {
+    return item.name;
+  } else {
+    return item.name();
+  }
+}
+
+}  // namespace
+
 template <class T>
 std::vector<T> Graph::collection(std::string_view key, std::string_view scope) const {
   std::vector<T> result;
@@ -171,7 +184,7 @@ std::vector<T> Graph::collection(std::string_view key, std::string_view scope) c
   if (it == collections_->lists.end()) return result;
   for (const Item& item : it->second) {
     const T* wanted = std::get_if<T>(&item);
-    if (wanted != nullptr && std::string_view(wanted->name()).starts_with(scope)) {
+    if (wanted != nullptr && name_of_item(*wanted).starts_with(scope)) {
       result.push_back(*wanted);
     }
   }
@@ -181,6 +194,7 @@ std::vector<T> Graph::collection(std::string_view key, std::string_view scope) c
 template std::vector<Output> Graph::collection(std::string_view, std::string_view) const;
 template std::vector<Operation> Graph::collection(std::string_view, std::string_view) const;
 template std::vector<Variable> Graph::collection(std::string_view, std::string_view) const;
+template std::vector<Saveable> Graph::collection(std::string_view, std::string_view) const;
 
 // -- Functions
 

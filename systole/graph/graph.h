@@ -93,6 +93,14 @@ class Operation {
   Node* node_ = nullptr;
 };
 
+// What a Saver keeps beside the variables: the position of an input, say. (SaveableObject)
+struct Saveable {
+  std::string name;   // in the checkpoint: of the same thing in every process
+  Output state;       // a string scalar: bytes
+  Output saved;       // the placeholder of such, for
+  Operation restore;  // which goes back there
+};
+
 // What op functions take: a symbolic tensor, a variable (its value), a host tensor, or a literal.
 // Converting at the call captures the user's source line. A literal (1, 0.5, true) takes the dtype
 // of the op's other operand, as a Python number does; alone it is s32, f32 or pred.
@@ -211,6 +219,7 @@ inline constexpr std::string_view losses = "losses";
 inline constexpr std::string_view regularization_losses = "regularization_losses";
 inline constexpr std::string_view summaries = "summaries";
 inline constexpr std::string_view global_step = "global_step";
+inline constexpr std::string_view saveable_objects = "saveable_objects";
 }  // namespace graph_keys
 
 // Owns nodes. Building is not synchronised: one thread builds a graph at a time. Any number of
@@ -258,9 +267,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void set_seed(std::optional<int64_t> seed) { seed_ = seed; }
 
   // Collections: named lists in the order of adding.
-  using Item = std::variant<Output, Operation, Variable>;
+  using Item = std::variant<Output, Operation, Variable, Saveable>;
   void add_to_collection(std::string_view key, Item item);
-  // Items of type T (Output, Operation or Variable), filtered by a prefix of their names.
+  // Items of type T (one of Item's), filtered by a prefix of their names.
   template <class T>
   std::vector<T> collection(std::string_view key, std::string_view scope = {}) const;
 

@@ -1,3 +1,4 @@
+// How a call of a host function draws random numbers.
 #pragma once
 
 #include <cstdint>

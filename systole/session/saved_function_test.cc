@@ -132,8 +132,8 @@ TEST_P(SavedFunction, GivesTheSameWhenLoaded) {
   EXPECT_EQ(loaded.result_spec().to_string(), function.result_spec().to_string());
   EXPECT_EQ(loaded.is_row_wise(), function.is_row_wise());
   for (const uint64_t draw : {0U, 5U}) {
-    const auto wanted = function.run(GetParam().arguments, draw);
-    const auto got = loaded.run(GetParam().arguments, draw);
+    const auto wanted = function.run(GetParam().arguments, {.number = draw});
+    const auto got = loaded.run(GetParam().arguments, {.number = draw});
     ASSERT_EQ(got.size(), wanted.size());
     for (size_t i = 0; i < got.size(); ++i) {
       EXPECT_EQ(got[i].to_string(), wanted[i].to_string()) << i;

@@ -19,6 +19,8 @@ constexpr double kSecondsAnHour = 3600;
 constexpr std::string_view kExtrasSuffix = ".systole";
 constexpr std::string_view kMetaSuffix = ".meta";
 
+std::string extra_of(const Saveable& saveable) { return "saveable/" + saveable.name; }
+
 double seconds(Clock& clock) {
   return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
 }
@@ -51,6 +53,9 @@ Saver::Saver(SaverOptions options)
       clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
   if (options_.var_list.empty()) options_.var_list = global_variables();
   if (options_.var_list.empty()) throw invalid_argument("Saver: No variables to save");
+  if (options_.saveables.empty()) {
+    options_.saveables = Graph::current().collection<Saveable>(graph_keys::saveable_objects);
+  }
   auto& variables = options_.var_list;
   std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
   for (size_t i = 1; i < variables.size(); ++i) {
@@ -66,6 +71,9 @@ Saver::Saver(SaverOptions options)
 CheckpointSnapshot Saver::snapshot(Session& session) const {
   CheckpointSnapshot snapshot{.values = StepLoop::snapshot(session, options_.var_list)};
   for (const Variable& variable : options_.var_list) snapshot.names.push_back(variable.name());
+  for (const Saveable& saveable : options_.saveables) {
+    snapshot.extras[extra_of(saveable)] = session.run(saveable.state).item<std::string>();
+  }
   if (options_.write_meta_graph) snapshot.meta_graph = meta_graph(session.graph());
   return snapshot;
 }
@@ -93,7 +101,9 @@ std::string Saver::write(const CheckpointSnapshot& snapshot, const std::string& 
   // Without its index the old checkpoint of this name is none, whatever happens to its other files.
   remove_if_there(file_system_, bundle_index_path(prefix));
   remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
-  if (!options.extras.empty()) write_checkpoint_extras(file_system_, prefix, options.extras);
+  CheckpointExtras extras = snapshot.extras;
+  extras.insert(options.extras.begin(), options.extras.end());
+  if (!extras.empty()) write_checkpoint_extras(file_system_, prefix, extras);
   BundleWriter writer(file_system_, prefix);
   for (size_t i = 0; i < snapshot.names.size(); ++i) {
     writer.add(snapshot.names[i], snapshot.values.value(i));
@@ -186,6 +196,25 @@ void Saver::restore(Session& session, const std::string& prefix) const {
   CheckpointMatch match;
   for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
   match.restore(session, BundleReader(file_system_, prefix));
+  if (!options_.saveables.empty()) restore_saveables(session, prefix);
+}
+
+void Saver::restore_saveables(Session& session, const std::string& prefix) const {
+  const CheckpointExtras extras = read_checkpoint_extras(file_system_, prefix);
+  for (const Saveable& saveable : options_.saveables) {
+    const auto state = extras.find(extra_of(saveable));
+    if (state == extras.end()) {
+      log_warning("{}: {} begins anew, as the checkpoint has nothing of it", prefix, saveable.name);
+      continue;
+    }
+    try {
+      session.run(saveable.restore, {{saveable.saved, Tensor(state->second)}});
+    } catch (const Error& error) {
+      if (error.code() != Code::failed_precondition) throw;
+      log_warning("{}: {} begins anew, as the checkpoint has another: {}", prefix, saveable.name,
+                  error.message());
+    }
+  }
 }
 
 RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& directory) const {

@@ -26,6 +26,9 @@ using CheckpointExtras = std::map<std::string, std::string>;
 struct SaverOptions {
   // All global variables of the current graph when empty.
   std::vector<Variable> var_list = {};
+  // What else is saved: the collection graph_keys::saveable_objects of the current graph when
+  // empty.
+  std::vector<Saveable> saveables = {};
   // The newest that are kept; 0 keeps all.
   int max_to_keep = 5;
   // Of those to be deleted, one in so many hours stays for good.
@@ -46,6 +49,7 @@ struct SaveOptions {
 struct CheckpointSnapshot {
   std::vector<std::string> names = {};  // sorted
   VariableSnapshot values = {};         // in this order
+  CheckpointExtras extras = {};         // of the saveables
   // The bytes of the `.meta` file; null when none is written.
   std::shared_ptr<const std::string> meta_graph = nullptr;
 };
@@ -77,9 +81,10 @@ class Saver {
   std::string write(const CheckpointSnapshot& snapshot, const std::string& save_path,
                     const SaveOptions& options = {});
 
-  // Sets all variables, or, when anything is wrong, none. Errors: DATA_LOSS for damaged files;
-  // NOT_FOUND with one line for every variable that is missing (with near misses) or of another
-  // shape or dtype.
+  // Sets all variables, or, when anything is wrong, none. A saveable that the checkpoint lacks, or
+  // that was another thing when it was saved, begins anew, with a warning. Errors: DATA_LOSS for
+  // damaged files; NOT_FOUND with one line for every variable that is missing (with near misses) or
+  // of another shape or dtype.
   void restore(Session& session, const std::string& prefix) const;
   // The latest checkpoint of `directory` that can be read; a damaged one is passed over with a
   // warning in the log. Errors: those of restore; DATA_LOSS when there are checkpoints and none can
@@ -99,6 +104,7 @@ class Saver {
     double time;  // seconds since the Unix epoch
   };
   std::shared_ptr<const std::string> meta_graph(const Graph& graph) const;
+  void restore_saveables(Session& session, const std::string& prefix) const;
   void record(const std::string& prefix);
   bool delete_oldest();
   void delete_checkpoint(const std::string& prefix) const;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/data/dataset.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/io/checkpoint_state.h"
@@ -65,6 +67,70 @@ TEST_F(SaverTest, SavesAndRestores) {
   EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/model.ckpt-7");
   EXPECT_THAT(read_checkpoint_extras(fs_, "d/model.ckpt-7"),
               ::testing::ElementsAre(::testing::Pair("a", "b")));
+}
+
+// Iterators of a session go on where they were; one that begins with the checkpoint says so.
+TEST_F(SaverTest, SavesAndRestoresIterators) {
+  const Dataset numbers = Dataset::range(100).shuffle(10, {.seed = 1}).batch(2);
+  const OneShotIterator one_shot = numbers.make_one_shot_iterator();
+  const InitializableIterator again = numbers.make_initializable_iterator();
+  const Output a = one_shot.get_next().leaf();
+  const Output b = again.get_next().leaf();
+  Saver without(options());
+  for (const Saveable& saveable :
+       {make_saveable_from_iterator(one_shot), make_saveable_from_iterator(again)}) {
+    graph_->add_to_collection(graph_keys::saveable_objects, saveable);
+  }
+  Saver saver(options());
+  without.save(*session_, "d/none");
+  session_->run(again.initializer());
+  for (int i = 0; i < 3; ++i) session_->run({a, b});
+  session_->run(a);
+  saver.save(*session_, "d/model.ckpt");
+  const Tensor next_a = session_->run(a);
+  const Tensor next_b = session_->run(b);
+  Session other("", SessionConfig{.graph = graph_.get()});
+  saver.restore(other, "d/model.ckpt");
+  EXPECT_TRUE(other.run(a).identical(next_a));
+  EXPECT_TRUE(other.run(b).identical(next_b));
+
+  const LogCapture log;
+  Session first("", SessionConfig{.graph = graph_.get()});
+  saver.restore(first, "d/none");
+  EXPECT_THAT(log.messages(),
+              ::testing::Contains(::testing::HasSubstr(
+                  "d/none: SerializeIterator begins anew, as the checkpoint has nothing of it")));
+}
+
+// Before its initializer an iterator has no position, and after restoring that it has none again.
+TEST_F(SaverTest, SavesIteratorsThatNobodyInitialized) {
+  const InitializableIterator iterator = Dataset::range(3).make_initializable_iterator();
+  const Output next = iterator.get_next().leaf();
+  SaverOptions with = options();
+  with.saveables = {make_saveable_from_iterator(iterator)};
+  Saver saver(with);
+  saver.save(*session_, "d/model.ckpt");
+  session_->run(iterator.initializer());
+  EXPECT_EQ(session_->run(next).item<int64_t>(), 0);
+  saver.restore(*session_, "d/model.ckpt");
+  EXPECT_THAT(error_of([&] { session_->run(next); }),
+              ::testing::HasSubstr("got one that has not been initialized"));
+}
+
+TEST_F(SaverTest, IteratorsOfOtherInputsBeginAnew) {
+  const auto saveable_of = [](const Dataset& dataset) {
+    Saveable saveable = make_saveable_from_iterator(dataset.make_one_shot_iterator());
+    saveable.name = "input";
+    return saveable;
+  };
+  SaverOptions with = options();
+  with.saveables = {saveable_of(Dataset::range(3))};
+  Saver(with).save(*session_, "d/model.ckpt");
+  with.saveables = {saveable_of(Dataset::range(3).take(2))};
+  const LogCapture log;
+  Saver(with).restore(*session_, "d/model.ckpt");
+  EXPECT_THAT(log.messages(), ::testing::Contains(::testing::HasSubstr(
+                                  "input begins anew, as the checkpoint has another: ")));
 }
 
 TEST_F(SaverTest, KeepsTheNewest) {

@@ -1,0 +1,26 @@
+#include "systole/graph/host_op.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_deserialize_iterator(const InferContext& c) {
+  if (c.input(0) != TensorType{DType::string, {}}) {
+    throw invalid_argument("state, got {}, expected {}", c.input(0), TensorType{DType::string, {}});
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace ops {
+extern const OpDef op_deserialize_iterator;
+const OpDef op_deserialize_iterator{
+    .name = "DeserializeIterator",
+    .doc = "Takes an iterator of the session to the position that SerializeIterator gave.",
+    .infer = infer_deserialize_iterator,
+    .host = kernel_of_session,
+    .stateful = true,
+    .effect = true,
+};
+}  // namespace ops
+}  // namespace systole
