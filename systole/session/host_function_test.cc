@@ -124,10 +124,10 @@ TEST(HostFunction, RandomNumbersFollowTheDraw) {
   Graph::current().set_seed(std::nullopt);
   const std::vector<Tensor> x{Tensor(0.0F)};
   EXPECT_TRUE(f.is_random());
-  EXPECT_TRUE(f.run(x, 3)[0].identical(f.run(x, 3)[0]));
-  EXPECT_FALSE(f.run(x, 3)[0].identical(f.run(x, 4)[0]));
-  EXPECT_TRUE(f(x)[0].identical(f.run(x, 0)[0]));
-  EXPECT_TRUE(f(x)[0].identical(f.run(x, 1)[0]));
+  EXPECT_TRUE(f.run(x, {3})[0].identical(f.run(x, {3})[0]));
+  EXPECT_FALSE(f.run(x, {3})[0].identical(f.run(x, {4})[0]));
+  EXPECT_TRUE(f(x)[0].identical(f.run(x, {0})[0]));
+  EXPECT_TRUE(f(x)[0].identical(f.run(x, {1})[0]));
 }
 
 TEST(HostFunction, ResultsMayBeArgumentsAndConstants) {
