@@ -81,7 +81,7 @@ void MonitoredSession::Impl::begin_session() {
   RestoredCheckpoint found;
   if (!options.checkpoint_dir.empty() && !variables.empty()) {
     local_file_system().make_directories(options.checkpoint_dir);
-    saver.emplace(SaverOptions{.var_list = variables});
+    saver.emplace();  // of all that the graph has
     async_saver.emplace(*saver);
     found = saver->restore_latest(*session, options.checkpoint_dir);
   }

@@ -51,11 +51,13 @@ Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
       file_system_(options_.file_system != nullptr ? *options_.file_system : local_file_system()),
       clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
-  if (options_.var_list.empty()) options_.var_list = global_variables();
-  if (options_.var_list.empty()) throw invalid_argument("Saver: No variables to save");
-  if (options_.saveables.empty()) {
-    options_.saveables = Graph::current().collection<Saveable>(graph_keys::saveable_objects);
+  if (options_.var_list.empty()) {
+    options_.var_list = global_variables();
+    if (options_.saveables.empty()) {
+      options_.saveables = Graph::current().collection<Saveable>(graph_keys::saveable_objects);
+    }
   }
+  if (options_.var_list.empty()) throw invalid_argument("Saver: No variables to save");
   auto& variables = options_.var_list;
   std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
   for (size_t i = 1; i < variables.size(); ++i) {

@@ -26,8 +26,8 @@ using CheckpointExtras = std::map<std::string, std::string>;
 struct SaverOptions {
   // All global variables of the current graph when empty.
   std::vector<Variable> var_list = {};
-  // What else is saved: the collection graph_keys::saveable_objects of the current graph when
-  // empty.
+  // What else is saved: the collection graph_keys::saveable_objects of the current graph when this
+  // and var_list are empty.
   std::vector<Saveable> saveables = {};
   // The newest that are kept; 0 keeps all.
   int max_to_keep = 5;

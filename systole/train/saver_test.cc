@@ -117,6 +117,19 @@ TEST_F(SaverTest, SavesIteratorsThatNobodyInitialized) {
               ::testing::HasSubstr("got one that has not been initialized"));
 }
 
+// As in TensorFlow: whoever names the variables names all that is saved. The graph that is current
+// by chance, when a graph's variables are named, is another one.
+TEST_F(SaverTest, TheCollectionIsThatOfAllVariables) {
+  const OneShotIterator iterator = Dataset::range(5).make_one_shot_iterator();
+  graph_->add_to_collection(graph_keys::saveable_objects, make_saveable_from_iterator(iterator));
+  SaverOptions named = options();
+  named.var_list = {w_};
+  Saver(named).save(*session_, "d/named");
+  EXPECT_TRUE(read_checkpoint_extras(fs_, "d/named").empty());
+  Saver(options()).save(*session_, "d/all");
+  EXPECT_EQ(read_checkpoint_extras(fs_, "d/all").size(), 1U);
+}
+
 TEST_F(SaverTest, IteratorsOfOtherInputsBeginAnew) {
   const auto saveable_of = [](const Dataset& dataset) {
     Saveable saveable = make_saveable_from_iterator(dataset.make_one_shot_iterator());
