@@ -197,12 +197,14 @@ std::vector<std::string> Saver::last_checkpoints() const {
 void Saver::restore(Session& session, const std::string& prefix) const {
   CheckpointMatch match;
   for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
+  CheckpointExtras extras;  // read before any variable is set: they may be damaged
+  if (!options_.saveables.empty()) extras = read_checkpoint_extras(file_system_, prefix);
   match.restore(session, BundleReader(file_system_, prefix));
-  if (!options_.saveables.empty()) restore_saveables(session, prefix);
+  restore_saveables(session, prefix, extras);
 }
 
-void Saver::restore_saveables(Session& session, const std::string& prefix) const {
-  const CheckpointExtras extras = read_checkpoint_extras(file_system_, prefix);
+void Saver::restore_saveables(Session& session, const std::string& prefix,
+                              const CheckpointExtras& extras) const {
   for (const Saveable& saveable : options_.saveables) {
     const auto state = extras.find(extra_of(saveable));
     if (state == extras.end()) {

@@ -104,7 +104,8 @@ class Saver {
     double time;  // seconds since the Unix epoch
   };
   std::shared_ptr<const std::string> meta_graph(const Graph& graph) const;
-  void restore_saveables(Session& session, const std::string& prefix) const;
+  void restore_saveables(Session& session, const std::string& prefix,
+                         const CheckpointExtras& extras) const;
   void record(const std::string& prefix);
   bool delete_oldest();
   void delete_checkpoint(const std::string& prefix) const;

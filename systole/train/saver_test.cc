@@ -117,6 +117,18 @@ TEST_F(SaverTest, SavesIteratorsThatNobodyInitialized) {
               ::testing::HasSubstr("got one that has not been initialized"));
 }
 
+TEST_F(SaverTest, DamagedPositionsOfIteratorsSetNoVariables) {
+  SaverOptions with = options();
+  with.saveables = {make_saveable_from_iterator(Dataset::range(3).make_one_shot_iterator())};
+  const Saver saver(with);
+  Saver(with).save(*session_, "d/model.ckpt");
+  set_kernel(9);
+  flip("d/model.ckpt.systole", 14);
+  EXPECT_THAT(error_of([&] { saver.restore(*session_, "d/model.ckpt"); }),
+              ::testing::StartsWith("DATA_LOSS: d/model.ckpt.systole: "));
+  EXPECT_EQ(kernel(), "f32[2] {9, 9}");
+}
+
 // As in TensorFlow: whoever names the variables names all that is saved. The graph that is current
 // by chance, when a graph's variables are named, is another one.
 TEST_F(SaverTest, TheCollectionIsThatOfAllVariables) {
