@@ -18,6 +18,20 @@ void check_feature_dtype(const std::string& key, DType dtype) {
                          key, dtype);
 }
 
+// As feature specs have them, or as somebody wrote them into a file.
+void check_item_shape(const std::string& key, const Shape& shape, bool variable) {
+  if (!variable && !shape.is_static()) {
+    throw invalid_argument(
+        "feature '{}', got shape {}, expected known sizes (a "
+        "FixedLenSequenceFeature or VarLenFeature has any number of values)",
+        key, shape);
+  }
+  if (variable && (!shape.is_static() || shape.num_elements() == 0)) {
+    throw invalid_argument("feature '{}', got items of shape {}, expected known sizes above 0", key,
+                           shape);
+  }
+}
+
 // "[?,28,28]"
 Shape shape_from_text(std::string_view text) {
   Dims dims;
@@ -79,18 +93,10 @@ ExampleSchema::ExampleSchema(const FeatureSpecs& features) {
   for (const auto& [key, spec] : features) {
     std::visit([&](const auto& feature) { check_feature_dtype(key, feature.dtype); }, spec);
     if (const auto* fixed = std::get_if<FixedLenFeature>(&spec)) {
-      if (!fixed->shape.is_static()) {
-        throw invalid_argument(
-            "feature '{}', got shape {}, expected known sizes (a "
-            "FixedLenSequenceFeature or VarLenFeature has any number of values)",
-            key, fixed->shape);
-      }
+      check_item_shape(key, fixed->shape, false);
       dense.push_back({key, fixed->dtype, fixed->shape});
     } else if (const auto* sequence = std::get_if<FixedLenSequenceFeature>(&spec)) {
-      if (!sequence->shape.is_static() || sequence->shape.num_elements() == 0) {
-        throw invalid_argument("feature '{}', got items of shape {}, expected known sizes above 0",
-                               key, sequence->shape);
-      }
+      check_item_shape(key, sequence->shape, true);
       dense.push_back({key, sequence->dtype, sequence->shape, true});
     } else {
       sparse.push_back({key, std::get<VarLenFeature>(spec).dtype});
@@ -126,6 +132,7 @@ ExampleSchema::ExampleSchema(const AttrMap& attrs) {
     if (variable) shape = Shape(std::span<const int64_t>(shape.dims()).subspan(1));
     dense.push_back({dense_keys[i], dtype_from_tf(dense_types[i]), shape, variable});
     check_feature_dtype(dense_keys[i], dense.back().dtype);
+    check_item_shape(dense_keys[i], shape, variable);
   }
   if (!attrs.contains("_raw_types")) return;
   const Texts& raw_types = texts("_raw_types");

@@ -55,6 +55,7 @@ class ExampleBatch::Parser {
   Parser(const ExampleSchema& schema, size_t capacity, size_t most, bool batched,
          std::span<const Tensor> defaults)
       : schema_(schema), capacity_(capacity), most_(most), batched_(batched), defaults_(defaults) {
+    check_defaults();
     make_dense();
     make_splitter();
   }
@@ -112,6 +113,20 @@ class ExampleBatch::Parser {
       }
     }
   };
+
+  // They are inputs of the op, and may be of any size in a graph that was read.
+  void check_defaults() const {
+    for (size_t i = 0; i < schema_.dense.size(); ++i) {
+      const ExampleSchema::Dense& feature = schema_.dense[i];
+      const int64_t count = defaults_[i].num_elements();
+      if (count <= 1 || feature.variable || feature.raw != DType::invalid ||
+          count == feature.shape.num_elements()) {
+        continue;
+      }
+      throw invalid_argument("default_value of feature '{}', got {}, expected {} of shape {}",
+                             feature.key, defaults_[i].type(), feature.dtype, feature.shape);
+    }
+  }
 
   void make_dense() {
     size_t num_ragged = schema_.sparse.size();

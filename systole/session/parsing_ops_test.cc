@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 #include "systole/io/example.h"
@@ -112,7 +113,7 @@ TEST(ParseExample, IsVectorised) {
   }
   EXPECT_FALSE(parser_of(false, kFeatures).is_row_wise());
   // The parser decodes the pixels itself.
-  EXPECT_THAT(batch->to_string(), testing::Not(HasSubstr("DecodeRaw(")));
+  EXPECT_THAT(batch->to_string(), ::testing::Not(HasSubstr("DecodeRaw(")));
   EXPECT_EQ((*batch)(std::vector{records({})})[0].shape(), (Shape{0, 2}));
   const std::string longer = ExampleBuilder().int64("label", 1).bytes("image", "xyz").serialize();
   try {
@@ -155,6 +156,32 @@ TEST(ParseExample, BadSpecs) {
               HasSubstr("feature 'x', got shape [?], expected known sizes"));
   EXPECT_THAT(error({{"x", FixedLenFeature{{2}, DType::f32, Tensor::of<float>({3}, {1, 2, 3})}}}),
               HasSubstr("default_value of feature 'x', got f32[3], expected f32 of shape [2]"));
+}
+
+// What no feature spec can say, a graph that was read from a file may.
+TEST(ParseExample, NodesThatCannotBe) {
+  const auto error = [](const std::string& shape, const Tensor& fallback) {
+    return systole::testing::error_of([&] {
+      const HostFunction f = HostFunction::trace(
+          TensorType{DType::string, {kUnknown}}, [&](const Nest<Output>& x) -> Nest<Output> {
+            const AttrMap attrs{{"sparse_keys", std::vector<std::string>{}},
+                                {"sparse_types", std::vector<std::string>{}},
+                                {"dense_keys", std::vector<std::string>{"y"}},
+                                {"Tdense", std::vector<std::string>{"float32"}},
+                                {"dense_shapes", std::vector<std::string>{shape}}};
+            return Graph::current()
+                .add_node("ParseExample", {x.leaf(), constant(fallback)}, attrs)
+                ->output();
+          });
+      f(std::vector{records({kFirst})});
+    });
+  };
+  EXPECT_THAT(error("[?,0]", Tensor(0.0F)),
+              HasSubstr("feature 'y', got items of shape [0], expected known sizes above 0"));
+  EXPECT_THAT(error("[3,?]", Tensor(0.0F)),
+              HasSubstr("feature 'y', got shape [3,?], expected known sizes"));
+  EXPECT_THAT(error("[1000]", Tensor::zeros(DType::f32, {2})),
+              HasSubstr("default_value of feature 'y', got f32[2], expected f32 of shape [1000]"));
 }
 
 TEST(ParseExample, DefaultsOfFullShape) {
