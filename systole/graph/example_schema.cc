@@ -32,6 +32,15 @@ void check_item_shape(const std::string& key, const Shape& shape, bool variable)
   }
 }
 
+DType checked_raw(const ExampleSchema::Dense& feature, DType raw) {
+  const bool text = feature.dtype == DType::string && !feature.variable && feature.shape == Shape();
+  if (text && is_numeric(raw) && raw != DType::pred && raw != DType::s4 && raw != DType::u4) {
+    return raw;
+  }
+  throw invalid_argument("feature '{}', got its bytes as {}, expected a string scalar as numbers",
+                         feature.key, raw);
+}
+
 // "[?,28,28]"
 Shape shape_from_text(std::string_view text) {
   Dims dims;
@@ -137,7 +146,7 @@ ExampleSchema::ExampleSchema(const AttrMap& attrs) {
   if (!attrs.contains("_raw_types")) return;
   const Texts& raw_types = texts("_raw_types");
   for (size_t i = 0; i < std::min(dense.size(), raw_types.size()); ++i) {
-    if (!raw_types[i].empty()) dense[i].raw = dtype_from_tf(raw_types[i]);
+    if (!raw_types[i].empty()) dense[i].raw = checked_raw(dense[i], dtype_from_tf(raw_types[i]));
   }
 }
 
@@ -205,6 +214,10 @@ std::vector<TensorType> infer_parser(const InferContext& c, int rank) {
   }
   for (size_t i = 0; i < schema.dense.size(); ++i) {
     const TensorType& value = c.input(static_cast<int>(i) + 1);
+    if (rank == 0 && schema.dense[i].raw != DType::invalid) {
+      throw invalid_argument("feature '{}', got its bytes as {}, expected that of batches alone",
+                             schema.dense[i].key, schema.dense[i].raw);
+    }
     if (value.dtype != schema.dense[i].dtype) {
       throw invalid_argument("default_value of feature '{}', got {}, expected {}",
                              schema.dense[i].key, value, schema.dense[i].dtype);

@@ -137,7 +137,8 @@ AttrMap attrs_from_message(std::string_view what, const tensorflow::NodeDef& nod
   }
   for (const auto& [name, value] : node.attr()) {
     // Written by TensorFlow's own passes; of ours only what we wrote ourselves.
-    if (name.starts_with('_') && name != "_snapshot" && name != "_stream") continue;
+    static constexpr std::array<std::string_view, 3> kOurs = {"_snapshot", "_stream", "_raw_types"};
+    if (name.starts_with('_') && std::ranges::find(kOurs, name) == kOurs.end()) continue;
     value_from_message(fmt::format("{}: attribute '{}'", what, name), name, value, attrs);
   }
   return attrs;

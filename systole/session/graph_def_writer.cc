@@ -170,6 +170,11 @@ class Writer {
     attrs["sparse_types"].mutable_list();
     to.add_input(node.input(0).name());
     to.add_input(write_strings(node.name() + "/names", Tensor::zeros(DType::string, {0})));
+    // Only a function that is saved has it.
+    const AttrMap ours = schema.attrs();
+    if (const auto raw = ours.find("_raw_types"); raw != ours.end()) {
+      attr_to_message(raw->second, attrs["_raw_types"]);
+    }
     for (const ExampleSchema::Dense& feature : schema.dense) {
       to.add_input(write_strings(fmt::format("{}/dense_keys_{}", node.name(), to.input_size() - 2),
                                  Tensor(feature.key.c_str())));

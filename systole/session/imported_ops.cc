@@ -153,6 +153,9 @@ std::vector<Output> import_parse_example(const ImportedNode& node, Variables& va
                 {"dense_keys", std::move(keys)},
                 {"Tdense", types},
                 {"dense_shapes", names_of(node, "dense_shapes")}};
+  if (node.ours && node.attrs.contains("_raw_types")) {
+    attrs["_raw_types"] = names_of(node, "_raw_types");
+  }
   return outputs_of(Graph::current().add_node("ParseExample", std::move(inputs), std::move(attrs),
                                               {}, node.name));
 }

@@ -164,6 +164,20 @@ std::string saved_name(const ::testing::TestParamInfo<Saved>& info) { return inf
 INSTANTIATE_TEST_SUITE_P(Texts, SavedFunction, ::testing::ValuesIn(saved_texts()), saved_name);
 INSTANTIATE_TEST_SUITE_P(Numbers, SavedFunction, ::testing::ValuesIn(saved_numbers()), saved_name);
 
+// Of a map that was put behind batch: its parser gives numbers where the file has text.
+TEST(SavedFunctionOfBatches, ParsesAsItDid) {
+  const HostFunction function = HostFunction::trace(kText, [](const Outputs& record) -> Outputs {
+    const auto x = parse_single_example(record, {{"image", FixedLenFeature{{}, DType::string}}});
+    return cast(reshape(decode_raw(x["image"], DType::u8), {4}), DType::f32);
+  });
+  const auto batches = function.vectorized();
+  ASSERT_TRUE(batches.has_value());
+  ASSERT_EQ(batches->to_string().find("DecodeRaw("), std::string::npos);
+  const std::vector<Tensor> records{Tensor::of<std::string>({2}, {example(), example()})};
+  const HostFunction loaded = HostFunction::load(batches->save());
+  EXPECT_TRUE(loaded(records)[0].identical((*batches)(records)[0]));
+}
+
 TEST(SavedFunctionErrors, NameWhatCannotBeSaved) {
   const TensorType number{DType::f32, {}};
   const HostFunction local = HostFunction::trace(number, [&](const Outputs& x) -> Outputs {
