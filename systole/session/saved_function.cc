@@ -4,7 +4,9 @@
 //                and "shapes", one entry a leaf
 //   structure := "*" | "(" count structure.. | "{" count (name structure)..
 #include <charconv>
+#include <limits>
 
+#include "systole/io/message.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/tensor_message.h"
 #include "systole/session/graph_def.h"
@@ -67,7 +69,12 @@ class EndsReader {
       if (i >= list("shapes").shape_size()) throw no_function("a type without a shape", "both");
       const auto shape = shape_from_message("saved function", list("shapes").shape(i));
       if (!shape) throw no_function("a shape of unknown rank", "a rank");
-      types_.push_back({dtype_from_message(list("types").type(i)), *shape});
+      const DType dtype = dtype_from_message(list("types").type(i));
+      if (!is_numeric(dtype) && dtype != DType::string) {
+        throw no_function(fmt::format("values of {}", data_type_name(list("types").type(i))),
+                          "numbers or strings");
+      }
+      types_.push_back({dtype, *shape});
     }
     FunctionEnds ends{.spec = nest(0),
                       .tensors = {list("tensors").s().begin(), list("tensors").s().end()}};
@@ -139,14 +146,17 @@ std::string HostFunction::save() const {
   tensorflow::NodeDef& last = *message->add_node();
   write_ends(kResults, result_spec(), results(), last);
   (*last.mutable_attr())[std::string(kEntropy)].set_i(static_cast<int64_t>(entropy()));
-  return message->SerializeAsString();
+  if (message->ByteSizeLong() > size_t{std::numeric_limits<int>::max()}) {
+    throw make_error(Code::resource_exhausted,
+                     "HostFunction: save, got {} bytes, expected below 2^31",
+                     message->ByteSizeLong());
+  }
+  return serialize_message(*message);
 }
 
 HostFunction HostFunction::load(std::string_view bytes) {
   tensorflow::GraphDef message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw no_function(fmt::format("{} bytes that are no message", bytes.size()), "those of save()");
-  }
+  parse_message("saved function", bytes, message);
   const FunctionEnds arguments = EndsReader(message, kArguments).read();
   const FunctionEnds results = EndsReader(message, kResults).read();
   uint64_t entropy = 0;

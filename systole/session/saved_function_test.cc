@@ -16,6 +16,8 @@
 #include "systole/graph/set_shape.h"
 #include "systole/graph/string_ops.h"
 #include "systole/io/example.h"
+#include "systole/io/message.h"
+#include "systole/io/proto/graph.pb.h"
 #include "systole/session/host_function.h"
 
 namespace systole {
@@ -140,6 +142,7 @@ TEST_P(SavedFunction, GivesTheSameWhenLoaded) {
     }
   }
   EXPECT_EQ(loaded.save().size(), bytes.size());
+  EXPECT_EQ(function.save(), bytes);
 }
 
 TEST_P(SavedFunction, OtherBytesAreErrors) {
@@ -176,6 +179,24 @@ TEST(SavedFunctionOfBatches, ParsesAsItDid) {
   const std::vector<Tensor> records{Tensor::of<std::string>({2}, {example(), example()})};
   const HostFunction loaded = HostFunction::load(batches->save());
   EXPECT_TRUE(loaded(records)[0].identical((*batches)(records)[0]));
+}
+
+TEST(SavedFunctionErrors, NameTypesThatNoValueHas) {
+  const std::string bytes =
+      HostFunction::trace(kText, [](const Outputs& x) -> Outputs { return x; }).save();
+  for (const auto& [type, name] : {std::pair{tensorflow::DT_RESOURCE, "DT_RESOURCE"},
+                                   std::pair{tensorflow::DT_VARIANT, "DT_VARIANT"}}) {
+    tensorflow::GraphDef message;
+    parse_message("function", bytes, message);
+    for (auto& node : *message.mutable_node()) {
+      if (node.op() != "_Arguments") continue;
+      node.mutable_attr()->at("types").mutable_list()->set_type(0, type);
+    }
+    EXPECT_EQ(
+        error_of([&] { HostFunction::load(serialize_message(message)); }),
+        fmt::format("DATA_LOSS: saved function: got values of {}, expected numbers or strings",
+                    name));
+  }
 }
 
 TEST(SavedFunctionErrors, NameWhatCannotBeSaved) {
