@@ -105,5 +105,16 @@ TEST_F(LookupTest, BadTables) {
               HasSubstr("num_buckets, got 0, expected at least 1"));
 }
 
+// As a graph that was read may have it: values of one dtype would come as those of another.
+TEST_F(LookupTest, TablesAreOfWordsAndNumbers) {
+  const Output words = placeholder(DType::string, {2});
+  const AttrMap attrs{{"key_dtype", DType::string},          {"value_dtype", DType::f32},
+                      {"filename", std::string()},           {"vocabulary", strings({"a", "b"})},
+                      {"vocab_size", int64_t{-1}},           {"num_oov_buckets", int64_t{0}},
+                      {"default_value", Tensor(int64_t{-1})}};
+  EXPECT_THAT(error_of([&] { graph_.add_node("LookupTableFindV2", {words}, attrs); }),
+              HasSubstr("table, got one from string to f32, expected string to s64 or back"));
+}
+
 }  // namespace
 }  // namespace systole

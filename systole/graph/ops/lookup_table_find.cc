@@ -5,11 +5,17 @@ namespace {
 
 std::vector<TensorType> infer_lookup_table_find(const InferContext& c) {
   const DType wanted = c.attr<DType>("key_dtype");
+  const DType values = c.attr<DType>("value_dtype");
+  const bool numbers = wanted == DType::string && values == DType::s64;
+  if (!numbers && !(wanted == DType::s64 && values == DType::string)) {
+    throw invalid_argument("table, got one from {} to {}, expected string to s64 or back", wanted,
+                           values);
+  }
   const DType got = c.input(0).dtype;
   if (got != wanted && !(got == DType::s32 && wanted == DType::s64)) {
     throw invalid_argument("keys, got {}, expected {}", c.input(0), wanted);
   }
-  return {{c.attr<DType>("value_dtype"), c.input(0).shape}};
+  return {{values, c.input(0).shape}};
 }
 
 }  // namespace
