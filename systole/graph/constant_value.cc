@@ -11,6 +11,9 @@ using Element = std::optional<int64_t>;
 using Partial = std::optional<PartialValue>;
 
 constexpr int64_t kMostElements = 1024;  // longer vectors are data, not shapes
+// A graph that was read may be of any depth, and use each value twice to make the next.
+constexpr int kDeepest = 1000;
+constexpr int kMostValues = 100'000;
 
 Partial scalar(DType dtype, Element element) { return PartialValue{dtype, {}, {element}}; }
 
@@ -97,6 +100,7 @@ Partial concat_rule(Node& node) {
     const Partial value = partial_value(input);
     if (!value || input.shape().rank() != 1) return std::nullopt;
     elements.insert(elements.end(), value->elements.begin(), value->elements.end());
+    if (static_cast<int64_t>(elements.size()) > kMostElements) return std::nullopt;
   }
   return vector(node.output().dtype(), std::move(elements));
 }
@@ -108,7 +112,7 @@ Partial slice_rule(Node& node) {
   if (!value || !begin || !size || value->shape.rank() != 1) return std::nullopt;
   const auto n = static_cast<int64_t>(value->elements.size());
   const int64_t count = (*size)[0] == -1 ? n - (*begin)[0] : (*size)[0];
-  if ((*begin)[0] < 0 || count < 0 || (*begin)[0] + count > n) return std::nullopt;
+  if ((*begin)[0] < 0 || count < 0 || count > n - (*begin)[0]) return std::nullopt;
   const auto first = value->elements.begin() + (*begin)[0];
   return vector(value->dtype, std::vector<Element>(first, first + count));
 }
@@ -124,7 +128,7 @@ Partial strided_slice_rule(Node& node) {
     return std::nullopt;
   }
   const auto n = static_cast<int64_t>(value->elements.size());
-  const int64_t step = (*strides)[0];
+  const int64_t step = std::clamp((*strides)[0], -n - 1, n + 1);  // none is beyond the next
   if (step == 0) return std::nullopt;
   const auto from_end = [n](int64_t i) { return i < 0 ? i + n : i; };
   if ((int_attr(node, "shrink_axis_mask") & 1) != 0) {
@@ -186,11 +190,13 @@ using Arithmetic = Element (*)(int64_t, int64_t);
 
 Element floor_div(int64_t a, int64_t b) {
   if (b == 0) return std::nullopt;
+  if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));  // of the least, itself
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
 
 Element floor_mod(int64_t a, int64_t b) {
   if (b == 0) return std::nullopt;
+  if (b == -1) return 0;
   return a - *floor_div(a, b) * b;
 }
 
@@ -294,6 +300,15 @@ Output resolve_capture(Output value) {
 }
 
 std::optional<PartialValue> partial_value(Output value) {
+  thread_local int depth = 0;
+  thread_local int values = 0;
+  struct Deeper {
+    Deeper() { values = depth++ == 0 ? 1 : values + 1; }
+    ~Deeper() { --depth; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+  } const deeper;
+  if (depth > kDeepest || values > kMostValues) return std::nullopt;
   value = resolve_capture(value);
   Node& node = *value.node();
   if (node.op_name() == "Unpack") return unpack_rule(node, value.index());

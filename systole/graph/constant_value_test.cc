@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "systole/graph/array_ops.h"
 #include "systole/graph/math_ops.h"
 
@@ -81,6 +83,36 @@ TEST_F(ConstantValueTest, looks_through_captures) {
   const auto function = Graph::make_function(*graph_);
   const GraphScope scope(*function);
   EXPECT_THAT(elements(add(shape_, 1)), ElementsAre(kNone, 4, 5));
+}
+
+TEST_F(ConstantValueTest, gives_up_on_graphs_that_would_take_for_ever) {
+  Output doubled = constant(1);
+  for (int i = 0; i < 64; ++i) doubled = doubled + doubled;
+  EXPECT_FALSE(constant_value(doubled).has_value());
+  Output counted = constant(0);
+  for (int i = 1; i <= 30'000; ++i) {
+    counted = counted + 1;
+    if (i == 400) {
+      EXPECT_EQ(constant_value(counted)->item<int32_t>(), 400);
+    }
+  }
+  EXPECT_FALSE(constant_value(counted).has_value());
+  Output joined = constant(Tensor::of<int32_t>({2}, {1, 2}));
+  for (int i = 0; i < 12; ++i) joined = concat({joined, joined}, 0);
+  EXPECT_FALSE(constant_value(joined).has_value());
+}
+
+TEST_F(ConstantValueTest, computes_with_the_least_number) {
+  const Output least = constant(std::numeric_limits<int64_t>::min());
+  const Output minus_one = constant(int64_t{-1});
+  EXPECT_THAT(elements(floordiv(least, minus_one)),
+              ElementsAre(std::numeric_limits<int64_t>::min()));
+  EXPECT_THAT(elements(floormod(least, minus_one)), ElementsAre(0));
+  const Output numbers = constant(Tensor::of<int64_t>({3}, {7, 8, 9}));
+  const Output far =
+      strided_slice(numbers, {1}, {3}, {.strides = {std::numeric_limits<int64_t>::max()}});
+  EXPECT_EQ(far.shape(), (Shape{1}));
+  EXPECT_THAT(elements(far), ElementsAre(8));
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "systole/base/error.h"
 
 namespace systole {
 namespace {
+
+constexpr int64_t kLongestStride = std::numeric_limits<int64_t>::max();
 
 bool bit(int64_t mask, size_t i) { return ((mask >> i) & 1) != 0; }
 
@@ -21,8 +24,11 @@ class AxisSlicer {
   void take(int64_t begin, int64_t end, int64_t stride, bool from_edge, bool to_edge) {
     if (stride == 0)
       throw invalid_argument("strides, got 0 for axis {}, expected another number", axis_);
-    if (size() == kUnknown) return add(0, kUnknown, std::abs(stride), stride < 0);
     const bool backwards = stride < 0;
+    // Any that is longer than the axis takes one element.
+    const int64_t longest = size() == kUnknown ? kLongestStride : std::max<int64_t>(size(), 1);
+    const int64_t step = std::abs(std::clamp(stride, -longest, longest));
+    if (size() == kUnknown) return add(0, kUnknown, step, backwards);
     // Positions in the direction of the stride, from the axis's first element that way.
     const auto position = [&](int64_t p) {
       const int64_t forward = p < 0 ? p + size() : p;
@@ -30,7 +36,7 @@ class AxisSlicer {
     };
     const int64_t from = from_edge ? 0 : position(begin);
     const int64_t to = to_edge ? size() : position(end);
-    add(from, std::max(from, to), std::abs(stride), backwards);
+    add(from, std::max(from, to), step, backwards);
   }
 
   void take_one(int64_t at) {
