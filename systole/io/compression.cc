@@ -126,6 +126,7 @@ class ZlibSource final : public ByteSource {
       if (!refill()) {
         // No byte at all is the empty stream that TensorFlow takes it for.
         if (!inside_) return 0;
+        if (stream_.msg != nullptr) fail(stream_.msg, "compressed data");  // at the very end
         fail("the end of the file", "the rest of the compressed data");
       }
       inside_ = true;

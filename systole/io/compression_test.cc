@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/io/memory_file_system.h"
 
 namespace systole {
@@ -103,8 +104,8 @@ TEST(CompressionTest, CutAtEveryByte) {
     const std::string bytes = compressed(text_of(300), compression);
     for (size_t size = 1; size < bytes.size(); ++size) {
       EXPECT_THAT(error_of(bytes.substr(0, size), compression),
-                  testing::AllOf(HasSubstr("DATA_LOSS: f: "), HasSubstr("offset"),
-                                 HasSubstr("got the end of the file")))
+                  ::testing::AllOf(HasSubstr("DATA_LOSS: f: "), HasSubstr("offset"),
+                                   HasSubstr("got the end of the file")))
           << size;
     }
   }
@@ -125,6 +126,20 @@ TEST(CompressionTest, FlippedBits) {
         EXPECT_EQ(error.code(), Code::data_loss) << error.what();
       }
     }
+  }
+}
+
+// The sum is the last thing in the file, behind data that has been given.
+TEST(CompressionTest, AWrongSumIsToldAsSuch) {
+  std::string bytes = compressed(text_of(300), Compression::zlib);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  MemoryFileSystem fs({{"f", bytes}});
+  const auto source = open_source(fs.open("f"), Compression::zlib);
+  std::string text(1000, '\0');
+  EXPECT_EQ(source->read(1000, text.data()), 300U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(systole::testing::error_of([&] { source->read(1000, text.data()); }),
+                ::testing::AllOf(HasSubstr("DATA_LOSS: f: "), HasSubstr("incorrect data check")));
   }
 }
 
