@@ -61,6 +61,7 @@ size_t CsvReader::column_index(std::string_view name) const {
 int CsvReader::peek() {
   if (next_ == buffer_.size()) {
     buffer_.resize(buffer_bytes_);
+    next_ = buffer_bytes_;  // nothing is in it when reading fails
     buffer_.resize(source_->read(buffer_bytes_, buffer_.data()));
     next_ = 0;
     if (buffer_.empty()) return kEnd;

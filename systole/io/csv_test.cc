@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 
 #include "systole/io/memory_file_system.h"
@@ -176,6 +177,33 @@ TEST(CsvTest, ReadErrorsPassThrough) {
   fs.inject({.at_operation = 0});
   CsvRecord record;
   EXPECT_THROW((void)reader.next(record), Error);
+}
+
+// "a\nb", an error, "c\n".
+class Interrupted final : public ByteSource {
+ public:
+  size_t read(size_t size, void* out) override {
+    const int call = calls_++;
+    if (call == 1) throw make_error(Code::unavailable, "f.csv: busy");
+    const std::string_view text = call == 0 ? "a\nb" : call == 2 ? "c\n" : "";
+    return text.copy(static_cast<char*>(out), size);
+  }
+  void seek(uint64_t) override {}
+  std::optional<uint64_t> left() const override { return std::nullopt; }
+  const std::string& path() const override { return path_; }
+
+ private:
+  int calls_ = 0;
+  std::string path_ = "f.csv";
+};
+
+TEST(CsvTest, NothingIsMadeUpBehindAReadError) {
+  CsvReader reader(std::make_unique<Interrupted>(), {.header = false});
+  CsvRecord record;
+  EXPECT_TRUE(reader.next(record));
+  EXPECT_THROW((void)reader.next(record), Error);
+  EXPECT_TRUE(reader.next(record));
+  EXPECT_EQ(record[0], "c");
 }
 
 TEST(CsvColumnsTest, ReadsTypedColumns) {
