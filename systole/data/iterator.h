@@ -37,7 +37,8 @@ class Iterator {
   bool next_row(Row& row);
 
   // Everything that is needed to give the next element, and all after it, in another process.
-  // While parallel stages run their work in flight is finished first.
+  // While parallel stages run their work in flight is finished first. CANCELLED after cancel(),
+  // where that left work undone.
   std::string save_state();
   void save(StateWriter& writer);
   // REQUIRES: an iterator of the same pipeline that has given nothing yet.

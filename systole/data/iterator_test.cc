@@ -168,6 +168,47 @@ TEST(IteratorTest, ClosingJoinsAtOnce) {
   }
 }
 
+// Elements that a thread has taken and will not map any more are not given as if they were.
+TEST(IteratorTest, ClosingGivesNothingUnmapped) {
+  std::unique_ptr<Iterator> iterator;
+  std::atomic<int64_t> mapped{0};
+  std::atomic<bool> waits{false};
+  std::atomic<bool> closed{false};
+  // Has the threads of the map beside it wait, takes all that they have made, and closes.
+  const auto closes = [&](const Element& x) {
+    const auto i = x.leaf().item<int64_t>();
+    while (i > 0 && mapped == i && !waits) std::this_thread::yield();
+    if (i > 0 && mapped == i) {
+      iterator->cancel();
+      closed = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return x;
+  };
+  const auto wait = [&](const Element& x) {
+    if (x.leaf().item<int64_t>() == 50) {
+      waits = true;
+      while (!closed) std::this_thread::yield();
+    }
+    return x;
+  };
+  const auto negative = [&](const Element& x) {
+    ++mapped;
+    return Element(Tensor(-x.leaf().item<int64_t>()));
+  };
+  const Dataset numbers = Dataset::range(1000);
+  iterator = std::make_unique<Iterator>(Dataset::zip(
+      {numbers.map_cpp(closes, kInt),
+       numbers.map_cpp(wait, kInt).map_cpp(negative, kInt, {.num_parallel_calls = 1})}));
+  const std::string error = error_of([&] {
+    for (int64_t i = 0; const auto element = iterator->next(); ++i) {
+      ASSERT_EQ((*element)[1].leaf().item<int64_t>(), -i);
+    }
+  });
+  EXPECT_THAT(error, HasSubstr("CANCELLED"));
+  EXPECT_THAT(error_of([&] { iterator->save_state(); }), HasSubstr("CANCELLED"));
+}
+
 // Saving waits for threads that make stages, which wait while others are told to close.
 TEST(IteratorTest, ClosesWhileItIsSaved) {
   const auto slow = [](const Element& x) {

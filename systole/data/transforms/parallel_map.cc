@@ -100,7 +100,7 @@ void ParallelMapStage::apply(Chunk& chunk) const {
   }
   int64_t index = chunk.first_index;
   for (Outcome& outcome : chunk.outcomes) {
-    if (cancellation_.cancelled()) return;  // nobody will ask for the rest
+    if (cancellation_.cancelled()) return;  // nobody gets the rest
     if (outcome.error) continue;
     try {
       outcome.row = node_.arguments_.fn(std::move(outcome.row), index);
@@ -163,6 +163,7 @@ bool ParallelMapStage::do_next(Row& row) {
       return chunk != chunks_.end() || (ended_ && chunks_.empty());
     });
     if (chunk == chunks_.end()) return false;
+    cancellation_.check();  // apply() may have left it as it was
     if (chunk->next < chunk->outcomes.size()) {
       Outcome outcome = std::move(chunk->outcomes[chunk->next++]);
       if (chunk->next == chunk->outcomes.size()) {
@@ -180,6 +181,7 @@ bool ParallelMapStage::do_next(Row& row) {
 
 void ParallelMapStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
+  cancellation_.check();  // as in do_next()
   writer.flag(ended_);
   writer.number(static_cast<uint64_t>(index_));
   uint64_t count = 0;
