@@ -98,10 +98,13 @@ std::optional<ParserFirst> parser_first(const HostFunction& function) {
   }
   // The function keeps the graph.
   const std::shared_ptr<Graph> graph(std::make_shared<HostFunction>(function), &argument.graph());
+  auto parse =
+      std::make_shared<const GraphFunction>("parse_batch", HostFunction(graph, {argument}, parsed));
   const auto results = function.results();
   return ParserFirst{.parser = {.schema = std::move(schema),
                                 .defaults = std::move(defaults),
-                                .parser = parser->describe()},
+                                .parser = parser->describe(),
+                                .graph = std::move(parse)},
                      .spec = Spec::tuple(std::move(types)),
                      .rest = HostFunction(graph, std::move(parsed),
                                           std::vector<Output>(results.begin(), results.end()))};

@@ -202,6 +202,25 @@ TEST(GraphMapTest, RandomOpsWithoutSeedsFollowTheIterator) {
   EXPECT_EQ(rest(restored), rest(iterator));
 }
 
+// What the batch parses is not lost to who ships the rest.
+TEST(GraphMapTest, FunctionsOfABatchThatParses) {
+  MemoryFileSystem fs;
+  const Dataset records = examples(fs, 2);
+  const Dataset batches = records.map(parser).batch(2);
+  const std::vector<StageFunction> functions = batches.functions();
+  ASSERT_EQ(functions.size(), 2U);
+  EXPECT_EQ(functions[0].stage, "parse_batch");
+  EXPECT_EQ(functions[1].stage, "map_batches");
+  const HostFunction parse = HostFunction::load(functions[0].function.save());
+  const HostFunction rest = HostFunction::load(functions[1].function.save());
+  Iterator texts(records.batch(2));
+  Iterator iterator(batches);
+  const std::vector<Tensor> wanted = iterator.next()->flatten();
+  const std::vector<Tensor> got = rest(parse(texts.next()->flatten()));
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].identical(wanted[i])) << i;
+}
+
 TEST(GraphIteratorTest, OneShotInASession) {
   Graph graph;
   const GraphScope scope(graph);

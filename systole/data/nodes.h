@@ -74,7 +74,8 @@ NodePtr batch_node(NodePtr input, int64_t batch_size, bool drop_remainder);
 struct ParseBatchArguments {
   ExampleSchema schema;  // that ExampleBatch takes
   Row defaults;
-  std::string parser;  // the node, for errors
+  std::string parser;                          // the node, for errors
+  std::shared_ptr<const GraphFunction> graph;  // what it stands for
   int64_t batch_size = 0;
   bool drop_remainder = false;
 };

@@ -15,6 +15,7 @@ class ParseBatchNode final : public DatasetNode {
       : DatasetNode("parse_batch", std::move(spec), {std::move(input)}),
         arguments_(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  std::shared_ptr<const GraphFunction> graph_function() const override { return arguments_.graph; }
   std::string arguments() const override {
     return fmt::format("{}{}", arguments_.batch_size,
                        arguments_.drop_remainder ? ", drop_remainder" : "");
