@@ -195,6 +195,11 @@ TEST(GraphMapTest, RandomOpsWithoutSeedsFollowTheIterator) {
   EXPECT_EQ(elements(noise, {.entropy = 1}), elements(noise, {.entropy = 1}));
   EXPECT_NE(elements(noise, {.entropy = 1}), elements(noise, {.entropy = 2}));
   EXPECT_EQ(elements(seeded, {.entropy = 1}), elements(seeded, {.entropy = 2}));
+  const Dataset further = floats(4).skip(0).map([](Output x) { return x + random_uniform({}); });
+  EXPECT_NE(elements(further, {.entropy = 1}), elements(noise, {.entropy = 2}));
+  for (const Element& pair : Dataset::zip({noise, noise})) {
+    EXPECT_FALSE(pair[0].leaf().identical(pair[1].leaf()));
+  }
   Iterator iterator(noise);
   rest(iterator, 1);
   Iterator restored(noise);

@@ -40,6 +40,12 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t{block[1]} << 32) | block[0];
 }
 
+// Functions have small numbers of their own, which are added: iterators of neighbouring numbers do
+// not share what they draw, nor do inputs that run side by side.
+DrawContext StageContext::draws() const {
+  return {.epoch = epoch, .entropy = mix(root->entropy(), branch)};
+}
+
 StageContext StageContext::in_epoch(uint64_t i) const {
   StageContext result = *this;
   result.epoch = mix(epoch + 1, i);

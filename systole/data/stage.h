@@ -108,7 +108,7 @@ struct StageContext {
   bool any_order = false;
 
   Cancellation& cancellation() const { return root->cancellation(); }
-  DrawContext draws() const { return {.epoch = epoch, .entropy = root->entropy()}; }
+  DrawContext draws() const;
   // For the i-th data set that a stage runs through, one after another.
   StageContext in_epoch(uint64_t i) const;
   // For the i-th of inputs that run side by side.
