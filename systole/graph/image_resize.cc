@@ -47,6 +47,12 @@ AttrMap coordinates(const Node& node) {
 
 Output size_of_images(Output images) { return strided_slice(shape(images), {1}, {3}); }
 
+// The pixel at or before `position`, one of 0 to `last`: to which a float may round up too far.
+int32_t pixel_at(float position, int64_t last) {
+  const auto pixel = static_cast<int64_t>(std::clamp(position, 0.0F, static_cast<float>(last)));
+  return static_cast<int32_t>(std::min(pixel, last));
+}
+
 // [.., n, ..] with [m, n] -> [.., m at the end]
 hlo::Value contract(hlo::Builder& b, hlo::Value x, int axis, const Tensor& matrix) {
   hlo::DotAttrs attrs;
@@ -87,14 +93,12 @@ ResizeAxis bilinear_axis(int64_t source, int64_t target, bool align_corners,
   axis.high.reserve(static_cast<size_t>(target));
   axis.fraction.reserve(static_cast<size_t>(target));
   const float scale = scale_of(source, target, align_corners);
-  const auto last = static_cast<float>(source - 1);
   for (int64_t i = 0; i < target; ++i) {
     const float at = half_pixel_centers ? (static_cast<float>(i) + 0.5F) * scale - 0.5F
                                         : static_cast<float>(i) * scale;
     const float floor = std::floor(at);
-    axis.low.push_back(static_cast<int32_t>(std::clamp(floor, 0.0F, last)));
-    axis.high.push_back(static_cast<int32_t>(
-        std::clamp(half_pixel_centers ? std::ceil(at) : floor + 1, 0.0F, last)));
+    axis.low.push_back(pixel_at(floor, source - 1));
+    axis.high.push_back(pixel_at(half_pixel_centers ? std::ceil(at) : floor + 1, source - 1));
     axis.fraction.push_back(at - floor);
   }
   return axis;
@@ -107,8 +111,7 @@ ResizeAxis nearest_axis(int64_t source, int64_t target, bool align_corners,
   for (int64_t i = 0; i < target; ++i) {
     const float at = (static_cast<float>(i) + (half_pixel_centers ? 0.5F : 0)) * scale;
     const float pixel = align_corners ? std::round(at) : std::floor(at);
-    axis.low.push_back(
-        static_cast<int32_t>(std::clamp(pixel, 0.0F, static_cast<float>(source - 1))));
+    axis.low.push_back(pixel_at(pixel, source - 1));
   }
   axis.high = axis.low;
   axis.fraction.assign(axis.low.size(), 0);

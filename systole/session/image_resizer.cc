@@ -162,6 +162,9 @@ Tensor resize_images(KernelContext& context, ResizeAxisFn axis) {
     throw invalid_argument("images, got {}, expected height and width above 0", images.type());
   }
   const auto size = context.input(1).data<int32_t>();
+  if (size[0] < 1 || size[1] < 1) {
+    throw invalid_argument("size, got [{},{}], expected sizes above 0", size[0], size[1]);
+  }
   const bool align = context.attr<bool>("align_corners");
   const bool half = context.attr<bool>("half_pixel_centers");
   const ResizeAxes axes{.rows = axis(images.dim(1), size[0], align, half),

@@ -151,5 +151,36 @@ TEST(ImageResizer, NoPixels) {
             std::string::npos);
 }
 
+// Of graphs that were read: what is computed may be any size.
+TEST(ImageResizer, SizesThatCannotBe) {
+  const auto function = HostFunction::trace(
+      Nest<TensorType>::tuple(
+          {TensorType{DType::u8, {1, kUnknown, kUnknown, 3}}, TensorType{DType::s32, {2}}}),
+      [](const Nest<Output>& x) -> Nest<Output> {
+        return Graph::current()
+            .add_node("ResizeBilinear", {x[0].leaf(), x[1].leaf()},
+                      {{"align_corners", false}, {"half_pixel_centers", false}})
+            ->output();
+      });
+  for (const int32_t height : {-5, -1, 0}) {
+    const std::vector<Tensor> arguments{noise(DType::u8, {1, 2, 2, 3}),
+                                        Tensor::of<int32_t>({2}, {height, 3})};
+    EXPECT_NE(systole::testing::error_of([&] {
+                function(arguments);
+              }).find(fmt::format("size, got [{},3], expected sizes above 0", height)),
+              std::string::npos);
+  }
+}
+
+// A float does not tell such positions apart.
+TEST(ImageResizer, PositionsAreInVeryLongImages) {
+  constexpr int64_t kLong = (int64_t{1} << 24) + 4;
+  for (const auto axis : {bilinear_axis, nearest_axis}) {
+    const ResizeAxis found = axis(kLong, 2, true, false);
+    EXPECT_EQ(found.low.back(), kLong - 1);
+    EXPECT_EQ(found.high.back(), kLong - 1);
+  }
+}
+
 }  // namespace
 }  // namespace systole
