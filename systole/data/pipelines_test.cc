@@ -396,6 +396,20 @@ Dataset interleaved_errors(int64_t threads) {
       .ignore_errors();
 }
 
+// 10 x and what follows; the third is none.
+Dataset third_is_not_made(const Element& x) {
+  constexpr int64_t kSizes[] = {2, 6, 0, 3};
+  const auto i = x.leaf().item<int64_t>();
+  if (i == 2) throw std::runtime_error("no");
+  return Dataset::range(10 * i, 10 * i + kSizes[i]);
+}
+
+Dataset interleaved_but_one(int64_t threads) {
+  return range(4)
+      .interleave(third_is_not_made, {.cycle_length = 2, .num_parallel_calls = threads})
+      .ignore_errors();
+}
+
 std::vector<Pipeline> error_cases() {
   return {
       {"take_errors", [] { return range(1).flat_map(one_fails).take(3).ignore_errors(); }, "0 2 3",
@@ -403,6 +417,10 @@ std::vector<Pipeline> error_cases() {
       {"interleave_errors", [] { return interleaved_errors(0); }, "0 2 10 12 3 13", "s64[]"},
       {"interleave_errors_parallel", [] { return interleaved_errors(2); }, "0 2 10 12 3 13",
        "s64[]"},
+      {"interleave_but_one", [] { return interleaved_but_one(0); },
+       "0 10 1 11 12 30 13 31 14 32 15", "s64[]"},
+      {"interleave_but_one_parallel", [] { return interleaved_but_one(2); },
+       "0 10 1 11 12 30 13 31 14 32 15", "s64[]"},
       {"ignore_errors",
        [] {
          return range(5)

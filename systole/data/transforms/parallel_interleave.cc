@@ -150,8 +150,8 @@ ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lo
     Slot& slot = cycle_[position_];
     if (turn_over(slot)) {
       slot.open = false;
+      advance();  // even when the next data set cannot be made
       if (!ended_) open(slot, lock);
-      advance();
       tried = 0;
       if (all_ended()) return nullptr;
       continue;
