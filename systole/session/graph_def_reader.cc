@@ -7,6 +7,7 @@
 #include "systole/base/suggest.h"
 #include "systole/graph/op_def.h"
 #include "systole/io/proto/graph.pb.h"
+#include "systole/io/tensor_message.h"
 #include "systole/session/graph_def.h"
 #include "systole/session/graph_def_attrs.h"
 #include "systole/session/imported_ops.h"
@@ -39,6 +40,12 @@ Reference parse_reference(std::string_view text) {
   return reference;
 }
 
+// Elements that a message of another host may make of nothing: one value of a constant stands for
+// all that follow it.
+constexpr int64_t kMostExpanded = int64_t{1} << 27;
+// An output weighs as much as so many.
+constexpr int64_t kElementsAnOutput = 64;
+
 class Importer {
  public:
   Importer(const tensorflow::GraphDef& message, const ImportOptions& options)
@@ -49,6 +56,9 @@ class Importer {
   ImportedGraph run() {
     order_nodes();
     check_ops();
+    if (options_.ours) {
+      for (const tensorflow::NodeDef* node : order_) check_expansion(*node);
+    }
     for (const tensorflow::NodeDef* node : order_) import_node(*node);
     for (const std::string& name : options_.outputs) imported_.outputs.push_back(value(name, name));
     return std::move(imported_);
@@ -134,6 +144,29 @@ class Importer {
     return it->second[static_cast<size_t>(reference.index)];
   }
 
+  void expand(std::string_view what, int64_t elements) {
+    if (elements <= kMostExpanded - expanded_) {
+      expanded_ += std::max<int64_t>(elements, 0);
+      return;
+    }
+    throw make_error(Code::resource_exhausted,
+                     "{}: constants and outputs, got more than {} elements that are not in the "
+                     "message, expected fewer",
+                     what, kMostExpanded);
+  }
+
+  void check_expansion(const tensorflow::NodeDef& node) {
+    const std::string what = fmt::format("{}: node '{}'", options_.what, node.name());
+    for (const auto& [name, value] : node.attr()) {
+      if (value.has_tensor() && value.tensor().tensor_content().empty()) {
+        const auto shape = shape_from_message(what, value.tensor().tensor_shape());
+        if (shape && shape->is_static()) expand(what, shape->num_elements());
+      } else if (name == "num" || name == "num_split") {
+        expand(what, std::clamp<int64_t>(value.i(), 0, kMostExpanded) * kElementsAnOutput);
+      }
+    }
+  }
+
   void import_node(const tensorflow::NodeDef& node) {
     const std::string what = fmt::format("{}: node '{}'", options_.what, node.name());
     std::vector<Output> inputs;
@@ -164,6 +197,7 @@ class Importer {
   std::vector<const tensorflow::NodeDef*> order_;
   std::map<std::string, std::vector<Output>, std::less<>> values_;
   ImportedGraph imported_;
+  int64_t expanded_ = 0;
 };
 
 }  // namespace

@@ -73,7 +73,8 @@ class HostFunction {
   // another process or on another host: equal arguments give equal results, random ones for equal
   // draws, too. Files that ops name (vocabularies) must be there. Errors of save(): UNIMPLEMENTED
   // names an op that is C++ of this process (py_func) or has graphs of its own (loops, branches).
-  // Errors of load(): DATA_LOSS for other bytes; those of import_graph_def.
+  // Errors of load(): DATA_LOSS for other bytes; RESOURCE_EXHAUSTED where few bytes ask for much
+  // memory; those of import_graph_def.
   std::string save() const;
   static HostFunction load(std::string_view bytes);
 

@@ -199,6 +199,47 @@ TEST(SavedFunctionErrors, NameTypesThatNoValueHas) {
   }
 }
 
+// A few bytes ask for no gigabytes.
+TEST(SavedFunctionErrors, AreGivenBeforeMemoryIsTaken) {
+  const std::string bytes =
+      HostFunction::trace(TensorType{DType::f32, {kUnknown}}, [](const Outputs& x) -> Outputs {
+        return identity(x.leaf(), {.name = "sum"});
+      }).save();
+  const auto error_with = [&](const std::function<void(tensorflow::NodeDef&)>& change,
+                              std::vector<tensorflow::NodeDef> more) {
+    tensorflow::GraphDef message;
+    parse_message("function", bytes, message);
+    for (auto& node : *message.mutable_node()) {
+      if (node.name() == "sum") change(node);
+    }
+    for (const auto& node : more) *message.add_node() = node;
+    return error_of([&] { HostFunction::load(serialize_message(message)); });
+  };
+  const std::string told = "constants and outputs, got more than 134217728 elements";
+  std::vector<tensorflow::NodeDef> constants;
+  const auto sum = [&](tensorflow::NodeDef& node) {
+    node.set_op("AddN");
+    node.clear_input();
+    for (const auto& constant : constants) node.add_input(constant.name());
+  };
+  for (int i = 0; i < 3; ++i) {
+    tensorflow::NodeDef& constant = constants.emplace_back();
+    constant.set_name(fmt::format("c{}", i));
+    constant.set_op("Const");
+    auto& attrs = *constant.mutable_attr();
+    attrs["dtype"].set_type(tensorflow::DT_FLOAT);
+    auto& tensor = *attrs["value"].mutable_tensor();
+    tensor.set_dtype(tensorflow::DT_FLOAT);
+    tensor.mutable_tensor_shape()->add_dim()->set_size(int64_t{1} << 26);
+  }
+  EXPECT_THAT(error_with(sum, constants), ::testing::HasSubstr(told));
+  const auto unpack = [](tensorflow::NodeDef& node) {
+    node.set_op("Unpack");
+    (*node.mutable_attr())["num"].set_i(int64_t{1} << 30);
+  };
+  EXPECT_THAT(error_with(unpack, {}), ::testing::HasSubstr(told));
+}
+
 TEST(SavedFunctionErrors, NameWhatCannotBeSaved) {
   const TensorType number{DType::f32, {}};
   const HostFunction local = HostFunction::trace(number, [&](const Outputs& x) -> Outputs {
