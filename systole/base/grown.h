@@ -16,7 +16,7 @@ inline Tensor grown(Tensor& rows, int64_t count) {
   Tensor larger(rows.dtype(), std::move(shape));
   if (rows.dtype() == DType::string) {
     std::ranges::move(rows.data<std::string>(), larger.data<std::string>().begin());
-  } else {
+  } else if (rows.num_elements() > 0) {
     std::memcpy(larger.raw(), rows.raw(), static_cast<size_t>(rows.byte_size()));
   }
   return larger;

@@ -164,18 +164,18 @@ Nest<Output> InitializableIterator::get_next(std::string_view name) const {
   return iterator_.get_next(name);
 }
 
-Saveable make_saveable_from_iterator(const OneShotIterator& iterator) {
+Saveable make_saveable_from_iterator(const OneShotIterator& iterator, std::string_view name) {
   Graph& graph = Graph::current();
   Node* const state = graph.add_node("SerializeIterator", {}, iterator.state_->attributes());
   const Output saved = placeholder(DType::string, {}, "iterator_state");
-  return {.name = state->name(),
+  return {.name = name.empty() ? state->name() : std::string(name),
           .state = state->output(0),
           .saved = saved,
           .restore = graph.add_node("DeserializeIterator", {saved}, iterator.state_->attributes())};
 }
 
-Saveable make_saveable_from_iterator(const InitializableIterator& iterator) {
-  return make_saveable_from_iterator(iterator.iterator_);
+Saveable make_saveable_from_iterator(const InitializableIterator& iterator, std::string_view name) {
+  return make_saveable_from_iterator(iterator.iterator_, name);
 }
 
 OneShotIterator Dataset::make_one_shot_iterator(const IteratorOptions& options) const {

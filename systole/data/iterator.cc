@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-constexpr std::string_view kMagic = "SYDS1\n";
+constexpr std::string_view kMagic = "SYDS2\n";
 
 uint64_t draw_entropy() {
   std::random_device device;

@@ -69,7 +69,8 @@ class OneShotIterator {
 
  private:
   friend class InitializableIterator;
-  friend Saveable make_saveable_from_iterator(const OneShotIterator& iterator);
+  friend Saveable make_saveable_from_iterator(const OneShotIterator& iterator,
+                                              std::string_view name);
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -83,16 +84,19 @@ class InitializableIterator {
   Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
 
  private:
-  friend Saveable make_saveable_from_iterator(const InitializableIterator& iterator);
+  friend Saveable make_saveable_from_iterator(const InitializableIterator& iterator,
+                                              std::string_view name);
   OneShotIterator iterator_;
 };
 
 // Its position in the session that runs it, for a Saver: given to SaverOptions, or added to the
 // collection graph_keys::saveable_objects before the Saver is made. An iterator that was restored
-// needs no initializer, and one that is run begins anew.
+// needs no initializer, and one that is run begins anew. `name`: in the checkpoint; by default
+// "SerializeIterator", "SerializeIterator_1"... in the order of these calls.
 // (tf.contrib.data.make_saveable_from_iterator)
-Saveable make_saveable_from_iterator(const OneShotIterator& iterator);
-Saveable make_saveable_from_iterator(const InitializableIterator& iterator);
+Saveable make_saveable_from_iterator(const OneShotIterator& iterator, std::string_view name = {});
+Saveable make_saveable_from_iterator(const InitializableIterator& iterator,
+                                     std::string_view name = {});
 
 // The data set behind what get_next() gave, however it was taken apart, put together and given
 // shapes; ops behind it become a map. Errors: INVALID_ARGUMENT when an output is no such.

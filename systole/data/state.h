@@ -1,5 +1,5 @@
 // The bytes that an iterator's state is saved as.
-//   state   := "SYDS1\n" section
+//   state   := "SYDS2\n" section
 //   section := name value* section*          what a stage writes, then what is before it
 //   number  := varint (LEB128)               bytes := number byte*
 //   tensor  := bytes(dtype as TensorFlow names it) number(rank) number(size)* elements

@@ -144,9 +144,7 @@ TEST_F(SaverTest, TheCollectionIsThatOfAllVariables) {
 
 TEST_F(SaverTest, IteratorsOfOtherInputsBeginAnew) {
   const auto saveable_of = [](const Dataset& dataset) {
-    Saveable saveable = make_saveable_from_iterator(dataset.make_one_shot_iterator());
-    saveable.name = "input";
-    return saveable;
+    return make_saveable_from_iterator(dataset.make_one_shot_iterator(), "input");
   };
   SaverOptions with = options();
   with.saveables = {saveable_of(Dataset::range(3))};
