@@ -169,8 +169,7 @@ Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& 
            const PadOptions& options = {});
 
 // The tensor, multiples[i] times along axis i.
-Output tile(const Input& input, const std::vector<int64_t>& multiples,
-            const NameOptions& options = {});
+Output tile(const Input& input, const ShapeInput& multiples, const NameOptions& options = {});
 
 // -- Looking up.
 

@@ -1,5 +1,6 @@
 #include "systole/graph/array_ops.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "systole/graph/gradients.h"
@@ -51,6 +52,20 @@ TEST_F(ArrayOpsTest, UnknownSizesAreInferred) {
   expect_shape(split(x, std::vector<int64_t>{2, -1})[0], {2, 3, 4});
   expect_shape(pad(x, {{1, 1}, {0, 1}, {0, 0}}), {kUnknown, 4, 4});
   expect_shape(tile(x, {2, 2, 1}), {kUnknown, 6, 4});
+  const Output n = placeholder(DType::s32, {});
+  expect_shape(tile(x, {2, n, 1}), {kUnknown, kUnknown, 4});
+  EXPECT_THAT(error_of([&] {
+                tile(x, {n, n});
+              }),
+              ::testing::HasSubstr(
+                  "Tile: multiples, got s32[2] for a tensor of [?,3,4], expected 3 numbers"));
+  expect_shape(tile(x, placeholder(DType::s64, {kUnknown})), {kUnknown, kUnknown, kUnknown});
+  expect_shape(fill({n}, 1.0F), {kUnknown});
+  expect_shape(fill({n, 3}, 1.0F), {kUnknown, 3});
+  expect_shape(fill({cast(n, DType::s64), 3}, 1.0F), {kUnknown, 3});
+  // A vector alone is the shape itself.
+  expect_shape(fill({shape(x)}, 1.0F), {kUnknown, 3, 4});
+  expect_shape(zeros({}), {});
   expect_shape(gather(x, placeholder(DType::s32, {kUnknown, 2}), {.axis = 1}),
                {kUnknown, kUnknown, 2, 4});
   expect_shape(one_hot(placeholder(DType::s32, {kUnknown}), 10), {kUnknown, 10});

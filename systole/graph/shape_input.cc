@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "systole/graph/array_ops.h"
+#include "systole/graph/where_scope.h"
+
 namespace systole {
 namespace {
 
@@ -13,8 +16,24 @@ Tensor as_vector(const Shape& shape) {
   return fits ? wide.cast(DType::s32) : wide;
 }
 
+// Numbers take the dtype of the tensors among them.
+Input packed(std::span<const SizeInput> sizes, SourceLocation where) {
+  const Input& first = sizes.front().input();
+  if (sizes.size() == 1 && first.is_output() && first.resolve().shape().rank() == 1) return first;
+  DType dtype = DType::s32;
+  for (const SizeInput& size : sizes) {
+    if (size.input().is_output()) dtype = size.input().dtype();
+  }
+  const WhereScope scope(where);
+  std::vector<Output> values;
+  for (const SizeInput& size : sizes) values.push_back(size.input().resolve(dtype));
+  return stack(values);
+}
+
 }  // namespace
 
 ShapeInput::ShapeInput(const Shape& shape, Where where) : input_(as_vector(shape), where) {}
+ShapeInput::ShapeInput(std::span<const SizeInput> sizes, Where where)
+    : input_(packed(sizes, where)) {}
 
 }  // namespace systole

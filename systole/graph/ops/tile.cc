@@ -10,17 +10,37 @@
 namespace systole {
 namespace {
 
+// Errors: INVALID_ARGUMENT unless there is a number >= 0 for each dimension of x.
+void check_multiples(const std::vector<int64_t>& multiples, const Shape& x) {
+  if (static_cast<int>(multiples.size()) == x.rank() &&
+      std::ranges::none_of(multiples, [](auto m) { return m < 0; })) {
+    return;
+  }
+  throw invalid_argument("multiples, got [{}] for a tensor of {}, expected {} numbers >= 0",
+                         fmt::join(multiples, ", "), x, x.rank());
+}
+
 std::vector<TensorType> infer_tile(const InferContext& c) {
   const Shape& x = c.input(0).shape;
-  const std::vector<int64_t> multiples = known_ints(c, 1, "multiples");
-  if (static_cast<int>(multiples.size()) != x.rank() ||
-      std::ranges::any_of(multiples, [](auto m) { return m < 0; })) {
-    throw invalid_argument("multiples, got [{}] for a tensor of {}, expected {} numbers >= 0",
-                           fmt::join(multiples, ", "), x, x.rank());
-  }
   Shape result = x;
+  if (const auto value = c.constant_input(1)) {
+    const std::vector<int64_t> multiples = known_ints(c, 1, "multiples");
+    check_multiples(multiples, x);
+    for (int i = 0; i < x.rank(); ++i) {
+      if (x[i] != kUnknown) result.set_dim(i, x[i] * multiples[static_cast<size_t>(i)]);
+    }
+    return {{c.input(0).dtype, result}};
+  }
+  // Known when the program is compiled; some may be known here.
+  const Shape multiples =
+      c.input_as_shape(1).value_or(Shape(Dims(static_cast<size_t>(x.rank()), kUnknown)));
+  if (multiples.rank() != x.rank()) {
+    throw invalid_argument("multiples, got {} for a tensor of {}, expected {} numbers", c.input(1),
+                           x, x.rank());
+  }
   for (int i = 0; i < x.rank(); ++i) {
-    if (x[i] != kUnknown) result.set_dim(i, x[i] * multiples[static_cast<size_t>(i)]);
+    const bool known = x[i] != kUnknown && multiples[i] != kUnknown;
+    result.set_dim(i, known ? x[i] * multiples[i] : kUnknown);
   }
   return {{c.input(0).dtype, result}};
 }
@@ -29,6 +49,7 @@ std::vector<TensorType> infer_tile(const InferContext& c) {
 std::vector<hlo::Value> lower_tile(LowerContext& c) {
   const Shape& x = c.input(0).shape();
   const std::vector<int64_t> multiples = c.constant_ints(1);
+  check_multiples(multiples, x);
   Dims repeated;
   Dims axes;
   Dims flat;
@@ -43,14 +64,15 @@ std::vector<hlo::Value> lower_tile(LowerContext& c) {
 }
 
 std::vector<Output> tile_gradient(GradientContext& c) {
-  const std::vector<int64_t> multiples = known_ints(c.input(1));
+  const int rank = c.input(0).shape().rank();
   const Output sizes = shape(c.input(0));
+  const Output multiples = cast(c.input(1), DType::s32);
   std::vector<Output> split_sizes;
   std::vector<int64_t> axes;
-  for (size_t i = 0; i < multiples.size(); ++i) {
-    axes.push_back(static_cast<int64_t>(2 * i));
-    split_sizes.push_back(ints_constant({multiples[i]}));
-    split_sizes.push_back(slice(sizes, {static_cast<int64_t>(i)}, {1}));
+  for (int64_t i = 0; i < rank; ++i) {
+    axes.push_back(2 * i);
+    split_sizes.push_back(slice(multiples, {i}, {1}));
+    split_sizes.push_back(slice(sizes, {i}, {1}));
   }
   if (axes.empty()) return {c.grad(), {}};
   return {reduce_sum(reshape(c.grad(), concat(split_sizes, 0)), {.axis = axes}), {}};
@@ -58,12 +80,13 @@ std::vector<Output> tile_gradient(GradientContext& c) {
 
 }  // namespace
 
-Output tile(const Input& input, const std::vector<int64_t>& multiples, const NameOptions& options) {
+Output tile(const Input& input, const ShapeInput& multiples, const NameOptions& options) {
   const CompositionScope scope(input, options.name, "Tile");
   const Output x = resolve("Tile", input);
+  const Input& given = multiples.input();
+  const Output times = given.is_output() ? given.resolve() : constant(given, {.name = "multiples"});
   return Graph::current()
-      .add_node("Tile", {x, ints_constant(multiples, "multiples")}, {{"T", x.dtype()}}, {},
-                scope.result().name)
+      .add_node("Tile", {x, times}, {{"T", x.dtype()}}, {}, scope.result().name)
       ->output();
 }
 

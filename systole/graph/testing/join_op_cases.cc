@@ -213,6 +213,15 @@ void add_tile(std::vector<OpCase>& cases) {
   add("vector", {3}, {2}, {6});
   add("nothing", {2, 3}, {1, 0}, {2, 0});
   add("scalar", {}, {}, {});
+  cases.push_back(join_case(
+      "tile_by_tensors", {{2, 3}}, {{4, 9}},
+      [](auto& x) {
+        const Output sizes = shape(x[0]);
+        return tile(x[0], {strided_slice(sizes, {0}, {1}, {.shrink_axis_mask = 1}), 3});
+      },
+      [](const auto& x, size_t, IndexSpan i) {
+        return element_or_0(x[0], Dims{i[0] % 2, i[1] % 3});
+      }));
 }
 
 }  // namespace
