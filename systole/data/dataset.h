@@ -16,6 +16,7 @@
 #include "systole/base/nest.h"
 #include "systole/base/tensor.h"
 #include "systole/data/dataset_options.h"
+#include "systole/data/graph_result.h"
 #include "systole/data/iterator.h"
 #include "systole/graph/graph.h"
 #include "systole/session/host_function.h"
@@ -88,7 +89,8 @@ class Dataset {
   // --- one element after another ---
 
   // `fn` is written with ops and traced once; a tuple is given as one nest, or to a function of as
-  // many arguments one by one: map([](Output image, Output label) {...}).
+  // many arguments one by one: map([](Output image, Output label) {...}). It returns an Output, a
+  // Nest, or a std::pair or std::tuple of such, which is a tuple: return std::pair(image, label).
   template <class F>
   Dataset map(F fn, const MapOptions& options = {}) const {
     return map_graph(graph_function(std::move(fn)), options);
@@ -294,16 +296,26 @@ Dataset Dataset::from_tensor_slices(const std::vector<T>& values) {
 template <class F>
 Dataset::GraphFunction Dataset::graph_function(F fn) {
   using N = Nest<Output>;
-  if constexpr (std::is_invocable_v<F, const N&>) {
+  if constexpr (std::is_convertible_v<F, GraphFunction>) {
     return fn;
-  } else if constexpr (std::is_invocable_v<F, const N&, const N&>) {
-    return [fn](const N& x) -> N { return check_arguments(x, 2), fn(x[0], x[1]); };
-  } else if constexpr (std::is_invocable_v<F, const N&, const N&, const N&>) {
-    return [fn](const N& x) -> N { return check_arguments(x, 3), fn(x[0], x[1], x[2]); };
+  } else if constexpr (std::is_invocable_v<F&, const N&>) {
+    return [fn](const N& x) mutable { return data::to_nest(fn(x)); };
+  } else if constexpr (std::is_invocable_v<F&, const N&, const N&>) {
+    return
+        [fn](const N& x) mutable { return check_arguments(x, 2), data::to_nest(fn(x[0], x[1])); };
+  } else if constexpr (std::is_invocable_v<F&, const N&, const N&, const N&>) {
+    return [fn](const N& x) mutable {
+      return check_arguments(x, 3), data::to_nest(fn(x[0], x[1], x[2]));
+    };
+  } else if constexpr (std::is_invocable_v<F&, const N&, const N&, const N&, const N&>) {
+    return [fn](const N& x) mutable {
+      return check_arguments(x, 4), data::to_nest(fn(x[0], x[1], x[2], x[3]));
+    };
   } else {
-    static_assert(std::is_invocable_v<F, const N&, const N&, const N&, const N&>,
-                  "a map function takes the element, or its one to four components");
-    return [fn](const N& x) -> N { return check_arguments(x, 4), fn(x[0], x[1], x[2], x[3]); };
+    static_assert(data::kNever<F>,
+                  "a function of a data set that is written with ops takes the element, as a "
+                  "Nest<Output> or an Output, or its two to four components. (One whose body has "
+                  "an error, which the compiler tells beside this, cannot be called either.)");
   }
 }
 

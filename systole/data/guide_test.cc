@@ -1,0 +1,75 @@
+// Programs of TensorFlow's guide to data sets ("Importing Data"), line by line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "systole/data/dataset.h"
+#include "systole/data/testing/elements.h"
+#include "systole/graph/array_ops.h"
+#include "systole/graph/math_ops.h"
+
+namespace systole::data {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "Batching tensors with padding".
+TEST(GuideTest, PaddedBatches) {
+  const Dataset dataset = Dataset::range(100)
+                              .map([](Output x) { return fill({cast(x, DType::s32)}, x); })
+                              .padded_batch(4, {.padded_shapes = Shape{kUnknown}});
+  EXPECT_EQ(dataset.element_spec().to_string(), "s64[?,?]");
+  const Dataset first = dataset.take(2);
+  EXPECT_EQ(joined(first),
+            "[[0 0 0] [1 0 0] [2 2 0] [3 3 3]] [[4 4 4 4 0 0 0] [5 5 5 5 5 0 0] "
+            "[6 6 6 6 6 6 0] [7 7 7 7 7 7 7]]");
+}
+
+// tf.tile(tf.stack([x, 1]), [x]) and its like.
+TEST(GuideTest, SizesAmongWhichAreTensors) {
+  const Dataset tiled = Dataset::range(3).map([](Output x) {
+    return std::pair(tile(stack({x, int64_t{-1}}), {x}), tile(fill({1, x}, 7), {2, 1}));
+  });
+  EXPECT_EQ(tiled.element_spec().to_string(), "(s64[?], s32[2,?])");
+  EXPECT_EQ(joined(tiled), "([], [[] []]) ([1 -1], [[7] [7]]) ([2 -1 2 -1], [[7 7] [7 7]])");
+  const Dataset negative =
+      Dataset::range(1).map([](Output x) { return tile(fill({3}, 7), {x - int64_t{2}}); });
+  EXPECT_THAT(joined(negative), HasSubstr("multiples, got [-2] for a tensor of [3], expected 1"));
+}
+
+// Python's tuples.
+TEST(GuideTest, FunctionsReturnPairsAndTuples) {
+  using N = Nest<Output>;
+  const Dataset numbers = Dataset::range(3);
+  const Dataset pairs = numbers.map([](Output x) { return std::pair(x, -x); });
+  EXPECT_EQ(joined(pairs), "(0, 0) (1, -1) (2, -2)");
+  EXPECT_EQ(joined(numbers.map([](Output x) { return std::tuple(x, x + x, -x); }).skip(2)),
+            "(2, 4, -2)");
+  EXPECT_EQ(joined(numbers.map([](Output x) { return std::tuple(x); }).skip(2)), "(2,)");
+  const Dataset nested = pairs.map([](const N& x, const Output& y) {
+    return std::pair(N::dict({{"x", x}, {"y", y}}), std::pair(y, y));
+  });
+  EXPECT_EQ(joined(nested.skip(2)), "({x: 2, y: -2}, (-2, -2))");
+  EXPECT_EQ(
+      joined(pairs.map([](const N& element) { return std::pair(element[1], element[0]); }).skip(2)),
+      "(-2, 2)");
+  EXPECT_EQ(joined(pairs.map([](auto x, auto y) { return std::make_pair(y, x); }).skip(2)),
+            "(-2, 2)");
+  // One that changes itself while it is traced.
+  EXPECT_EQ(joined(pairs.map([n = int64_t{0}](Output x, Output) mutable { return x + ++n; })),
+            "1 2 3");
+  EXPECT_EQ(joined(pairs.batch(3).flat_map([](Output x, Output y) { return std::pair(y, x); })),
+            "(0, 0) (-1, 1) (-2, 2)");
+  EXPECT_EQ(
+      joined(pairs.map_and_batch([](Output x, Output y) { return std::pair(y, x + y); }, 3, {})),
+      "([0 -1 -2], [0 0 0])");
+  const Dataset three =
+      pairs.enumerate().map([](Output i, const N& xy) { return std::tuple(i, xy[0], xy[1]); });
+  EXPECT_EQ(joined(three.skip(2)), "(2, 2, -2)");
+}
+
+static_assert(IsGraphResult<std::pair<Nest<Output>, std::tuple<Output, Output>>>::value);
+static_assert(!IsGraphResult<std::pair<Output, int>>::value);
+static_assert(!IsGraphResult<float>::value);
+
+}  // namespace
+}  // namespace systole::data
