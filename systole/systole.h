@@ -21,6 +21,7 @@
 #include "systole/graph/graph.h"
 #include "systole/graph/image_ops.h"
 #include "systole/graph/initializers.h"
+#include "systole/graph/io_ops.h"
 #include "systole/graph/lookup_ops.h"
 #include "systole/graph/math_functions.h"
 #include "systole/graph/math_ops.h"

@@ -2,15 +2,59 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/array_ops.h"
+#include "systole/graph/image_ops.h"
+#include "systole/graph/io_ops.h"
 #include "systole/graph/math_ops.h"
+#include "systole/io/image.h"
+#include "systole/io/local_file_system.h"
 
 namespace systole::data {
 namespace {
 
+using systole::testing::TempFolder;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+// "Decoding image data and resizing it".
+TEST(GuideTest, ImageFilesWithLabels) {
+  const TempFolder folder;
+  std::vector<std::string> names;
+  for (const int64_t size : {4, 6, 10}) {
+    const auto grey = static_cast<uint8_t>(10 * size);
+    names.push_back(folder / fmt::format("{}.jpg", size));
+    write_file_atomically(local_file_system(), names.back(),
+                          encode_jpeg(Tensor::full(DType::u8, {size, size + 1, 3}, grey)));
+  }
+  const Tensor filenames = Tensor::of<std::string>({3}, names);
+  const Tensor labels = Tensor::of<int32_t>({3}, {0, 37, 29});
+
+  const auto parse_function = [](Output filename, Output label) {
+    const Output image_string = read_file(filename);
+    const Output image_decoded = image::decode_jpeg(image_string, {.channels = 3});
+    const Output image_resized = image::resize_images(image_decoded, {.height = 2, .width = 2});
+    return std::pair(image_resized, label);
+  };
+  const Dataset dataset =
+      Dataset::from_tensor_slices(Element::tuple({filenames, labels})).map(parse_function);
+  EXPECT_EQ(dataset.element_spec().to_string(), "(f32[2,2,3], s32[])");
+  for (const Dataset& batches : {dataset.batch(3), dataset.repeat().batch(3)}) {
+    const Element batch = *batches.begin();
+    EXPECT_EQ(to_text(batch[1]), "[0 37 29]");
+    for (int i = 0; i < 3; ++i) {
+      const float* const pixel = batch[0].leaf().data<float>().data() + int64_t{12} * i;
+      EXPECT_NEAR(*pixel, (std::array{40, 60, 100})[static_cast<size_t>(i)], 2) << i;
+    }
+  }
+
+  std::filesystem::remove(names[1]);
+  EXPECT_THAT(elements(dataset)[1],
+              AllOf(HasSubstr("NOT_FOUND: ReadFile: "), HasSubstr(names[1]),
+                    HasSubstr("guide_test.cc:"), HasSubstr("map: element 1")));
+}
 
 // "Batching tensors with padding".
 TEST(GuideTest, PaddedBatches) {

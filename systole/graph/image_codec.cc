@@ -10,10 +10,7 @@ namespace systole {
 
 std::vector<TensorType> infer_decoded(const InferContext& c, DType dtype,
                                       std::initializer_list<int64_t> channels) {
-  check_strings("contents", c.input(0));
-  if (c.input(0).shape.rank() != 0) {
-    throw invalid_argument("contents, got {}, expected a scalar", c.input(0));
-  }
+  check_text("contents", c.input(0));
   const auto wanted = c.attr<int64_t>("channels");
   if (std::ranges::find(channels, wanted) == channels.end()) {
     throw invalid_argument("channels, got {}, expected one of {}", wanted,

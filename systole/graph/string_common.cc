@@ -25,6 +25,11 @@ void check_strings(std::string_view what, const TensorType& type) {
   }
 }
 
+void check_text(std::string_view what, const TensorType& type) {
+  check_strings(what, type);
+  if (type.shape.rank() != 0) throw invalid_argument("{}, got {}, expected a scalar", what, type);
+}
+
 std::string quoted(std::string_view text) {
   constexpr size_t kMaxLength = 40;
   std::string result = "'";

@@ -13,6 +13,8 @@ namespace systole {
 std::vector<TensorType> infer_equality(const InferContext& c);
 // Errors: INVALID_ARGUMENT `<what>, got f32[2], expected strings`.
 void check_strings(std::string_view what, const TensorType& type);
+// Errors: INVALID_ARGUMENT unless a string, and a scalar.
+void check_text(std::string_view what, const TensorType& type);
 // Errors: INVALID_ARGUMENT unless what a device can hold, or string.
 void check_any_or_string(std::string_view what, DType dtype);
 

@@ -238,8 +238,9 @@ constexpr Arity kArities[] = {
      "Abs AddN AsString AvgPool Cast Ceil Cos DecodeJpeg DecodePng DecodeRaw Einsum Elu EncodePng "
      "Erf Exp Expm1 Floor "
      "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
-     "MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform Rank "
-     "Reciprocal Relu Relu6 Round Rsqrt Selu Shape Sigmoid Sign Sin Size Softmax Softplus "
+     "MatchingFiles MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform "
+     "Rank "
+     "ReadFile Reciprocal Relu Relu6 Round Rsqrt Selu Shape Sigmoid Sign Sin Size Softmax Softplus "
      "Softsign Sqrt Square StaticRegexFullMatch StaticRegexReplace StringJoin StringLength "
      "StringLower StringStrip StringToHashBucketFast "
      "StringToNumber StringUpper Tan Tanh TruncatedNormal Unpack ZerosLike"},

@@ -1,0 +1,25 @@
+#include <algorithm>
+
+#include "systole/io/file_pattern.h"
+#include "systole/io/local_file_system.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+
+extern const HostKernelDef matching_files_kernel;
+const HostKernelDef matching_files_kernel{
+    .op = "MatchingFiles",
+    .run =
+        [](KernelContext& c) {
+          std::vector<std::string> files;
+          for (const std::string& pattern : c.input(0).data<std::string>()) {
+            std::ranges::move(files_matching(local_file_system(), pattern),
+                              std::back_inserter(files));
+          }
+          std::ranges::sort(files);
+          const Shape shape{static_cast<int64_t>(files.size())};
+          return std::vector{Tensor::of<std::string>(shape, files)};
+        },
+};
+
+}  // namespace systole::kernels

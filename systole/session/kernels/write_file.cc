@@ -1,0 +1,18 @@
+#include "systole/io/local_file_system.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+
+extern const HostKernelDef write_file_kernel;
+const HostKernelDef write_file_kernel{
+    .op = "WriteFile",
+    .run =
+        [](KernelContext& c) {
+          const auto name = c.input(0).item<std::string>();
+          local_file_system().make_directories(parent_path(name));
+          write_file_atomically(local_file_system(), name, c.input(1).data<std::string>()[0]);
+          return std::vector<Tensor>();
+        },
+};
+
+}  // namespace systole::kernels
