@@ -140,12 +140,12 @@ OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& 
   state_->id = next_id++;
 }
 
-Nest<Output> OneShotIterator::get_next(std::string_view name) const {
+Nest<Output> OneShotIterator::get_next(std::string_view name, Input::Where where) const {
   const Dataset& dataset = state_->factory->dataset;
   AttrMap attributes = state_->attributes();
   attributes.merge(types_as_attributes(dataset.node()->types()));
   Node* const node =
-      Graph::current().add_node("IteratorGetNext", {}, std::move(attributes), {}, name);
+      Graph::current().add_node("IteratorGetNext", {}, std::move(attributes), where, name);
   std::vector<Output> outputs;
   for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
   return pack_like(dataset.element_spec(), std::move(outputs));
@@ -156,12 +156,12 @@ InitializableIterator::InitializableIterator(const Dataset& dataset, const Itera
   iterator_.state_->initializable = true;
 }
 
-Operation InitializableIterator::initializer() const {
-  return Graph::current().add_node("MakeIterator", {}, iterator_.state_->attributes());
+Operation InitializableIterator::initializer(Input::Where where) const {
+  return Graph::current().add_node("MakeIterator", {}, iterator_.state_->attributes(), where);
 }
 
-Nest<Output> InitializableIterator::get_next(std::string_view name) const {
-  return iterator_.get_next(name);
+Nest<Output> InitializableIterator::get_next(std::string_view name, Input::Where where) const {
+  return iterator_.get_next(name, where);
 }
 
 Saveable make_saveable_from_iterator(const OneShotIterator& iterator, std::string_view name) {

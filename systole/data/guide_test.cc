@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
@@ -11,10 +12,12 @@
 #include "systole/graph/math_ops.h"
 #include "systole/io/image.h"
 #include "systole/io/local_file_system.h"
+#include "systole/session/session.h"
 
 namespace systole::data {
 namespace {
 
+using systole::testing::error_of;
 using systole::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -114,6 +117,24 @@ TEST(GuideTest, FunctionsReturnPairsAndTuples) {
 static_assert(IsGraphResult<std::pair<Nest<Output>, std::tuple<Output, Output>>>::value);
 static_assert(!IsGraphResult<std::pair<Output, int>>::value);
 static_assert(!IsGraphResult<float>::value);
+
+TEST(GuideTest, ErrorsOfGetNextNameItsLine) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const InitializableIterator iterator = Dataset::range(1).make_initializable_iterator();
+  const int line = __LINE__ + 1;
+  const Nest<Output> next = iterator.get_next();
+  const Operation initializer = iterator.initializer();
+  const std::string place = fmt::format("'IteratorGetNext' at {}:{}", "guide_test.cc", line);
+  EXPECT_THAT(initializer.node()->describe(), HasSubstr(fmt::format("guide_test.cc:{}", line + 1)));
+  Session session;
+  EXPECT_THAT(error_of([&] { session.run(next); }),
+              AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr(place)));
+  session.run(initializer);
+  session.run(next);
+  EXPECT_THAT(error_of([&] { session.run(next); }),
+              AllOf(HasSubstr("OUT_OF_RANGE"), HasSubstr(place)));
+}
 
 }  // namespace
 }  // namespace systole::data

@@ -65,7 +65,8 @@ class OneShotIterator {
   OneShotIterator(const Dataset& dataset, const IteratorOptions& options);
 
   // Ops of the current graph that give the next element, once a run.
-  Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
+  Nest<Output> get_next(std::string_view name = "IteratorGetNext",
+                        Input::Where where = Input::Where::current()) const;
 
  private:
   friend class InitializableIterator;
@@ -80,8 +81,9 @@ class InitializableIterator {
  public:
   InitializableIterator(const Dataset& dataset, const IteratorOptions& options);
 
-  Operation initializer() const;
-  Nest<Output> get_next(std::string_view name = "IteratorGetNext") const;
+  Operation initializer(Input::Where where = Input::Where::current()) const;
+  Nest<Output> get_next(std::string_view name = "IteratorGetNext",
+                        Input::Where where = Input::Where::current()) const;
 
  private:
   friend Saveable make_saveable_from_iterator(const InitializableIterator& iterator,
