@@ -9,6 +9,7 @@
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks.h"
 #include "systole/estimator/monitored_session.h"
+#include "systole/estimator/summary_saver_hook.h"
 #include "systole/graph/array_functions.h"
 #include "systole/graph/array_ops.h"
 #include "systole/graph/debugging_ops.h"
@@ -142,6 +143,7 @@ using systole::is_nan;
 
 // tf.data
 namespace data {
+using systole::CsvDataset;
 using systole::Dataset;
 using systole::FixedLengthRecordDataset;
 using systole::TextLineDataset;
@@ -162,6 +164,42 @@ using systole::RunConfig;
 using systole::train_and_evaluate;
 using systole::TrainSpec;
 }  // namespace estimator
+
+// tf.contrib.data: what Dataset::apply takes, and what stands beside it.
+namespace contrib::data {
+using systole::batch_and_drop_remainder;
+using systole::CsvDataset;
+using systole::ignore_errors;
+using systole::make_saveable_from_iterator;
+using systole::map_and_batch;
+using systole::shuffle_and_repeat;
+using systole::unbatch;
+using Transformation = std::function<Dataset(const Dataset&)>;
+template <class F>
+Transformation bucket_by_sequence_length(F element_length_func, const BucketOptions& options) {
+  return
+      [=](const Dataset& d) { return d.bucket_by_sequence_length(element_length_func, options); };
+}
+inline Transformation enumerate_dataset(int64_t start = 0) {
+  return [=](const Dataset& d) { return d.enumerate(start); };
+}
+inline Transformation padded_batch_and_drop_remainder(int64_t batch_size,
+                                                      PaddedBatchOptions options = {}) {
+  options.drop_remainder = true;
+  return [=](const Dataset& d) { return d.padded_batch(batch_size, options); };
+}
+// TensorFlow's `sloppy` is .deterministic = false.
+template <class F>
+Transformation parallel_interleave(F map_func, InterleaveOptions options) {
+  if (options.num_parallel_calls == 0) options.num_parallel_calls = options.cycle_length;
+  return [=](const Dataset& d) { return d.interleave(map_func, options); };
+}
+inline Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
+                                    const std::vector<double>& weights = {},
+                                    std::optional<int64_t> seed = std::nullopt) {
+  return Dataset::sample_from_datasets(datasets, weights, seed);
+}
+}  // namespace contrib::data
 
 // tf.contrib.layers: what programs that are all tf.layers otherwise take from it.
 namespace contrib::layers {
