@@ -361,6 +361,16 @@ CommandLineOption CommandLineOption::as_bytes() const {
   option_->transform(bytes_check());
   return value_name(kSize);
 }
+CommandLineOption CommandLineOption::one_of(const std::vector<std::string>& texts) const {
+  std::vector<std::string> shown = texts;
+  std::erase(shown, "");
+  option_->check([=](const std::string& text) {
+    if (std::ranges::find(texts, text) != texts.end()) return std::string();
+    return not_taken(text,
+                     fmt::format("{}{}", fmt::join(shown, " or "), did_you_mean(text, shown)));
+  });
+  return value_name(fmt::format("{}", fmt::join(shown, "|")));
+}
 CommandLineOption CommandLineOption::value_name(const std::string& name) const {
   option_->type_name(name);
   return *this;

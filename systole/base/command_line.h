@@ -35,6 +35,9 @@ class CommandLineOption {
   CommandLineOption between(int64_t least, int64_t most) const;
   // A number of bytes: "100MB", "64KiB".
   CommandLineOption as_bytes() const;
+  // Texts that are taken, which the help shows as "GZIP|ZLIB". An empty one is taken too when it
+  // is among them.
+  CommandLineOption one_of(const std::vector<std::string>& texts) const;
   // What the help calls the value: "FILE".
   CommandLineOption value_name(const std::string& name) const;
   // One argument is several values: "a,b".

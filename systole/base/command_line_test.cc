@@ -23,6 +23,7 @@ struct Values {
   bool flag = true;
   std::vector<std::string> list;
   std::vector<std::string> names;
+  std::string kind;
 };
 
 struct Outcome {
@@ -39,6 +40,7 @@ Outcome run(std::vector<const char*> arguments, const std::function<void()>& act
   CommandLine line("program", "Does things.");
   line.option("name", values.names, "Names");
   line.option("-t,--text", values.text, "A text");
+  line.option("--kind", values.kind, "A kind").one_of({"", "old", "new"});
   line.option("--number", values.number, "A number").show_default().positive();
   const CommandLineOption maybe = line.option("--maybe", values.maybe);
   line.option("--bytes", values.bytes).as_bytes().excludes(maybe);
@@ -74,6 +76,8 @@ TEST(CommandLineTest, Values) {
   EXPECT_THAT(all.values.list, ElementsAre("x", "y", "z"));
   EXPECT_THAT(all.values.names, ElementsAre("n", "m"));
   EXPECT_EQ(run({"--bytes", "2kiB"}).values.bytes, 2048U);
+  EXPECT_EQ(run({"--kind", "new"}).values.kind, "new");
+  EXPECT_EQ(run({"--kind", ""}).status, 0);
 }
 
 TEST(CommandLineTest, WrongArguments) {
@@ -98,6 +102,7 @@ TEST(CommandLineTest, WrongArguments) {
       {{"--bytes", "1parsec"}, "--bytes: got '1parsec', expected a number of bytes"},
       {{"--bytes", "99999999999EB"}, "--bytes: got '99999999999EB', expected a number of bytes"},
       {{"--maybe", "1", "--bytes", "1"}, "got --maybe and --bytes, expected one of them"},
+      {{"--kind", "blue"}, "program: --kind: got 'blue', expected old or new\n"},
       {{"--what=3"}, "program: no option '--what'\nprogram --help explains the options\n"},
       {{"--nubmer", "1"}, "program: no option '--nubmer', did you mean '--number'?\n"},
       {{"-x"}, "program: no option '-x'\nprogram --help explains the options\n"},
@@ -135,6 +140,7 @@ class CommandsTest : public ::testing::Test {
     say.option("--times", times_, "How often").show_default().between(1, 9);
     say.option("--size", size_, "How loud").as_bytes().show_default();
     say.option("--twice", twice_, "Again").show_default();
+    say.option("--voice", voice_, "Whose").one_of({"his", "hers"}).show_default();
     say.example("hello --times 3");
     say.on_run([this] { ++runs_; });
     CommandLine& make = line_.command("make", "Makes it");
@@ -157,6 +163,7 @@ class CommandsTest : public ::testing::Test {
   int64_t times_ = 1;
   uint64_t size_ = 100'000'000;
   bool twice_ = true;
+  std::string voice_ = "hers";
   int runs_ = 0;
 };
 
@@ -182,6 +189,7 @@ TEST_F(CommandsTest, HelpHasAllButSecrets) {
             "  --times N           How often [1 to 9; default 1]\n"
             "  --size SIZE         How loud [default 100MB]\n"
             "  --twice true|false  Again [default true]\n"
+            "  --voice his|hers    Whose [default hers]\n"
             "  -h,--help           Shows this text\n\n"
             "Examples:\n"
             "  program say hello --times 3\n");

@@ -70,6 +70,9 @@ TEST_F(DataCommands, BadInput) {
   std::filesystem::create_directory(at("empty"));
   EXPECT_THAT(run_program("systole data inspect " + at("empty")).output,
               HasSubstr("empty: shards, got none, expected files such as train-"));
+  const ProgramResult format = run_program("systole data convert csv x -o y --compression LZ4");
+  EXPECT_EQ(format.status, 2);
+  EXPECT_THAT(format.output, HasSubstr("--compression: got 'LZ4', expected GZIP or ZLIB\n"));
   write_file_atomically(local_file_system(), at("cut"), "no records here");
   EXPECT_THAT(run_program("systole data inspect " + at("cut")).output,
               HasSubstr("checksum of the length of the record at offset 0"));

@@ -78,7 +78,7 @@ void add_format(CommandLine& line, const Format& format) {
       .positive()
       .show_default();
   command.option("--compression", options->compression, "Of each shard; none by default")
-      .value_name("GZIP|ZLIB");
+      .one_of({"", "GZIP", "ZLIB"});
   command.flag("--force", options->shards.force, "Replaces what another conversion left");
   command.flag("--quiet", options->quiet, "No progress");
   const std::string name = format.name;

@@ -218,7 +218,7 @@ void add_bench_command(CommandLine& line) {
   auto options = std::make_shared<BenchOptions>();
   line.option("file", options->file, "A program; - is standard input").required();
   line.option("--backend", options->backend, "What runs it")
-      .value_name("cpu|reference")
+      .one_of({"cpu", "reference"})
       .show_default();
   line.option("--runs", options->runs, "Runs to take the time of; 0: about a second's worth")
       .show_default()

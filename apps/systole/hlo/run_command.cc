@@ -50,7 +50,7 @@ void add_run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   line.option("file", options->file, "A program; - is standard input").required();
   line.option("--backend", options->backend, "What runs it")
-      .value_name("cpu|reference")
+      .one_of({"cpu", "reference"})
       .show_default();
   line.option("--input", options->inputs, "The value of a parameter of main")
       .value_name("NUMBER=FILE.npy");

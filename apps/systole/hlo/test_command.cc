@@ -186,7 +186,7 @@ void add_test_command(CommandLine& line) {
   auto options = std::make_shared<TestOptions>();
   line.option("path", options->paths, "Files, or folders with *.mlir in them").required();
   line.option("--backend", options->backend, "What runs them")
-      .value_name("cpu|reference")
+      .one_of({"cpu", "reference"})
       .show_default();
   line.option("--jobs", options->jobs, "Files at a time; 0: one for each core")
       .show_default()
