@@ -1,6 +1,9 @@
 // systole data: every command below it, on files as people have them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -76,6 +79,19 @@ TEST_F(DataCommands, BadInput) {
   write_file_atomically(local_file_system(), at("cut"), "no records here");
   EXPECT_THAT(run_program("systole data inspect " + at("cut")).output,
               HasSubstr("checksum of the length of the record at offset 0"));
+}
+
+TEST_F(DataCommands, OneConversionAtATimeWritesIntoAFolder) {
+  write_digits();
+  const std::string convert = "systole data convert idx " + at("") + " -o " + at("out");
+  std::filesystem::create_directory(at("out"));
+  const int folder = ::open(at("out").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(folder, LOCK_EX), 0);
+  const ProgramResult other = run_program(convert);
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.output, HasSubstr("out: folder, got one that another conversion is writing"));
+  ::close(folder);
+  EXPECT_EQ(run_program(convert).status, 0);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // systole data convert: other data into sharded TFRecord files.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 #include "apps/systole/data/data_commands.h"
@@ -36,6 +39,31 @@ struct ConvertOptions {
   bool quiet = false;
 };
 
+// Keeps other conversions out of a folder, which is made, while it lives, or until the process
+// ends: one would take the files that the other is writing for what a killed one has left. (A lock
+// of the folder itself leaves no file behind; where folders have none it is done without.)
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    local_file_system().make_directories(folder);
+    file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(file_);
+    throw failed_precondition(
+        "{}: folder, got one that another conversion is writing to, expected one conversion at a "
+        "time",
+        folder);
+  }
+  ~FolderLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
 void run_convert(const Format& format, ConvertOptions& options) {
   options.shards.compression = compression_from_tf(options.compression);
   FileSystem& fs = local_file_system();
@@ -49,6 +77,7 @@ void run_convert(const Format& format, ConvertOptions& options) {
   }
   const ProgressOptions progress = {.out = options.quiet ? nullptr : stderr,
                                     .terminal = ::isatty(STDERR_FILENO) != 0};
+  const FolderLock lock(options.shards.folder);
   for (const Split& split : splits) {
     const ShardReport report = write_shards(fs, split, options.shards, real_clock(), progress);
     const std::string kept = report.kept == 0 ? ""
