@@ -8,9 +8,11 @@
 #include <filesystem>
 
 #include "systole/base/testing/temp_folder.h"
+#include "systole/io/example.h"
 #include "systole/io/idx.h"
 #include "systole/io/image.h"
 #include "systole/io/local_file_system.h"
+#include "systole/io/tfrecord.h"
 #include "tests/end_to_end/program.h"
 
 namespace systole::testing {
@@ -92,6 +94,23 @@ TEST_F(DataCommands, OneConversionAtATimeWritesIntoAFolder) {
   EXPECT_THAT(other.output, HasSubstr("out: folder, got one that another conversion is writing"));
   ::close(folder);
   EXPECT_EQ(run_program(convert).status, 0);
+}
+
+// The second of three records has a feature whose packed numbers end in the middle of one.
+TEST_F(DataCommands, InspectGoesOnBehindAMalformedRecord) {
+  ExampleBuilder builder;
+  builder.int64("x", int64_t{7});
+  const std::string good = builder.serialize();
+  const std::string bad("\x0a\x0c\x0a\x0a\x0a\x01x\x12\x05\x1a\x03\x0a\x01\x80", 14);
+  RecordWriter writer(local_file_system(), at("records"), {});
+  for (const std::string& record : {good, bad, good}) writer.write(record);
+  writer.close();
+  for (const std::string& sheet : {std::string(), " --sheet " + at("sheet.png")}) {
+    const ProgramResult inspect =
+        run_program("systole data inspect " + at("records") + " --records 3" + sheet);
+    EXPECT_THAT(inspect.output, AllOf(HasSubstr("record 1: 14 bytes\n  x: int64 malformed: "),
+                                      HasSubstr("record 2: "), HasSubstr("records   3\n")));
+  }
 }
 
 }  // namespace

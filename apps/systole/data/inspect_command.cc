@@ -59,13 +59,22 @@ void print_record(int64_t number, std::string_view record) {
   if (kind_of_record(record) != RecordKind::example) return;
   const ExampleView view(record);
   for (const auto& [key, feature] : view.entries()) {
-    fmt::print("  {}: {} {}\n", key, feature_kind_name(feature.kind()), value_text(feature));
+    std::string text;
+    try {
+      text = value_text(feature);
+    } catch (const Error& error) {  // its values are read here alone
+      text = fmt::format("malformed: {}", error.message());
+    }
+    fmt::print("  {}: {} {}\n", key, feature_kind_name(feature.kind()), text);
   }
 }
 
 void add_thumbnail(std::string_view record, ImageSheet& sheet) {
   if (sheet.full() || kind_of_record(record) != RecordKind::example) return;
-  if (const auto image = image_of(ExampleView(record))) sheet.add(*image);
+  try {
+    if (const auto image = image_of(ExampleView(record))) sheet.add(*image);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): malformed values, no image to show
+  }
 }
 
 void inspect_file(const InspectOptions& options, const std::string& path, RecordSummary& summary,
