@@ -8,9 +8,8 @@
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/pipeline_spec.h"
-#include "systole/io/crc32c.h"
+#include "apps/systole/data/record_scan.h"
 #include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
 
 namespace systole::app {
 namespace {
@@ -18,7 +17,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint64_t kLimitBytes = uint64_t{512} << 20U;  // read for the limit
-constexpr size_t kPlainBufferBytes = 256U << 10U;
 
 struct BenchOptions {
   std::string pipeline;
@@ -73,36 +71,12 @@ Measured measure(const Pipeline& pipeline, double seconds) {
   return result;
 }
 
-// Records a second of a loop that reads the files and takes the checksum of all their bytes (of
-// compressed ones: that decompresses them and reads their records). 0 for other sources.
+// Records a second at which the files of a pipeline can be read at all; 0 for other sources.
 double limit_of(const Pipeline& pipeline) {
-  FileSystem& fs = local_file_system();
-  const Compression compression = compression_from_tf(pipeline.compression);
-  int64_t records = 0;
-  double plain_seconds = 0;
-  double reader_seconds = 0;
-  uint64_t bytes = 0;
-  for (const std::string& path : pipeline.record_files) {
-    auto start = SteadyClock::now();
-    RecordReader reader(fs, path, {.compression = compression});
-    while (reader.next()) ++records;
-    reader_seconds += seconds_since(start);
-
-    const auto file = fs.open(path);
-    const auto buffer = std::make_unique_for_overwrite<char[]>(kPlainBufferBytes);
-    start = SteadyClock::now();
-    uint32_t crc = 0;
-    uint64_t offset = 0;
-    while (const size_t got = file->read(offset, kPlainBufferBytes, buffer.get())) {
-      crc = crc32c({buffer.get(), got}, crc);
-      offset += got;
-    }
-    plain_seconds += seconds_since(start);
-    bytes += offset;
-    if (bytes > kLimitBytes) break;
-  }
-  const double seconds = compression == Compression::none ? plain_seconds : reader_seconds;
-  return seconds > 0 ? static_cast<double>(records) / seconds : 0;
+  const RecordScan scan =
+      scan_records(local_file_system(), pipeline.record_files,
+                   compression_from_tf(pipeline.compression), kLimitBytes, real_clock());
+  return scan.seconds > 0 ? static_cast<double>(scan.records) / scan.seconds : 0;
 }
 
 void print_stages(const Measured& measured) {

@@ -1,0 +1,26 @@
+// How fast records can be read at all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "systole/base/clock.h"
+#include "systole/base/file_system.h"
+#include "systole/io/compression.h"
+
+namespace systole::app {
+
+struct RecordScan {
+  int64_t records = 0;
+  uint64_t bytes = 0;  // of them, uncompressed, as they are framed
+  double seconds = 0;
+};
+
+// Takes the time of a loop that reads the files and takes the checksum of all their bytes, and
+// nothing else; of compressed ones, of reading their records. It ends with the record that reaches
+// `most_bytes`. Errors: those of the files.
+RecordScan scan_records(FileSystem& file_system, std::span<const std::string> files,
+                        Compression compression, uint64_t most_bytes, Clock& clock);
+
+}  // namespace systole::app
