@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace systole {
 namespace {
 
@@ -23,6 +26,31 @@ TEST(NumberTextTest, AsFewDigitsAsGiveTheNumberBack) {
   };
   for (const auto& [tensor, text] : rows) EXPECT_EQ(number_text(tensor), text);
   EXPECT_EQ(number_text(Tensor::of<float>({2}, {0.25F, 0.5F}), 1), "0.5");
+}
+
+TEST(NumberTextTest, TextsAreParsed) {
+  EXPECT_EQ(parse_number<int32_t>(" \t\n-12\r"), -12);
+  EXPECT_EQ(parse_number<int64_t>("+9223372036854775807"), INT64_MAX);
+  EXPECT_EQ(parse_number<uint8_t>("255"), 255);
+  EXPECT_EQ(parse_number<double>("1e-3"), 1e-3);
+  EXPECT_EQ(parse_number<float>("+.5"), 0.5F);
+  EXPECT_TRUE(std::isnan(parse_number<float>("nan").value()));
+  for (const char* const text : {"", " ", "+", "-", "++1", "+-1", "1 2", "1x", "0x10", "1.5"}) {
+    EXPECT_FALSE(parse_number<int32_t>(text)) << text;
+  }
+  EXPECT_FALSE(parse_number<int8_t>("128"));
+  EXPECT_FALSE(parse_number<uint32_t>("-1"));
+}
+
+TEST(NumberTextTest, NumbersOutsideOfTheirType) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(parse_number<float>("-1e39"), -infinity);
+  EXPECT_EQ(parse_number<float>("-1e39", TooLarge::none), std::nullopt);
+  EXPECT_EQ(parse_number<double>("1e39", TooLarge::none), 1e39);
+  EXPECT_EQ(parse_number<double>("1e999"), infinity);
+  EXPECT_EQ(parse_number<float>("inf", TooLarge::none), infinity);
+  EXPECT_EQ(parse_number<float>("1e-60", TooLarge::none), 0.0F);
+  EXPECT_EQ(parse_number<float>("1e-40", TooLarge::none), 1e-40F);
 }
 
 }  // namespace

@@ -1,48 +1,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
+#include "systole/base/number_text.h"
 #include "systole/io/csv.h"
 
 namespace systole {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
+template <class T>
+std::optional<T> parse_as(std::string_view text) {
+  return parse_number<T>(text, TooLarge::none);
+}
+
+std::string_view without_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 template <class T>
-T from_text(const std::string& text) {
-  return std::is_same_v<T, float> ? static_cast<T>(std::strtof(text.c_str(), nullptr))
-                                  : static_cast<T>(std::strtod(text.c_str(), nullptr));
-}
-
-template <class T>
-std::optional<T> parse_as(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {
-    // from_chars does not tell too small, which is zero or subnormal, from too large.
-    if constexpr (std::is_floating_point_v<T>) {
-      value = from_text<T>(std::string(text));
-      if (std::isfinite(value)) return value;
-    }
-    return std::nullopt;
-  }
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-template <class T>
 std::optional<T> parse_element(std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
+    text = without_blanks(text);
     if (text == "1" || text == "true" || text == "True" || text == "TRUE") return true;
     if (text == "0" || text == "false" || text == "False" || text == "FALSE") return false;
     return std::nullopt;
@@ -87,7 +69,7 @@ void CsvReader::parse(const CsvRecord& record, size_t i, Tensor& out, int64_t in
     return;
   }
   visit_dtype(out.dtype(), [&]<class T>() {
-    const std::optional<T> value = parse_element<T>(trimmed(record[i]));
+    const std::optional<T> value = parse_element<T>(record[i]);
     if (!value) {
       const std::string name = i < header_.size() ? fmt::format(" of column '{}'", header_[i]) : "";
       throw invalid_argument("{}:{}:{}: value{}, got '{}', expected {}", path(),

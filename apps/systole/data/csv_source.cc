@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 #include "apps/systole/data/example_source.h"
 #include "systole/base/log.h"
+#include "systole/base/number_text.h"
 #include "systole/io/csv.h"
 
 namespace systole::app {
@@ -22,19 +20,11 @@ std::string_view trimmed(std::string_view field) {
   return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
 }
 
-template <class T>
-bool parse_number(std::string_view field, T& value) {
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  return error == std::errc() && end == field.data() + field.size();
-}
-
 ColumnKind kind_of(std::string_view field) {
   const std::string_view text = trimmed(field);
   if (text.empty()) return ColumnKind::empty;
-  int64_t integer = 0;
-  if (parse_number(text, integer)) return ColumnKind::int64;
-  float number = 0;
-  return parse_number(text, number) ? ColumnKind::number : ColumnKind::text;
+  if (parse_number<int64_t>(text)) return ColumnKind::int64;
+  return parse_number<float>(text, TooLarge::none) ? ColumnKind::number : ColumnKind::text;
 }
 
 class CsvSource final : public ExampleSource {
@@ -93,13 +83,16 @@ class CsvSource final : public ExampleSource {
 
   void add(size_t column, ExampleBuilder& out) const {
     const std::string_view text = trimmed(record_[column]);
-    int64_t integer = 0;
-    float number = 0;
     if (text.empty() && kinds_[column] != ColumnKind::text) return;
-    if (kinds_[column] == ColumnKind::int64 && parse_number(text, integer)) {
-      out.int64(names_[column], integer);
-    } else if (kinds_[column] == ColumnKind::number && parse_number(text, number)) {
-      out.float32(names_[column], number);
+    const auto integer =
+        kinds_[column] == ColumnKind::int64 ? parse_number<int64_t>(text) : std::nullopt;
+    const auto number = kinds_[column] == ColumnKind::number
+                            ? parse_number<float>(text, TooLarge::none)
+                            : std::nullopt;
+    if (integer) {
+      out.int64(names_[column], *integer);
+    } else if (number) {
+      out.float32(names_[column], *number);
     } else {
       out.bytes(names_[column], record_[column]);
     }

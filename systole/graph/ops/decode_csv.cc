@@ -1,5 +1,5 @@
+#include "systole/base/number_text.h"
 #include "systole/graph/node_builder.h"
-#include "systole/graph/parse_number.h"
 #include "systole/graph/parsing_ops.h"
 #include "systole/graph/string_common.h"
 
