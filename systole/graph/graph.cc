@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "systole/base/suggest.h"
+#include "systole/graph/capture_scope.h"
 #include "systole/graph/custom_gradient.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/variable.h"
@@ -218,6 +219,7 @@ Output Graph::add_argument(TensorType type, std::string_view name, SourceLocatio
 Output Graph::capture(Output value) {
   if (&value.graph() == this) return value;
   if (outer_ == nullptr) {
+    if (const auto* capture = CaptureScope::of(*this)) return (*capture)(value);
     throw invalid_argument("input, got '{}' of another graph, expected a tensor of this graph",
                            value.name());
   }

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "systole/graph/capture_scope.h"
 #include "systole/graph/graph.h"
 #include "systole/graph/state_ops.h"
 #include "systole/graph/where_scope.h"
@@ -19,6 +20,11 @@ std::vector<Graph*>& scopes_of_thread() {
 SourceLocation& where_of_thread() {
   thread_local SourceLocation where;
   return where;
+}
+
+const CaptureScope*& innermost_capture() {
+  thread_local const CaptureScope* scope = nullptr;
+  return scope;
 }
 
 // Never destroyed: sessions, and static objects of a program, may hold Outputs of earlier ones.
@@ -51,6 +57,18 @@ void reset_default_graph() {
 
 GraphScope::GraphScope(Graph& graph) { scopes_of_thread().push_back(&graph); }
 GraphScope::~GraphScope() { scopes_of_thread().pop_back(); }
+
+CaptureScope::CaptureScope(const Graph& function, Capture capture)
+    : function_(function),
+      capture_(std::move(capture)),
+      previous_(std::exchange(innermost_capture(), this)) {}
+CaptureScope::~CaptureScope() { innermost_capture() = previous_; }
+
+const CaptureScope::Capture* CaptureScope::of(const Graph& function) {
+  const CaptureScope* scope = innermost_capture();
+  while (scope != nullptr && &scope->function_ != &function) scope = scope->previous_;
+  return scope == nullptr ? nullptr : &scope->capture_;
+}
 
 NameScope::NameScope(std::string_view name) : NameScope(Graph::current(), name) {}
 

@@ -6,8 +6,10 @@
 #include <mutex>
 
 #include "systole/graph/array_ops.h"
+#include "systole/graph/capture_scope.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/random_state.h"
+#include "systole/session/captures.h"
 #include "systole/session/compiled_part.h"
 #include "systole/session/host_executor.h"
 #include "systole/session/vectorize.h"
@@ -121,10 +123,13 @@ HostFunction HostFunction::trace(const Nest<TensorType>& spec, const Traced& fn,
                                  const HostFunctionOptions& options) {
   auto graph = std::make_shared<Graph>();
   graph->set_seed(Graph::current().seed());
+  Captures captures(*graph, Graph::current());
   const GraphScope scope(*graph);
+  const CaptureScope capture(*graph, [&](const Output& value) { return captures.capture(value); });
   const Nest<Output> arguments =
       spec.map([](const TensorType& type) { return placeholder(type.dtype, type.shape, "arg"); });
-  const Nest<Output> results = fn(arguments);
+  const Nest<Output> results = fn(arguments).map(
+      [&](const Output& output) { return output.valid() ? graph->capture(output) : output; });
   check_outputs(*graph, results.flatten(), "result");
   check_no_variables(*graph);
   auto result_spec = results.map([](const Output& output) { return output.type(); });

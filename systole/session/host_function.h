@@ -33,8 +33,9 @@ class HostFunction {
 
   using Traced = std::function<Nest<Output>(const Nest<Output>&)>;
   // Calls `fn` once, on placeholders of `spec`, in a graph of its own; random ops in it follow the
-  // seed of the current graph. Errors: what `fn` throws; INVALID_ARGUMENT when it returns an output
-  // of another graph.
+  // seed of the current graph. A tensor of the current graph, or of one around it, is a constant of
+  // the function, computed here. Errors: what `fn` throws; INVALID_ARGUMENT for such a tensor that
+  // depends on a placeholder, a variable or a random op, and for one of another graph.
   static HostFunction trace(const Nest<TensorType>& spec, const Traced& fn,
                             const HostFunctionOptions& options = {});
 

@@ -184,7 +184,12 @@ TEST(HostFunction, BadArgumentsAndFunctions) {
             "INVALID_ARGUMENT: HostFunction: number of arguments, got 0, expected 1");
   EXPECT_EQ(error_of([&] { f(std::vector{Tensor(1.0F)}); }),
             "INVALID_ARGUMENT: HostFunction: argument 0, got f32[], expected f32[2]");
-  const Output outside = constant(1.0F);
+  Graph elsewhere;
+  Output outside;
+  {
+    const GraphScope scope(elsewhere);
+    outside = constant(1.0F);
+  }
   const auto trace = [](const std::function<Output(const Output&)>& fn) {
     return error_of([&] {
       HostFunction::trace(TensorType{DType::f32, {}},

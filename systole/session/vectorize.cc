@@ -233,6 +233,14 @@ Results parse_rows(const Site& site) {
   return rebuild(site, site.values(), site.attrs, "ParseExample");
 }
 
+// Rows of a table that is the same for all.
+Results gather_rows(const Site& site) {
+  const auto axis = ints_of(site, 2);
+  const bool first = axis && ((*axis)[0] == 0 || site.node.input(0).shape().rank() == 1);
+  if (!first || site.inputs[0].batched || !site.inputs[1].batched) return std::nullopt;
+  return rebuild(site);
+}
+
 struct Rule {
   std::string_view op;
   Results (*apply)(const Site&);
@@ -249,6 +257,7 @@ constexpr Rule kVectorizeRules[] = {
     {"DecodeRaw", first_alone},
     {"Equal", elementwise},
     {"ExpandDims", expand_rows},
+    {"GatherV2", gather_rows},
     {"Identity", first_alone},
     {"LookupTableFindV2", first_alone},
     {"Max", axes_input},
