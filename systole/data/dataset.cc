@@ -69,17 +69,7 @@ Dataset Dataset::from_tensor_slices(const Element& tensors) {
   if (components.empty()) {
     throw invalid_argument("from_tensor_slices: structure, got (), expected at least one tensor");
   }
-  for (const Tensor& tensor : components) {
-    if (!tensor.valid() || tensor.rank() == 0) {
-      throw invalid_argument(
-          "from_tensor_slices: tensor, got {}, expected a first dimension, whose rows are the "
-          "elements (from_tensors takes any shape)",
-          tensor.valid() ? tensor.type().to_string() : "none");
-    }
-    if (tensor.dim(0) == components.front().dim(0)) continue;
-    throw invalid_argument("from_tensor_slices: first dimension, got {}, expected {} rows as of {}",
-                           tensor.type(), components.front().dim(0), components.front().type());
-  }
+  data::check_slices(components);
   Spec spec = tensors.map([](const Tensor& tensor) {
     return TensorType{tensor.dtype(),
                       Shape(Dims(tensor.shape().begin() + 1, tensor.shape().end()))};
@@ -177,7 +167,7 @@ Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const
   data::check_function("filter_cpp", predicate);
   return Dataset(
       data::filter_node(node(), [predicate = std::move(predicate), spec = element_spec()](
-                                    const Row& row, int64_t index, const data::DrawContext&) {
+                                    const Row& row, int64_t index, const data::CallContext&) {
         try {
           return predicate(data::to_element(spec, row));
         } catch (...) {

@@ -31,7 +31,7 @@ using ElementSpec = Nest<TensorType>;
 class WindowedDataset;
 namespace data {
 class GraphFunction;
-struct DrawContext;
+struct CallContext;
 }  // namespace data
 
 // A function written with ops, and the stage that calls it: "map".
@@ -56,14 +56,23 @@ class Dataset {
   // One element.
   static Dataset from_tensors(Element element);
   static Dataset from_tensors(Tensor tensor) { return from_tensors(Element(std::move(tensor))); }
+  // What the tensors of a graph are when an iterator is initialised: see parameters().
+  static Dataset from_tensors(const Nest<Output>& tensors);
   // An element for each row of the first dimension of all tensors.
   static Dataset from_tensor_slices(const Element& tensors);
+  static Dataset from_tensor_slices(const Nest<Output>& tensors);
+  static Dataset from_tensor_slices(std::initializer_list<Nest<Output>> tensors) {
+    return from_tensor_slices(Nest<Output>::tuple(tensors));
+  }
   // from_tensor_slices(std::vector{"a", "b"}): of one vector.
   template <class T>
   static Dataset from_tensor_slices(const std::vector<T>& values);
   // s64 scalars in [start, stop).
   static Dataset range(int64_t stop);
   static Dataset range(int64_t start, int64_t stop, int64_t step = 1);
+  // Integer scalars of a graph, as from_tensors has them.
+  static Dataset range(const Input& stop);
+  static Dataset range(const Input& start, const Input& stop, const Input& step = int64_t{1});
   // `make` gives a fresh generator for each iterator; a generator gives element after element, then
   // nullopt. A saved state has the number of elements taken: restoring generates them again.
   using Generator = std::function<std::optional<Element>()>;
@@ -217,6 +226,11 @@ class Dataset {
   // sets before the stage that runs them. They can be printed, saved, and loaded by another host
   // (session/host_function.h). What map_cpp and its like call is none of them.
   std::vector<StageFunction> functions() const;
+  // The tensors of a graph, placeholders or what follows from them, that sources and functions take
+  // the values of when an iterator is initialised. A data set that has some runs in a session, by
+  // the initializer of make_initializable_iterator(); anything else that runs it is
+  // INVALID_ARGUMENT. A tensor that follows from constants alone is none.
+  std::vector<Output> parameters() const;
   bool valid() const { return node_ != nullptr; }
   // Errors: FAILED_PRECONDITION when not valid().
   const NodePtr& node() const;
@@ -232,7 +246,7 @@ class Dataset {
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
   using LengthFunction =
-      std::function<int64_t(const Row&, int64_t index, const data::DrawContext& draws)>;
+      std::function<int64_t(const Row&, int64_t index, const data::CallContext& calling)>;
   Dataset bucket(LengthFunction length, const BucketOptions& options,
                  std::shared_ptr<const data::GraphFunction> graph = nullptr) const;
   HostFunction trace(const GraphFunction& fn) const;

@@ -1,14 +1,26 @@
 // map and filter with functions written with ops.
+#include <algorithm>
+#include <unordered_set>
+
 #include "systole/data/dataset.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 
 namespace systole {
+namespace {
+
+// Null where a node calls nothing that is written with ops.
+std::shared_ptr<const data::GraphFunction> called_by(const data::DatasetNode& node) {
+  const data::MapArguments* const map = node.map_arguments();
+  return map != nullptr ? map->graph : node.graph_function();
+}
+
+}  // namespace
 
 // Functions of one pipeline that draw without seeds do not all draw the same.
 HostFunction Dataset::trace(const GraphFunction& fn) const {
-  return HostFunction::trace(element_spec(), fn,
-                             {.entropy = static_cast<uint64_t>(node()->size())});
+  return HostFunction::trace(
+      element_spec(), fn, {.entropy = static_cast<uint64_t>(node()->size()), .takes_values = true});
 }
 
 Dataset Dataset::map_graph(const GraphFunction& fn, const MapOptions& options) const {
@@ -47,8 +59,8 @@ Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
   auto graph = std::make_shared<const data::GraphFunction>("filter", std::move(function));
   return Dataset(data::filter_node(
       node(),
-      [graph](const Row& row, int64_t index, const data::DrawContext& draws) {
-        return graph->call(row, index, draws).front().item<bool>();
+      [graph](const Row& row, int64_t index, const data::CallContext& calling) {
+        return graph->call(row, index, calling).front().item<bool>();
       },
       graph));
 }
@@ -67,8 +79,8 @@ Dataset Dataset::bucket_graph(const GraphFunction& element_length,
   auto graph =
       std::make_shared<const data::GraphFunction>("bucket_by_sequence_length", std::move(function));
   return bucket(
-      [graph](const Row& row, int64_t index, const data::DrawContext& draws) {
-        return static_cast<int64_t>(graph->call(row, index, draws).front().as_double(0));
+      [graph](const Row& row, int64_t index, const data::CallContext& calling) {
+        return static_cast<int64_t>(graph->call(row, index, calling).front().as_double(0));
       },
       options, graph);
 }
@@ -78,12 +90,28 @@ std::vector<StageFunction> Dataset::functions() const {
   const auto walk = [&](const auto& self, const data::DatasetNode& node) -> void {
     for (const NodePtr& input : node.inputs()) self(self, *input);
     if (const NodePtr body = node.body()) self(self, *body);
-    const data::MapArguments* const map = node.map_arguments();
-    const auto graph = map != nullptr ? map->graph : node.graph_function();
-    if (graph != nullptr) functions.push_back({node.name(), graph->function()});
+    if (const auto graph = called_by(node)) functions.push_back({node.name(), graph->function()});
   };
   walk(walk, *node());
   return functions;
+}
+
+std::vector<Output> Dataset::parameters() const {
+  std::vector<Output> parameters;
+  std::unordered_set<const data::DatasetNode*> seen;
+  const auto add = [&](const Output& output) {
+    if (std::ranges::find(parameters, output) == parameters.end()) parameters.push_back(output);
+  };
+  const auto walk = [&](const auto& self, const data::DatasetNode& node) -> void {
+    if (!seen.insert(&node).second) return;
+    for (const NodePtr& input : node.inputs()) self(self, *input);
+    if (const NodePtr body = node.body()) self(self, *body);
+    std::ranges::for_each(node.parameters(), add);
+    if (const auto graph = called_by(node))
+      std::ranges::for_each(graph->function().captures(), add);
+  };
+  walk(walk, *node());
+  return parameters;
 }
 
 Dataset Dataset::batch(int64_t batch_size, bool drop_remainder) const {

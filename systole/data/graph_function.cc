@@ -9,7 +9,8 @@ namespace systole::data {
 namespace {
 
 std::optional<HostFunction> batched_form(const HostFunction& function) {
-  if (function.is_random() || function.arguments().empty()) return std::nullopt;
+  const bool no_element = function.arguments().size() == function.captures().size();
+  if (function.is_random() || no_element) return std::nullopt;
   return function.vectorized();
 }
 
@@ -60,6 +61,12 @@ bool is_small(const HostFunction& function) {
   function.argument_spec().for_each(add);
   function.result_spec().for_each(add);
   return bytes <= kLargestElement;
+}
+
+// `row` and what a function of `captures` takes behind it.
+Row with_captures(Row row, std::span<const Output> captures, const CallContext& calling) {
+  for (const Output& output : captures) row.push_back(calling.root->value_of(output));
+  return row;
 }
 
 // What a function on batches of records does first, and what it does with that.
@@ -130,30 +137,35 @@ GraphFunction::GraphFunction(std::string what, HostFunction function)
       batched_(batched_form(function_)),
       worth_chunks_(batched_ && is_small(function_)) {}
 
-Row GraphFunction::call(const Row& row, int64_t index, const DrawContext& draws) const {
+Row GraphFunction::call(const Row& row, int64_t index, const CallContext& calling) const {
   Row results;
-  call_into(row, index, draws, results);
+  call_into(row, index, calling, results);
   return results;
 }
 
-void GraphFunction::call_into(const Row& row, int64_t index, const DrawContext& draws,
+void GraphFunction::call_into(const Row& row, int64_t index, const CallContext& calling,
                               Row& results) const {
   try {
     results.resize(function_.results().size());
-    const RandomDraw draw{.number = draws.epoch + static_cast<uint64_t>(index),
-                          .entropy = draws.entropy};
-    function_.run_into(row, draw, results);
+    const RandomDraw draw{.number = calling.epoch + static_cast<uint64_t>(index),
+                          .entropy = calling.entropy};
+    if (function_.captures().empty()) {
+      function_.run_into(row, draw, results);
+    } else {
+      function_.run_into(with_captures(row, function_.captures(), calling), draw, results);
+    }
   } catch (...) {
     throw current_error().with_context(fmt::format("{}: element {}", what_, index));
   }
 }
 
-bool GraphFunction::call_batched(std::span<Outcome> outcomes) const {
+bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext& calling) const {
   if (!worth_chunks_ || outcomes.size() < 2 || !same_types(outcomes)) return false;
   std::vector<Row> rows;
   for (const Outcome& outcome : outcomes) rows.push_back(outcome.row);
   try {
-    std::vector<Tensor> results = (*batched_)(stack_rows(what_, rows));
+    std::vector<Tensor> results =
+        (*batched_)(with_captures(stack_rows(what_, rows), function_.captures(), calling));
     for (size_t i = 0; i < outcomes.size(); ++i) {
       outcomes[i].row.clear();
       for (Tensor& result : results) {
@@ -167,12 +179,12 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes) const {
 }
 
 void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
-                             const DrawContext& draws) const {
-  if (call_batched(outcomes)) return;
+                             const CallContext& calling) const {
+  if (call_batched(outcomes, calling)) return;
   for (Outcome& outcome : outcomes) {
     if (outcome.error) continue;
     try {
-      outcome.row = call(outcome.row, index, draws);
+      outcome.row = call(outcome.row, index, calling);
     } catch (const Error& error) {
       outcome.error = error;
     }

@@ -22,16 +22,17 @@ class GraphFunction {
   // Elements are small, so that calling it for several at once saves more than it holds up.
   bool worth_chunks() const { return worth_chunks_; }
 
-  // The element `index`; random ops draw by it and by `draws`. Errors name the element.
-  Row call(const Row& row, int64_t index, const DrawContext& draws) const;
+  // The element `index`; random ops draw by it and by `calling`. Errors name the
+  // element.
+  Row call(const Row& row, int64_t index, const CallContext& calling) const;
   // The same into the memory of `results`, as HostFunction::run_into().
-  void call_into(const Row& row, int64_t index, const DrawContext& draws, Row& results) const;
+  void call_into(const Row& row, int64_t index, const CallContext& calling, Row& results) const;
   // The elements index, index + 1... that are no errors, in place. Several at once where the
   // function has a form for batches and none of them fails.
-  void call_all(std::span<Outcome> outcomes, int64_t index, const DrawContext& draws) const;
+  void call_all(std::span<Outcome> outcomes, int64_t index, const CallContext& calling) const;
 
  private:
-  bool call_batched(std::span<Outcome> outcomes) const;
+  bool call_batched(std::span<Outcome> outcomes, const CallContext& calling) const;
 
   const std::string what_;
   const HostFunction function_;

@@ -68,7 +68,8 @@ std::vector<Tensor> run_get_next(KernelContext& c) {
 std::vector<Tensor> run_make_iterator(KernelContext& c) {
   const auto state = running(c);
   const std::lock_guard lock(state->mutex);
-  state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
+  state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options,
+                          Row(c.inputs.begin(), c.inputs.end()));
   return {};
 }
 
@@ -91,9 +92,8 @@ std::vector<Tensor> run_deserialize_iterator(KernelContext& c) {
     state->iterator.reset();
     return {};
   }
-  Iterator restored(factory_of(c.node).dataset, factory_of(c.node).options);
-  restored.restore_state(bytes);
-  state->iterator.emplace(std::move(restored));
+  const DatasetFactory& factory = factory_of(c.node);
+  state->iterator.emplace(Iterator::restored(factory.dataset, factory.options, bytes));
   return {};
 }
 
@@ -132,12 +132,19 @@ struct OneShotIterator::State {
 };
 
 OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& options)
+    : OneShotIterator(dataset, options, false) {
+  data::check_no_parameters("make_one_shot_iterator", dataset);
+}
+
+OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& options,
+                                 bool initializable)
     : state_(std::make_shared<State>()) {
   static std::atomic<int64_t> next_id{0};
   static_cast<void>(dataset.node());
   register_kernels();
   state_->factory = std::make_shared<const DatasetFactory>(dataset, options);
   state_->id = next_id++;
+  state_->initializable = initializable;
 }
 
 Nest<Output> OneShotIterator::get_next(std::string_view name, Input::Where where) const {
@@ -152,12 +159,11 @@ Nest<Output> OneShotIterator::get_next(std::string_view name, Input::Where where
 }
 
 InitializableIterator::InitializableIterator(const Dataset& dataset, const IteratorOptions& options)
-    : iterator_(dataset, options) {
-  iterator_.state_->initializable = true;
-}
+    : iterator_(dataset, options, true) {}
 
 Operation InitializableIterator::initializer(Input::Where where) const {
-  return Graph::current().add_node("MakeIterator", {}, iterator_.state_->attributes(), where);
+  return Graph::current().add_node("MakeIterator", iterator_.state_->factory->dataset.parameters(),
+                                   iterator_.state_->attributes(), where);
 }
 
 Nest<Output> InitializableIterator::get_next(std::string_view name, Input::Where where) const {

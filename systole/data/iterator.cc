@@ -14,12 +14,30 @@ uint64_t draw_entropy() {
   return (uint64_t{device()} << 32) | device();
 }
 
+std::vector<TensorType> types_of_outputs(const std::vector<Output>& outputs) {
+  std::vector<TensorType> types;
+  for (const Output& output : outputs) types.push_back(output.type());
+  return types;
+}
+
+void check_saved(const Row& values, const std::vector<Output>& parameters) {
+  try {
+    data::check_row("parameters", values, types_of_outputs(parameters));
+  } catch (const Error& error) {
+    throw failed_precondition("iterator state: of another pipeline: {}", error.message());
+  }
+}
+
 }  // namespace
 
 struct Iterator::Impl {
-  Impl(Dataset described, const IteratorOptions& options)
+  // `values` are those of `outputs`, the parameters of the data set.
+  Impl(Dataset described, const IteratorOptions& options, std::vector<Output> outputs = {},
+       Row values = {})
       : dataset(std::move(described)),
-        root(options, options.entropy ? *options.entropy : draw_entropy()) {}
+        parameters(std::move(outputs)),
+        root(options, options.entropy ? *options.entropy : draw_entropy(),
+             named(parameters, values)) {}
   ~Impl() {
     root.cancellation().cancel();
     stage.reset();
@@ -33,7 +51,20 @@ struct Iterator::Impl {
     return *stage;
   }
 
+  static data::IteratorRoot::Parameters named(const std::vector<Output>& outputs,
+                                              const Row& values) {
+    data::IteratorRoot::Parameters result;
+    for (size_t i = 0; i < values.size(); ++i) result.emplace(outputs[i], values[i]);
+    return result;
+  }
+  Row values() const {
+    Row result;
+    for (const Output& output : parameters) result.push_back(root.value_of(output));
+    return result;
+  }
+
   const Dataset dataset;
+  const std::vector<Output> parameters;
   data::IteratorRoot root;
   std::unique_ptr<data::Stage> stage;
   bool ended = false;
@@ -41,7 +72,24 @@ struct Iterator::Impl {
 };
 
 Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options)
-    : impl_((static_cast<void>(dataset.node()), std::make_unique<Impl>(dataset, options))) {}
+    : impl_((data::check_no_parameters("Iterator", dataset),
+             std::make_unique<Impl>(dataset, options))) {}
+
+Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, Row parameters) {
+  std::vector<Output> outputs = dataset.parameters();
+  data::check_row("Iterator: parameters", parameters, types_of_outputs(outputs));
+  impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), std::move(parameters));
+}
+
+Iterator::Iterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Iterator Iterator::restored(const Dataset& dataset, const IteratorOptions& options,
+                            std::string_view state) {
+  Iterator result(std::make_unique<Impl>(dataset, options, dataset.parameters()));
+  result.restore_state(state);
+  return result;
+}
+
 Iterator::Iterator(Iterator&&) noexcept = default;
 Iterator& Iterator::operator=(Iterator&&) noexcept = default;
 Iterator::~Iterator() = default;
@@ -62,6 +110,7 @@ void Iterator::save(StateWriter& writer) {
   writer.bytes(kMagic);
   writer.bytes(element_spec().to_string());
   writer.number(impl_->root.entropy());
+  writer.row(impl_->values());
   writer.flag(impl_->ended);
   impl_->running().save(writer);
 }
@@ -70,8 +119,12 @@ void Iterator::restore(StateReader& reader) {
   if (!impl_->root.options().keeps_errors) reader.leave_out_errors();
   reader.expect(kMagic);
   reader.expect(element_spec().to_string());
-  auto fresh = std::make_unique<Impl>(impl_->dataset, impl_->root.options());
-  fresh->root.set_entropy(reader.number());
+  const uint64_t entropy = reader.number();
+  Row parameters = reader.row();
+  check_saved(parameters, impl_->parameters);
+  auto fresh = std::make_unique<Impl>(impl_->dataset, impl_->root.options(), impl_->parameters,
+                                      std::move(parameters));
+  fresh->root.set_entropy(entropy);
   fresh->ended = reader.flag();
   fresh->running().restore(reader);
   impl_ = std::move(fresh);

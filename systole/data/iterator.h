@@ -25,7 +25,15 @@ class DatasetNode;
 // Destroying it joins its threads: at once unless a user's function is still running in one.
 class Iterator {
  public:
+  // Errors: INVALID_ARGUMENT for a data set with parameters, which only a session runs.
   explicit Iterator(const Dataset& dataset, const IteratorOptions& options = {});
+  // With the values of the parameters, in the order of dataset.parameters(). Errors:
+  // INVALID_ARGUMENT when they do not fit.
+  Iterator(const Dataset& dataset, const IteratorOptions& options, Row parameters);
+  // One that goes on from a saved state, with the parameters that are in it. Errors: those of
+  // restore_state().
+  static Iterator restored(const Dataset& dataset, const IteratorOptions& options,
+                           std::string_view state);
   Iterator(Iterator&&) noexcept;
   Iterator& operator=(Iterator&&) noexcept;
   ~Iterator();
@@ -36,9 +44,9 @@ class Iterator {
   // The same, flattened, into `row`, whose storage is used again.
   bool next_row(Row& row);
 
-  // Everything that is needed to give the next element, and all after it, in another process.
-  // While parallel stages run their work in flight is finished first. CANCELLED after cancel(),
-  // where that left work undone.
+  // Everything that is needed to give the next element, and all after it, in another process: the
+  // values of parameters, too. While parallel stages run their work in flight is finished first.
+  // CANCELLED after cancel(), where that left work undone.
   std::string save_state();
   void save(StateWriter& writer);
   // REQUIRES: an iterator of the same pipeline that has given nothing yet.
@@ -54,6 +62,7 @@ class Iterator {
 
  private:
   struct Impl;
+  explicit Iterator(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -62,6 +71,7 @@ class Iterator {
 // Starts with the first run that needs it. At the end of input a run throws OUT_OF_RANGE.
 class OneShotIterator {
  public:
+  // Errors: INVALID_ARGUMENT for a data set with parameters.
   OneShotIterator(const Dataset& dataset, const IteratorOptions& options);
 
   // Ops of the current graph that give the next element, once a run.
@@ -73,10 +83,12 @@ class OneShotIterator {
   friend Saveable make_saveable_from_iterator(const OneShotIterator& iterator,
                                               std::string_view name);
   struct State;
+  OneShotIterator(const Dataset& dataset, const IteratorOptions& options, bool initializable);
   std::shared_ptr<State> state_;
 };
 
-// Starts anew whenever `initializer()` is run. Before that a run throws FAILED_PRECONDITION.
+// Starts anew whenever `initializer()` is run, which computes the parameters of the data set: what
+// they depend on is fed to that run. Before that a run throws FAILED_PRECONDITION.
 class InitializableIterator {
  public:
   InitializableIterator(const Dataset& dataset, const IteratorOptions& options);

@@ -8,6 +8,29 @@ void check_positive(std::string_view what, int64_t value) {
   if (value <= 0) throw invalid_argument("{}, got {}, expected at least 1", what, value);
 }
 
+void check_no_parameters(std::string_view who, const Dataset& dataset) {
+  const std::vector<Output> parameters = dataset.parameters();
+  if (parameters.empty()) return;
+  throw invalid_argument(
+      "{}: data set, got one that takes the value of '{}' ({}), expected none: "
+      "make_initializable_iterator() does that, when its initializer is run in a session",
+      who, parameters.front().name(), parameters.front().node()->describe());
+}
+
+void check_slices(const Row& tensors) {
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.valid() || tensor.rank() == 0) {
+      throw invalid_argument(
+          "from_tensor_slices: tensor, got {}, expected a first dimension, whose rows are the "
+          "elements (from_tensors takes any shape)",
+          tensor.valid() ? tensor.type().to_string() : "none");
+    }
+    if (tensor.dim(0) == tensors.front().dim(0)) continue;
+    throw invalid_argument("from_tensor_slices: first dimension, got {}, expected {} rows as of {}",
+                           tensor.type(), tensors.front().dim(0), tensors.front().type());
+  }
+}
+
 void check_calls(std::string_view op, int64_t value) {
   if (value >= AUTOTUNE && value <= 1024) return;
   throw invalid_argument("{}: num_parallel_calls, got {}, expected 0 to 1024 or AUTOTUNE", op,

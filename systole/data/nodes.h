@@ -34,7 +34,7 @@ struct MapArguments {
 NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 // What a filter asks; thread-safe. `index` counts the elements.
-using RowPredicate = std::function<bool(const Row&, int64_t index, const DrawContext& draws)>;
+using RowPredicate = std::function<bool(const Row&, int64_t index, const CallContext& calling)>;
 // `graph`: what `predicate` calls, where that is written with ops.
 NodePtr filter_node(NodePtr input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph = nullptr);
@@ -89,7 +89,7 @@ NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bo
 NodePtr unbatch_node(NodePtr input);
 struct BucketArguments {
   // `index` counts the elements.
-  std::function<int64_t(const Row&, int64_t index, const DrawContext& draws)> length;
+  std::function<int64_t(const Row&, int64_t index, const CallContext& calling)> length;
   std::shared_ptr<const GraphFunction> graph;  // as of a filter
   BucketOptions options;
   Padding padding;
@@ -116,6 +116,10 @@ void check_function(std::string_view op, const F& fn) {
   if (!fn) throw invalid_argument("{}: function, got an empty one, expected one to call", op);
 }
 
+// Errors: INVALID_ARGUMENT for a data set with parameters: `who` does not take it.
+void check_no_parameters(std::string_view who, const Dataset& dataset);
+// Errors: INVALID_ARGUMENT unless all have rows, and equally many.
+void check_slices(const Row& tensors);
 // Rows of equal shapes as one with a new first dimension. `what` begins errors.
 Row stack_rows(std::string_view what, std::span<const Row> rows);
 // Rows of any shapes, padded.

@@ -11,8 +11,8 @@
 
 namespace systole {
 
-// One name or several, or a data set of names (string scalars). Files are opened one after another
-// when their turn comes.
+// One name or several, or a data set of names (string scalars), or a tensor of a graph: a scalar or
+// a vector (Dataset::parameters). Files are opened one after another when their turn comes.
 class FileNames {
  public:
   FileNames(const char* name) : FileNames(std::string(name)) {}  // NOLINT
@@ -21,6 +21,7 @@ class FileNames {
       : FileNames(std::vector<std::string>(names)) {}
   FileNames(std::vector<std::string> names);  // NOLINT
   FileNames(Dataset names);                   // NOLINT
+  FileNames(const Output& names);             // NOLINT
 
   // String scalars.
   const Dataset& dataset() const { return names_; }

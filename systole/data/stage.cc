@@ -42,8 +42,8 @@ uint64_t mix(uint64_t a, uint64_t b) {
 
 // Functions have small numbers of their own, which are added: iterators of neighbouring numbers do
 // not share what they draw, nor do inputs that run side by side.
-DrawContext StageContext::draws() const {
-  return {.epoch = epoch, .entropy = mix(root->entropy(), branch)};
+CallContext StageContext::calling() const {
+  return {.epoch = epoch, .entropy = mix(root->entropy(), branch), .root = root};
 }
 
 StageContext StageContext::in_epoch(uint64_t i) const {
@@ -63,6 +63,16 @@ StageContext StageContext::in_function(uint64_t i, bool traced) const {
   result.nested = true;
   result.lasting = lasting && traced;
   return result;
+}
+
+const Tensor& IteratorRoot::value_of(const Output& parameter) const {
+  const auto it = parameters_.find(parameter);
+  if (it != parameters_.end()) return it->second;
+  throw failed_precondition(
+      "Dataset: tensor '{}', got no value for it, expected one that was known when the data set "
+      "was "
+      "made: functions of C++ that make data sets are not searched for what is fed",
+      parameter.name());
 }
 
 StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContext& context) {

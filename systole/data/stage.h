@@ -16,6 +16,7 @@
 #include "systole/data/cancellation.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
+#include "systole/graph/graph.h"
 
 namespace systole::data {
 
@@ -43,11 +44,15 @@ struct StageCounters {
 // What all stages of one iterator share. Thread-safe.
 class IteratorRoot {
  public:
-  IteratorRoot(const IteratorOptions& options, uint64_t entropy)
-      : options_(options), entropy_(entropy) {}
+  using Parameters = std::unordered_map<Output, Tensor>;
+  IteratorRoot(const IteratorOptions& options, uint64_t entropy, Parameters parameters = {})
+      : options_(options), parameters_(std::move(parameters)), entropy_(entropy) {}
 
   Cancellation& cancellation() { return cancellation_; }
   const IteratorOptions& options() const { return options_; }
+  // What `parameter` was when the iterator was initialised. Errors: FAILED_PRECONDITION when it is
+  // no parameter of the data set.
+  const Tensor& value_of(const Output& parameter) const;
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }
   // Whether some stage gives elements as they come: another run may give another order.
@@ -71,6 +76,7 @@ class IteratorRoot {
  private:
   Cancellation cancellation_;
   const IteratorOptions options_;
+  const Parameters parameters_;
   std::atomic<uint64_t> entropy_;
   std::atomic<bool> any_order_{false};
   mutable std::mutex mutex_;  // guards all below
@@ -86,10 +92,12 @@ struct BoundArgument {
   const BoundArgument* outer = nullptr;
 };
 
-// What random ops in the function of a stage draw by, beside the number of the element.
-struct DrawContext {
+// What the function of a stage is called with, beside the element and its number: what random ops
+// draw by, and where values of captured tensors are.
+struct CallContext {
   uint64_t epoch = 0;
   uint64_t entropy = 0;  // of ops without seeds
+  const IteratorRoot* root = nullptr;
 };
 
 // Where in a pipeline a stage is made. A small value.
@@ -108,7 +116,7 @@ struct StageContext {
   bool any_order = false;
 
   Cancellation& cancellation() const { return root->cancellation(); }
-  DrawContext draws() const;
+  CallContext calling() const;
   // For the i-th data set that a stage runs through, one after another.
   StageContext in_epoch(uint64_t i) const;
   // For the i-th of inputs that run side by side.
@@ -190,6 +198,8 @@ class DatasetNode {
   // null for those without.
   virtual std::shared_ptr<const GraphFunction> graph_function() const { return nullptr; }
   virtual NodePtr body() const { return nullptr; }
+  // Outputs of a graph whose values a source takes when an iterator is initialised.
+  virtual std::vector<Output> parameters() const { return {}; }
   // Of a source whose elements are the rows of tensors: those; null for anything else.
   virtual const Row* sliced_tensors() const { return nullptr; }
   std::string to_string() const;

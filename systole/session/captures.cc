@@ -27,12 +27,16 @@ bool is_given(const Node& node) {
   return op == "Placeholder" || op == "PlaceholderWithDefault" || op == "_Arg";
 }
 
-// What makes `output` differ between runs; null where nothing does. The earliest of several.
+// The earliest node that makes `output` differ between runs, a variable before all others; null
+// where none does.
 const Node* changing(const Output& output) {
+  const auto rank = [](const Node& node) {
+    return std::pair(node.op_name() != "VarHandleOp", node.id());
+  };
   const Node* found = nullptr;
   for (const Node* node : ancestors({output.node()})) {
     const bool changes = is_given(*node) || !is_fixed(*node);
-    if (changes && (found == nullptr || node->id() < found->id())) found = node;
+    if (changes && (found == nullptr || rank(*node) < rank(*found))) found = node;
   }
   return found;
 }
@@ -73,19 +77,26 @@ Output Captures::capture(const Output& value) {
         value.name(), value.node()->describe());
   }
   if (const auto it = captured_.find(value); it != captured_.end()) return it->second;
+  return captured_[value] = add(value);
+}
+
+Output Captures::add(const Output& value) {
   const auto constant_of = constant_result(value);
-  if (!constant_of) {
-    const Node& node = *changing(resolve_capture(value));
+  const Node* const node = constant_of ? nullptr : changing(resolve_capture(value));
+  if (node != nullptr && (!takes_values_ || node->op_name() == "VarHandleOp")) {
     throw invalid_argument(
         "tensor '{}' of the graph around the function, got one that follows from {} ({}), expected "
         "one of constants; {}",
-        value.name(), node.describe(), node.op_name(), advice(node));
+        value.name(), node->describe(), node->op_name(), advice(*node));
   }
   // The same for all elements, wherever in the function it is first used.
   const GraphScope scope(function_);
   const ControlDependencies none(nullptr);
   const NameScope top("/");
-  return captured_[value] = constant(*constant_of, {.name = "capture"});
+  if (constant_of) return constant(*constant_of, {.name = "capture"});
+  values_.push_back(value);
+  arguments_.push_back(placeholder(value.dtype(), value.shape(), "capture"));
+  return arguments_.back();
 }
 
 }  // namespace systole

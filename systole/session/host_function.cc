@@ -78,6 +78,7 @@ struct HostFunction::Impl {
   std::shared_ptr<Graph> graph;
   std::vector<Output> args;
   std::vector<Output> results;
+  std::vector<Output> captures;
   Nest<TensorType> spec;
   Nest<TensorType> result_spec;
   uint64_t entropy;
@@ -92,13 +93,15 @@ struct HostFunction::Impl {
 
 std::shared_ptr<const HostFunction::Impl> HostFunction::make(
     std::shared_ptr<Graph> graph, std::vector<Output> args, std::vector<Output> results,
-    Nest<TensorType> spec, Nest<TensorType> result_spec, uint64_t entropy) {
+    Nest<TensorType> spec, Nest<TensorType> result_spec, uint64_t entropy,
+    std::vector<Output> captures) {
   check_outputs(*graph, args, "argument");
   check_outputs(*graph, results, "result");
   auto impl = std::make_shared<Impl>();
   impl->graph = std::move(graph);
   impl->args = std::move(args);
   impl->results = std::move(results);
+  impl->captures = std::move(captures);
   impl->spec = std::move(spec);
   impl->result_spec = std::move(result_spec);
   impl->entropy = entropy;
@@ -123,7 +126,7 @@ HostFunction HostFunction::trace(const Nest<TensorType>& spec, const Traced& fn,
                                  const HostFunctionOptions& options) {
   auto graph = std::make_shared<Graph>();
   graph->set_seed(Graph::current().seed());
-  Captures captures(*graph, Graph::current());
+  Captures captures(*graph, Graph::current(), options.takes_values);
   const GraphScope scope(*graph);
   const CaptureScope capture(*graph, [&](const Output& value) { return captures.capture(value); });
   const Nest<Output> arguments =
@@ -133,8 +136,10 @@ HostFunction HostFunction::trace(const Nest<TensorType>& spec, const Traced& fn,
   check_outputs(*graph, results.flatten(), "result");
   check_no_variables(*graph);
   auto result_spec = results.map([](const Output& output) { return output.type(); });
-  return HostFunction(make(graph, arguments.flatten(), results.flatten(), spec,
-                           std::move(result_spec), options.entropy));
+  std::vector<Output> all = arguments.flatten();
+  all.insert(all.end(), captures.arguments().begin(), captures.arguments().end());
+  return HostFunction(make(graph, std::move(all), results.flatten(), spec, std::move(result_spec),
+                           options.entropy, captures.values()));
 }
 
 std::vector<Tensor> HostFunction::operator()(std::span<const Tensor> arguments) const {
@@ -174,6 +179,7 @@ void HostFunction::run_into(std::span<const Tensor> arguments, const RandomDraw&
 const Graph& HostFunction::graph() const { return *impl_->graph; }
 std::span<const Output> HostFunction::arguments() const { return impl_->args; }
 std::span<const Output> HostFunction::results() const { return impl_->results; }
+std::span<const Output> HostFunction::captures() const { return impl_->captures; }
 const Nest<TensorType>& HostFunction::argument_spec() const { return impl_->spec; }
 const Nest<TensorType>& HostFunction::result_spec() const { return impl_->result_spec; }
 uint64_t HostFunction::entropy() const { return impl_->entropy; }
@@ -182,7 +188,7 @@ bool HostFunction::is_random() const { return impl_->random; }
 std::optional<HostFunction> HostFunction::vectorized() const {
   const Impl& impl = *impl_;
   std::call_once(impl.vectorized_once, [&] {
-    auto batched = vectorize(impl.args, impl.results);
+    auto batched = vectorize(impl.args, impl.results, impl.captures.size());
     if (!batched) return;
     const auto with_batch = [](const TensorType& type) {
       Dims dims{kUnknown};
@@ -191,7 +197,7 @@ std::optional<HostFunction> HostFunction::vectorized() const {
     };
     impl.vectorized = HostFunction(make(batched->graph, batched->args, batched->results,
                                         impl.spec.map(with_batch), impl.result_spec.map(with_batch),
-                                        impl.entropy));
+                                        impl.entropy, impl.captures));
   });
   return impl.vectorized;
 }

@@ -19,6 +19,8 @@ namespace systole {
 struct HostFunctionOptions {
   // What random ops without seeds draw from.
   uint64_t entropy = 0;
+  // What is captured and follows from more than constants becomes an argument behind the others.
+  bool takes_values = false;
 };
 
 // A part of a graph without variables. String, parsing and image ops run as host kernels; the
@@ -34,8 +36,9 @@ class HostFunction {
   using Traced = std::function<Nest<Output>(const Nest<Output>&)>;
   // Calls `fn` once, on placeholders of `spec`, in a graph of its own; random ops in it follow the
   // seed of the current graph. A tensor of the current graph, or of one around it, is a constant of
-  // the function, computed here. Errors: what `fn` throws; INVALID_ARGUMENT for such a tensor that
-  // depends on a placeholder, a variable or a random op, and for one of another graph.
+  // the function, computed here; or one of captures(), if it `takes_values`. Errors: what `fn`
+  // throws; INVALID_ARGUMENT for such a tensor that follows from a variable, or from a placeholder
+  // or a random op and is not taken, and for one of another graph.
   static HostFunction trace(const Nest<TensorType>& spec, const Traced& fn,
                             const HostFunctionOptions& options = {});
 
@@ -54,8 +57,10 @@ class HostFunction {
   const Graph& graph() const;
   std::span<const Output> arguments() const;
   std::span<const Output> results() const;
-  // The types of arguments and results, as `trace` got and gave them; of a function made of lists,
-  // tuples.
+  // The tensors of the graph around it whose values it wants for its last arguments.
+  std::span<const Output> captures() const;
+  // The types of arguments, but for those of captures(), and results, as `trace` got and gave them;
+  // of a function made of lists, tuples.
   const Nest<TensorType>& argument_spec() const;
   const Nest<TensorType>& result_spec() const;
 
@@ -63,8 +68,9 @@ class HostFunction {
   bool is_random() const;
   // Each row of a batch is computed by itself and in the same way, so that `vectorized()` has it.
   bool is_row_wise() const { return vectorized().has_value(); }
-  // The same function on a batch: every argument and every result has a new first dimension. The
-  // single-example parser becomes the batched one. nullopt when it is not known to be the same.
+  // The same function on a batch: every result, and every argument but captures(), has a new first
+  // dimension. The single-example parser becomes the batched one. nullopt when it is not known to
+  // be the same.
   std::optional<HostFunction> vectorized() const;
 
   // The nodes, a line each, in the order in which they run.
@@ -73,9 +79,9 @@ class HostFunction {
   // The graph, with its arguments and results, as bytes. load() makes the same function of them in
   // another process or on another host: equal arguments give equal results, random ones for equal
   // draws, too. Files that ops name (vocabularies) must be there. Errors of save(): UNIMPLEMENTED
-  // names an op that is C++ of this process (py_func) or has graphs of its own (loops, branches).
-  // Errors of load(): DATA_LOSS for other bytes; RESOURCE_EXHAUSTED where few bytes ask for much
-  // memory; those of import_graph_def.
+  // names an op that is C++ of this process (py_func) or has graphs of its own (loops, branches),
+  // or one of captures(). Errors of load(): DATA_LOSS for other bytes; RESOURCE_EXHAUSTED where few
+  // bytes ask for much memory; those of import_graph_def.
   std::string save() const;
   static HostFunction load(std::string_view bytes);
 
@@ -85,7 +91,8 @@ class HostFunction {
   explicit HostFunction(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   static std::shared_ptr<const Impl> make(std::shared_ptr<Graph> graph, std::vector<Output> args,
                                           std::vector<Output> results, Nest<TensorType> spec,
-                                          Nest<TensorType> result_spec, uint64_t entropy);
+                                          Nest<TensorType> result_spec, uint64_t entropy,
+                                          std::vector<Output> captures = {});
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -132,6 +132,11 @@ class EndsReader {
 }  // namespace
 
 std::string HostFunction::save() const {
+  if (!captures().empty()) {
+    throw unimplemented(
+        "HostFunction: tensor '{}' of the graph around it, got one that is fed, expected constants",
+        captures().front().name());
+  }
   std::vector<Operation> wanted;
   for (const Output& result : results()) wanted.emplace_back(result);
   const auto message = to_graph_def(graph(), wanted);

@@ -306,17 +306,19 @@ Results (*rule_of(const Node& node))(const Site&) {
 
 class Vectorizer {
  public:
-  Vectorizer(std::span<const Output> args, std::span<const Output> results)
-      : args_(args), results_(results) {}
+  Vectorizer(std::span<const Output> args, std::span<const Output> results, size_t shared)
+      : args_(args), batched_args_(args.size() - shared), results_(results) {}
 
   std::optional<VectorizedGraph> run() {
     VectorizedGraph result{.graph = std::make_shared<Graph>()};
     const GraphScope scope(*result.graph);
     for (const Output& arg : args_) {
-      Dims dims{kUnknown};
+      const bool batched = result.args.size() < batched_args_;
+      Dims dims;
+      if (batched) dims.push_back(kUnknown);
       dims.insert(dims.end(), arg.shape().begin(), arg.shape().end());
       result.args.push_back(placeholder(arg.dtype(), Shape(std::move(dims)), arg.node()->name()));
-      mapped_[arg] = {result.args.back(), true};
+      mapped_[arg] = {result.args.back(), batched};
     }
     const std::vector<Node*> nodes = needed();
     find_raw_features(nodes);
@@ -405,6 +407,7 @@ class Vectorizer {
   }
 
   std::span<const Output> args_;
+  size_t batched_args_;
   std::span<const Output> results_;
   std::unordered_map<Output, Mapped> mapped_;
   std::unordered_map<Output, DType> raw_;
@@ -413,9 +416,9 @@ class Vectorizer {
 }  // namespace
 
 std::optional<VectorizedGraph> vectorize(std::span<const Output> args,
-                                         std::span<const Output> results) {
+                                         std::span<const Output> results, size_t shared) {
   try {
-    return Vectorizer(args, results).run();
+    return Vectorizer(args, results, shared).run();
   } catch (const Error&) {
     return std::nullopt;  // an op does not take the batch: rows are computed one by one
   }

@@ -17,9 +17,9 @@ struct VectorizedGraph {
 };
 
 // Rebuilds what `results` need of `args`, each with a new first dimension of unknown size, op by
-// op. nullopt when an op, or the way it is used, has no form for a batch, or a result does not
-// depend on the arguments.
+// op. The last `shared` of them stay as they are: one value for all rows. nullopt when an op, or
+// the way it is used, has no form for a batch, or a result does not depend on the other arguments.
 std::optional<VectorizedGraph> vectorize(std::span<const Output> args,
-                                         std::span<const Output> results);
+                                         std::span<const Output> results, size_t shared = 0);
 
 }  // namespace systole

@@ -102,6 +102,10 @@ FileNames::FileNames(std::vector<std::string> names) {
   names_ = Dataset::from_tensor_slices(Element(Tensor::of<std::string>({count}, names)));
 }
 
+FileNames::FileNames(const Output& names)
+    : FileNames(names.valid() && names.shape().rank() == 0 ? Dataset::from_tensors(names)
+                                                           : Dataset::from_tensor_slices(names)) {}
+
 FileNames::FileNames(Dataset names) : names_(std::move(names)) {
   if (names_.element_spec() != data::text_spec()) {
     throw invalid_argument("file names, got a data set of {}, expected {}",

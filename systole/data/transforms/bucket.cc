@@ -39,7 +39,7 @@ class BucketStage final : public InputStage {
   BucketStage(const BucketNode& node, const StageContext& context)
       : InputStage(node, context),
         node_(node),
-        draws_(context.draws()),
+        calling_(context.calling()),
         cancellation_(context.cancellation()),
         buckets_(node.boundaries().size() + 1) {}
 
@@ -84,7 +84,7 @@ class BucketStage final : public InputStage {
  private:
   size_t bucket_of(const Row& row) {
     const int64_t index = index_++;
-    const int64_t length = node_.arguments_.length(row, index, draws_);
+    const int64_t length = node_.arguments_.length(row, index, calling_);
     const std::vector<int64_t>& boundaries = node_.boundaries();
     const auto i =
         static_cast<size_t>(std::ranges::upper_bound(boundaries, length) - boundaries.begin());
@@ -103,7 +103,7 @@ class BucketStage final : public InputStage {
   }
 
   const BucketNode& node_;
-  const DrawContext draws_;
+  const CallContext calling_;
   const Cancellation& cancellation_;
   std::vector<std::vector<Row>> buckets_;
   int64_t index_ = 0;  // of the input's next element

@@ -25,12 +25,12 @@ class FilterStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         cancellation_(context.cancellation()),
-        draws_(context.draws()) {}
+        calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
     while (input_->next(row)) {
-      if (node_.predicate_(row, index_++, draws_)) return true;
+      if (node_.predicate_(row, index_++, calling_)) return true;
       cancellation_.check();
     }
     return false;
@@ -47,7 +47,7 @@ class FilterStage final : public InputStage {
  private:
   const FilterNode& node_;
   const Cancellation& cancellation_;
-  const DrawContext draws_;
+  const CallContext calling_;
   int64_t index_ = 0;  // of the input's next element
 };
 

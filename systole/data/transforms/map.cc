@@ -25,7 +25,7 @@ class MapNode final : public DatasetNode {
 class MapStage final : public InputStage {
  public:
   MapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), arguments_(node.arguments_), draws_(context.draws()) {}
+      : InputStage(node, context), arguments_(node.arguments_), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -39,7 +39,7 @@ class MapStage final : public InputStage {
     Row argument;
     if (!input_->next(argument)) return false;
     keep_own(row);
-    arguments_.graph->call_into(argument, index_++, draws_, row);
+    arguments_.graph->call_into(argument, index_++, calling_, row);
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -53,14 +53,14 @@ class MapStage final : public InputStage {
 
  private:
   const MapArguments& arguments_;
-  const DrawContext draws_;
+  const CallContext calling_;
   int64_t index_ = 0;
 };
 
 class ChunkedMapStage final : public InputStage {
  public:
   ChunkedMapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), function_(*node.arguments_.graph), draws_(context.draws()) {}
+      : InputStage(node, context), function_(*node.arguments_.graph), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -98,14 +98,14 @@ class ChunkedMapStage final : public InputStage {
       if (failed) break;  // whoever waits for the error is not kept waiting
       ++taken;
     }
-    function_.call_all(chunk, index_, draws_);
+    function_.call_all(chunk, index_, calling_);
     std::ranges::move(chunk, std::back_inserter(ready_));
     index_ += taken;
     chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);
   }
 
   const GraphFunction& function_;
-  const DrawContext draws_;
+  const CallContext calling_;
   std::deque<Outcome> ready_;
   size_t chunk_size_ = 1;
   int64_t index_ = 0;

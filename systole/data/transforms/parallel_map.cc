@@ -39,7 +39,7 @@ class ParallelMapStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         in_order_(node.arguments_.deterministic && !context.any_order),
-        draws_(context.draws()),
+        calling_(context.calling()),
         cancellation_(context.cancellation()),
         workers_(context.cancellation(), thread_count(node.arguments_.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }),
@@ -69,7 +69,7 @@ class ParallelMapStage final : public InputStage {
 
   const ParallelMapNode& node_;
   const bool in_order_;
-  const DrawContext draws_;
+  const CallContext calling_;
   const Cancellation& cancellation_;
   Workers workers_;
   const size_t window_;
@@ -96,7 +96,7 @@ bool ParallelMapStage::take_inputs(Chunk& chunk) {
 
 void ParallelMapStage::apply(Chunk& chunk) const {
   if (node_.arguments_.graph != nullptr) {
-    return node_.arguments_.graph->call_all(chunk.outcomes, chunk.first_index, draws_);
+    return node_.arguments_.graph->call_all(chunk.outcomes, chunk.first_index, calling_);
   }
   int64_t index = chunk.first_index;
   for (Outcome& outcome : chunk.outcomes) {
