@@ -33,7 +33,7 @@ void check_saved(const Row& values, const std::vector<Output>& parameters) {
 struct Iterator::Impl {
   // `values` are those of `outputs`, the parameters of the data set.
   Impl(Dataset described, const IteratorOptions& options, std::vector<Output> outputs = {},
-       Row values = {})
+       const Row& values = {})
       : dataset(std::move(described)),
         parameters(std::move(outputs)),
         root(options, options.entropy ? *options.entropy : draw_entropy(),
@@ -75,10 +75,10 @@ Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options)
     : impl_((data::check_no_parameters("Iterator", dataset),
              std::make_unique<Impl>(dataset, options))) {}
 
-Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, Row parameters) {
+Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, const Row& parameters) {
   std::vector<Output> outputs = dataset.parameters();
   data::check_row("Iterator: parameters", parameters, types_of_outputs(outputs));
-  impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), std::move(parameters));
+  impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), parameters);
 }
 
 Iterator::Iterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -120,10 +120,10 @@ void Iterator::restore(StateReader& reader) {
   reader.expect(kMagic);
   reader.expect(element_spec().to_string());
   const uint64_t entropy = reader.number();
-  Row parameters = reader.row();
+  const Row parameters = reader.row();
   check_saved(parameters, impl_->parameters);
-  auto fresh = std::make_unique<Impl>(impl_->dataset, impl_->root.options(), impl_->parameters,
-                                      std::move(parameters));
+  auto fresh =
+      std::make_unique<Impl>(impl_->dataset, impl_->root.options(), impl_->parameters, parameters);
   fresh->root.set_entropy(entropy);
   fresh->ended = reader.flag();
   fresh->running().restore(reader);

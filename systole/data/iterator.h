@@ -29,7 +29,7 @@ class Iterator {
   explicit Iterator(const Dataset& dataset, const IteratorOptions& options = {});
   // With the values of the parameters, in the order of dataset.parameters(). Errors:
   // INVALID_ARGUMENT when they do not fit.
-  Iterator(const Dataset& dataset, const IteratorOptions& options, Row parameters);
+  Iterator(const Dataset& dataset, const IteratorOptions& options, const Row& parameters);
   // One that goes on from a saved state, with the parameters that are in it. Errors: those of
   // restore_state().
   static Iterator restored(const Dataset& dataset, const IteratorOptions& options,

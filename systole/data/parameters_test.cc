@@ -69,7 +69,7 @@ std::vector<std::string> rest_of(Session& session, const Nest<Output>& next, int
 std::string joined_rest(Session& session, const Nest<Output>& next) {
   std::string text;
   for (const std::string& element : rest_of(session, next))
-    text += (text.empty() ? "" : " ") + element;
+    text.append(text.empty() ? "" : " ").append(element);
   return text;
 }
 

@@ -117,9 +117,8 @@ Output range_number(std::string_view what, const Input& input) {
 Dataset Dataset::from_tensors(const Nest<Output>& tensors) {
   check_handles("from_tensors", tensors);
   Spec spec = tensors.map([](const Output& output) { return output.type(); });
-  return fed_source("from_tensors", spec, tensors.flatten(), [spec](Row values) {
-    auto rows = std::make_shared<std::vector<Row>>(1, std::move(values));
-    return data::rows_node("from_tensors", spec, std::move(rows));
+  return fed_source("from_tensors", spec, tensors.flatten(), [spec](const Row& values) {
+    return data::rows_node("from_tensors", spec, std::make_shared<std::vector<Row>>(1, values));
   });
 }
 
