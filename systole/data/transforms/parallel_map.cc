@@ -13,8 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a thread takes at once: as many elements as keep it busy for this long.
-constexpr auto kChunkTime = std::chrono::microseconds(100);
+// What a thread takes at once: as many elements as keep it busy for this long, which is much beside
+// the ten microseconds or so that it takes to wake the consumer.
+constexpr auto kChunkTime = std::chrono::microseconds(400);
 constexpr size_t kLargestThreadChunk = 64;
 
 class ParallelMapNode final : public DatasetNode {
