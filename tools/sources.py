@@ -13,10 +13,12 @@ CODE = ("systole", "apps", "examples", "bench", "tests")
 CPP = (".h", ".cc")
 CACHE = ROOT / "build" / "lint"
 
-# Enough to parse any of our files: no precompiled header needed, and of the build only what protoc makes.
+MESSAGES = CACHE / "proto"  # what protoc makes; see make_messages()
+
+# Enough to parse any of our files, without a build.
 FLAGS = ["-std=c++20", "-I", str(ROOT), "-isystem", "/usr/lib/llvm-19/include",
-         "-isystem", str(ROOT / "build" / "release" / "generated" / "proto"), "-Wall", "-Wextra",
-         "-Wno-missing-field-initializers", '-DSYSTOLE_VERSION="0"']
+         "-isystem", str(MESSAGES), "-Wall", "-Wextra", "-Wno-missing-field-initializers",
+         '-DSYSTOLE_VERSION="0"']
 
 
 def files(suffixes=CPP, folders=CODE, root=ROOT):
@@ -89,6 +91,13 @@ def one_by_one(paths):
     return [[path] for path in paths]
 
 
+def make_messages():
+    """The C++ code of the protocol buffers, which some sources include."""
+    MESSAGES.mkdir(parents=True, exist_ok=True)
+    protos = files(suffixes=(".proto",))
+    subprocess.run(["protoc", f"--cpp_out={MESSAGES}", f"--proto_path={ROOT}", *protos], cwd=ROOT, check=True)
+
+
 def run_cached(kind, paths, command, salt, grouped=one_by_one):
     """Runs command(group) for each group of grouped(paths), in parallel; what passed before on the same content is left out.
 
@@ -96,6 +105,7 @@ def run_cached(kind, paths, command, salt, grouped=one_by_one):
     failed."""
     cache = CACHE / kind
     cache.mkdir(parents=True, exist_ok=True)
+    make_messages()
     stamps = {path: cache / content_key(path, salt=salt) for path in paths}
 
     def run(group):

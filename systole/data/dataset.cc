@@ -55,7 +55,7 @@ void Dataset::check_arguments(const Nest<Output>& element, size_t count) {
       count, element.to_string(), count);
 }
 
-Dataset Dataset::from_tensors(Element element) {
+Dataset Dataset::from_tensors(const Element& element) {
   Spec spec = spec_of(element);
   element.for_each([](const Tensor& tensor) {
     if (!tensor.valid()) throw invalid_argument("from_tensors: tensor, got none, expected one");

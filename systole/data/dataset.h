@@ -54,7 +54,7 @@ class Dataset {
   explicit Dataset(NodePtr node) : node_(std::move(node)) {}
 
   // One element.
-  static Dataset from_tensors(Element element);
+  static Dataset from_tensors(const Element& element);
   static Dataset from_tensors(Tensor tensor) { return from_tensors(Element(std::move(tensor))); }
   // What the tensors of a graph are when an iterator is initialised: see parameters().
   static Dataset from_tensors(const Nest<Output>& tensors);

@@ -153,9 +153,7 @@ Nest<Output> OneShotIterator::get_next(std::string_view name, Input::Where where
   attributes.merge(types_as_attributes(dataset.node()->types()));
   Node* const node =
       Graph::current().add_node("IteratorGetNext", {}, std::move(attributes), where, name);
-  std::vector<Output> outputs;
-  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
-  return pack_like(dataset.element_spec(), std::move(outputs));
+  return pack_like(dataset.element_spec(), node->outputs());
 }
 
 InitializableIterator::InitializableIterator(const Dataset& dataset, const IteratorOptions& options)
@@ -252,13 +250,11 @@ Dataset dataset_of(const Nest<Output>& outputs) {
     return Dataset(data::select_node(dataset.node(), std::move(spec), std::move(components)));
   }
   // Ops behind get_next are a map function.
-  std::vector<Output> arguments;
-  for (int i = 0; i < get_next->num_outputs(); ++i) arguments.push_back(get_next->output(i));
   Graph& graph = get_next->graph();
   std::shared_ptr<Graph> owner = graph.weak_from_this().lock();
   if (owner == nullptr) owner = std::shared_ptr<Graph>(std::shared_ptr<void>(), &graph);
   auto function = std::make_shared<const data::GraphFunction>(
-      "input", HostFunction(std::move(owner), std::move(arguments), leaves));
+      "input", HostFunction(std::move(owner), get_next->outputs(), leaves));
   return Dataset(
       data::map_node("map", dataset.node(), std::move(spec), {.graph = std::move(function)}));
 }

@@ -16,6 +16,7 @@ uint64_t draw_entropy() {
 
 std::vector<TensorType> types_of_outputs(const std::vector<Output>& outputs) {
   std::vector<TensorType> types;
+  types.reserve(outputs.size());
   for (const Output& output : outputs) types.push_back(output.type());
   return types;
 }

@@ -28,13 +28,13 @@ using ::testing::HasSubstr;
 MemoryFileSystem& files() {
   static auto* const fs = [] {
     auto* made = new MemoryFileSystem();
-    for (const std::string name : {"a", "b", "c"}) {
-      RecordWriter records(*made, name + ".records");
-      records.write(name + "0");
-      records.write(name + "1");
+    for (const char* name : {"a", "b", "c"}) {
+      RecordWriter records(*made, fmt::format("{}.records", name));
+      records.write(fmt::format("{}0", name));
+      records.write(fmt::format("{}1", name));
       records.close();
-      const auto lines = made->create(name + ".txt");
-      lines->append(name + "0\n" + name + "1\n");
+      const auto lines = made->create(fmt::format("{}.txt", name));
+      lines->append(fmt::format("{0}0\n{0}1\n", name));
       lines->close();
     }
     return made;
@@ -115,9 +115,9 @@ struct FedPipeline {
 
 void PrintTo(const FedPipeline& pipeline, std::ostream* os) { *os << pipeline.name; }
 
-Output fed(FeedDict& feeds, const std::string& name, Tensor value, const Shape& shape) {
+Output fed(FeedDict& feeds, const std::string& name, const Tensor& value, const Shape& shape) {
   const Output output = placeholder(value.dtype(), shape, name);
-  feeds.emplace_back(output, std::move(value));
+  feeds.emplace_back(output, value);
   return output;
 }
 

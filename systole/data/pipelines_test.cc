@@ -619,7 +619,7 @@ TEST_P(PipelineTest, RestoresAtEveryPosition) { expect_restores(GetParam(), GetP
 TEST_P(PipelineTest, RestoresBetweenThreads) {
   const auto make = [&] {
     ranges_have_threads = true;
-    const Dataset result = GetParam().make().prefetch(1);
+    Dataset result = GetParam().make().prefetch(1);
     ranges_have_threads = false;
     return result;
   };

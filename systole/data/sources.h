@@ -19,9 +19,9 @@ class FileNames {
   FileNames(std::string name) : FileNames(std::vector{name}) {}  // NOLINT
   FileNames(std::initializer_list<std::string> names)            // NOLINT
       : FileNames(std::vector<std::string>(names)) {}
-  FileNames(std::vector<std::string> names);  // NOLINT
-  FileNames(Dataset names);                   // NOLINT
-  FileNames(const Output& names);             // NOLINT
+  FileNames(const std::vector<std::string>& names);  // NOLINT
+  FileNames(Dataset names);                          // NOLINT
+  FileNames(const Output& names);                    // NOLINT
 
   // String scalars.
   const Dataset& dataset() const { return names_; }

@@ -63,7 +63,7 @@ std::string past_the_damage(const std::string& bad) {
   write_file_atomically(fs, "bad", bad);
   const Dataset files = TFRecordDataset({"bad", "good"}, {.file_system = &fs});
   const LogCapture log;
-  const std::string left = joined(files.ignore_errors());
+  std::string left = joined(files.ignore_errors());
   EXPECT_EQ(log.messages().size(), 1U);
   for (const std::string& message : log.messages()) {
     EXPECT_TRUE(
@@ -116,9 +116,8 @@ TEST(SourcesTest, DamagedRecordsOfCompressedFilesArePassedOver) {
 // What lies whole before the cut is read.
 TEST(SourcesTest, CompressedFilesThatAreCut) {
   MemoryFileSystem fs;
-  std::vector<std::string> texts;
-  for (int i = 0; i < 100; ++i)
-    texts.push_back(fmt::format("{:x}", mix(7, static_cast<uint64_t>(i))));
+  std::vector<std::string> texts(100);
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = fmt::format("{:x}", mix(7, uint64_t{i}));
   for (const Compression compression : {Compression::gzip, Compression::zlib}) {
     const std::string type(tf_name(compression));
     write_records(fs, "z", texts, compression);

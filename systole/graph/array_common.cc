@@ -101,13 +101,6 @@ std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
   return parts;
 }
 
-std::vector<Output> outputs_of(Node* node) {
-  std::vector<Output> results;
-  results.reserve(static_cast<size_t>(node->num_outputs()));
-  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
-  return results;
-}
-
 int checked_axis(int64_t axis, int rank) { return static_cast<int>(normalize_axis(axis, rank)); }
 
 }  // namespace systole

@@ -41,7 +41,6 @@ hlo::Value wide_integers(hlo::Builder& b, hlo::Value x);
 // Parts of x along `axis`, one behind the other. REQUIRES: sizes >= 0, their sum x's size there.
 std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
                             std::span<const int64_t> sizes);
-std::vector<Output> outputs_of(Node* node);
 
 // pad() by paddings that are a tensor, s32[rank,2], known when the program is compiled.
 Output pad_tensor(Output x, Output paddings, double value, const std::string& name = "");

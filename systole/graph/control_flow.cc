@@ -32,9 +32,7 @@ std::vector<Output> add_if(Output pred, std::shared_ptr<Graph> then_branch,
                                          {{"then_branch", FunctionRef(std::move(then_branch))},
                                           {"else_branch", FunctionRef(std::move(else_branch))}},
                                          where, name);
-  std::vector<Output> results;
-  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
-  return results;
+  return node->outputs();
 }
 
 namespace {

@@ -100,7 +100,8 @@ std::vector<Tensor> defaults_of(const FeatureSpecs& features) {
 ExampleSchema::ExampleSchema(const FeatureSpecs& features) {
   if (features.empty()) throw invalid_argument("features, got none, expected one or more");
   for (const auto& [key, spec] : features) {
-    std::visit([&](const auto& feature) { check_feature_dtype(key, feature.dtype); }, spec);
+    std::visit([&, &key = key](const auto& feature) { check_feature_dtype(key, feature.dtype); },
+               spec);
     if (const auto* fixed = std::get_if<FixedLenFeature>(&spec)) {
       check_item_shape(key, fixed->shape, false);
       dense.push_back({key, fixed->dtype, fixed->shape});
@@ -182,7 +183,7 @@ AttrMap ExampleSchema::attrs() const {
 
 std::vector<TensorType> ExampleSchema::result_types(const Shape& records) const {
   std::vector<TensorType> types;
-  const auto batched = [&](Shape shape) {
+  const auto batched = [&](const Shape& shape) {
     return records.rank() == 0 ? shape : with_leading(records[0], shape);
   };
   for (const Sparse& feature : sparse) {

@@ -46,6 +46,13 @@ const std::string& Operation::name() const { return node_->name(); }
 
 std::string_view Node::op_name() const { return op_->name; }
 
+std::vector<Output> Node::outputs() {
+  std::vector<Output> outputs;
+  outputs.reserve(output_types_.size());
+  for (int i = 0; i < num_outputs(); ++i) outputs.push_back(output(i));
+  return outputs;
+}
+
 std::string Node::describe() const {
   std::string result = fmt::format("node '{}'", name_);
   if (where_.known()) result += fmt::format(" at {}", where_.to_string());
@@ -65,7 +72,7 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
                       SourceLocation where, std::string_view name) {
   const OpDef& op = find_op_def(op_name);
   if (const SourceLocation outermost = WhereScope::current(); outermost.known()) where = outermost;
-  auto node = std::unique_ptr<Node>(new Node);
+  auto node = std::make_unique<Node>();
   node->op_ = &op;
   node->graph_ = this;
   node->where_ = where;

@@ -187,6 +187,7 @@ class Node {
   std::span<const TensorType> output_types() const { return output_types_; }
   int num_outputs() const { return static_cast<int>(output_types_.size()); }
   Output output(int i = 0) { return {this, i}; }
+  std::vector<Output> outputs();
 
   const AttrMap& attrs() const { return attrs_; }
   // Errors: INTERNAL when there is no attribute of that name and type.

@@ -52,8 +52,10 @@ Output replicated_input(const Lists& inputs, size_t i, SourceLocation where) {
 }
 
 std::vector<Output> replicated_output(const Output& value, int64_t count, SourceLocation where) {
-  return outputs_of(Graph::current().add_node(
-      "TPUReplicatedOutput", {value}, {{"num_replicas", count}, {"T", value.dtype()}}, where));
+  return Graph::current()
+      .add_node("TPUReplicatedOutput", {value}, {{"num_replicas", count}, {"T", value.dtype()}},
+                where)
+      ->outputs();
 }
 
 std::vector<int64_t> axes_for(const std::vector<int64_t>& given, size_t count,

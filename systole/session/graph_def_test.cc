@@ -261,7 +261,7 @@ TEST(GoldenGraphDefTest, FrozenGraphsRun) {
     for (const auto& [name, value] : row.feeds) {
       const Output fed = placeholder(value.dtype(), value.shape(), name);
       options.inputs[name + ":0"] = fed;
-      feeds.push_back({fed, value});
+      feeds.emplace_back(fed, value);
     }
     const auto imported = import_graph_def(*message, options);
     Session session("", {.graph = &graph});

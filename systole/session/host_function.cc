@@ -49,6 +49,7 @@ class PartRunner final : public DeviceRunner {
 
 Nest<TensorType> types_of(const std::vector<Output>& outputs) {
   std::vector<Nest<TensorType>> types;
+  types.reserve(outputs.size());
   for (const Output& output : outputs) types.emplace_back(output.type());
   return Nest<TensorType>::tuple(std::move(types));
 }

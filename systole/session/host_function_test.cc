@@ -89,8 +89,8 @@ TEST(HostFunction, StringsMoveAsNumbersDo) {
 
 // By one program for all numbers: one for each would take this test many seconds.
 TEST(HostFunction, StringsAreGatheredByNumbers) {
-  std::vector<std::string> texts;
-  for (int i = 0; i < 300; ++i) texts.push_back(std::to_string(i));
+  std::vector<std::string> texts(300);
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = std::to_string(i);
   const Tensor words = Tensor::of<std::string>({300}, texts);
   const HostFunction f = HostFunction::trace(
       TensorType{DType::s64, {}}, [&](const NestOutput& x) { return gather(constant(words), x); });

@@ -30,15 +30,9 @@ const Output& input(const ImportedNode& node, size_t index) {
                          node.inputs.size(), index);
 }
 
-std::vector<Output> outputs_of(Node* node) {
-  std::vector<Output> outputs;
-  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
-  return outputs;
-}
-
 // A node of an op of ours in place of TensorFlow's, with the same inputs and attributes.
 std::vector<Output> add_as(std::string_view op, const ImportedNode& node) {
-  return outputs_of(Graph::current().add_node(op, node.inputs, node.attrs, {}, node.name));
+  return Graph::current().add_node(op, node.inputs, node.attrs, {}, node.name)->outputs();
 }
 
 std::vector<Output> add_binary(std::string_view op, const ImportedNode& node) {
@@ -69,8 +63,9 @@ std::vector<Output> import_placeholder(const ImportedNode& node, Variables&) {
 std::vector<Output> import_pad(const ImportedNode& node, Variables&) {
   const Output& x = input(node, 0);
   const Output zero = constant(Tensor::zeros(x.dtype(), {}));
-  return outputs_of(Graph::current().add_node("PadV2", {x, input(node, 1), zero},
-                                              {{"T", x.dtype()}}, {}, node.name));
+  return Graph::current()
+      .add_node("PadV2", {x, input(node, 1), zero}, {{"T", x.dtype()}}, {}, node.name)
+      ->outputs();
 }
 
 std::vector<Output> import_check_numerics(const ImportedNode& node, Variables&) {
@@ -156,8 +151,9 @@ std::vector<Output> import_parse_example(const ImportedNode& node, Variables& va
   if (node.ours && node.attrs.contains("_raw_types")) {
     attrs["_raw_types"] = names_of(node, "_raw_types");
   }
-  return outputs_of(Graph::current().add_node("ParseExample", std::move(inputs), std::move(attrs),
-                                              {}, node.name));
+  return Graph::current()
+      .add_node("ParseExample", std::move(inputs), std::move(attrs), {}, node.name)
+      ->outputs();
 }
 
 struct Row {
@@ -177,7 +173,7 @@ constexpr Row kRows[] = {
     {"CheckNumerics", import_check_numerics},
     {"IdentityN",
      [](const ImportedNode& n, Variables&) {
-       return outputs_of(Graph::current().add_node("IdentityN", n.inputs, {}, {}, n.name));
+       return Graph::current().add_node("IdentityN", n.inputs, {}, {}, n.name)->outputs();
      }},
     {"VariableV2",
      [](const ImportedNode& n, Variables& v) { return std::vector{add_variable(n, v).value()}; }},

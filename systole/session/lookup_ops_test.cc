@@ -32,7 +32,7 @@ TEST(Fingerprint, IsFarmHashs) {
 class LookupTest : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
-    const std::string path = folder_ / "vocabulary.txt";
+    std::string path = folder_ / "vocabulary.txt";
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }

@@ -206,7 +206,7 @@ TEST(SavedFunctionErrors, AreGivenBeforeMemoryIsTaken) {
         return identity(x.leaf(), {.name = "sum"});
       }).save();
   const auto error_with = [&](const std::function<void(tensorflow::NodeDef&)>& change,
-                              std::vector<tensorflow::NodeDef> more) {
+                              const std::vector<tensorflow::NodeDef>& more) {
     tensorflow::GraphDef message;
     parse_message("function", bytes, message);
     for (auto& node : *message.mutable_node()) {

@@ -102,9 +102,7 @@ std::shared_ptr<StringMover::Move> StringMover::find_or_make(const Node& node,
     if (dtype != nullptr && *dtype == DType::string) value = DType::s32;
   }
   Node* const moved = made->graph->add_node(node.op_name(), arguments, std::move(attrs));
-  std::vector<Output> fetches;
-  for (int i = 0; i < moved->num_outputs(); ++i) fetches.push_back(moved->output(i));
-  made->part = std::make_unique<CompiledPart>(*made->graph, placeholders, fetches);
+  made->part = std::make_unique<CompiledPart>(*made->graph, placeholders, moved->outputs());
   move = std::move(made);
   return move;
 }
@@ -124,6 +122,7 @@ std::vector<Tensor> StringMover::run(const Node& node, std::span<const Tensor> i
     values.push_back(text ? interned.numbers_of(inputs[i]) : inputs[i]);
   }
   std::vector<const Tensor*> fed;
+  fed.reserve(values.size());
   for (const Tensor& value : values) fed.push_back(&value);
   std::vector<Tensor> results(static_cast<size_t>(node.num_outputs()));
   move->part->run(fed, results);

@@ -25,7 +25,7 @@ struct Row {
   bool row_wise = true;
 };
 
-Tensor strings(std::vector<std::string> values) {
+Tensor strings(const std::vector<std::string>& values) {
   return Tensor::of<std::string>({static_cast<int64_t>(values.size())}, values);
 }
 Tensor text(const std::string& value) { return Tensor::scalar<std::string>(value); }

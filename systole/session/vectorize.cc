@@ -43,18 +43,13 @@ struct Site {
   }
 };
 
-std::vector<Output> outputs_of_node(Node* node) {
-  std::vector<Output> outputs;
-  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
-  return outputs;
-}
-
 std::vector<Output> rebuild(const Site& site, std::vector<Output> inputs, AttrMap attrs,
                             std::string_view op = {}) {
   const Node& node = site.node;
-  return outputs_of_node(Graph::current().add_node(op.empty() ? node.op_name() : op,
-                                                   std::move(inputs), std::move(attrs),
-                                                   node.where(), node.name()));
+  return Graph::current()
+      .add_node(op.empty() ? node.op_name() : op, std::move(inputs), std::move(attrs), node.where(),
+                node.name())
+      ->outputs();
 }
 
 std::vector<Output> rebuild(const Site& site) {
@@ -370,9 +365,8 @@ class Vectorizer {
       }
     };
     for (const Output& result : results_) need(result);
-    for (size_t i = 0; i < order.size(); ++i) {
-      Node* const node = order[i];
-      for (const Output& input : node->inputs()) need(input);
+    for (size_t next = 0; next < order.size();) {
+      for (const Output& input : order[next++]->inputs()) need(input);
     }
     std::ranges::sort(order, {}, &Node::id);
     return order;

@@ -95,7 +95,7 @@ std::string Saver::save(Session& session, const std::string& save_path,
 
 std::string Saver::write(const CheckpointSnapshot& snapshot, const std::string& save_path,
                          const SaveOptions& options) {
-  const std::string prefix =
+  std::string prefix =
       options.global_step ? fmt::format("{}-{}", save_path, *options.global_step) : save_path;
   const std::string directory = parent_path(prefix);
   file_system_.make_directories(directory);
@@ -227,8 +227,8 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
   if (!state) return restored;
   std::vector<std::string> candidates = {state->model_checkpoint_path};
   const std::vector<std::string>& all = state->all_model_checkpoint_paths;
-  for (auto path = all.rbegin(); path != all.rend(); ++path) {  // newest first
-    if (std::ranges::find(candidates, *path) == candidates.end()) candidates.push_back(*path);
+  for (const std::string& path : std::views::reverse(all)) {  // newest first
+    if (std::ranges::find(candidates, path) == candidates.end()) candidates.push_back(path);
   }
   for (const std::string& prefix : candidates) {
     try {

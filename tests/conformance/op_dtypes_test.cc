@@ -2,7 +2,9 @@
 // show each op in some dtypes, and its inference says which others it takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -127,7 +129,7 @@ int check_dtypes(const Sample& sample, DType from, const graph_testing::Executor
     if (!is_numeric(to)) continue;
     Node* const node = add_in_dtype(sample, from, to, feeds);
     if (node == nullptr) continue;
-    for (int k = 0; k < node->num_outputs(); ++k) fetches.push_back(node->output(k));
+    std::ranges::copy(node->outputs(), std::back_inserter(fetches));
     ++taken;
   }
   try {

@@ -106,6 +106,7 @@ Dataset::NodePtr csv_node(const FileNames& files, const std::vector<Tensor>& rec
                           const CsvDatasetOptions& options) {
   check_columns(record_defaults, options.select_cols);
   std::vector<data::Spec> types;
+  types.reserve(record_defaults.size());
   for (const Tensor& value : record_defaults) types.emplace_back(TensorType{value.dtype(), {}});
   const CsvOptions reading{.header = options.header,
                            .delimiter = options.field_delim,

@@ -7,10 +7,10 @@ namespace {
 class GeneratorNode final : public DatasetNode {
  public:
   GeneratorNode(std::function<Dataset::Generator()> make, Spec spec)
-      : DatasetNode("from_generator", std::move(spec)), make_(std::move(make)) {}
+      : DatasetNode("from_generator", std::move(spec)), make_generator(std::move(make)) {}
   std::unique_ptr<Stage> make(const StageContext&) const override;
 
-  const std::function<Dataset::Generator()> make_;
+  const std::function<Dataset::Generator()> make_generator;
 };
 
 class GeneratorStage final : public Stage {
@@ -51,7 +51,7 @@ class GeneratorStage final : public Stage {
   void make_generator() {
     ended_ = true;  // what cannot be made is not asked for again
     try {
-      generator_ = node_.make_();
+      generator_ = node_.make_generator();
     } catch (...) {
       throw current_error().with_context("from_generator: its function, which makes a generator");
     }

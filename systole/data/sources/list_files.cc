@@ -23,7 +23,7 @@ Dataset Dataset::list_files(const std::vector<std::string>& patterns,
   }
   std::ranges::sort(files);
   const auto count = static_cast<int64_t>(files.size());
-  const Dataset names = from_tensor_slices(Element(Tensor::of<std::string>(Shape{count}, files)));
+  Dataset names = from_tensor_slices(Element(Tensor::of<std::string>(Shape{count}, files)));
   if (!options.shuffle) return names;
   return names.shuffle(count, {.seed = options.seed});
 }

@@ -8,10 +8,10 @@ namespace {
 class RecordFilesNode final : public DatasetNode {
  public:
   RecordFilesNode(std::string name, NodePtr files, Spec spec, OpenRecordFile open)
-      : DatasetNode(std::move(name), std::move(spec), {std::move(files)}), open_(std::move(open)) {}
+      : DatasetNode(std::move(name), std::move(spec), {std::move(files)}), open(std::move(open)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
-  const OpenRecordFile open_;
+  const OpenRecordFile open;
 };
 
 class RecordFilesStage final : public InputStage {
@@ -37,7 +37,7 @@ class RecordFilesStage final : public InputStage {
   void do_restore(StateReader& reader) override {
     if (reader.flag()) {
       path_ = reader.bytes();
-      file_ = node_.open_(path_);
+      file_ = node_.open(path_);
       file_->seek(reader.number());
     }
     input_->restore(reader);
@@ -51,7 +51,7 @@ class RecordFilesStage final : public InputStage {
         Row name;
         if (!input_->next(name)) return false;
         path_ = name.front().item<std::string>();
-        file_ = node_.open_(path_);
+        file_ = node_.open(path_);
       }
       if (next_of_file(ask)) return true;
       file_.reset();
@@ -96,7 +96,7 @@ size_t checked_buffer_size(std::string_view op, int64_t bytes) {
 
 }  // namespace data
 
-FileNames::FileNames(std::vector<std::string> names) {
+FileNames::FileNames(const std::vector<std::string>& names) {
   if (names.empty()) throw invalid_argument("file names, got none, expected at least one");
   const auto count = static_cast<int64_t>(names.size());
   names_ = Dataset::from_tensor_slices(Element(Tensor::of<std::string>({count}, names)));

@@ -21,18 +21,18 @@ int64_t bytes_of_tensors(const Row& row) {
 
 class BatchNode final : public DatasetNode {
  public:
-  BatchNode(NodePtr input, int64_t batch_size, bool drop_remainder)
+  BatchNode(const NodePtr& input, int64_t batch_size, bool drop_remainder)
       : DatasetNode("batch", batched(input->spec(), drop_remainder ? batch_size : kUnknown),
                     {input}),
-        batch_size_(batch_size),
-        drop_remainder_(drop_remainder) {}
+        batch_size(batch_size),
+        drop_remainder(drop_remainder) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return fmt::format("{}{}", batch_size_, drop_remainder_ ? ", drop_remainder" : "");
+    return fmt::format("{}{}", batch_size, drop_remainder ? ", drop_remainder" : "");
   }
 
-  const int64_t batch_size_;
-  const bool drop_remainder_;
+  const int64_t batch_size;
+  const bool drop_remainder;
 };
 
 class BatchStage final : public InputStage {
@@ -52,14 +52,14 @@ class BatchStage final : public InputStage {
     do {
       if (count == capacity_) grow();
       add(count++);
-      if (count == node_.batch_size_) break;
+      if (count == node_.batch_size) break;
       cancellation_.check();
     } while (!(ended_ = !input_->next(part_)));
-    if (count < node_.batch_size_ && node_.drop_remainder_) return false;
+    if (count < node_.batch_size && node_.drop_remainder) return false;
     if (count < capacity_) {
       for (Tensor& tensor : batch_) tensor = tensor.slice(0, count);
     }
-    had_whole_ = count == node_.batch_size_;
+    had_whole_ = count == node_.batch_size;
     row = std::move(batch_);
     return true;
   }
@@ -72,7 +72,7 @@ class BatchStage final : public InputStage {
     batch_.clear();
     types_.clear();
     last_texts_.resize(part_.size());
-    capacity_ = node_.batch_size_;
+    capacity_ = node_.batch_size;
     if (!had_whole_ && std::ranges::none_of(row, &Tensor::is_lent)) {
       const int64_t element = std::max<int64_t>(bytes_of_tensors(part_), 1);
       capacity_ = std::clamp<int64_t>(kFirstBytes / element, 1, capacity_);
@@ -86,7 +86,7 @@ class BatchStage final : public InputStage {
     }
   }
   void grow() {
-    capacity_ = std::min(2 * capacity_, node_.batch_size_);
+    capacity_ = std::min(2 * capacity_, node_.batch_size);
     for (Tensor& rows : batch_) rows = grown(rows, capacity_);
   }
   // Texts go round: those of the last batch, when it is done with, are what the elements of this

@@ -10,15 +10,15 @@ class BucketNode final : public DatasetNode {
  public:
   BucketNode(NodePtr input, Spec spec, BucketArguments arguments)
       : DatasetNode("bucket_by_sequence_length", std::move(spec), {std::move(input)}),
-        arguments_(std::move(arguments)) {}
+        settings(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
-  std::shared_ptr<const GraphFunction> graph_function() const override { return arguments_.graph; }
+  std::shared_ptr<const GraphFunction> graph_function() const override { return settings.graph; }
 
   // How bucket `i` pads.
   Padding padding(size_t i) const {
-    Padding result = arguments_.padding;
-    if (!arguments_.options.pad_to_bucket_boundary) return result;
+    Padding result = settings.padding;
+    if (!settings.options.pad_to_bucket_boundary) return result;
     for (Shape& shape : result.shapes) {
       for (int d = 0; d < shape.rank(); ++d) {
         if (shape[d] == kUnknown) shape.set_dim(d, boundaries()[i] - 1);
@@ -26,12 +26,12 @@ class BucketNode final : public DatasetNode {
     }
     return result;
   }
-  const std::vector<int64_t>& boundaries() const { return arguments_.options.bucket_boundaries; }
+  const std::vector<int64_t>& boundaries() const { return settings.options.bucket_boundaries; }
   size_t batch_size(size_t i) const {
-    return static_cast<size_t>(arguments_.options.bucket_batch_sizes[i]);
+    return static_cast<size_t>(settings.options.bucket_batch_sizes[i]);
   }
 
-  const BucketArguments arguments_;
+  const BucketArguments settings;
 };
 
 class BucketStage final : public InputStage {
@@ -58,7 +58,7 @@ class BucketStage final : public InputStage {
       cancellation_.check();
     }
     for (size_t i = 0; i < buckets_.size(); ++i) {
-      if (!buckets_[i].empty() && !node_.arguments_.options.drop_remainder) return give(i, row);
+      if (!buckets_[i].empty() && !node_.settings.options.drop_remainder) return give(i, row);
     }
     return false;
   }
@@ -84,11 +84,11 @@ class BucketStage final : public InputStage {
  private:
   size_t bucket_of(const Row& row) {
     const int64_t index = index_++;
-    const int64_t length = node_.arguments_.length(row, index, calling_);
+    const int64_t length = node_.settings.length(row, index, calling_);
     const std::vector<int64_t>& boundaries = node_.boundaries();
     const auto i =
         static_cast<size_t>(std::ranges::upper_bound(boundaries, length) - boundaries.begin());
-    if (i == boundaries.size() && node_.arguments_.options.pad_to_bucket_boundary) {
+    if (i == boundaries.size() && node_.settings.options.pad_to_bucket_boundary) {
       throw invalid_argument(
           "bucket_by_sequence_length: length of element {}, got {}, expected below {} with "
           "pad_to_bucket_boundary",

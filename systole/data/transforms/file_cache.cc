@@ -12,23 +12,23 @@ constexpr std::string_view kMagic = "SYDC1 ";
 
 class FileCacheNode final : public DatasetNode {
  public:
-  FileCacheNode(NodePtr input, std::string path, FileSystem& file_system)
+  FileCacheNode(const NodePtr& input, std::string path, FileSystem& file_system)
       : DatasetNode("cache", input->spec(), {input}),
-        path_(std::move(path)),
-        file_system_(file_system) {}
+        path(std::move(path)),
+        file_system(file_system) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  std::string arguments() const override { return "'" + path_ + "'"; }
+  std::string arguments() const override { return "'" + path + "'"; }
   std::string header() const { return std::string(kMagic) + spec().to_string(); }
 
-  const std::string path_;
-  FileSystem& file_system_;
+  const std::string path;
+  FileSystem& file_system;
 };
 
 class FileCacheStage final : public Stage {
  public:
   FileCacheStage(const FileCacheNode& node, const StageContext& context)
       : node_(node), context_(context) {
-    if (node_.file_system_.exists(node_.path_)) return;
+    if (node_.file_system.exists(node_.path)) return;
     input_ = make_stage(node.input(), context);
   }
 
@@ -77,11 +77,11 @@ class FileCacheStage final : public Stage {
  private:
   void open_reader() {
     if (reader_ != nullptr) return;
-    auto reader = std::make_unique<RecordReader>(node_.file_system_, node_.path_);
+    auto reader = std::make_unique<RecordReader>(node_.file_system, node_.path);
     const auto header = reader->next();
     if (!header || *header != node_.header()) {
       throw failed_precondition(
-          "cache: {}, got {}, expected '{}'; remove the file to make it anew", node_.path_,
+          "cache: {}, got {}, expected '{}'; remove the file to make it anew", node_.path,
           header ? fmt::format("'{}'", header->substr(0, 200)) : "no records", node_.header());
     }
     reader_ = std::move(reader);
@@ -101,7 +101,7 @@ class FileCacheStage final : public Stage {
   }
   void open_writer() {
     if (writer_ != nullptr) return;
-    writer_ = std::make_unique<RecordWriter>(node_.file_system_, node_.path_);
+    writer_ = std::make_unique<RecordWriter>(node_.file_system, node_.path);
     writer_->write(node_.header());
   }
   void write(const Row& row) {

@@ -5,15 +5,16 @@ namespace {
 
 class FilterNode final : public DatasetNode {
  public:
-  FilterNode(NodePtr input, RowPredicate predicate, std::shared_ptr<const GraphFunction> graph)
+  FilterNode(const NodePtr& input, RowPredicate predicate,
+             std::shared_ptr<const GraphFunction> graph)
       : DatasetNode("filter", input->spec(), {input}),
-        predicate_(std::move(predicate)),
+        predicate(std::move(predicate)),
         graph_(std::move(graph)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
   std::shared_ptr<const GraphFunction> graph_function() const override { return graph_; }
 
-  const RowPredicate predicate_;
+  const RowPredicate predicate;
 
  private:
   const std::shared_ptr<const GraphFunction> graph_;
@@ -30,7 +31,7 @@ class FilterStage final : public InputStage {
  protected:
   bool do_next(Row& row) override {
     while (input_->next(row)) {
-      if (node_.predicate_(row, index_++, calling_)) return true;
+      if (node_.predicate(row, index_++, calling_)) return true;
       cancellation_.check();
     }
     return false;

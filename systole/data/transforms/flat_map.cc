@@ -6,12 +6,12 @@ namespace {
 class FlatMapNode final : public DatasetNode {
  public:
   FlatMapNode(NodePtr input, Spec spec, DatasetMaker maker)
-      : DatasetNode("flat_map", std::move(spec), {std::move(input)}), maker_(std::move(maker)) {}
+      : DatasetNode("flat_map", std::move(spec), {std::move(input)}), maker(std::move(maker)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  NodePtr body() const override { return maker_.body; }
-  std::string arguments() const override { return maker_.to_string(); }
+  NodePtr body() const override { return maker.body; }
+  std::string arguments() const override { return maker.to_string(); }
 
-  const DatasetMaker maker_;
+  const DatasetMaker maker;
 };
 
 class FlatMapStage final : public InputStage {
@@ -25,7 +25,7 @@ class FlatMapStage final : public InputStage {
       if (inner_ == nullptr) {
         Row source;
         if (!input_->next(source)) return false;
-        inner_ = std::make_unique<InnerDataset>("flat_map", node_.maker_, std::move(source),
+        inner_ = std::make_unique<InnerDataset>("flat_map", node_.maker, std::move(source),
                                                 index_++, context_, node_.types());
       }
       if (inner_->next(row)) return true;
@@ -42,7 +42,7 @@ class FlatMapStage final : public InputStage {
   void do_restore(StateReader& reader) override {
     index_ = reader.number();
     if (reader.flag()) {
-      inner_ = InnerDataset::restored(reader, "flat_map", node_.maker_, context_, node_.types());
+      inner_ = InnerDataset::restored(reader, "flat_map", node_.maker, context_, node_.types());
     }
     input_->restore(reader);
   }

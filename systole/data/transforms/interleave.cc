@@ -8,18 +8,18 @@ class InterleaveNode final : public DatasetNode {
  public:
   InterleaveNode(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options)
       : DatasetNode("interleave", std::move(spec), {std::move(input)}),
-        maker_(std::move(maker)),
-        options_(std::move(options)) {}
+        maker(std::move(maker)),
+        options(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  NodePtr body() const override { return maker_.body; }
+  NodePtr body() const override { return maker.body; }
   std::string arguments() const override {
-    return fmt::format("{}{}cycle_length={}, block_length={}", maker_.to_string(),
-                       maker_.body == nullptr ? "" : ", ", options_.cycle_length,
-                       options_.block_length);
+    return fmt::format("{}{}cycle_length={}, block_length={}", maker.to_string(),
+                       maker.body == nullptr ? "" : ", ", options.cycle_length,
+                       options.block_length);
   }
 
-  const DatasetMaker maker_;
-  const InterleaveOptions options_;
+  const DatasetMaker maker;
+  const InterleaveOptions options;
 };
 
 class InterleaveStage final : public InputStage {
@@ -28,7 +28,7 @@ class InterleaveStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         context_(context),
-        cycle_(static_cast<size_t>(node.options_.cycle_length)) {}
+        cycle_(static_cast<size_t>(node.options.cycle_length)) {}
 
  protected:
   bool do_next(Row& row) override;
@@ -58,7 +58,7 @@ bool InterleaveStage::do_next(Row& row) {
     if (inner == nullptr && !ended_) {
       Row source;
       if (input_->next(source)) {
-        inner = std::make_unique<InnerDataset>("interleave", node_.maker_, std::move(source),
+        inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source),
                                                index_++, context_, node_.types());
       } else {
         ended_ = true;
@@ -75,7 +75,7 @@ bool InterleaveStage::do_next(Row& row) {
       advance();
       continue;
     }
-    if (++given_ == node_.options_.block_length) advance();
+    if (++given_ == node_.options.block_length) advance();
     return true;
   }
   return false;
@@ -100,7 +100,7 @@ void InterleaveStage::do_restore(StateReader& reader) {
   ended_ = reader.flag();
   for (auto& inner : cycle_) {
     if (!reader.flag()) continue;
-    inner = InnerDataset::restored(reader, "interleave", node_.maker_, context_, node_.types());
+    inner = InnerDataset::restored(reader, "interleave", node_.maker, context_, node_.types());
   }
   input_->restore(reader);
 }

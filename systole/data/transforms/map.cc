@@ -15,17 +15,17 @@ class MapNode final : public DatasetNode {
  public:
   MapNode(std::string name, NodePtr input, Spec spec, MapArguments arguments)
       : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
-        arguments_(std::move(arguments)) {}
+        settings(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  const MapArguments* map_arguments() const override { return &arguments_; }
+  const MapArguments* map_arguments() const override { return &settings; }
 
-  const MapArguments arguments_;
+  const MapArguments settings;
 };
 
 class MapStage final : public InputStage {
  public:
   MapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), arguments_(node.arguments_), calling_(context.calling()) {}
+      : InputStage(node, context), arguments_(node.settings), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -60,7 +60,7 @@ class MapStage final : public InputStage {
 class ChunkedMapStage final : public InputStage {
  public:
   ChunkedMapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), function_(*node.arguments_.graph), calling_(context.calling()) {}
+      : InputStage(node, context), function_(*node.settings.graph), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -113,7 +113,7 @@ class ChunkedMapStage final : public InputStage {
 };
 
 std::unique_ptr<Stage> MapNode::make(const StageContext& context) const {
-  if (arguments_.graph != nullptr && arguments_.graph->worth_chunks()) {
+  if (settings.graph != nullptr && settings.graph->worth_chunks()) {
     return std::make_unique<ChunkedMapStage>(*this, context);
   }
   return std::make_unique<MapStage>(*this, context);

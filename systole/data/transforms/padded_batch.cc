@@ -13,21 +13,21 @@ Spec padded_spec(const Spec& spec, const Padding& padding, int64_t size) {
 
 class PaddedBatchNode final : public DatasetNode {
  public:
-  PaddedBatchNode(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder)
+  PaddedBatchNode(const NodePtr& input, int64_t batch_size, Padding padding, bool drop_remainder)
       : DatasetNode("padded_batch",
                     padded_spec(input->spec(), padding, drop_remainder ? batch_size : kUnknown),
                     {input}),
-        batch_size_(static_cast<size_t>(batch_size)),
-        padding_(std::move(padding)),
-        drop_remainder_(drop_remainder) {}
+        batch_size(static_cast<size_t>(batch_size)),
+        padding(std::move(padding)),
+        drop_remainder(drop_remainder) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return fmt::format("{}{}", batch_size_, drop_remainder_ ? ", drop_remainder" : "");
+    return fmt::format("{}{}", batch_size, drop_remainder ? ", drop_remainder" : "");
   }
 
-  const size_t batch_size_;
-  const Padding padding_;
-  const bool drop_remainder_;
+  const size_t batch_size;
+  const Padding padding;
+  const bool drop_remainder;
 };
 
 class PaddedBatchStage final : public InputStage {
@@ -38,14 +38,14 @@ class PaddedBatchStage final : public InputStage {
  protected:
   bool do_next(Row& row) override {
     std::vector<Row> rows;
-    for (Row part; rows.size() < node_.batch_size_ && input_->next(part);) {
+    for (Row part; rows.size() < node_.batch_size && input_->next(part);) {
       rows.push_back(std::move(part));
       part.clear();
       cancellation_.check();
     }
-    const bool full = rows.size() == node_.batch_size_;
-    if (rows.empty() || (node_.drop_remainder_ && !full)) return false;
-    row = stack_padded("padded_batch", rows, node_.padding_);
+    const bool full = rows.size() == node_.batch_size;
+    if (rows.empty() || (node_.drop_remainder && !full)) return false;
+    row = stack_padded("padded_batch", rows, node_.padding);
     return true;
   }
 

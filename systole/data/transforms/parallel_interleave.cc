@@ -17,18 +17,18 @@ class ParallelInterleaveNode final : public DatasetNode {
  public:
   ParallelInterleaveNode(NodePtr input, Spec spec, DatasetMaker maker, InterleaveOptions options)
       : DatasetNode("interleave", std::move(spec), {std::move(input)}),
-        maker_(std::move(maker)),
-        options_(std::move(options)) {}
+        maker(std::move(maker)),
+        options(std::move(options)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  NodePtr body() const override { return maker_.body; }
+  NodePtr body() const override { return maker.body; }
   std::string arguments() const override {
     return fmt::format("{}{}cycle_length={}, block_length={}, num_parallel_calls={}",
-                       maker_.to_string(), maker_.body == nullptr ? "" : ", ",
-                       options_.cycle_length, options_.block_length, options_.num_parallel_calls);
+                       maker.to_string(), maker.body == nullptr ? "" : ", ", options.cycle_length,
+                       options.block_length, options.num_parallel_calls);
   }
 
-  const DatasetMaker maker_;
-  const InterleaveOptions options_;
+  const DatasetMaker maker;
+  const InterleaveOptions options;
 };
 
 class ParallelInterleaveStage final : public InputStage {
@@ -37,10 +37,10 @@ class ParallelInterleaveStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         context_(context),
-        in_order_(node.options_.deterministic && !context.any_order),
-        block_(std::max(static_cast<size_t>(node.options_.block_length), kLeastBlock)),
-        cycle_(static_cast<size_t>(node.options_.cycle_length)),
-        workers_(context.cancellation(), thread_count(node.options_.num_parallel_calls, context),
+        in_order_(node.options.deterministic && !context.any_order),
+        block_(std::max(static_cast<size_t>(node.options.block_length), kLeastBlock)),
+        cycle_(static_cast<size_t>(node.options.cycle_length)),
+        workers_(context.cancellation(), thread_count(node.options.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }) {
     if (!in_order_) context.root->note_any_order();
   }
@@ -94,7 +94,7 @@ void ParallelInterleaveStage::open(Slot& slot, Workers::Lock& lock) {
   Row source;
   std::unique_ptr<InnerDataset> inner;
   if (input_->next(source)) {
-    inner = std::make_unique<InnerDataset>("interleave", node_.maker_, std::move(source), index_++,
+    inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source), index_++,
                                            context_, node_.types());
   }
   lock.lock();
@@ -187,7 +187,7 @@ bool ParallelInterleaveStage::do_next(Row& row) {
   slot->ready.pop_front();
   if (slot->ready.size() == block_ / 2) workers_.wake_one();
   // An error is no element of the block, as in the serial one.
-  if (!outcome.error && ++given_ == node_.options_.block_length) advance();
+  if (!outcome.error && ++given_ == node_.options.block_length) advance();
   lock.unlock();
   row = outcome.take();
   return true;
@@ -220,7 +220,7 @@ void ParallelInterleaveStage::do_restore(StateReader& reader) {
     restore_outcomes(reader, slot.ready);
     if (slot.open && !slot.ended) {
       slot.inner =
-          InnerDataset::restored(reader, "interleave", node_.maker_, context_, node_.types());
+          InnerDataset::restored(reader, "interleave", node_.maker, context_, node_.types());
     }
   }
   input_->restore(reader);

@@ -22,16 +22,16 @@ class ParallelMapNode final : public DatasetNode {
  public:
   ParallelMapNode(std::string name, NodePtr input, Spec spec, MapArguments arguments)
       : DatasetNode(std::move(name), std::move(spec), {std::move(input)}),
-        arguments_(std::move(arguments)) {}
+        settings(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  const MapArguments* map_arguments() const override { return &arguments_; }
+  const MapArguments* map_arguments() const override { return &settings; }
   std::string arguments() const override {
-    return arguments_.num_parallel_calls == AUTOTUNE
+    return settings.num_parallel_calls == AUTOTUNE
                ? "num_parallel_calls=AUTOTUNE"
-               : fmt::format("num_parallel_calls={}", arguments_.num_parallel_calls);
+               : fmt::format("num_parallel_calls={}", settings.num_parallel_calls);
   }
 
-  const MapArguments arguments_;
+  const MapArguments settings;
 };
 
 class ParallelMapStage final : public InputStage {
@@ -39,10 +39,10 @@ class ParallelMapStage final : public InputStage {
   ParallelMapStage(const ParallelMapNode& node, const StageContext& context)
       : InputStage(node, context),
         node_(node),
-        in_order_(node.arguments_.deterministic && !context.any_order),
+        in_order_(node.settings.deterministic && !context.any_order),
         calling_(context.calling()),
         cancellation_(context.cancellation()),
-        workers_(context.cancellation(), thread_count(node.arguments_.num_parallel_calls, context),
+        workers_(context.cancellation(), thread_count(node.settings.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }),
         window_(static_cast<size_t>(workers_.count()) * 2) {
     if (!in_order_) context.root->note_any_order();
@@ -96,15 +96,15 @@ bool ParallelMapStage::take_inputs(Chunk& chunk) {
 }
 
 void ParallelMapStage::apply(Chunk& chunk) const {
-  if (node_.arguments_.graph != nullptr) {
-    return node_.arguments_.graph->call_all(chunk.outcomes, chunk.first_index, calling_);
+  if (node_.settings.graph != nullptr) {
+    return node_.settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_);
   }
   int64_t index = chunk.first_index;
   for (Outcome& outcome : chunk.outcomes) {
     if (cancellation_.cancelled()) return;  // nobody gets the rest
     if (outcome.error) continue;
     try {
-      outcome.row = node_.arguments_.fn(std::move(outcome.row), index);
+      outcome.row = node_.settings.fn(std::move(outcome.row), index);
     } catch (...) {
       outcome.error = current_error();
     }

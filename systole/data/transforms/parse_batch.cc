@@ -13,22 +13,22 @@ class ParseBatchNode final : public DatasetNode {
  public:
   ParseBatchNode(NodePtr input, Spec spec, ParseBatchArguments arguments)
       : DatasetNode("parse_batch", std::move(spec), {std::move(input)}),
-        arguments_(std::move(arguments)) {}
+        settings(std::move(arguments)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  std::shared_ptr<const GraphFunction> graph_function() const override { return arguments_.graph; }
+  std::shared_ptr<const GraphFunction> graph_function() const override { return settings.graph; }
   std::string arguments() const override {
-    return fmt::format("{}{}", arguments_.batch_size,
-                       arguments_.drop_remainder ? ", drop_remainder" : "");
+    return fmt::format("{}{}", settings.batch_size,
+                       settings.drop_remainder ? ", drop_remainder" : "");
   }
 
-  const ParseBatchArguments arguments_;
+  const ParseBatchArguments settings;
 };
 
 class ParseBatchStage final : public InputStage {
  public:
   ParseBatchStage(const ParseBatchNode& node, const StageContext& context)
       : InputStage(node, context),
-        arguments_(node.arguments_),
+        arguments_(node.settings),
         cancellation_(context.cancellation()) {}
 
  protected:

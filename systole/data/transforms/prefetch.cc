@@ -26,22 +26,22 @@ int64_t bytes_of(const Row& row) {
 
 class PrefetchNode final : public DatasetNode {
  public:
-  PrefetchNode(NodePtr input, int64_t buffer_size)
-      : DatasetNode("prefetch", input->spec(), {input}), buffer_size_(buffer_size) {}
+  PrefetchNode(const NodePtr& input, int64_t buffer_size)
+      : DatasetNode("prefetch", input->spec(), {input}), buffer_size(buffer_size) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return buffer_size_ == AUTOTUNE ? "AUTOTUNE" : std::to_string(buffer_size_);
+    return buffer_size == AUTOTUNE ? "AUTOTUNE" : std::to_string(buffer_size);
   }
 
-  const int64_t buffer_size_;
+  const int64_t buffer_size;
 };
 
 class PrefetchStage final : public InputStage {
  public:
   PrefetchStage(const PrefetchNode& node, const StageContext& context)
       : InputStage(node, context),
-        tuned_(node.buffer_size_ == AUTOTUNE),
-        depth_(tuned_ ? kFirstDepth : static_cast<size_t>(node.buffer_size_)),
+        tuned_(node.buffer_size == AUTOTUNE),
+        depth_(tuned_ ? kFirstDepth : static_cast<size_t>(node.buffer_size)),
         bytes_limit_(context.autotune_bytes > 0 ? context.autotune_bytes
                                                 : context.root->options().autotune_bytes),
         workers_(context.cancellation(), 1, [this](Workers::Lock& lock) { return step(lock); }) {}

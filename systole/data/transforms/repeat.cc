@@ -6,15 +6,15 @@ namespace {
 
 class RepeatNode final : public DatasetNode {
  public:
-  RepeatNode(NodePtr input, int64_t count)
-      : DatasetNode("repeat", input->spec(), {input}), count_(count) {}
+  RepeatNode(const NodePtr& input, int64_t count)
+      : DatasetNode("repeat", input->spec(), {input}), count(count) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  std::string arguments() const override { return count_ < 0 ? "" : std::to_string(count_); }
+  std::string arguments() const override { return count < 0 ? "" : std::to_string(count); }
   NodePtr with_input(const NodePtr& input) const override {
-    return std::make_shared<RepeatNode>(input, count_);
+    return std::make_shared<RepeatNode>(input, count);
   }
 
-  const int64_t count_;
+  const int64_t count;
 };
 
 class RepeatStage final : public Stage {
@@ -55,7 +55,7 @@ class RepeatStage final : public Stage {
     while (!ended_) {
       if (input_ == nullptr) open();  // it could not be made when its epoch began
       try {
-        if (node_.count_ != 0 && ask()) {
+        if (node_.count != 0 && ask()) {
           empty_ = false;
           return true;
         }
@@ -64,7 +64,7 @@ class RepeatStage final : public Stage {
         throw;
       }
       // An epoch without elements: there will never be any.
-      ended_ = (node_.count_ >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count_)) || empty_;
+      ended_ = (node_.count >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count)) || empty_;
       if (ended_) break;
       context_.cancellation().check();
       ++epoch_;

@@ -12,7 +12,7 @@ Spec without_first(const Spec& spec) {
 
 class UnbatchNode final : public DatasetNode {
  public:
-  explicit UnbatchNode(NodePtr input)
+  explicit UnbatchNode(const NodePtr& input)
       : DatasetNode("unbatch", without_first(input->spec()), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 };

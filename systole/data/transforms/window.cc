@@ -9,22 +9,22 @@ namespace {
 
 class WindowNode final : public DatasetNode {
  public:
-  WindowNode(NodePtr input, int64_t size, int64_t shift, int64_t stride, bool drop_remainder)
+  WindowNode(const NodePtr& input, int64_t size, int64_t shift, int64_t stride, bool drop_remainder)
       : DatasetNode("window", batched(input->spec(), drop_remainder ? size : kUnknown), {input}),
-        size_(size),
-        shift_(shift),
-        stride_(stride),
-        drop_remainder_(drop_remainder) {}
+        size(size),
+        shift(shift),
+        stride(stride),
+        drop_remainder(drop_remainder) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override {
-    return fmt::format("{}, shift={}, stride={}{}", size_, shift_, stride_,
-                       drop_remainder_ ? ", drop_remainder" : "");
+    return fmt::format("{}, shift={}, stride={}{}", size, shift, stride,
+                       drop_remainder ? ", drop_remainder" : "");
   }
 
-  const int64_t size_;
-  const int64_t shift_;
-  const int64_t stride_;
-  const bool drop_remainder_;
+  const int64_t size;
+  const int64_t shift;
+  const int64_t stride;
+  const bool drop_remainder;
 };
 
 class WindowStage final : public InputStage {
@@ -35,7 +35,7 @@ class WindowStage final : public InputStage {
  protected:
   bool do_next(Row& row) override {
     // The buffer holds what lies from the begin of the window to its end.
-    const size_t span = static_cast<size_t>((node_.size_ - 1) * node_.stride_ + 1);
+    const size_t span = static_cast<size_t>((node_.size - 1) * node_.stride + 1);
     for (Row part; skip_ > 0 && !ended_; --skip_) {
       ended_ = !input_->next(part);
       cancellation_.check();
@@ -46,14 +46,14 @@ class WindowStage final : public InputStage {
       part.clear();
       cancellation_.check();
     }
-    if (buffer_.empty() || (node_.drop_remainder_ && buffer_.size() < span)) return false;
+    if (buffer_.empty() || (node_.drop_remainder && buffer_.size() < span)) return false;
     std::vector<Row> window;
-    for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(node_.stride_)) {
+    for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(node_.stride)) {
       window.push_back(buffer_[i]);
     }
-    const int64_t passed = std::min(node_.shift_, static_cast<int64_t>(buffer_.size()));
+    const int64_t passed = std::min(node_.shift, static_cast<int64_t>(buffer_.size()));
     buffer_.erase(buffer_.begin(), buffer_.begin() + passed);
-    skip_ += node_.shift_ - passed;
+    skip_ += node_.shift - passed;
     row = stack_rows("window", window);
     return true;
   }

@@ -178,9 +178,7 @@ std::vector<Output> decode_csv(const Input& records, const std::vector<Tensor>& 
                                                 {"na_value", options.na_value},
                                                 {"select_cols", options.select_cols}},
                                                records.where(), options.name);
-  std::vector<Output> columns;
-  for (int i = 0; i < node->num_outputs(); ++i) columns.push_back(node->output(i));
-  return columns;
+  return node->outputs();
 }
 
 namespace ops {

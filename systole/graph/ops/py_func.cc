@@ -65,9 +65,7 @@ std::vector<Output> py_func(HostFn func, const InputList& inputs,
       "PyFunc", std::move(values),
       {{"token", fmt::format("pyfunc_{}", made++)}, {"_function", FunctionRef(holder)}}, where,
       options.name);
-  std::vector<Output> results;
-  for (int i = 0; i < node->num_outputs(); ++i) results.push_back(node->output(i));
-  return results;
+  return node->outputs();
 }
 
 Output py_func(std::function<Tensor(std::span<const Tensor> inputs)> func, const InputList& inputs,

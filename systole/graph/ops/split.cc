@@ -44,9 +44,10 @@ std::vector<Output> split_gradient(GradientContext& c) {
 std::vector<Output> split(const Input& value, int64_t num, const SplitOptions& options) {
   const CompositionScope scope(value, options.name, "split");
   const Output x = resolve("Split", value);
-  return outputs_of(Graph::current().add_node("Split", {int_constant(options.axis, "split_dim"), x},
-                                              {{"T", x.dtype()}, {"num_split", num}}, {},
-                                              scope.result().name));
+  return Graph::current()
+      .add_node("Split", {int_constant(options.axis, "split_dim"), x},
+                {{"T", x.dtype()}, {"num_split", num}}, {}, scope.result().name)
+      ->outputs();
 }
 
 namespace ops {

@@ -60,10 +60,12 @@ std::vector<Output> split(const Input& value, const std::vector<int64_t>& sizes,
                           const SplitOptions& options) {
   const CompositionScope scope(value, options.name, "split");
   const Output x = resolve("SplitV", value);
-  return outputs_of(Graph::current().add_node(
-      "SplitV", {x, ints_constant(sizes, "size_splits"), int_constant(options.axis, "split_dim")},
-      {{"T", x.dtype()}, {"num_split", static_cast<int64_t>(sizes.size())}}, {},
-      scope.result().name));
+  return Graph::current()
+      .add_node("SplitV",
+                {x, ints_constant(sizes, "size_splits"), int_constant(options.axis, "split_dim")},
+                {{"T", x.dtype()}, {"num_split", static_cast<int64_t>(sizes.size())}}, {},
+                scope.result().name)
+      ->outputs();
 }
 
 namespace ops {

@@ -32,10 +32,11 @@ std::vector<hlo::Value> lower_tpu_replicated_input(LowerContext& c) {
 
 // Each replica's gradient belongs to its own input.
 std::vector<Output> tpu_replicated_input_gradient(GradientContext& c) {
-  Node* const node = Graph::current().add_node(
-      "TPUReplicatedOutput", {c.grad()},
-      {{"num_replicas", static_cast<int64_t>(c.node.num_inputs())}, {"T", c.grad().dtype()}});
-  return outputs_of(node);
+  return Graph::current()
+      .add_node(
+          "TPUReplicatedOutput", {c.grad()},
+          {{"num_replicas", static_cast<int64_t>(c.node.num_inputs())}, {"T", c.grad().dtype()}})
+      ->outputs();
 }
 
 }  // namespace

@@ -50,9 +50,10 @@ std::vector<Output> unstack(const Input& value, const UnstackOptions& options) {
   const int axis = with_op("Unpack", value.where(),
                            [&] { return checked_axis(options.axis, x.shape().rank()); });
   const int64_t num = options.num < 0 ? x.shape()[axis] : options.num;
-  return outputs_of(Graph::current().add_node(
-      "Unpack", {x}, {{"T", x.dtype()}, {"num", num}, {"axis", options.axis}}, {},
-      scope.result().name));
+  return Graph::current()
+      .add_node("Unpack", {x}, {{"T", x.dtype()}, {"num", num}, {"axis", options.axis}}, {},
+                scope.result().name)
+      ->outputs();
 }
 
 namespace ops {

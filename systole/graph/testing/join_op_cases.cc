@@ -13,6 +13,7 @@ using ElementFn =
 OpCase join_case(std::string name, const std::vector<Shape>& in, const std::vector<Shape>& out,
                  BuildFn build, ElementFn element) {
   std::vector<Tensor> inputs;
+  inputs.reserve(in.size());
   for (const Shape& shape : in)
     inputs.push_back(random_tensor(shape, -1, 1, DType::f32, inputs.size()));
   return {.name = std::move(name),
