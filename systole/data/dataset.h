@@ -187,6 +187,17 @@ class Dataset {
         .batch(batch_size, options.drop_remainder);
   }
 
+  // --- the same by an integer of a graph: what it is when an iterator is initialised ---
+
+  // `count`, `buffer_size` and `batch_size` are s32 or s64 scalars: see parameters(). Batches then
+  // have a first dimension that is not known. A number out of range is an error of the iterator.
+  Dataset take(const Input& count) const;
+  Dataset skip(const Input& count) const;
+  Dataset repeat(const Input& count) const;
+  Dataset shuffle(const Input& buffer_size, const ShuffleOptions& options = {}) const;
+  Dataset batch(const Input& batch_size, bool drop_remainder = false) const;
+  Dataset padded_batch(const Input& batch_size, const PaddedBatchOptions& options = {}) const;
+
   // --- how it runs ---
 
   // Keeps the first epoch in memory, or in a file for this and later runs. The file appears
@@ -226,10 +237,11 @@ class Dataset {
   // sets before the stage that runs them. They can be printed, saved, and loaded by another host
   // (session/host_function.h). What map_cpp and its like call is none of them.
   std::vector<StageFunction> functions() const;
-  // The tensors of a graph, placeholders or what follows from them, that sources and functions take
-  // the values of when an iterator is initialised. A data set that has some runs in a session, by
-  // the initializer of make_initializable_iterator(); anything else that runs it is
-  // INVALID_ARGUMENT. A tensor that follows from constants alone is none.
+  // The tensors of a graph, placeholders or what follows from them, that sources, functions and the
+  // sizes and counts of transformations take the values of when an iterator is initialised. A data
+  // set that has some runs in a session, by the initializer of make_initializable_iterator();
+  // anything else that runs it is INVALID_ARGUMENT. A tensor that follows from constants alone is
+  // none.
   std::vector<Output> parameters() const;
   bool valid() const { return node_ != nullptr; }
   // Errors: FAILED_PRECONDITION when not valid().

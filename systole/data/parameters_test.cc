@@ -202,6 +202,59 @@ std::vector<FedPipeline> behind_fed_sources() {
   };
 }
 
+std::vector<FedPipeline> fed_transformations() {
+  return {
+      {"take_and_skip",
+       [](FeedDict& feeds) {
+         return Dataset::range(9)
+             .skip(fed(feeds, "first", Tensor(int32_t{2}), {}))
+             .take(fed(feeds, "count", Tensor(int64_t{3}), {}));
+       },
+       "2 3 4", "range(0, 9, 1).skip(Cast:0).take(count:0)"},
+      {"repeat_of_a_cache",
+       [](FeedDict& feeds) {
+         return Dataset::range(2).cache().repeat(fed(feeds, "epochs", Tensor(int64_t{3}), {}));
+       },
+       "0 1 0 1 0 1", "range(0, 2, 1).cache().repeat(epochs:0)"},
+      {"a_cache_of_batches_repeated",
+       [](FeedDict& feeds) {
+         return Dataset::range(3)
+             .batch(fed(feeds, "size", Tensor(int64_t{2}), {}))
+             .cache()
+             .repeat(2)
+             .prefetch(1);
+       },
+       "[0 1] [2] [0 1] [2]", "range(0, 3, 1).batch(size:0).cache().repeat(2).prefetch(1)"},
+      {"shuffle",
+       [](FeedDict& feeds) {
+         return Dataset::range(7)
+             .shuffle(fed(feeds, "buffer", Tensor(int64_t{4}), {}), {.seed = 5})
+             .repeat(2);
+       },
+       "*", "range(0, 7, 1).shuffle(buffer:0).repeat(2)"},
+      {"batch_of_a_map",
+       [](FeedDict& feeds) {
+         return Dataset::range(5)
+             .map([](Output x) { return x * int64_t{10}; })
+             .batch(fed(feeds, "size", Tensor(int64_t{2}), {}), true);
+       },
+       "[0 10] [20 30]", "range(0, 5, 1).map().batch(size:0)"},
+      {"padded_batch",
+       [](FeedDict& feeds) {
+         return Dataset::range(3)
+             .map([](Output x) { return fill({x}, x); })
+             .padded_batch(fed(feeds, "size", Tensor(int64_t{2}), {}));
+       },
+       "[[0] [1]] [[2 2]]", "*"},
+      {"in_a_function",
+       [](FeedDict& feeds) {
+         const Output count = fed(feeds, "count", Tensor(int64_t{2}), {});
+         return Dataset::range(3).flat_map([=](const Dataset& x) { return x.repeat(count); });
+       },
+       "0 0 1 1 2 2", "range(0, 3, 1).flat_map(argument().repeat(count:0))"},
+  };
+}
+
 std::vector<FedPipeline> fed_functions() {
   const auto scaled = [](FeedDict& feeds, int64_t calls) {
     const Output scale = fed(feeds, "scale", Tensor(2.0F), {}) * 0.5F + 1.0F;
@@ -288,6 +341,8 @@ INSTANTIATE_TEST_SUITE_P(Sources, FedPipelineTest, ::testing::ValuesIn(fed_sourc
 INSTANTIATE_TEST_SUITE_P(Files, FedPipelineTest, ::testing::ValuesIn(fed_files()), fed_case_name);
 INSTANTIATE_TEST_SUITE_P(Behind, FedPipelineTest, ::testing::ValuesIn(behind_fed_sources()),
                          fed_case_name);
+INSTANTIATE_TEST_SUITE_P(Transformations, FedPipelineTest,
+                         ::testing::ValuesIn(fed_transformations()), fed_case_name);
 INSTANTIATE_TEST_SUITE_P(Functions, FedPipelineTest, ::testing::ValuesIn(fed_functions()),
                          fed_case_name);
 
@@ -321,6 +376,32 @@ TEST_F(ParametersTest, OnlyAnInitializerTakesThem) {
             "components, got 1, expected 0");
   EXPECT_EQ(error_of([&] { Iterator(dataset, {}, {Tensor(1.0F)}); }),
             "INVALID_ARGUMENT: Iterator: parameters: component 0, got f32[], expected s64[]");
+}
+
+TEST_F(ParametersTest, BatchesOfAFedSize) {
+  const Output size = placeholder(DType::s64, {}, "size");
+  const Dataset numbers = Dataset::range(4);
+  EXPECT_EQ(numbers.batch(size, true).element_spec().to_string(), "s64[?]");
+  EXPECT_EQ(numbers.batch(constant(int64_t{2}), true).element_spec().to_string(), "s64[2]");
+  const InitializableIterator iterator = numbers.batch(size).make_initializable_iterator();
+  const Nest<Output> next = iterator.get_next();
+  Session session;
+  for (const int n : {3, 1}) {
+    session.run(iterator.initializer(), {{size, n}});
+    EXPECT_EQ(joined_rest(session, next), n == 3 ? "[0 1 2] [3]" : "[0] [1] [2] [3]");
+  }
+  session.run(iterator.initializer(), {{size, 0}});
+  EXPECT_THAT(
+      joined_rest(session, next),
+      HasSubstr(
+          "INVALID_ARGUMENT: IteratorGetNext: batch: batch_size, got 0, expected at least 1"));
+  EXPECT_THAT(error_of([&] { numbers.batch(placeholder(DType::f32, {}, "f")); }),
+              HasSubstr("batch: batch_size, got f32[], expected s32[] or s64[]"));
+  // A function of C++ is called while the iterator runs: nobody knows what it takes.
+  const Dataset unseen =
+      numbers.flat_map([=](const Element&) { return Dataset::range(2).take(size); });
+  EXPECT_THAT(error_of([&] { unseen.make_iterator().next(); }),
+              HasSubstr("FAILED_PRECONDITION: Dataset: tensor 'size:0', got no value for it"));
 }
 
 // What follows from constants is no parameter.

@@ -65,14 +65,18 @@ StageContext StageContext::in_function(uint64_t i, bool traced) const {
   return result;
 }
 
-const Tensor& IteratorRoot::value_of(const Output& parameter) const {
-  const auto it = parameters_.find(parameter);
-  if (it != parameters_.end()) return it->second;
-  throw failed_precondition(
+Error no_value_of(const Output& parameter) {
+  return failed_precondition(
       "Dataset: tensor '{}', got no value for it, expected one that was known when the data set "
       "was "
       "made: functions of C++ that make data sets are not searched for what is fed",
       parameter.name());
+}
+
+const Tensor& IteratorRoot::value_of(const Output& parameter) const {
+  const auto it = parameters_.find(parameter);
+  if (it == parameters_.end()) throw no_value_of(parameter);
+  return it->second;
 }
 
 StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContext& context) {

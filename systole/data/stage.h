@@ -41,6 +41,9 @@ struct StageCounters {
   std::atomic<int64_t> busy_ns{0};       // of a threaded stage: its threads at work
 };
 
+// FAILED_PRECONDITION: `parameter` is in a data set that a function of C++ made.
+Error no_value_of(const Output& parameter);
+
 // What all stages of one iterator share. Thread-safe.
 class IteratorRoot {
  public:
@@ -198,7 +201,7 @@ class DatasetNode {
   // null for those without.
   virtual std::shared_ptr<const GraphFunction> graph_function() const { return nullptr; }
   virtual NodePtr body() const { return nullptr; }
-  // Outputs of a graph whose values a source takes when an iterator is initialised.
+  // Outputs of a graph whose values it takes when an iterator is initialised.
   virtual std::vector<Output> parameters() const { return {}; }
   // Of a source whose elements are the rows of tensors: those; null for anything else.
   virtual const Row* sliced_tensors() const { return nullptr; }

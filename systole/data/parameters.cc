@@ -1,0 +1,208 @@
+// Sources and transformations of tensors of a graph: what those are when an iterator is
+// initialised.
+#include "systole/data/nodes.h"
+#include "systole/graph/math_ops.h"
+#include "systole/graph/node_builder.h"
+#include "systole/session/captures.h"
+
+namespace systole {
+namespace {
+
+using data::NodePtr;
+using data::Spec;
+using MakeNode = std::function<NodePtr(Row values)>;
+
+// A tensor that is an argument: a parameter, or where it follows from constants its value.
+struct Argument {
+  Output output;
+  Tensor known;
+
+  std::string to_string() const {
+    if (!known.valid()) return output.name();
+    if (known.dtype() == DType::s64 && known.rank() == 0)
+      return std::to_string(known.item<int64_t>());
+    return known.type().to_string();
+  }
+};
+
+// Of parameters: when an iterator runs it, what `make` gives for their values.
+class ParameterNode final : public data::DatasetNode {
+ public:
+  ParameterNode(std::string name, Spec spec, std::vector<NodePtr> inputs,
+                std::vector<Argument> arguments, MakeNode make)
+      : DatasetNode(std::move(name), std::move(spec), std::move(inputs)),
+        arguments_(std::move(arguments)),
+        make_(std::move(make)) {}
+  std::unique_ptr<data::Stage> make(const data::StageContext& context) const override;
+  std::string arguments() const override {
+    std::string text;
+    for (const Argument& argument : arguments_)
+      text.append(text.empty() ? "" : ", ").append(argument.to_string());
+    return text;
+  }
+  std::vector<Output> parameters() const override {
+    std::vector<Output> outputs;
+    for (const Argument& argument : arguments_) {
+      if (!argument.known.valid()) outputs.push_back(argument.output);
+    }
+    return outputs;
+  }
+
+ private:
+  const std::vector<Argument> arguments_;
+  const MakeNode make_;
+};
+
+// What a ParameterNode is in one iterator, in all its epochs.
+struct MadeNode {
+  std::mutex mutex;
+  NodePtr node;  // guarded by it; null until it is made
+};
+
+std::unique_ptr<data::Stage> ParameterNode::make(const data::StageContext& context) const {
+  if (!context.lasting) throw data::no_value_of(parameters().front());
+  const auto made = context.root->shared<MadeNode>(*this);
+  const std::lock_guard lock(made->mutex);
+  if (made->node == nullptr) {
+    Row values;
+    for (const Argument& argument : arguments_) {
+      const bool known = argument.known.valid();
+      values.push_back(known ? argument.known : context.root->value_of(argument.output));
+    }
+    made->node = make_(std::move(values));
+  }
+  return made->node->make(context);
+}
+
+// The node of constants where all of `outputs` are such.
+Dataset fed_node(std::string name, Spec spec, std::vector<NodePtr> inputs,
+                 const std::vector<Output>& outputs, MakeNode make) {
+  std::vector<Argument> arguments;
+  Row values;
+  for (const Output& output : outputs) {
+    if (output.dtype() == DType::resource) {
+      throw invalid_argument("{}: tensor, got '{}', a resource, expected a value", name,
+                             output.name());
+    }
+    arguments.push_back({output, constant_result(output).value_or(Tensor())});
+    if (arguments.back().known.valid()) values.push_back(arguments.back().known);
+  }
+  if (values.size() == arguments.size()) return Dataset(make(std::move(values)));
+  return Dataset(std::make_shared<ParameterNode>(
+      std::move(name), std::move(spec), std::move(inputs), std::move(arguments), std::move(make)));
+}
+
+void check_handles(std::string_view op, const Nest<Output>& tensors) {
+  tensors.for_each([&](const Output& output) {
+    if (!output.valid()) throw invalid_argument("{}: tensor, got none, expected one", op);
+  });
+}
+
+// An integer argument of `op` as s64.
+Output integer(std::string_view op, std::string_view what, const Input& input) {
+  const Output number = resolve(op, input);
+  const bool integer = number.dtype() == DType::s64 || number.dtype() == DType::s32;
+  if (!integer || number.shape().rank() != 0) {
+    throw invalid_argument("{}: {}, got {}, expected s32[] or s64[]", op, what, number.type());
+  }
+  return number.dtype() == DType::s64 ? number : cast(number, DType::s64);
+}
+
+// A transformation of `input` by one integer; `spec` is that of any.
+Dataset fed_stage(const std::string& op, std::string_view what, const Dataset& input, Spec spec,
+                  const Input& argument, std::function<Dataset(const Dataset&, int64_t)> make) {
+  return fed_node(op, std::move(spec), {input.node()}, {integer(op, what, argument)},
+                  [input, make = std::move(make)](const Row& values) {
+                    return make(input, values[0].item<int64_t>()).node();
+                  });
+}
+
+// `spec` with a first dimension that is not known.
+Spec any_batch(const Spec& spec) {
+  return spec.map([](TensorType type) {
+    type.shape.set_dim(0, kUnknown);
+    return type;
+  });
+}
+
+}  // namespace
+
+Dataset Dataset::from_tensors(const Nest<Output>& tensors) {
+  check_handles("from_tensors", tensors);
+  Spec spec = tensors.map([](const Output& output) { return output.type(); });
+  return fed_node("from_tensors", spec, {}, tensors.flatten(), [spec](const Row& values) {
+    return data::rows_node("from_tensors", spec, std::make_shared<std::vector<Row>>(1, values));
+  });
+}
+
+Dataset Dataset::from_tensor_slices(const Nest<Output>& tensors) {
+  check_handles("from_tensor_slices", tensors);
+  if (tensors.empty()) {
+    throw invalid_argument("from_tensor_slices: structure, got (), expected at least one tensor");
+  }
+  Spec spec = tensors.map([](const Output& output) {
+    const Shape& shape = output.shape();
+    if (shape.rank() == 0) {
+      throw invalid_argument(
+          "from_tensor_slices: tensor, got {}, expected a first dimension, whose rows are the "
+          "elements (from_tensors takes any shape)",
+          output.type());
+    }
+    return TensorType{output.dtype(), Shape(Dims(shape.begin() + 1, shape.end()))};
+  });
+  return fed_node("from_tensor_slices", spec, {}, tensors.flatten(), [spec](Row values) {
+    data::check_slices(values);
+    return data::slices_node(spec, std::move(values));
+  });
+}
+
+Dataset Dataset::range(const Input& stop) { return range(int64_t{0}, stop); }
+
+Dataset Dataset::range(const Input& start, const Input& stop, const Input& step) {
+  return fed_node("range", TensorType{DType::s64, {}}, {},
+                  {integer("range", "start", start), integer("range", "stop", stop),
+                   integer("range", "step", step)},
+                  [](const Row& values) {
+                    const auto number = [&](size_t i) { return values[i].item<int64_t>(); };
+                    return range(number(0), number(1), number(2)).node();
+                  });
+}
+
+Dataset Dataset::take(const Input& count) const {
+  return fed_stage("take", "count", *this, element_spec(), count,
+                   [](const Dataset& input, int64_t n) { return input.take(n); });
+}
+
+Dataset Dataset::skip(const Input& count) const {
+  return fed_stage("skip", "count", *this, element_spec(), count,
+                   [](const Dataset& input, int64_t n) { return input.skip(n); });
+}
+
+Dataset Dataset::repeat(const Input& count) const {
+  return fed_stage("repeat", "count", *this, element_spec(), count,
+                   [](const Dataset& input, int64_t n) { return input.repeat(n); });
+}
+
+Dataset Dataset::shuffle(const Input& buffer_size, const ShuffleOptions& options) const {
+  const auto seed = data::resolve_seed(options.seed);  // the graph's, too
+  return fed_stage(
+      "shuffle", "buffer_size", *this, element_spec(), buffer_size,
+      [=](const Dataset& input, int64_t n) {
+        data::check_positive("shuffle: buffer_size", n);
+        return Dataset(data::shuffle_node(input.node(), n, seed, options.reshuffle_each_iteration));
+      });
+}
+
+Dataset Dataset::batch(const Input& batch_size, bool drop_remainder) const {
+  return fed_stage("batch", "batch_size", *this, data::batched(element_spec(), kUnknown),
+                   batch_size,
+                   [=](const Dataset& input, int64_t n) { return input.batch(n, drop_remainder); });
+}
+
+Dataset Dataset::padded_batch(const Input& batch_size, const PaddedBatchOptions& options) const {
+  return fed_stage("padded_batch", "batch_size", *this,
+                   any_batch(padded_batch(1, options).element_spec()), batch_size,
+                   [=](const Dataset& input, int64_t n) { return input.padded_batch(n, options); });
+}
+
+}  // namespace systole
