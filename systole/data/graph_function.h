@@ -39,7 +39,6 @@ class GraphFunction {
   const std::optional<HostFunction> batched_;
   const bool worth_chunks_;
 };
-using GraphFunctionPtr = std::shared_ptr<const GraphFunction>;
 
 // `input` in batches. A map whose function has a form for batches is put behind the batch, and runs
 // once a batch; where it begins with the parser of tf.Examples and has no threads, that is done

@@ -62,9 +62,9 @@ uint64_t StateReader::number() {
   malformed("a number of more than 64 bits");
 }
 
-size_t StateReader::count(size_t least_bytes) {
+size_t StateReader::count() {
   const uint64_t value = number();
-  if (value > (data_.size() - next_) / least_bytes) malformed("a count beyond the end");
+  if (value > data_.size() - next_) malformed("a count beyond the end");
   return static_cast<size_t>(value);
 }
 

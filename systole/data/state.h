@@ -46,8 +46,8 @@ class StateReader {
 
   uint64_t number();
   bool flag() { return number() != 0; }
-  // A count of things of which each takes at least `least_bytes`: never more than there can be.
-  size_t count(size_t least_bytes = 1);
+  // A count of things that take a byte or more each: never more than there can be.
+  size_t count();
   std::string_view bytes();
   Tensor tensor();
   Row row();

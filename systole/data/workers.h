@@ -34,8 +34,6 @@ class Workers {
   // Tells sleeping threads that there may be work again. REQUIRES: the lock.
   void wake() { work_.notify_all(); }
   void wake_one() { work_.notify_one(); }
-  // Tells a waiting consumer to look again. REQUIRES: the lock.
-  void notify_consumer() { done_.notify_one(); }
 
   // Waits until `ready()`, looked at after every step. Errors: CANCELLED.
   template <class Ready>

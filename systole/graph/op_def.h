@@ -101,7 +101,6 @@ struct OpDef {
   bool blocks_gradient =
       false;              // integers, comparisons, stop_gradient: the gradient ends here silently
   bool stateful = false;  // random, variables: never merged, values differ from run to run
-  bool effect = false;  // assigns: in a function it runs though no result of the function needs it
 };
 
 // All ops, made by the build from the folder graph/ops.

@@ -17,10 +17,6 @@ uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes);
 
 // As files keep checksums: a checksum over bytes that hold checksums would tell little.
 constexpr uint32_t mask_crc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
-constexpr uint32_t unmask_crc32c(uint32_t masked) {
-  const uint32_t rotated = masked - 0xa282ead8U;
-  return (rotated >> 17) | (rotated << 15);
-}
 
 // The same by tables, as on a processor without the instruction. For tests.
 uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before = 0);

@@ -81,10 +81,9 @@ TEST(Crc32cTest, JoinsWhatWasSummedApart) {
 
 TEST(Crc32cTest, Mask) {
   EXPECT_EQ(mask_crc32c(0), 0xa282ead8U);
-  for (const uint32_t crc : {0U, 1U, 0xe3069283U, 0xffffffffU}) {
-    EXPECT_NE(mask_crc32c(crc), crc);
-    EXPECT_EQ(unmask_crc32c(mask_crc32c(crc)), crc);
-  }
+  EXPECT_EQ(mask_crc32c(0xffffffffU), 0xa282ead7U);
+  EXPECT_EQ(mask_crc32c(1), 0xa284ead8U);  // 1 << 17 is added
+  EXPECT_EQ(mask_crc32c(0x8000U), 0xa282ead9U);
 }
 
 }  // namespace

@@ -111,8 +111,6 @@ class BundleWriter {
                  const Tensor& tensor);
   void finish();
 
-  uint64_t bytes_written() const { return offset_; }
-
  private:
   BundleEntry write_tensor(std::string_view key, const Tensor& tensor);
   uint32_t write_strings(const Tensor& tensor);

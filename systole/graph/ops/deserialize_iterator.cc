@@ -20,7 +20,6 @@ const OpDef op_deserialize_iterator{
     .infer = infer_deserialize_iterator,
     .host = kernel_of_session,
     .stateful = true,
-    .effect = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -9,7 +9,6 @@ const OpDef op_make_iterator{
     .infer = [](const InferContext&) { return std::vector<TensorType>(); },
     .host = kernel_of_session,
     .stateful = true,
-    .effect = true,
 };
 }  // namespace ops
 }  // namespace systole

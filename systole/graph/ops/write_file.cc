@@ -23,7 +23,6 @@ const OpDef op_write_file{
         },
     .host = kernel_of_session,
     .stateful = true,
-    .effect = true,
 };
 }  // namespace ops
 }  // namespace systole
