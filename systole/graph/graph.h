@@ -26,19 +26,19 @@ class Node;
 class Variable;
 struct OpDef;
 
-// A place along an axis, and the line that says so.
-struct Position {
-  Position(int64_t value,  // NOLINT(google-explicit-constructor)
-           std::source_location where = std::source_location::current())
-      : value(value), where(where) {}
-
-  int64_t value;
-  std::source_location where;
-};
-
 // A symbolic tensor: output `index` of a node. A handle; the graph owns the node. (tf.Tensor)
 class Output {
  public:
+  // A place along an axis, and the line that says so.
+  struct Position {
+    Position(int64_t value,  // NOLINT(google-explicit-constructor)
+             std::source_location where = std::source_location::current())
+        : value(value), where(where) {}
+
+    int64_t value;
+    std::source_location where;
+  };
+
   Output() = default;
   Output(Node* node, int index)
       : node_(node), index_(index) {}  // NOLINT(google-explicit-constructor)
