@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "systole/base/grown.h"
 #include "systole/base/number_text.h"
 #include "systole/io/csv.h"
 
@@ -44,20 +45,6 @@ std::optional<T> parse_element(std::string_view text) {
   } else {
     return parse_as<T>(text);
   }
-}
-
-// `tensor` with room for `rows` rows.
-Tensor grown(const Tensor& tensor, int64_t rows) {
-  Tensor result(tensor.dtype(), {rows});
-  const int64_t kept = std::min(rows, tensor.num_elements());
-  if (tensor.dtype() == DType::string) {
-    const auto from = tensor.data<std::string>().first(static_cast<size_t>(kept));
-    std::ranges::copy(from, result.data<std::string>().begin());
-  } else {
-    const auto* bytes = static_cast<const std::byte*>(tensor.raw());
-    std::copy_n(bytes, kept * size_of(tensor.dtype()), static_cast<std::byte*>(result.raw()));
-  }
-  return result;
 }
 
 }  // namespace
@@ -103,7 +90,7 @@ std::vector<Tensor> read_csv_columns(CsvReader& reader, std::span<const CsvColum
     ++rows;
   }
   if (rows != capacity) {
-    for (Tensor& tensor : result) tensor = grown(tensor, rows);
+    for (Tensor& tensor : result) tensor = tensor.slice(0, rows).clone();
   }
   return result;
 }
