@@ -66,11 +66,9 @@ class HostFunction {
 
   // It draws random numbers, so that equal arguments may give different results.
   bool is_random() const;
-  // Each row of a batch is computed by itself and in the same way, so that `vectorized()` has it.
-  bool is_row_wise() const { return vectorized().has_value(); }
   // The same function on a batch: every result, and every argument but captures(), has a new first
-  // dimension. The single-example parser becomes the batched one. nullopt when it is not known to
-  // be the same.
+  // dimension. The single-example parser becomes the batched one. nullopt when it is not known that
+  // each row is computed by itself and in the same way. Made by the first call.
   std::optional<HostFunction> vectorized() const;
 
   // The nodes, a line each, in the order in which they run.

@@ -99,7 +99,7 @@ TEST(ParseExample, IsVectorised) {
         const Output image = cast(pixels, DType::f32) * (1.0 / 255) - 0.5;
         return Nest<Output>::tuple({image, cast(parsed["label"], DType::s32)});
       });
-  ASSERT_TRUE(f.is_row_wise());
+  ASSERT_TRUE(f.vectorized());
   const auto batch = f.vectorized();
   EXPECT_THAT(batch->to_string(), HasSubstr("ParseExample(arg"));
   EXPECT_EQ(batch->result_spec().to_string(), "(f32[?,2], s32[?])");
@@ -111,7 +111,7 @@ TEST(ParseExample, IsVectorised) {
     EXPECT_TRUE(one[0].identical(got[0].slice(r, r + 1).reshape({2})));
     EXPECT_TRUE(one[1].identical(got[1].slice(r, r + 1).reshape({})));
   }
-  EXPECT_FALSE(parser_of(false, kFeatures).is_row_wise());
+  EXPECT_FALSE(parser_of(false, kFeatures).vectorized());
   // The parser decodes the pixels itself.
   EXPECT_THAT(batch->to_string(), ::testing::Not(HasSubstr("DecodeRaw(")));
   EXPECT_EQ((*batch)(std::vector{records({})})[0].shape(), (Shape{0, 2}));

@@ -132,7 +132,7 @@ TEST_P(SavedFunction, GivesTheSameWhenLoaded) {
   const HostFunction loaded = HostFunction::load(bytes);
   EXPECT_EQ(loaded.argument_spec().to_string(), function.argument_spec().to_string());
   EXPECT_EQ(loaded.result_spec().to_string(), function.result_spec().to_string());
-  EXPECT_EQ(loaded.is_row_wise(), function.is_row_wise());
+  EXPECT_EQ(loaded.vectorized().has_value(), function.vectorized().has_value());
   for (const uint64_t draw : {0U, 5U}) {
     const auto wanted = function.run(GetParam().arguments, {.number = draw});
     const auto got = loaded.run(GetParam().arguments, {.number = draw});

@@ -82,8 +82,8 @@ void check(const Row& row) {
   const std::vector<Tensor> results = f(row.inputs);
   ASSERT_EQ(results.size(), row.expected.size());
   for (size_t i = 0; i < results.size(); ++i) expect_same(results[i], row.expected[i]);
-  EXPECT_EQ(f.is_row_wise(), row.row_wise);
-  if (!f.is_row_wise()) return;
+  EXPECT_EQ(f.vectorized().has_value(), row.row_wise);
+  if (!row.row_wise) return;
   std::vector<Tensor> batches;
   for (const Tensor& input : row.inputs) batches.push_back(twice(input));
   const std::vector<Tensor> rows = (*f.vectorized())(batches);
