@@ -182,9 +182,10 @@ class Importer {
                                                      .ours = options_.ours},
                                                     imported_.variables);
     } catch (const Error& error) {
-      throw Error(error.code(), error.message().starts_with(what)
-                                    ? error.message()
-                                    : fmt::format("{}: {}", what, error.message()));
+      // Elsewhere an attribute that is not there is a fault of ours.
+      throw Error(error.code() == Code::internal ? Code::invalid_argument : error.code(),
+                  error.message().starts_with(what) ? error.message()
+                                                    : fmt::format("{}: {}", what, error.message()));
     } catch (const std::exception& error) {  // an attribute of another kind, a bad index
       throw invalid_argument("{}: {}, got attributes or inputs that it cannot have ({})", what,
                              node.op(), error.what());
