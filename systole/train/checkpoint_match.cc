@@ -49,7 +49,7 @@ void CheckpointMatch::check(const BundleReader& reader) const {
   throw Error(Code::not_found, text);
 }
 
-void CheckpointMatch::restore(Session& session, const BundleReader& reader) const {
+std::vector<Tensor> CheckpointMatch::read(const BundleReader& reader) const {
   check(reader);
   std::vector<Tensor> values(pairs_.size());
   ThreadPool::global().parallel_for(
@@ -58,6 +58,10 @@ void CheckpointMatch::restore(Session& session, const BundleReader& reader) cons
           values[i] = reader.read(pairs_[i].key);
         }
       });
+  return values;
+}
+
+void CheckpointMatch::set(Session& session, std::vector<Tensor> values) const {
   std::vector<Variable> variables;
   for (const Pair& pair : pairs_) variables.push_back(pair.variable);
   StepLoop::set_variables(session, variables, std::move(values));

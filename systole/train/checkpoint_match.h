@@ -18,9 +18,12 @@ class CheckpointMatch {
   }
   size_t size() const { return pairs_.size(); }
 
-  // Reads all, then sets all. Errors: NOT_FOUND with a line for each variable that is missing or of
-  // another type; those of reading. In both cases nothing is set.
-  void restore(Session& session, const BundleReader& reader) const;
+  // The values of all. Errors: NOT_FOUND with a line for each variable that is missing or of
+  // another type; those of reading.
+  std::vector<Tensor> read(const BundleReader& reader) const;
+  // Gives the variables what read() gave.
+  void set(Session& session, std::vector<Tensor> values) const;
+  void restore(Session& session, const BundleReader& reader) const { set(session, read(reader)); }
 
  private:
   struct Pair {

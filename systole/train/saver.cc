@@ -197,10 +197,12 @@ std::vector<std::string> Saver::last_checkpoints() const {
 void Saver::restore(Session& session, const std::string& prefix) const {
   CheckpointMatch match;
   for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
-  CheckpointExtras extras;  // read before any variable is set: they may be damaged
+  CheckpointExtras extras;
   if (!options_.saveables.empty()) extras = read_checkpoint_extras(file_system_, prefix);
-  match.restore(session, BundleReader(file_system_, prefix));
+  std::vector<Tensor> values = match.read(BundleReader(file_system_, prefix));
+  // The variables come last, since all else may fail.
   restore_saveables(session, prefix, extras);
+  match.set(session, std::move(values));
 }
 
 void Saver::restore_saveables(Session& session, const std::string& prefix,

@@ -123,9 +123,17 @@ TEST_F(SaverTest, DamagedPositionsOfIteratorsSetNoVariables) {
   const Saver saver(with);
   Saver(with).save(*session_, "d/model.ckpt");
   set_kernel(9);
+  CheckpointExtras extras = read_checkpoint_extras(fs_, "d/model.ckpt");
   flip("d/model.ckpt.systole", 14);
   EXPECT_THAT(error_of([&] { saver.restore(*session_, "d/model.ckpt"); }),
               ::testing::StartsWith("DATA_LOSS: d/model.ckpt.systole: "));
+  EXPECT_EQ(kernel(), "f32[2] {9, 9}");
+  // A whole file with a position that is cut.
+  ASSERT_EQ(extras.size(), 1U);
+  extras.begin()->second.pop_back();
+  write_checkpoint_extras(fs_, "d/model.ckpt", extras);
+  EXPECT_THAT(error_of([&] { saver.restore(*session_, "d/model.ckpt"); }),
+              ::testing::HasSubstr("iterator state: cut short"));
   EXPECT_EQ(kernel(), "f32[2] {9, 9}");
 }
 
