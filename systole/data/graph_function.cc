@@ -8,12 +8,6 @@
 namespace systole::data {
 namespace {
 
-std::optional<HostFunction> batched_form(const HostFunction& function) {
-  const bool no_element = function.arguments().size() == function.captures().size();
-  if (function.is_random() || no_element) return std::nullopt;
-  return function.vectorized();
-}
-
 // Row i of a batch as an element with memory of its own.
 Tensor own_row(Tensor& batch, int64_t i) {
   const Dims& dims = batch.shape().dims();
@@ -131,11 +125,13 @@ NodePtr parsed_batches(const NodePtr& texts, const HostFunction& function, Spec 
 
 }  // namespace
 
-GraphFunction::GraphFunction(std::string what, HostFunction function)
-    : what_(std::move(what)),
-      function_(std::move(function)),
-      batched_(batched_form(function_)),
-      worth_chunks_(batched_ && is_small(function_)) {}
+std::optional<HostFunction> GraphFunction::batched() const {
+  const bool no_element = function_.arguments().size() == function_.captures().size();
+  if (function_.is_random() || no_element) return std::nullopt;
+  return function_.vectorized();
+}
+
+bool GraphFunction::worth_chunks() const { return is_small(function_) && batched(); }
 
 Row GraphFunction::call(const Row& row, int64_t index, const CallContext& calling) const {
   Row results;
@@ -160,12 +156,12 @@ void GraphFunction::call_into(const Row& row, int64_t index, const CallContext& 
 }
 
 bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext& calling) const {
-  if (!worth_chunks_ || outcomes.size() < 2 || !same_types(outcomes)) return false;
+  if (outcomes.size() < 2 || !worth_chunks() || !same_types(outcomes)) return false;
   std::vector<Row> rows;
   for (const Outcome& outcome : outcomes) rows.push_back(outcome.row);
   try {
     std::vector<Tensor> results =
-        (*batched_)(with_captures(stack_rows(what_, rows), function_.captures(), calling));
+        (*batched())(with_captures(stack_rows(what_, rows), function_.captures(), calling));
     for (size_t i = 0; i < outcomes.size(); ++i) {
       outcomes[i].row.clear();
       for (Tensor& result : results) {
@@ -213,19 +209,17 @@ NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder
                        *tensors);
   }
   const MapArguments& map = *node->map_arguments();
-  if (map.graph == nullptr || !map.graph->batched()) {
-    return batch_node(input, batch_size, drop_remainder);
-  }
+  std::optional<HostFunction> function = map.graph ? map.graph->batched() : std::nullopt;
+  if (!function) return batch_node(input, batch_size, drop_remainder);
   const NodePtr chosen = chosen_from(node->input());
   NodePtr batches = batches_of(chosen, batch_size, drop_remainder);
   if (map.num_parallel_calls == 0 && batches->name() == "batch") {
-    NodePtr parsed =
-        parsed_batches(chosen, *map.graph->batched(), spec, batch_size, drop_remainder);
+    NodePtr parsed = parsed_batches(chosen, *function, spec, batch_size, drop_remainder);
     if (parsed != nullptr) return parsed;
   }
-  auto function = std::make_shared<const GraphFunction>("map of batches", *map.graph->batched());
+  auto graph = std::make_shared<const GraphFunction>("map of batches", std::move(*function));
   return map_node("map_batches", std::move(batches), std::move(spec),
-                  {.graph = std::move(function),
+                  {.graph = std::move(graph),
                    .num_parallel_calls = map.num_parallel_calls,
                    .deterministic = map.deterministic});
 }

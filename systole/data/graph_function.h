@@ -13,17 +13,17 @@ namespace systole::data {
 // Thread-safe. `what` ("map") begins the context of errors.
 class GraphFunction {
  public:
-  GraphFunction(std::string what, HostFunction function);
+  GraphFunction(std::string what, HostFunction function)
+      : what_(std::move(what)), function_(std::move(function)) {}
 
   const HostFunction& function() const { return function_; }
-  // The same on batches, where it is known to be the same for each row.
-  const std::optional<HostFunction>& batched() const { return batched_; }
+  // The same on batches, where it is known to be the same for each row. Made by the first call.
+  std::optional<HostFunction> batched() const;
 
   // Elements are small, so that calling it for several at once saves more than it holds up.
-  bool worth_chunks() const { return worth_chunks_; }
+  bool worth_chunks() const;
 
-  // The element `index`; random ops draw by it and by `calling`. Errors name the
-  // element.
+  // The element `index`; random ops draw by it and by `calling`. Errors name the element.
   Row call(const Row& row, int64_t index, const CallContext& calling) const;
   // The same into the memory of `results`, as HostFunction::run_into().
   void call_into(const Row& row, int64_t index, const CallContext& calling, Row& results) const;
@@ -36,8 +36,6 @@ class GraphFunction {
 
   const std::string what_;
   const HostFunction function_;
-  const std::optional<HostFunction> batched_;
-  const bool worth_chunks_;
 };
 
 // `input` in batches. A map whose function has a form for batches is put behind the batch, and runs
