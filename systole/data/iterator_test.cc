@@ -16,12 +16,14 @@
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/string_ops.h"
+#include "systole/io/memory_file_system.h"
 
 namespace systole::data {
 namespace {
 
 using systole::testing::error_of;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const ElementSpec kInt{TensorType{DType::s64, {}}};
@@ -99,6 +101,130 @@ TEST(IteratorTest, CachesAreReadAgainNotSaved) {
                     now < 1000 ? "999" : "more than 1000"));
     EXPECT_EQ(rest(restored, 1), std::vector<std::string>{"0"});  // the next epoch
   }
+}
+
+// Whoever changes a seed, or what a graph draws seeds by, goes on in the order that was begun.
+TEST(IteratorTest, PositionsHaveTheSeed) {
+  const auto shuffled = [](int64_t seed) { return Dataset::range(30).shuffle(30, {.seed = seed}); };
+  const auto sampled = [](int64_t seed) {
+    return Dataset::sample_from_datasets({Dataset::range(15), Dataset::range(15, 30)}, {}, seed);
+  };
+  for (const std::function<Dataset(int64_t)>& make :
+       {std::function(shuffled), std::function(sampled)}) {
+    Iterator iterator(make(1));
+    rest(iterator, 3);
+    Iterator restored(make(2));
+    restored.restore_state(iterator.save_state());
+    EXPECT_EQ(rest(restored), rest(iterator));
+  }
+}
+
+TEST(IteratorTest, ElementsKeepTheirNumbers) {
+  const auto last_fails = [](const Element& x) {
+    if (x.leaf().item<int64_t>() == 999) throw std::runtime_error("no");
+    return x;
+  };
+  const Dataset dataset = Dataset::range(1000).map_cpp(last_fails, kInt, {.num_parallel_calls = 2});
+  Iterator iterator(dataset);
+  rest(iterator, 100);
+  Iterator restored(dataset);
+  restored.restore_state(iterator.save_state());
+  EXPECT_EQ(rest(restored).back(), "UNKNOWN: no, map_cpp: element 999");
+}
+
+Element but_odd(const Element& x) {
+  if (x.leaf().item<int64_t>() % 2 == 1) throw std::runtime_error("odd");
+  return x;
+}
+
+// What is read again may come in another order, also by whoever has not read it yet.
+TEST(IteratorTest, CachesOfWhatComesInAnyOrderAreSaved) {
+  std::atomic<bool> slow{true};
+  const auto late = [&slow](const Element& x) {
+    if (slow && x.leaf().item<int64_t>() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return x;
+  };
+  const auto as_they_come = [&late](const Element&) {
+    return Dataset::range(3).map_cpp(late, kInt, {.num_parallel_calls = 2, .deterministic = false});
+  };
+  const Dataset dataset = Dataset::range(1).flat_map(as_they_come).cache().repeat(2);
+  for (const int64_t position : {1, 2, 4}) {
+    slow = true;
+    Iterator iterator(dataset);
+    rest(iterator, position);
+    slow = false;
+    Iterator restored(dataset);
+    restored.restore_state(iterator.save_state());
+    Iterator again(dataset);
+    again.restore_state(restored.save_state());
+    const std::vector<std::string> left = rest(iterator);
+    EXPECT_EQ(rest(restored), left) << position;
+    EXPECT_EQ(rest(again), left) << position;
+  }
+}
+
+TEST(IteratorTest, CachesHaveNoHoles) {
+  const auto odd = HasSubstr("odd");
+  EXPECT_THAT(elements(Dataset::range(3).map_cpp(but_odd, kInt).cache().repeat(2)),
+              ElementsAre("0", odd, "2", "0", odd, "2"));
+}
+
+TEST(IteratorTest, FilesOfCachesHaveNoHoles) {
+  MemoryFileSystem fs;
+  Iterator iterator(Dataset::range(4).map_cpp(but_odd, kInt).cache("c", &fs));
+  EXPECT_THAT(rest(iterator, 3), ElementsAre("0", HasSubstr("odd"), "2"));
+  EXPECT_TRUE(fs.contents().empty());
+  rest(iterator);
+  EXPECT_TRUE(fs.contents().empty());
+}
+
+TEST(IteratorTest, FilesOfCachesThatAreNoneEndOnce) {
+  MemoryFileSystem fs{{"c", "junk"}};
+  const Dataset dataset = Dataset::range(3).cache("c", &fs);
+  Iterator iterator(dataset);
+  EXPECT_THAT(rest(iterator, 1), ElementsAre(HasSubstr("DATA_LOSS")));
+  Iterator restored(dataset);
+  restored.restore_state(iterator.save_state());
+  EXPECT_TRUE(rest(iterator).empty());
+  EXPECT_TRUE(rest(restored).empty());
+}
+
+// Whatever fails: to finish the file, to look for it in the next epoch, to read it.
+TEST(IteratorTest, SavesARepeatWhoseNextEpochCannotBeMade) {
+  const auto error_of_operation = [](int64_t operation) {
+    MemoryFileSystem fs;
+    const Dataset dataset = Dataset::range(2).cache("c", &fs).repeat(2);
+    Iterator iterator(dataset);
+    rest(iterator, 2);
+    fs.inject({.path_contains = "c", .at_operation = operation, .stays = true});
+    std::string error = error_of([&] { iterator.next(); });
+    const std::string state = iterator.save_state();
+    fs.clear_fault();
+    if (error == "no error") return error;
+    const std::vector<std::string> left = rest(iterator);
+    Iterator restored(dataset);
+    restored.restore_state(state);
+    EXPECT_EQ(rest(restored), left) << error;
+    return error;
+  };
+  int64_t operations = 0;
+  while (error_of_operation(operations) != "no error") ++operations;
+  EXPECT_GT(operations, 3);
+}
+
+TEST(IteratorTest, WhatWasDroppedIsCountedOn) {
+  const Dataset dataset = Dataset::range(4).map_cpp(but_odd, kInt).ignore_errors();
+  Iterator iterator(dataset);
+  EXPECT_THAT(rest(iterator, 2), ElementsAre("0", "2"));
+  Iterator restored(dataset);
+  restored.restore_state(iterator.save_state());
+  const LogCapture log;
+  EXPECT_TRUE(rest(restored).empty());
+  EXPECT_THAT(log.messages(),
+              Contains(HasSubstr("ignore_errors: dropped 2 elements, the first for UNKNOWN: odd, "
+                                 "map_cpp: element 1")));
 }
 
 // The state of `iterator` once it has read ahead as far as the number that is none.

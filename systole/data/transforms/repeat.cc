@@ -35,18 +35,22 @@ class RepeatStage final : public Stage {
     return next_of_epochs([&] { return input_->next_text(text); });
   }
   void do_save(StateWriter& writer) override {
-    if (input_ == nullptr) open();
     writer.number(epoch_);
+    writer.flag(input_ != nullptr);
     writer.flag(empty_);
     writer.flag(ended_);
-    input_->save(writer);
+    if (input_ != nullptr) input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
     epoch_ = reader.number();
-    if (epoch_ > 0) open();
+    if (!reader.flag()) {
+      input_.reset();
+    } else if (epoch_ > 0) {
+      open();
+    }
     empty_ = reader.flag();
     ended_ = reader.flag();
-    input_->restore(reader);
+    if (input_ != nullptr) input_->restore(reader);
   }
 
  private:
@@ -66,7 +70,6 @@ class RepeatStage final : public Stage {
       // An epoch without elements: there will never be any.
       ended_ = (node_.count >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count)) || empty_;
       if (ended_) break;
-      context_.cancellation().check();
       ++epoch_;
       open();
     }
@@ -83,7 +86,7 @@ class RepeatStage final : public Stage {
   uint64_t epoch_ = 0;
   bool empty_ = true;  // no element in this epoch yet
   bool ended_ = false;
-  std::unique_ptr<Stage> input_;
+  std::unique_ptr<Stage> input_;  // null when it could not be made
 };
 
 std::unique_ptr<Stage> RepeatNode::make(const StageContext& context) const {
