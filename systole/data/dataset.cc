@@ -71,8 +71,7 @@ Dataset Dataset::from_tensor_slices(const Element& tensors) {
   }
   data::check_slices(components);
   Spec spec = tensors.map([](const Tensor& tensor) {
-    return TensorType{tensor.dtype(),
-                      Shape(Dims(tensor.shape().begin() + 1, tensor.shape().end()))};
+    return TensorType{tensor.dtype(), data::without_first(tensor.shape())};
   });
   return Dataset(data::slices_node(std::move(spec), components));
 }

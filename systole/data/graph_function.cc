@@ -10,8 +10,7 @@ namespace {
 
 // Row i of a batch as an element with memory of its own.
 Tensor own_row(Tensor& batch, int64_t i) {
-  const Dims& dims = batch.shape().dims();
-  Tensor row(batch.dtype(), Shape(Dims(dims.begin() + 1, dims.end())));
+  Tensor row(batch.dtype(), without_first(batch.shape()));
   if (batch.dtype() == DType::string) {
     const auto from = batch.data<std::string>().begin() + i * row.num_elements();
     std::move(from, from + row.num_elements(), row.data<std::string>().begin());

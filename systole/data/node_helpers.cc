@@ -37,11 +37,21 @@ void check_calls(std::string_view op, int64_t value) {
                          value);
 }
 
+Shape with_first(int64_t size, const Shape& shape) {
+  Dims dims{size};
+  dims.insert(dims.end(), shape.begin(), shape.end());
+  return Shape(std::move(dims));
+}
+
+Shape without_first(const Shape& shape) { return Shape(Dims(shape.begin() + 1, shape.end())); }
+
+Tensor row_of(const Tensor& tensor, int64_t i) {
+  return tensor.slice(i, i + 1).reshape(without_first(tensor.shape()));
+}
+
 Spec batched(const Spec& spec, int64_t size) {
   return spec.map([&](const TensorType& type) {
-    Dims dims{size};
-    dims.insert(dims.end(), type.shape.begin(), type.shape.end());
-    return TensorType{type.dtype, Shape(std::move(dims))};
+    return TensorType{type.dtype, with_first(size, type.shape)};
   });
 }
 

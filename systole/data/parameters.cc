@@ -148,7 +148,7 @@ Dataset Dataset::from_tensor_slices(const Nest<Output>& tensors) {
           "elements (from_tensors takes any shape)",
           output.type());
     }
-    return TensorType{output.dtype(), Shape(Dims(shape.begin() + 1, shape.end()))};
+    return TensorType{output.dtype(), data::without_first(shape)};
   });
   return fed_node("from_tensor_slices", spec, {}, tensors.flatten(), [spec](Row values) {
     data::check_slices(values);

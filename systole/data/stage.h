@@ -235,6 +235,29 @@ class InputStage : public Stage {
 // REQUIRES: inside a catch block.
 Error current_error();
 
+// One whose own state is how many elements it has counted.
+class CountingStage : public InputStage {
+ public:
+  using InputStage::InputStage;
+
+ protected:
+  void do_save(StateWriter& writer) final {
+    writer.number(static_cast<uint64_t>(count_));
+    input_->save(writer);
+  }
+  void do_restore(StateReader& reader) final {
+    count_ = static_cast<int64_t>(reader.number());
+    input_->restore(reader);
+  }
+  int64_t count_ = 0;
+};
+
+// [size, shape..] and back: of batches and their elements. REQUIRES: `shape` has a dimension.
+Shape with_first(int64_t size, const Shape& shape);
+Shape without_first(const Shape& shape);
+// Row i, without a copy.
+Tensor row_of(const Tensor& tensor, int64_t i);
+
 // Two 64-bit numbers as one, well mixed.
 uint64_t mix(uint64_t a, uint64_t b);
 

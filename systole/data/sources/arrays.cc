@@ -9,14 +9,11 @@ namespace {
 // Rows are read this many bytes at a time.
 constexpr int64_t kBlockBytes = 1 << 20;
 
-Shape row_shape(const Shape& shape) { return Shape(Dims(shape.begin() + 1, shape.end())); }
-
 class IdxFile final : public data::RecordFile {
  public:
   IdxFile(FileSystem& file_system, const std::string& path) : reader_(file_system, path) {
     const TensorType& type = reader_.type();
-    shape_ = row_shape(type.shape);
-    const int64_t row_bytes = shape_.num_elements() * size_of(type.dtype);
+    const int64_t row_bytes = data::without_first(type.shape).num_elements() * size_of(type.dtype);
     rows_a_block_ = std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, row_bytes));
   }
   bool next(Row& row) override {
@@ -25,8 +22,7 @@ class IdxFile final : public data::RecordFile {
       block_ = reader_.read(rows_a_block_);
       next_ = 0;
     }
-    row.assign(1, block_.slice(next_, next_ + 1).reshape(shape_));
-    ++next_;
+    row.assign(1, data::row_of(block_, next_++));
     return true;
   }
   uint64_t offset() const override {
@@ -40,7 +36,6 @@ class IdxFile final : public data::RecordFile {
 
  private:
   IdxReader reader_;
-  Shape shape_;  // of a row
   int64_t rows_a_block_ = 1;
   Tensor block_;
   int64_t next_ = 0;  // in block_
@@ -49,7 +44,7 @@ class IdxFile final : public data::RecordFile {
 Dataset::NodePtr idx_node(const std::string& path, FileSystem& file_system) {
   const TensorType type = IdxReader(file_system, path).type();
   return data::record_files_node("IdxDataset", FileNames(path).dataset().node(),
-                                 TensorType{type.dtype, row_shape(type.shape)},
+                                 TensorType{type.dtype, data::without_first(type.shape)},
                                  [&file_system](const std::string& name) {
                                    return std::make_unique<IdxFile>(file_system, name);
                                  });

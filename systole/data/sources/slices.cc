@@ -4,12 +4,6 @@
 namespace systole::data {
 namespace {
 
-// x[i] without a copy.
-Tensor row_of(const Tensor& tensor, int64_t i) {
-  const Dims& dims = tensor.shape().dims();
-  return tensor.slice(i, i + 1).reshape(Shape(Dims(dims.begin() + 1, dims.end())));
-}
-
 class SlicesStage final : public Stage {
  public:
   explicit SlicesStage(const Row& tensors) : tensors_(tensors) {}

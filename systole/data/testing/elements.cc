@@ -15,8 +15,7 @@ std::string part_text(const Tensor& tensor) {
   std::string text = "[";
   for (int64_t i = 0; i < tensor.dim(0); ++i) {
     if (i > 0) text += ' ';
-    const Dims& dims = tensor.shape().dims();
-    text += part_text(tensor.slice(i, i + 1).reshape(Shape(Dims(dims.begin() + 1, dims.end()))));
+    text += part_text(row_of(tensor, i));
   }
   return text + "]";
 }

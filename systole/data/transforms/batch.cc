@@ -78,9 +78,8 @@ class BatchStage final : public InputStage {
       capacity_ = std::clamp<int64_t>(kFirstBytes / element, 1, capacity_);
     }
     for (size_t c = 0; c < part_.size(); ++c) {
-      Dims dims{capacity_};
-      dims.insert(dims.end(), part_[c].shape().begin(), part_[c].shape().end());
-      make_memory(part_[c].dtype(), Shape(std::move(dims)), last_texts_[c], row[c]);
+      const Shape shape = with_first(capacity_, part_[c].shape());
+      make_memory(part_[c].dtype(), shape, last_texts_[c], row[c]);
       batch_.push_back(std::move(row[c]));
       types_.push_back(part_[c].type());
     }

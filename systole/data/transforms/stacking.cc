@@ -6,12 +6,6 @@
 namespace systole::data {
 namespace {
 
-Shape with_first(int64_t size, const Shape& shape) {
-  Dims dims{size};
-  dims.insert(dims.end(), shape.begin(), shape.end());
-  return Shape(std::move(dims));
-}
-
 // Copies `from` into the corner at zero of part `i` of `to`, whose parts are as large or larger.
 template <class Copy>
 void copy_corner(const Tensor& from, int64_t i, const Tensor& to, const Copy& copy) {

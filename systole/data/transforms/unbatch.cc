@@ -4,16 +4,16 @@
 namespace systole::data {
 namespace {
 
-Spec without_first(const Spec& spec) {
+Spec row_spec(const Spec& spec) {
   return spec.map([](const TensorType& type) {
-    return TensorType{type.dtype, Shape(Dims(type.shape.begin() + 1, type.shape.end()))};
+    return TensorType{type.dtype, without_first(type.shape)};
   });
 }
 
 class UnbatchNode final : public DatasetNode {
  public:
   explicit UnbatchNode(const NodePtr& input)
-      : DatasetNode("unbatch", without_first(input->spec()), {input}) {}
+      : DatasetNode("unbatch", row_spec(input->spec()), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 };
 
@@ -32,10 +32,7 @@ class UnbatchStage final : public InputStage {
       cancellation_.check();
     }
     row.resize(batch_.size());
-    for (size_t c = 0; c < row.size(); ++c) {
-      const Dims& dims = batch_[c].shape().dims();
-      row[c] = batch_[c].slice(next_, next_ + 1).reshape(Shape(Dims(dims.begin() + 1, dims.end())));
-    }
+    for (size_t c = 0; c < row.size(); ++c) row[c] = row_of(batch_[c], next_);
     ++next_;
     return true;
   }
