@@ -29,6 +29,12 @@ struct Outcome {
   }
 };
 
+template <class Outcomes>
+void save_outcomes(StateWriter& writer, const Outcomes& outcomes) {
+  writer.number(outcomes.size());
+  for (const Outcome& outcome : outcomes) outcome.save(writer);
+}
+
 // Appends what was saved one after another, behind its number.
 template <class Outcomes>
 void restore_outcomes(StateReader& reader, Outcomes& outcomes) {

@@ -29,6 +29,12 @@ class StateWriter {
   void bytes(std::string_view value);
   void tensor(const Tensor& value);
   void row(const Row& value);
+  // Their number and each.
+  template <class Rows>
+  void rows(const Rows& values) {
+    number(values.size());
+    for (const Row& value : values) row(value);
+  }
   void error(const Error& value);
 
   const std::string& data() const { return data_; }
@@ -51,6 +57,11 @@ class StateReader {
   std::string_view bytes();
   Tensor tensor();
   Row row();
+  template <class Rows>
+  void rows(Rows& values) {
+    values.resize(count());
+    for (Row& value : values) value = row();
+  }
   // An error that was read ahead of the position; nullopt where such are left out, with a warning
   // that begins with `who`.
   std::optional<Error> error_ahead(std::string_view who);

@@ -71,12 +71,8 @@ void StepReader::recycle(Step step) {
 void StepReader::save(StateWriter& writer, const std::vector<Step>& steps,
                       const std::optional<Error>& error) {
   writer.number(steps.size() + pending_.size());
-  const auto write = [&](const Step& step) {
-    writer.number(step.size());
-    for (const Row& row : step) writer.row(row);
-  };
-  for (const Step& step : steps) write(step);
-  for (const Step& step : pending_) write(step);
+  for (const Step& step : steps) writer.rows(step);
+  for (const Step& step : pending_) writer.rows(step);
   const std::optional<Error>& last = error ? error : error_;
   writer.flag(last.has_value());
   if (last) writer.error(*last);
@@ -89,8 +85,8 @@ void StepReader::restore(StateReader& reader) {
   if (!options_.keeps_errors) reader.leave_out_errors();
   std::deque<Step> pending;
   for (size_t steps = reader.count(); steps > 0; --steps) {
-    Step step(reader.count());
-    for (Row& row : step) row = reader.row();
+    Step step;
+    reader.rows(step);
     if (step.size() != source_.elements()) {
       throw failed_precondition("{}: saved position, got steps of {} elements, expected {}",
                                 source_.name, step.size(), source_.elements());

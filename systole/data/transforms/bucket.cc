@@ -65,19 +65,13 @@ class BucketStage final : public InputStage {
   void do_save(StateWriter& writer) override {
     writer.flag(ended_);
     writer.number(static_cast<uint64_t>(index_));
-    for (const auto& bucket : buckets_) {
-      writer.number(bucket.size());
-      for (const Row& row : bucket) writer.row(row);
-    }
+    for (const auto& bucket : buckets_) writer.rows(bucket);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
     ended_ = reader.flag();
     index_ = static_cast<int64_t>(reader.number());
-    for (auto& bucket : buckets_) {
-      bucket.resize(reader.count());
-      for (Row& row : bucket) row = reader.row();
-    }
+    for (auto& bucket : buckets_) reader.rows(bucket);
     input_->restore(reader);
   }
 

@@ -74,8 +74,7 @@ class ChunkedMapStage final : public InputStage {
   void do_save(StateWriter& writer) override {
     writer.number(static_cast<uint64_t>(index_));
     writer.flag(ended_);
-    writer.number(ready_.size());
-    for (const Outcome& outcome : ready_) outcome.save(writer);
+    save_outcomes(writer, ready_);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {

@@ -215,9 +215,7 @@ void MemoryCacheStage::do_restore(StateReader& reader) {
 
 void MemoryCacheStage::save_rows(StateWriter& writer) const {
   writer.flag(kept_.rows != nullptr);
-  const std::vector<Row>& rows = kept_.rows != nullptr ? *kept_.rows : filling_;
-  writer.number(rows.size());
-  for (const Row& row : rows) writer.row(row);
+  writer.rows(kept_.rows != nullptr ? *kept_.rows : filling_);
   writer.number(next_);
   writer.flag(failed_);
   if (kept_.rows == nullptr) input_->save(writer);
@@ -225,8 +223,7 @@ void MemoryCacheStage::save_rows(StateWriter& writer) const {
 
 void MemoryCacheStage::restore_rows(StateReader& reader) {
   const bool whole = reader.flag();
-  filling_.resize(reader.count());
-  for (Row& row : filling_) row = reader.row();
+  reader.rows(filling_);
   next_ = reader.number();
   failed_ = reader.flag();
   kept_.by_value = true;

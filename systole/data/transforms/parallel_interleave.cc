@@ -202,8 +202,7 @@ void ParallelInterleaveStage::do_save(StateWriter& writer) {
   for (Slot& slot : cycle_) {
     writer.flag(slot.open);
     writer.flag(slot.ended);
-    writer.number(slot.ready.size());
-    for (const Outcome& outcome : slot.ready) outcome.save(writer);
+    save_outcomes(writer, slot.ready);
     if (slot.open && !slot.ended) slot.inner->save(writer);
   }
   input_->save(writer);

@@ -65,8 +65,7 @@ class PrefetchStage final : public InputStage {
   void do_save(StateWriter& writer) override {
     const Workers::Pause pause(workers_);
     writer.flag(ended_);
-    writer.number(ready_.size());
-    for (const Outcome& outcome : ready_) outcome.save(writer);
+    save_outcomes(writer, ready_);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {

@@ -59,16 +59,12 @@ class WindowStage final : public InputStage {
   }
   void do_save(StateWriter& writer) override {
     writer.number(static_cast<uint64_t>(skip_));
-    writer.flag(ended_);
-    writer.number(buffer_.size());
-    for (const Row& row : buffer_) writer.row(row);
+    writer.rows(buffer_);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
     skip_ = static_cast<int64_t>(reader.number());
-    ended_ = reader.flag();
-    buffer_.resize(reader.count());
-    for (Row& row : buffer_) row = reader.row();
+    reader.rows(buffer_);
     input_->restore(reader);
   }
 
