@@ -45,12 +45,7 @@ class BucketStage final : public InputStage {
 
  protected:
   bool do_next(Row& row) override {
-    Row part;
-    while (!ended_) {
-      if (!input_->next(part)) {
-        ended_ = true;
-        break;
-      }
+    for (Row part; input_->next(part); part.clear()) {
       const size_t i = bucket_of(part);
       buckets_[i].push_back(std::move(part));
       part.clear();
@@ -63,13 +58,11 @@ class BucketStage final : public InputStage {
     return false;
   }
   void do_save(StateWriter& writer) override {
-    writer.flag(ended_);
     writer.number(static_cast<uint64_t>(index_));
     for (const auto& bucket : buckets_) writer.rows(bucket);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
-    ended_ = reader.flag();
     index_ = static_cast<int64_t>(reader.number());
     for (auto& bucket : buckets_) reader.rows(bucket);
     input_->restore(reader);
@@ -101,7 +94,6 @@ class BucketStage final : public InputStage {
   const Cancellation& cancellation_;
   std::vector<std::vector<Row>> buckets_;
   int64_t index_ = 0;  // of the input's next element
-  bool ended_ = false;
 };
 
 std::unique_ptr<Stage> BucketNode::make(const StageContext& context) const {

@@ -36,14 +36,9 @@ class WindowStage final : public InputStage {
   bool do_next(Row& row) override {
     // The buffer holds what lies from the begin of the window to its end.
     const size_t span = static_cast<size_t>((node_.size - 1) * node_.stride + 1);
-    for (Row part; skip_ > 0 && !ended_; --skip_) {
-      ended_ = !input_->next(part);
-      cancellation_.check();
-    }
-    for (Row part; buffer_.size() < span && !ended_;) {
-      ended_ = !input_->next(part);
-      if (!ended_) buffer_.push_back(std::move(part));
-      part.clear();
+    for (Row part; skip_ > 0 && input_->next(part); --skip_) cancellation_.check();
+    for (Row part; buffer_.size() < span && input_->next(part); part.clear()) {
+      buffer_.push_back(std::move(part));
       cancellation_.check();
     }
     if (buffer_.empty() || (node_.drop_remainder && buffer_.size() < span)) return false;
@@ -73,7 +68,6 @@ class WindowStage final : public InputStage {
   const Cancellation& cancellation_;
   std::deque<Row> buffer_;
   int64_t skip_ = 0;  // elements between the last window and the next
-  bool ended_ = false;
 };
 
 std::unique_ptr<Stage> WindowNode::make(const StageContext& context) const {
