@@ -176,6 +176,14 @@ bool Stage::timed(const Ask& ask) {
   return more;
 }
 
+void Stage::note_threads() {
+  if (counters_ != nullptr) counters_->threaded = true;
+}
+
+void Stage::note_work(std::chrono::nanoseconds took) {
+  if (counters_ != nullptr) counters_->busy_ns += took.count();
+}
+
 void Stage::save(StateWriter& writer) {
   writer.bytes(node_->name());
   do_save(writer);

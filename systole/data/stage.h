@@ -4,6 +4,7 @@
 
 #include <any>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -157,7 +158,9 @@ class Stage {
   virtual bool do_next_into(Row& row);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
-  StageCounters* counters() { return counters_; }
+  // For a stage with threads: that it has them, and how long they were at work.
+  void note_threads();
+  void note_work(std::chrono::nanoseconds took);
 
  private:
   friend std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);

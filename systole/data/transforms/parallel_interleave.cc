@@ -139,9 +139,7 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   std::ranges::move(block, std::back_inserter(slot.ready));
   slot.ended = ended;
   slot.busy = false;
-  if (StageCounters* counts = counters()) {
-    counts->busy_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
-  }
+  note_work(took);
 }
 
 // The slot to take an element from; null while there is none.
@@ -170,7 +168,7 @@ ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lo
 
 bool ParallelInterleaveStage::do_next(Row& row) {
   Workers::Lock lock = workers_.lock();
-  if (StageCounters* counts = counters()) counts->threaded = true;
+  note_threads();
   workers_.start();
   Slot* slot = nullptr;
   // The cycle is filled from the start, so that all threads have something to read.

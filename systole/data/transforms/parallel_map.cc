@@ -138,9 +138,7 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   } else if (took > kChunkTime * 2) {
     chunk_size_ = std::max<size_t>(chunk_size_ / 2, 1);
   }
-  if (StageCounters* counts = counters()) {
-    counts->busy_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
-  }
+  note_work(took);
   return true;
 }
 
@@ -155,7 +153,7 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
 
 bool ParallelMapStage::do_next(Row& row) {
   Workers::Lock lock = workers_.lock();
-  if (StageCounters* counts = counters()) counts->threaded = true;
+  note_threads();
   workers_.start();
   for (;;) {
     auto chunk = chunks_.end();

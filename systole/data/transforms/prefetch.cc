@@ -50,7 +50,7 @@ class PrefetchStage final : public InputStage {
  protected:
   bool do_next(Row& row) override {
     Workers::Lock lock = workers_.lock();
-    if (StageCounters* counts = counters()) counts->threaded = true;
+    note_threads();
     workers_.start();
     if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
     workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
