@@ -60,8 +60,7 @@ Dataset Dataset::from_tensors(const Element& element) {
   element.for_each([](const Tensor& tensor) {
     if (!tensor.valid()) throw invalid_argument("from_tensors: tensor, got none, expected one");
   });
-  auto rows = std::make_shared<std::vector<Row>>(1, element.flatten());
-  return Dataset(data::rows_node("from_tensors", std::move(spec), std::move(rows)));
+  return Dataset(data::tensors_node(std::move(spec), element.flatten()));
 }
 
 Dataset Dataset::from_tensor_slices(const Element& tensors) {

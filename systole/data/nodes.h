@@ -15,7 +15,7 @@
 namespace systole::data {
 
 // Sources.
-NodePtr rows_node(std::string name, Spec spec, std::shared_ptr<const std::vector<Row>> rows);
+NodePtr tensors_node(Spec spec, Row tensors);
 NodePtr slices_node(Spec spec, Row tensors);
 // Rows `indices` (batches of s64) of tensors; `spec` is that of the batches.
 NodePtr gather_node(NodePtr indices, Spec spec, Row tensors);

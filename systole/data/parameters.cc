@@ -130,9 +130,8 @@ Spec any_batch(const Spec& spec) {
 Dataset Dataset::from_tensors(const Nest<Output>& tensors) {
   check_handles("from_tensors", tensors);
   Spec spec = tensors.map([](const Output& output) { return output.type(); });
-  return fed_node("from_tensors", spec, {}, tensors.flatten(), [spec](const Row& values) {
-    return data::rows_node("from_tensors", spec, std::make_shared<std::vector<Row>>(1, values));
-  });
+  return fed_node("from_tensors", spec, {}, tensors.flatten(),
+                  [spec](Row values) { return data::tensors_node(spec, std::move(values)); });
 }
 
 Dataset Dataset::from_tensor_slices(const Nest<Output>& tensors) {
