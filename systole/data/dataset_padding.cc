@@ -40,9 +40,7 @@ data::Padding resolve_padding(std::string_view op, const data::Spec& spec,
 }  // namespace
 
 Dataset Dataset::padded_batch(int64_t batch_size, const PaddedBatchOptions& options) const {
-  if (batch_size <= 0) {
-    throw invalid_argument("padded_batch: batch_size, got {}, expected at least 1", batch_size);
-  }
+  data::check_positive("padded_batch: batch_size", batch_size);
   return Dataset(
       data::padded_batch_node(node(), batch_size,
                               resolve_padding("padded_batch", element_spec(), options.padded_shapes,

@@ -222,21 +222,18 @@ class DatasetNode {
 std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
 
 // A stage with one input that it asks in its own thread. What it saves of its own is nothing unless
-// it says so.
+// it says so. One that may ask for long before it gives an element checks the cancellation.
 class InputStage : public Stage {
  public:
   InputStage(const DatasetNode& node, const StageContext& context)
-      : input_(make_stage(node.input(), context)) {}
+      : input_(make_stage(node.input(), context)), cancellation_(context.cancellation()) {}
 
  protected:
   void do_save(StateWriter& writer) override { input_->save(writer); }
   void do_restore(StateReader& reader) override { input_->restore(reader); }
   std::unique_ptr<Stage> input_;
+  const Cancellation& cancellation_;
 };
-
-// Whatever is being thrown, as an Error; std::exception of a user's function as UNKNOWN.
-// REQUIRES: inside a catch block.
-Error current_error();
 
 // One whose own state is how many elements it has counted.
 class CountingStage : public InputStage {
@@ -260,6 +257,10 @@ Shape with_first(int64_t size, const Shape& shape);
 Shape without_first(const Shape& shape);
 // Row i, without a copy.
 Tensor row_of(const Tensor& tensor, int64_t i);
+
+// Whatever is being thrown, as an Error; std::exception of a user's function as UNKNOWN.
+// REQUIRES: inside a catch block.
+Error current_error();
 
 // Two 64-bit numbers as one, well mixed.
 uint64_t mix(uint64_t a, uint64_t b);

@@ -17,7 +17,7 @@ class RecordFilesNode final : public DatasetNode {
 class RecordFilesStage final : public InputStage {
  public:
   RecordFilesStage(const RecordFilesNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+      : InputStage(node, context), node_(node) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -69,7 +69,6 @@ class RecordFilesStage final : public InputStage {
   }
 
   const RecordFilesNode& node_;
-  const Cancellation& cancellation_;
   std::string path_;
   std::unique_ptr<RecordFile> file_;  // null between files
 };

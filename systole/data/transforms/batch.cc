@@ -38,7 +38,7 @@ class BatchNode final : public DatasetNode {
 class BatchStage final : public InputStage {
  public:
   BatchStage(const BatchNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+      : InputStage(node, context), node_(node) {}
 
  protected:
   bool do_next(Row& row) override { return do_next_into(row); }
@@ -131,7 +131,6 @@ class BatchStage final : public InputStage {
   }
 
   const BatchNode& node_;
-  const Cancellation& cancellation_;
   Row part_;
   Row batch_;
   Row last_texts_;  // the memory of the last batch's texts, one a component

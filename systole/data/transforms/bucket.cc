@@ -40,7 +40,6 @@ class BucketStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         calling_(context.calling()),
-        cancellation_(context.cancellation()),
         buckets_(node.boundaries().size() + 1) {}
 
  protected:
@@ -48,7 +47,6 @@ class BucketStage final : public InputStage {
     for (Row part; input_->next(part); part.clear()) {
       const size_t i = bucket_of(part);
       buckets_[i].push_back(std::move(part));
-      part.clear();
       if (buckets_[i].size() == node_.batch_size(i)) return give(i, row);
       cancellation_.check();
     }
@@ -91,7 +89,6 @@ class BucketStage final : public InputStage {
 
   const BucketNode& node_;
   const CallContext calling_;
-  const Cancellation& cancellation_;
   std::vector<std::vector<Row>> buckets_;
   int64_t index_ = 0;  // of the input's next element
 };

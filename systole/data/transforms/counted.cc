@@ -6,26 +6,6 @@
 namespace systole::data {
 namespace {
 
-// A stage that differs from its input by a count of elements alone.
-class CountingStage : public InputStage {
- public:
-  CountingStage(const DatasetNode& node, const StageContext& context)
-      : InputStage(node, context), cancellation_(context.cancellation()) {}
-
- protected:
-  void do_save(StateWriter& writer) final {
-    writer.number(static_cast<uint64_t>(count_));
-    input_->save(writer);
-  }
-  void do_restore(StateReader& reader) final {
-    count_ = static_cast<int64_t>(reader.number());
-    input_->restore(reader);
-  }
-
-  int64_t count_ = 0;
-  const Cancellation& cancellation_;
-};
-
 template <class StageType>
 class CountingNode final : public DatasetNode {
  public:

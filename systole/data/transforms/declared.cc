@@ -6,7 +6,7 @@ namespace {
 
 class PassStage final : public InputStage {
  public:
-  PassStage(const DatasetNode& node, const StageContext& context) : InputStage(node, context) {}
+  using InputStage::InputStage;
 
  protected:
   bool do_next(Row& row) override { return input_->next(row); }

@@ -20,36 +20,23 @@ class FilterNode final : public DatasetNode {
   const std::shared_ptr<const GraphFunction> graph_;
 };
 
-class FilterStage final : public InputStage {
+class FilterStage final : public CountingStage {
  public:
   FilterStage(const FilterNode& node, const StageContext& context)
-      : InputStage(node, context),
-        node_(node),
-        cancellation_(context.cancellation()),
-        calling_(context.calling()) {}
+      : CountingStage(node, context), node_(node), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
     while (input_->next(row)) {
-      if (node_.predicate(row, index_++, calling_)) return true;
+      if (node_.predicate(row, count_++, calling_)) return true;
       cancellation_.check();
     }
     return false;
   }
-  void do_save(StateWriter& writer) override {
-    writer.number(static_cast<uint64_t>(index_));
-    input_->save(writer);
-  }
-  void do_restore(StateReader& reader) override {
-    index_ = static_cast<int64_t>(reader.number());
-    input_->restore(reader);
-  }
 
  private:
   const FilterNode& node_;
-  const Cancellation& cancellation_;
   const CallContext calling_;
-  int64_t index_ = 0;  // of the input's next element
 };
 
 std::unique_ptr<Stage> FilterNode::make(const StageContext& context) const {

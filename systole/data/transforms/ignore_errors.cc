@@ -17,8 +17,7 @@ class IgnoreErrorsNode final : public DatasetNode {
 
 class IgnoreErrorsStage final : public InputStage {
  public:
-  IgnoreErrorsStage(const IgnoreErrorsNode& node, const StageContext& context)
-      : InputStage(node, context), cancellation_(context.cancellation()) {}
+  using InputStage::InputStage;
   ~IgnoreErrorsStage() override { report(); }
 
  protected:
@@ -54,7 +53,6 @@ class IgnoreErrorsStage final : public InputStage {
     dropped_ = 0;
   }
 
-  const Cancellation& cancellation_;
   int64_t dropped_ = 0;
   std::string first_;
 };

@@ -22,16 +22,16 @@ class MapNode final : public DatasetNode {
   const MapArguments settings;
 };
 
-class MapStage final : public InputStage {
+class MapStage final : public CountingStage {
  public:
   MapStage(const MapNode& node, const StageContext& context)
-      : InputStage(node, context), arguments_(node.settings), calling_(context.calling()) {}
+      : CountingStage(node, context), arguments_(node.settings), calling_(context.calling()) {}
 
  protected:
   bool do_next(Row& row) override {
     if (arguments_.graph != nullptr) return do_next_into(row);
     if (!input_->next(row)) return false;
-    row = arguments_.fn(std::move(row), index_++);
+    row = arguments_.fn(std::move(row), count_++);
     return true;
   }
   bool do_next_into(Row& row) override {
@@ -39,22 +39,13 @@ class MapStage final : public InputStage {
     Row argument;
     if (!input_->next(argument)) return false;
     keep_own(row);
-    arguments_.graph->call_into(argument, index_++, calling_, row);
+    arguments_.graph->call_into(argument, count_++, calling_, row);
     return true;
-  }
-  void do_save(StateWriter& writer) override {
-    writer.number(static_cast<uint64_t>(index_));
-    input_->save(writer);
-  }
-  void do_restore(StateReader& reader) override {
-    index_ = static_cast<int64_t>(reader.number());
-    input_->restore(reader);
   }
 
  private:
   const MapArguments& arguments_;
   const CallContext calling_;
-  int64_t index_ = 0;
 };
 
 class ChunkedMapStage final : public InputStage {

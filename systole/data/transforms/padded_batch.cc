@@ -33,7 +33,7 @@ class PaddedBatchNode final : public DatasetNode {
 class PaddedBatchStage final : public InputStage {
  public:
   PaddedBatchStage(const PaddedBatchNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+      : InputStage(node, context), node_(node) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -51,7 +51,6 @@ class PaddedBatchStage final : public InputStage {
 
  private:
   const PaddedBatchNode& node_;
-  const Cancellation& cancellation_;
 };
 
 std::unique_ptr<Stage> PaddedBatchNode::make(const StageContext& context) const {

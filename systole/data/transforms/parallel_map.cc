@@ -41,7 +41,6 @@ class ParallelMapStage final : public InputStage {
         node_(node),
         in_order_(node.settings.deterministic && !context.any_order),
         calling_(context.calling()),
-        cancellation_(context.cancellation()),
         workers_(context.cancellation(), thread_count(node.settings.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }),
         window_(static_cast<size_t>(workers_.count()) * 2) {
@@ -71,7 +70,6 @@ class ParallelMapStage final : public InputStage {
   const ParallelMapNode& node_;
   const bool in_order_;
   const CallContext calling_;
-  const Cancellation& cancellation_;
   Workers workers_;
   const size_t window_;
   // Guarded by the lock of workers_:

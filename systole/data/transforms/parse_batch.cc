@@ -24,12 +24,10 @@ class ParseBatchNode final : public DatasetNode {
   const ParseBatchArguments settings;
 };
 
-class ParseBatchStage final : public InputStage {
+class ParseBatchStage final : public CountingStage {
  public:
   ParseBatchStage(const ParseBatchNode& node, const StageContext& context)
-      : InputStage(node, context),
-        arguments_(node.settings),
-        cancellation_(context.cancellation()) {}
+      : CountingStage(node, context), arguments_(node.settings) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -40,29 +38,21 @@ class ParseBatchStage final : public InputStage {
     }
     const auto most = static_cast<size_t>(arguments_.batch_size);
     // After one whole batch the next is likely to be another.
-    ExampleBatch batch(arguments_.schema, index_ > 0 ? most : kFirstLikely, most,
+    ExampleBatch batch(arguments_.schema, count_ > 0 ? most : kFirstLikely, most,
                        arguments_.defaults);
     std::optional<Error> error;
-    int64_t count = 0;
+    int64_t size = 0;
     do {
       if (!error) error = add(text, batch);
-      if (++count == arguments_.batch_size) break;
+      if (++size == arguments_.batch_size) break;
       cancellation_.check();
     } while (!(ended_ = !input_->next_text(text)));
-    if (count < arguments_.batch_size && arguments_.drop_remainder) return false;
-    const int64_t index = index_++;
+    if (size < arguments_.batch_size && arguments_.drop_remainder) return false;
+    const int64_t index = count_++;
     // The batch is lost as a whole, as one is that a map fails for.
     if (error) throw Error(*error).with_context(fmt::format("map of batches: element {}", index));
     row = batch.finish();
     return true;
-  }
-  void do_save(StateWriter& writer) override {
-    writer.number(static_cast<uint64_t>(index_));
-    input_->save(writer);
-  }
-  void do_restore(StateReader& reader) override {
-    index_ = static_cast<int64_t>(reader.number());
-    input_->restore(reader);
   }
 
  private:
@@ -77,8 +67,6 @@ class ParseBatchStage final : public InputStage {
   }
 
   const ParseBatchArguments& arguments_;
-  const Cancellation& cancellation_;
-  int64_t index_ = 0;
   bool ended_ = false;
 };
 

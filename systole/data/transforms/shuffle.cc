@@ -32,7 +32,6 @@ class ShuffleStage final : public InputStage {
       : InputStage(node, context),
         node_(node),
         buffer_size_(node.buffer_size_),
-        cancellation_(context.cancellation()),
         key_(drawing_key(node.seed_, context, node)),
         stream_(node.reshuffle_ ? context.epoch : 0),
         random_(key_, stream_),
@@ -130,7 +129,6 @@ class ShuffleStage final : public InputStage {
 
   const ShuffleNode& node_;
   const size_t buffer_size_;
-  const Cancellation& cancellation_;
   uint64_t key_;
   uint64_t stream_;
   RandomStream random_;

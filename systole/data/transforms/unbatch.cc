@@ -19,8 +19,7 @@ class UnbatchNode final : public DatasetNode {
 
 class UnbatchStage final : public InputStage {
  public:
-  UnbatchStage(const UnbatchNode& node, const StageContext& context)
-      : InputStage(node, context), cancellation_(context.cancellation()) {}
+  using InputStage::InputStage;
 
  protected:
   bool do_next(Row& row) override {
@@ -65,7 +64,6 @@ class UnbatchStage final : public InputStage {
     return batch_.front().dim(0);
   }
 
-  const Cancellation& cancellation_;
   Row batch_;
   int64_t next_ = 0;
   int64_t size_ = 0;

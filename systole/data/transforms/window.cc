@@ -30,7 +30,7 @@ class WindowNode final : public DatasetNode {
 class WindowStage final : public InputStage {
  public:
   WindowStage(const WindowNode& node, const StageContext& context)
-      : InputStage(node, context), node_(node), cancellation_(context.cancellation()) {}
+      : InputStage(node, context), node_(node) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -65,7 +65,6 @@ class WindowStage final : public InputStage {
 
  private:
   const WindowNode& node_;
-  const Cancellation& cancellation_;
   std::deque<Row> buffer_;
   int64_t skip_ = 0;  // elements between the last window and the next
 };
