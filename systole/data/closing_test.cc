@@ -58,6 +58,8 @@ Dataset slow_map(int64_t calls) {
       TensorType{DType::s64, {}}, {.num_parallel_calls = calls});
 }
 
+Dataset nothing(const Element&) { return Dataset::range(0); }
+
 Dataset rows_without_end(const Element& x) { return Dataset::from_tensors(x).repeat(); }
 
 struct Running {
@@ -184,6 +186,17 @@ std::vector<Running> gathering_stages() {
          return slow_map(0).bucket_by_sequence_length(
              [](const Element&) { return int64_t{1}; },
              {.bucket_boundaries = {9}, .bucket_batch_sizes = {1'000'000, 1'000'000}});
+       }},
+      {"shuffle of a serial map", [=] { return slow_map(0).shuffle(1'000'000); }},
+      {"shard of a serial map", [=] { return slow_map(0).shard(1'000'000, 999'999); }},
+      {"flat_map to nothing", [=] { return slow_map(0).flat_map(nothing); }},
+      {"interleave of nothing", [=] { return slow_map(0).interleave(nothing); }},
+      {"ignore_errors of nothing else",
+       [=] {
+         return slow_map(0)
+             .map_cpp([](const Element&) -> Element { throw std::runtime_error("no"); },
+                      TensorType{DType::s64, {}})
+             .ignore_errors();
        }},
       {"files without records",
        [=] {

@@ -132,6 +132,25 @@ TEST(IteratorTest, ElementsKeepTheirNumbers) {
   EXPECT_EQ(rest(restored).back(), "UNKNOWN: no, map_cpp: element 999");
 }
 
+TEST(IteratorTest, GeneratorsThatHaveEndedAreNotMadeAgain) {
+  int made = 0;
+  const Dataset dataset = Dataset::from_generator(
+      [&made] {
+        ++made;
+        return [i = int64_t{0}]() mutable -> std::optional<Element> {
+          if (i == 2) return std::nullopt;
+          return Tensor(i++);
+        };
+      },
+      kInt);
+  Iterator iterator(dataset);
+  EXPECT_THAT(rest(iterator), ElementsAre("0", "1"));
+  Iterator restored(dataset);
+  restored.restore_state(iterator.save_state());
+  EXPECT_TRUE(rest(restored).empty());
+  EXPECT_EQ(made, 1);
+}
+
 Element but_odd(const Element& x) {
   if (x.leaf().item<int64_t>() % 2 == 1) throw std::runtime_error("odd");
   return x;
@@ -600,6 +619,22 @@ TEST(DatasetTest, BatchesLargerThanTheirInput) {
   for (int64_t i = 0; i < kRows; ++i) {
     EXPECT_EQ(all.slice(i, i + 1).as_double((2 << 20) - 1), static_cast<double>(i));
   }
+}
+
+TEST(DatasetTest, SamplesOfEpochsDiffer) {
+  const Dataset numbers = Dataset::range(20);
+  const auto all =
+      elements(Dataset::sample_from_datasets({numbers, numbers.skip(10)}, {}, 1).repeat(2));
+  EXPECT_NE(std::vector(all.begin(), all.begin() + 30), std::vector(all.begin() + 30, all.end()));
+}
+
+TEST(DatasetTest, ShufflesWithoutSeedsDiffer) {
+  const Dataset shuffled = Dataset::range(20).shuffle(20);
+  const auto same = [](const Element& x) { return to_text(x[0]) == to_text(x[1]); };
+  EXPECT_LT(elements(Dataset::zip({shuffled, shuffled}).filter_cpp(same)).size(), 20U);
+  const IteratorOptions options{.entropy = 1};
+  EXPECT_EQ(elements(shuffled, options), elements(Dataset::range(20).shuffle(20), options));
+  EXPECT_NE(elements(shuffled, options), elements(Dataset::range(20).skip(0).shuffle(20), options));
 }
 
 TEST(DatasetTest, ShuffleReshuffles) {

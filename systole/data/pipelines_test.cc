@@ -13,6 +13,7 @@
 #include "systole/graph/parsing_ops.h"
 #include "systole/graph/random_ops.h"
 #include "systole/graph/set_shape.h"
+#include "systole/graph/string_ops.h"
 #include "systole/io/example.h"
 
 namespace systole::data {
@@ -42,6 +43,11 @@ Dataset in_any_order(int64_t n) {
 
 // 0 0 0, 1 1 1...
 Dataset three_of(const Element& x) { return Dataset::from_tensors(x).repeat(3); }
+
+// Some of three times x.
+Dataset some_of_three(const Dataset& x) {
+  return x.repeat(3).filter([](Output) { return random_uniform({}, {.seed = 5}) < 0.5; });
+}
 
 // A vector of x times x.
 Dataset sequences(int64_t n) {
@@ -207,6 +213,12 @@ std::vector<Pipeline> choice_cases() {
          return Dataset::sample_from_datasets({range(4), Dataset::range(10, 14)}, {0.2, 0.8}, 7);
        },
        "*", "s64[]"},
+      {"sample_from_unequal",
+       [] {
+         return Dataset::sample_from_datasets(
+             {range(2), Dataset::range(10, 20), Dataset::range(20, 25)}, {}, 7);
+       },
+       "*", "s64[]"},
   };
 }
 
@@ -251,6 +263,14 @@ std::vector<Pipeline> random_choice_cases() {
          return range(20)
              .filter([](Output) { return random_uniform({}, {.seed = 5}) < 0.5; })
              .repeat(2);
+       },
+       "*", "s64[]"},
+      {"flat_map_random", [] { return range(4).flat_map(some_of_three); }, "*", "s64[]"},
+      {"interleave_random", [] { return range(4).interleave(some_of_three, {.cycle_length = 2}); },
+       "*", "s64[]"},
+      {"interleave_random_parallel",
+       [] {
+         return range(4).interleave(some_of_three, {.cycle_length = 2, .num_parallel_calls = 2});
        },
        "*", "s64[]"},
       {"bucket_random",
@@ -445,6 +465,13 @@ std::vector<Pipeline> error_cases() {
              .ignore_errors();
        },
        "0 2 3 5 6 8", "s64[]"},
+      {"errors_in_chunks",
+       [] {
+         const std::vector<std::string> texts{"1", "x", "3", "4", "5", "6", "y", "8"};
+         return Dataset::from_tensor_slices(texts).map(
+             [](Output x) { return string_to_number(x, {.out_type = DType::s64}); });
+       },
+       "*", "s64[]"},
       {"errors",
        [] {
          return range(3).map_cpp(
