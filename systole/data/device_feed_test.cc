@@ -55,14 +55,18 @@ TEST(DeviceFeedTest, OneBatchAReplica) {
 }
 
 TEST(DeviceFeedTest, AShortLastStack) {
-  DeviceFeed feed(range_in_batches(5, 1), {.steps = 3});
-  EXPECT_EQ(feed.next().steps_filled, 3);
-  EXPECT_EQ(feed.next().steps_filled, 2);
-  EXPECT_EQ(feed.next().steps_filled, 0);
+  DeviceFeed all(range_in_batches(5, 1), {.steps = 3});
+  EXPECT_EQ(all.next().steps_filled, 3);
+  EXPECT_EQ(all.next().steps_filled, 2);
+  EXPECT_EQ(all.next().steps_filled, 0);
   DeviceFeed limited(range_in_batches(5, 1).repeat(), {.steps = 3, .max_steps = 4});
   EXPECT_EQ(limited.next().steps_filled, 3);
-  EXPECT_EQ(limited.next().steps_filled, 1);
-  EXPECT_EQ(limited.next().steps_filled, 0);
+  DeviceFeed restored(range_in_batches(5, 1).repeat(), {.steps = 3, .max_steps = 4});
+  restored.restore_state(limited.save_state());
+  for (DeviceFeed* const feed : {&limited, &restored}) {
+    EXPECT_EQ(feed->next().steps_filled, 1);
+    EXPECT_EQ(feed->next().steps_filled, 0);
+  }
 }
 
 TEST(DeviceFeedTest, BuffersAreAlignedAndUsedAgain) {
