@@ -70,6 +70,25 @@ TEST(GraphMapTest, BatchesAreMappedAtOnce) {
   EXPECT_EQ(joined(dataset), joined(one_by_one));
 }
 
+// Elements of several lengths, of which functions make elements of one shape.
+TEST(GraphMapTest, WhatAFunctionMakesOfSeveralLengthsIsBatched) {
+  const Dataset texts = Dataset::from_tensor_slices(std::vector<std::string>{"a", "bc", "def"});
+  const auto first = [](const Output& x) { return x[0]; };
+  const auto decoded = [](const Output& x) { return decode_raw(x, DType::u8); };
+  const Dataset lists = texts.map(decoded);
+  EXPECT_EQ(joined(lists.map(first).batch(3)), "[97 98 100]");
+  EXPECT_EQ(joined(lists.map([](Output x) { return reduce_max(x * uint8_t{2}); }).batch(2)),
+            "[194 198] [204]");
+  EXPECT_EQ(joined(texts.map([&](Output x) { return first(decoded(x)); }).batch(3)), "[97 98 100]");
+  const Dataset pairs = Dataset::zip({lists, Dataset::range(3)});
+  EXPECT_EQ(joined(pairs.map([](Output, Output y) { return y * int64_t{2}; }).batch(3)), "[0 2 4]");
+  // Where lengths must be equal in any case, the function runs for whole batches.
+  const auto scaled = [](Output x) { return cast(x, DType::f32) * 0.5; };
+  EXPECT_EQ(lists.map(scaled).batch(3).functions().back().stage, "map_batches");
+  const auto reshaped = [](Output x) { return reduce_sum(reshape(cast(x, DType::f32), {1})); };
+  EXPECT_EQ(lists.take(1).map(reshaped).batch(3).functions().back().stage, "map_batches");
+}
+
 TEST(GraphMapTest, FunctionsOfDataSetsAreTracedOnce) {
   int calls = 0;
   const auto fn = [&](const Dataset& x) {

@@ -1,6 +1,7 @@
 #include "systole/session/vectorize.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -299,6 +300,24 @@ Results (*rule_of(const Node& node))(const Site&) {
   return nullptr;
 }
 
+// Whether rows of `value`, whose size is not known, can stand in one batch wherever the results of
+// the function can: the size is that of a result, or is checked on the way to one. Of elements of
+// several lengths their sums, say, make a batch, but they themselves do not.
+bool has_size_of_result(const Output& value, std::span<Node* const> nodes,
+                        std::span<const Output> results) {
+  if (std::ranges::find(results, value) != results.end()) return true;
+  return std::ranges::any_of(nodes, [&](Node* node) {
+    const auto is_scalar = [](const Output& input) { return input.shape().rank() == 0; };
+    const auto inputs = node->inputs();
+    const std::string_view op = node->op_name();
+    if (std::ranges::find(inputs, value) == inputs.end()) return false;
+    if (op == "Reshape" || op == "Squeeze") return node->output().shape().is_static();
+    const bool same_size = op == "Cast" || op == "Identity" || rule_of(*node) == elementwise;
+    if (!same_size || std::ranges::count_if(inputs, std::not_fn(is_scalar)) != 1) return false;
+    return has_size_of_result(node->output(), nodes, results);
+  });
+}
+
 class Vectorizer {
  public:
   Vectorizer(std::span<const Output> args, std::span<const Output> results, size_t shared)
@@ -316,6 +335,7 @@ class Vectorizer {
       mapped_[arg] = {result.args.back(), batched};
     }
     const std::vector<Node*> nodes = needed();
+    if (!sizes_fit(nodes)) return std::nullopt;
     find_raw_features(nodes);
     for (Node* node : nodes) {
       if (!add(*node)) return std::nullopt;
@@ -329,6 +349,18 @@ class Vectorizer {
   }
 
  private:
+  // No batch is asked for that the function on one element after another does not need.
+  bool sizes_fit(std::span<Node* const> nodes) const {
+    const auto fits = [&](const Output& value) {
+      return value.shape().is_static() || has_size_of_result(value, nodes, results_);
+    };
+    // The length of what is decoded is another in every text, too.
+    return std::ranges::all_of(args_.first(batched_args_), fits) &&
+           std::ranges::all_of(nodes, [&](Node* node) {
+             return node->op_name() != "DecodeRaw" || fits(node->output());
+           });
+  }
+
   // A string feature that nothing but one DecodeRaw reads: the parser gives its numbers itself.
   void find_raw_features(const std::vector<Node*>& nodes) {
     std::unordered_map<Output, int> uses;
