@@ -57,7 +57,9 @@ Saver::Saver(SaverOptions options)
       options_.saveables = Graph::current().collection<Saveable>(graph_keys::saveable_objects);
     }
   }
-  if (options_.var_list.empty()) throw invalid_argument("Saver: No variables to save");
+  if (options_.var_list.empty() && options_.saveables.empty()) {
+    throw invalid_argument("Saver: No variables to save");
+  }
   auto& variables = options_.var_list;
   std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
   for (size_t i = 1; i < variables.size(); ++i) {

@@ -68,7 +68,7 @@ struct RestoredCheckpoint {
 // thread-safe.
 class Saver {
  public:
-  // Errors: INVALID_ARGUMENT without variables, and for two of one name.
+  // Errors: INVALID_ARGUMENT without variables and saveables, and for two variables of one name.
   explicit Saver(SaverOptions options = {});
 
   // Writes `save_path`[-global_step]; makes its directory; deletes the oldest beyond max_to_keep.

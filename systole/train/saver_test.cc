@@ -102,6 +102,22 @@ TEST_F(SaverTest, SavesAndRestoresIterators) {
                   "d/none: SerializeIterator begins anew, as the checkpoint has nothing of it")));
 }
 
+// A program that only reads its input keeps its place, too.
+TEST_F(SaverTest, SavesIteratorsWithoutVariables) {
+  const auto graph = std::make_shared<Graph>();
+  const GraphScope scope(*graph);
+  const OneShotIterator iterator = Dataset::range(9).make_one_shot_iterator();
+  const Output next = iterator.get_next().leaf();
+  graph->add_to_collection(graph_keys::saveable_objects, make_saveable_from_iterator(iterator));
+  Saver saver(options());
+  Session session("", SessionConfig{.graph = graph.get()});
+  session.run(next);
+  saver.save(session, "d/model.ckpt");
+  Session other("", SessionConfig{.graph = graph.get()});
+  saver.restore(other, "d/model.ckpt");
+  EXPECT_EQ(other.run(next).item<int64_t>(), 1);
+}
+
 // Before its initializer an iterator has no position, and after restoring that it has none again.
 TEST_F(SaverTest, SavesIteratorsThatNobodyInitialized) {
   const InitializableIterator iterator = Dataset::range(3).make_initializable_iterator();
