@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "apps/systole/data/shards.h"
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/io/idx.h"
 #include "systole/io/image.h"
@@ -144,8 +145,11 @@ TEST(ConvertTest, Csv) {
 TEST(ConvertTest, ImagesInClassFolders) {
   const std::string png = encode_png(Tensor::of<uint8_t>({1, 2, 3}, {1, 2, 3, 4, 5, 6}));
   MemoryFileSystem fs({{"i/dog/1.png", png}, {"i/cat/2.PNG", png}, {"i/cat/readme.txt", "no"}});
+  const LogCapture log;
   const auto splits = image_splits(fs, {.inputs = {"i"}});
   ASSERT_EQ(splits.size(), 1U);
+  EXPECT_THAT(log.messages(), ElementsAre(HasSubstr("left out what does not end in .jpg or .jpeg "
+                                                    "or .png: i/cat/readme.txt (1 in all)")));
   write(fs, splits[0]);
   EXPECT_EQ(read_file(fs, "out/labels.txt"), "cat\ndog\n");
   int64_t labels = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/io/crc32c.h"
 
@@ -60,13 +61,17 @@ ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
                             const std::vector<std::string>& classes,
                             const std::vector<std::string>& endings, int64_t shuffle_seed) {
   ClassFiles result{.classes = classes};
+  std::vector<std::string> left_out;
   uint32_t sum = 0;
   for (size_t label = 0; label < classes.size(); ++label) {
     const std::string class_folder = join_path(folder, classes[label]);
     const size_t before = result.files.size();
     for (const std::string& name : fs.list(class_folder)) {
-      if (!ends_in_one_of(name, endings)) continue;
       const std::string path = join_path(class_folder, name);
+      if (!ends_in_one_of(name, endings)) {
+        if (!name.starts_with('.')) left_out.push_back(path);
+        continue;
+      }
       const FileStat stat = fs.stat(path);
       result.files.push_back({.path = path, .label = static_cast<int64_t>(label)});
       result.bytes += stat.size;
@@ -79,6 +84,10 @@ ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
   }
   if (result.files.empty()) {
     throw invalid_argument("{}: folders, got none, expected one for each class", folder);
+  }
+  if (!left_out.empty()) {
+    log_warning("{}: left out what does not end in {}: {} ({} in all)", folder,
+                fmt::join(endings, " or "), left_out.front(), left_out.size());
   }
   if (shuffle_seed >= 0) {
     RandomStream random(static_cast<uint64_t>(shuffle_seed));

@@ -74,8 +74,9 @@ struct ClassFiles {
   uint64_t bytes = 0;
   std::string identity;
 };
-// Files whose names end in one of `endings` (in upper or lower case). Errors: INVALID_ARGUMENT when
-// there are no folders or one has no such file.
+// Files whose names end in one of `endings` (in upper or lower case); a warning tells of others,
+// and of folders in those of classes, unless their names begin with a dot. Errors: INVALID_ARGUMENT
+// when there are no folders or one has no such file.
 ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
                             const std::vector<std::string>& classes,
                             const std::vector<std::string>& endings, int64_t shuffle_seed);

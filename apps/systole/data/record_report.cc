@@ -46,7 +46,9 @@ std::string statistics_text(const FeatureSummary& feature) {
                        numbers.max, numbers.mean);
     if (!bytes) text += fmt::format(", deviation {:.4g}", numbers.deviation());
   }
-  if (numbers.not_finite > 0) text += fmt::format(", {} not finite", numbers.not_finite);
+  if (numbers.not_finite > 0) {
+    text += fmt::format("{}{} not finite", text.empty() ? "" : ", ", numbers.not_finite);
+  }
   // Values that hardly repeat tell nothing by their counts.
   const auto distinct = static_cast<int64_t>(feature.distinct.size());
   if (!feature.too_many && distinct > 0 && 2 * distinct <= numbers.count) {

@@ -35,9 +35,9 @@ TEST(RecordSummaryTest, FeaturesAndStatistics) {
   EXPECT_EQ(x.numbers.mean, 2);
   EXPECT_EQ(x.numbers.deviation(), 1);
   EXPECT_EQ(summary.features().at("odd").numbers.not_finite, 1);
-  EXPECT_THAT(summary.to_text(),
-              AllOf(HasSubstr("records   4\n"), HasSubstr("4 PNG of 1 x 2"),
-                    HasSubstr("2 distinct (0: 2, 1: 2)"), HasSubstr("in 1 of 4 records")));
+  EXPECT_THAT(summary.to_text(), AllOf(HasSubstr("records   4\n"), HasSubstr("4 PNG of 1 x 2"),
+                                       HasSubstr("2 distinct (0: 2, 1: 2)"),
+                                       HasSubstr("in 1 of 4 records; 1 not finite\n")));
   const auto json = summary.to_json();
   EXPECT_EQ(json["features"]["x"]["values"]["max"], 3);
   EXPECT_EQ(json["features"]["image"]["images"]["PNG"], 4);
