@@ -1,13 +1,14 @@
 #include "systole/data/iterator.h"
 
 #include <random>
+#include <unordered_set>
 
 #include "systole/data/nodes.h"
 
 namespace systole {
 namespace {
 
-constexpr std::string_view kMagic = "SYDS2\n";
+constexpr std::string_view kMagic = "SYDS3\n";
 
 uint64_t draw_entropy() {
   std::random_device device;
@@ -27,6 +28,18 @@ void check_saved(const Row& values, const std::vector<Output>& parameters) {
   } catch (const Error& error) {
     throw failed_precondition("iterator state: of another pipeline: {}", error.message());
   }
+}
+
+// Each node of a pipeline once, in an order that is the same in every process.
+template <class F>
+void each_node(const data::DatasetNode& last, const F& f) {
+  std::unordered_set<const data::DatasetNode*> seen;
+  const auto walk = [&](const auto& self, const data::DatasetNode& node) -> void {
+    if (!seen.insert(&node).second) return;
+    for (const data::NodePtr& input : node.inputs()) self(self, *input);
+    f(node);
+  };
+  walk(walk, last);
 }
 
 }  // namespace
@@ -114,6 +127,8 @@ void Iterator::save(StateWriter& writer) {
   writer.row(impl_->values());
   writer.flag(impl_->ended);
   impl_->running().save(writer);
+  each_node(*impl_->dataset.node(),
+            [&](const data::DatasetNode& node) { node.save_left(impl_->root, writer); });
 }
 
 void Iterator::restore(StateReader& reader) {
@@ -128,6 +143,8 @@ void Iterator::restore(StateReader& reader) {
   fresh->root.set_entropy(entropy);
   fresh->ended = reader.flag();
   fresh->running().restore(reader);
+  each_node(*fresh->dataset.node(),
+            [&](const data::DatasetNode& node) { node.restore_left(fresh->root, reader); });
   impl_ = std::move(fresh);
 }
 

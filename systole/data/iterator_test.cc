@@ -63,6 +63,29 @@ TEST(IteratorTest, StatesOfOtherPipelinesAreErrors) {
       "by another pipeline");
 }
 
+// Later epochs have the order that the first one had, also where the stage that read the cache has
+// ended, or is gone, when the position is saved.
+TEST(IteratorTest, RestoredCachesKeepTheirOrder) {
+  const Dataset cached = Dataset::range(6).shuffle(6).cache();
+  const Dataset other = Dataset::range(100, 103);
+  const auto same = [](const Element& x) { return x; };
+  for (const Dataset& epoch :
+       {cached.prefetch(20), cached.shuffle(20), cached.concatenate(other), cached.batch(4),
+        other.concatenate(cached), Dataset::sample_from_datasets({cached, other}),
+        cached.map_cpp(same, cached.element_spec(), {.num_parallel_calls = 2})}) {
+    const Dataset dataset = epoch.repeat(3);
+    SCOPED_TRACE(dataset.to_string());
+    const std::vector<std::string> all = elements(dataset, {.entropy = 7});
+    for (size_t at = 0; at < all.size(); ++at) {
+      Iterator iterator(dataset, {.entropy = 7});
+      for (size_t i = 0; i < at; ++i) iterator.next();
+      Iterator restored = Iterator::restored(dataset, {}, iterator.save_state());
+      EXPECT_EQ(rest(restored),
+                std::vector<std::string>(all.begin() + static_cast<std::ptrdiff_t>(at), all.end()));
+    }
+  }
+}
+
 TEST(IteratorTest, CachesAreReadAgainNotSaved) {
   int64_t there = 1000;
   const Dataset dataset =

@@ -193,6 +193,10 @@ class DatasetNode {
   int size() const { return size_; }
   // Passes `context` on to make_stage for its inputs. REQUIRES: the node outlives the stage.
   virtual std::unique_ptr<Stage> make(const StageContext& context) const = 0;
+  // What stages of this node leave to the next ones, saved behind all stages: those that have ended
+  // may be gone. It is restored when all stages are.
+  virtual void save_left(IteratorRoot&, StateWriter&) const {}
+  virtual void restore_left(IteratorRoot&, StateReader&) const {}
   // What else is to be said of it: "32, drop_remainder".
   virtual std::string arguments() const { return ""; }
   // The same transformation of another input; null unless all it does is to choose and order

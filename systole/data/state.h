@@ -1,6 +1,7 @@
 // The bytes that an iterator's state is saved as.
-//   state   := "SYDS2\n" section
+//   state   := "SYDS3\n" section left
 //   section := name value* section*          what a stage writes, then what is before it
+//   left    := value*                        what stages that have ended leave to the next ones
 //   number  := varint (LEB128)               bytes := number byte*
 //   tensor  := bytes(dtype as TensorFlow names it) number(rank) number(size)* elements
 //   string elements are `bytes`; all others little-endian as in memory

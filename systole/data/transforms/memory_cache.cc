@@ -39,7 +39,8 @@ struct Kept {
   RowsPtr rows;
   uint64_t epoch = 0;  // in which they were read, and in which branch
   uint64_t branch = 0;
-  bool by_value = false;  // they cannot be had again
+  bool by_value = false;                       // they cannot be had again
+  std::optional<size_t> count = std::nullopt;  // of rows that are to be read again
 };
 
 // Shared by the epochs of one iterator, and by branches that run side by side. Thread-safe.
@@ -63,6 +64,8 @@ class MemoryCacheNode final : public DatasetNode {
  public:
   explicit MemoryCacheNode(NodePtr input) : DatasetNode("cache", input->spec(), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  void save_left(IteratorRoot& root, StateWriter& writer) const override;
+  void restore_left(IteratorRoot& root, StateReader& reader) const override;
 };
 
 class MemoryCacheStage final : public Stage {
@@ -74,6 +77,10 @@ class MemoryCacheStage final : public Stage {
         node_(node),
         context_(context) {
     if (kept_.rows != nullptr) return;
+    if (kept_.count) {
+      again_ = {.rows = *kept_.count, .whole = true};
+      return;
+    }
     kept_.epoch = context.epoch;
     kept_.branch = context.branch;
     input_ = make_stage(node.input(), context);
@@ -116,6 +123,7 @@ void MemoryCacheStage::keep(Row row) {
 void MemoryCacheStage::finish() {
   kept_.rows = std::make_shared<const std::vector<Row>>(std::exchange(filling_, {}));
   kept_.by_value = kept_.by_value || context_.root->any_order();
+  kept_.count.reset();
   shared_->set(kept_);
   input_.reset();
 }
@@ -155,6 +163,7 @@ void MemoryCacheStage::read_again() {
       again_.reset();
       return;
     }
+    shared_->set({});  // should this fail, the next epoch begins anew
   }
   lost_ = true;
   StageContext then = context_;
@@ -232,6 +241,25 @@ void MemoryCacheStage::restore_rows(StateReader& reader) {
   } else {
     input_->restore(reader);
   }
+}
+
+void MemoryCacheNode::save_left(IteratorRoot& root, StateWriter& writer) const {
+  const Kept kept = root.shared<CachedRows>(*this)->get();
+  const bool again = !kept.by_value && (kept.rows != nullptr || kept.count);
+  writer.flag(again);
+  if (!again) return;
+  writer.number(kept.epoch);
+  writer.number(kept.branch);
+  writer.number(kept.rows != nullptr ? kept.rows->size() : *kept.count);
+}
+
+void MemoryCacheNode::restore_left(IteratorRoot& root, StateReader& reader) const {
+  if (!reader.flag()) return;
+  Kept kept;
+  kept.epoch = reader.number();
+  kept.branch = reader.number();
+  kept.count = reader.number();
+  root.shared<CachedRows>(*this)->set(std::move(kept));
 }
 
 std::unique_ptr<Stage> MemoryCacheNode::make(const StageContext& context) const {
