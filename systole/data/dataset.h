@@ -276,11 +276,26 @@ class WindowedDataset {
   using WindowFunction = std::function<Dataset(const Nest<Dataset>&)>;
 
   // The elements of the data sets that `fn` makes of the windows. `fn` is traced once: it is given
-  // data sets that stand for the components of any window.
-  Dataset flat_map(const WindowFunction& fn) const;
+  // data sets that stand for the components of any window, as one nest, or, where they are one or a
+  // tuple of two, as they are: [](const Dataset& window) { return window.batch(5); }.
+  template <class F>
+  Dataset flat_map(F fn) const {
+    if constexpr (std::is_convertible_v<F, WindowFunction>) {
+      return flat_map_traced(fn);
+    } else if constexpr (std::is_invocable_r_v<Dataset, F&, const Dataset&>) {
+      return flat_map_traced([&](const Nest<Dataset>& window) { return fn(window.leaf()); });
+    } else {
+      return flat_map_traced([&](const Nest<Dataset>& window) {
+        if (!window.is_tuple() || window.size() != 2) not_two(window);
+        return fn(window[0].leaf(), window[1].leaf());
+      });
+    }
+  }
 
  private:
   friend class Dataset;
+  Dataset flat_map_traced(const WindowFunction& fn) const;
+  [[noreturn]] static void not_two(const Nest<Dataset>& window);
   WindowedDataset(Dataset::NodePtr rows, ElementSpec spec)
       : rows_(std::move(rows)), spec_(std::move(spec)) {}
   Dataset::NodePtr rows_;  // each window as one element, its components stacked

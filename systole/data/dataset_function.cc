@@ -83,7 +83,14 @@ WindowedDataset Dataset::window(int64_t size, const WindowOptions& options) cons
           element_spec()};
 }
 
-Dataset WindowedDataset::flat_map(const WindowFunction& fn) const {
+void WindowedDataset::not_two(const Nest<Dataset>& window) {
+  throw invalid_argument(
+      "components of a window, got {}, expected a tuple of two; a function of one argument, "
+      "const Nest<Dataset>&, takes any",
+      window.num_leaves());
+}
+
+Dataset WindowedDataset::flat_map_traced(const WindowFunction& fn) const {
   // The rows of each component of a window are a data set.
   const Dataset argument(data::argument_node(rows_->spec()));
   std::vector<Dataset> parts;

@@ -578,6 +578,11 @@ TEST(DatasetTest, BadFunctions) {
        [&] { range.enumerate().enumerate().filter([](Output, Output, Output x) { return x; }); },
        "INVALID_ARGUMENT: Dataset: function of 3 arguments, got elements (s64[], (s64[], s64[])), "
        "expected tuples of 3; a function of one argument, const Nest<Output>&, takes any"},
+      {"windows_of_one",
+       [&] { range.window(2).flat_map([](const Dataset& x, const Dataset&) { return x; }); },
+       "INVALID_ARGUMENT: components of a window, got 1, expected a tuple of two; a function of "
+       "one "
+       "argument, const Nest<Dataset>&, takes any, window.flat_map: function of data sets"},
       {"empty_map",
        [&] {
          range.map_cpp(nullptr, TensorType{DType::s64, {}});

@@ -283,7 +283,7 @@ std::vector<Pipeline> random_choice_cases() {
   };
 }
 
-std::vector<Pipeline> bucket_and_window_cases() {
+std::vector<Pipeline> bucket_cases() {
   return {
       {"bucket",
        [] {
@@ -305,11 +305,16 @@ std::vector<Pipeline> bucket_and_window_cases() {
                                                                    .pad_to_bucket_boundary = true});
        },
        "[[0 0] [1 0]] [[3 3 3 0 0]] [[2 2]]", "s64[?,?]"},
+  };
+}
+
+std::vector<Pipeline> window_cases() {
+  return {
       {"window",
        [] {
          return range(7)
              .window(3, {.shift = 2, .drop_remainder = true})
-             .flat_map([](const Nest<Dataset>& w) { return w.leaf().batch(3); });
+             .flat_map([](const Dataset& w) { return w.batch(3); });
        },
        "[0 1 2] [2 3 4] [4 5 6]", "s64[?]"},
       {"window_stride",
@@ -339,6 +344,13 @@ std::vector<Pipeline> bucket_and_window_cases() {
              [](const Nest<Dataset>& w) { return Dataset::zip(w); });
        },
        "(5, 0) (6, 1) (7, 2)", "(s64[], s64[])"},
+      {"window_of_two",
+       [] {
+         return range(3).enumerate(5).window(2).flat_map([](const Dataset& i, const Dataset& x) {
+           return Dataset::zip({x.batch(2), i.batch(2)});
+         });
+       },
+       "([0 1], [5 6]) ([2], [7])", "(s64[?], s64[?])"},
   };
 }
 
@@ -672,8 +684,8 @@ INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), 
 INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, testing::ValuesIn(graph_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(RandomChoices, PipelineTest, testing::ValuesIn(random_choice_cases()),
                          case_name);
-INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, testing::ValuesIn(bucket_and_window_cases()),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, testing::ValuesIn(bucket_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Windows, PipelineTest, testing::ValuesIn(window_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Errors, PipelineTest, testing::ValuesIn(error_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);
 
