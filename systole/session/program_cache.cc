@@ -49,7 +49,9 @@ const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches,
     const std::shared_lock lock(mutex_);
     if (const Program* program = find(hash, fetches, feeds)) return *program;
     for (const Program* other : in_order_) {
-      if (std::ranges::equal(other->key().fetches, fetches)) sibling = other;
+      const ProgramKey& key = other->key();
+      if (key.device_only == feeds.device_only && std::ranges::equal(key.fetches, fetches))
+        sibling = other;
     }
   }
   auto program =
