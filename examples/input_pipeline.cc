@@ -56,7 +56,7 @@ std::string convert(const std::string& data_dir) {
   st::FileSystem& fs = st::local_file_system();
   const st::Dataset images = st::IdxDataset(data_dir + "/train-images-idx3-ubyte.gz");
   const st::Dataset labels = st::IdxDataset(data_dir + "/train-labels-idx1-ubyte.gz");
-  const std::string path = std::filesystem::temp_directory_path() / "input_pipeline.tfrecords";
+  std::string path = std::filesystem::temp_directory_path() / "input_pipeline.tfrecords";
   st::RecordWriter writer(fs, path);
   for (const st::Element& pair : st::Dataset::zip(st::Nest<st::Dataset>::tuple({images, labels}))) {
     const st::Tensor& image = pair[0];

@@ -62,7 +62,7 @@ void run(const Flags& flags) {
                               .eval_batch_size = 32,
                               .predict_batch_size = 8});
   estimator.train(
-      [&](const st::Params& params) {
+      [&, &train_x = train_x, &train_y = train_y](const st::Params& params) {
         return flowers(train_x, train_y)
             .shuffle(100, {.seed = 1})
             .repeat()
@@ -70,13 +70,15 @@ void run(const Flags& flags) {
       },
       {.max_steps = flags.train_steps});
   if (st::StopSignals::received()) return;  // the next run goes on with what is saved
-  const st::Evaluation result = estimator.evaluate([&](const st::Params& params) {
-    return flowers(test_x, test_y).batch(params["batch_size"]);
-  });
+  const auto test_flowers = [&test_x = test_x, &test_y = test_y] {
+    return flowers(test_x, test_y);
+  };
+  const st::Evaluation result = estimator.evaluate(
+      [&](const st::Params& params) { return test_flowers().batch(params["batch_size"]); });
   std::printf("accuracy %.2f%% of %lld flowers\n", 100 * result["accuracy"],
               static_cast<long long>(result.examples()));
   for (const auto& prediction : estimator.predict([&](const st::Params& params) {
-         return flowers(test_x, test_y).take(5).batch(params["batch_size"]);
+         return test_flowers().take(5).batch(params["batch_size"]);
        })) {
     const auto species = static_cast<size_t>(prediction["species"].leaf().item<int32_t>());
     std::printf("%s\n", names[species].c_str());

@@ -18,7 +18,7 @@ MESSAGES = CACHE / "proto"  # what protoc makes; see make_messages()
 # Enough to parse any of our files, without a build.
 FLAGS = ["-std=c++20", "-I", str(ROOT), "-isystem", "/usr/lib/llvm-19/include",
          "-isystem", str(MESSAGES), "-Wall", "-Wextra", "-Wno-missing-field-initializers",
-         '-DSYSTOLE_VERSION="0"']
+         '-DSYSTOLE_VERSION="0"', '-DEXAMPLES_DATA_DIR="."']
 
 
 def files(suffixes=CPP, folders=CODE, root=ROOT):

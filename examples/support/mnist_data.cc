@@ -53,7 +53,7 @@ std::string default_data_dir() {
 MnistFiles mnist_records(const std::string& data_dir, const std::string& folder) {
   systole::local_file_system().make_directories(folder);
   const std::string mnist = data_dir + "/mnist/";
-  const MnistFiles files{folder + "/mnist_train.tfrecord", folder + "/mnist_test.tfrecord"};
+  MnistFiles files{folder + "/mnist_train.tfrecord", folder + "/mnist_test.tfrecord"};
   convert(mnist + "train-images-idx3-ubyte.gz", mnist + "train-labels-idx1-ubyte.gz", files.train);
   convert(mnist + "t10k-images-idx3-ubyte.gz", mnist + "t10k-labels-idx1-ubyte.gz", files.test);
   return files;

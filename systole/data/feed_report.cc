@@ -1,5 +1,7 @@
 #include "systole/data/feed_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace systole {

@@ -36,7 +36,7 @@ NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArgumen
 // What a filter asks; thread-safe. `index` counts the elements.
 using RowPredicate = std::function<bool(const Row&, int64_t index, const CallContext& calling)>;
 // `graph`: what `predicate` calls, where that is written with ops.
-NodePtr filter_node(NodePtr input, RowPredicate predicate,
+NodePtr filter_node(const NodePtr& input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph = nullptr);
 
 // A data set of one element: the one that a function of data sets is given. It runs inside of that
@@ -65,11 +65,11 @@ NodePtr enumerate_node(NodePtr input, int64_t start);
 NodePtr take_node(NodePtr input, int64_t count);
 NodePtr skip_node(NodePtr input, int64_t count);
 NodePtr shard_node(NodePtr input, int64_t num_shards, int64_t index);
-NodePtr repeat_node(NodePtr input, int64_t count);
-NodePtr shuffle_node(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed,
+NodePtr repeat_node(const NodePtr& input, int64_t count);
+NodePtr shuffle_node(const NodePtr& input, int64_t buffer_size, std::optional<uint64_t> seed,
                      bool reshuffle);
 
-NodePtr batch_node(NodePtr input, int64_t batch_size, bool drop_remainder);
+NodePtr batch_node(const NodePtr& input, int64_t batch_size, bool drop_remainder);
 // Batches of texts as the outputs of a batched parser of tf.Examples.
 struct ParseBatchArguments {
   ExampleSchema schema;  // that ExampleBatch takes
@@ -85,8 +85,9 @@ struct Padding {
   std::vector<Shape> shapes;
   std::vector<Tensor> values;
 };
-NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder);
-NodePtr unbatch_node(NodePtr input);
+NodePtr padded_batch_node(const NodePtr& input, int64_t batch_size, Padding padding,
+                          bool drop_remainder);
+NodePtr unbatch_node(const NodePtr& input);
 struct BucketArguments {
   // `index` counts the elements.
   std::function<int64_t(const Row&, int64_t index, const CallContext& calling)> length;
@@ -95,14 +96,14 @@ struct BucketArguments {
   Padding padding;
 };
 NodePtr bucket_node(NodePtr input, Spec spec, BucketArguments arguments);
-NodePtr window_node(NodePtr input, int64_t size, int64_t shift, int64_t stride,
+NodePtr window_node(const NodePtr& input, int64_t size, int64_t shift, int64_t stride,
                     bool drop_remainder);
 
-NodePtr memory_cache_node(NodePtr input);
-NodePtr file_cache_node(NodePtr input, std::string path, FileSystem& file_system);
-NodePtr prefetch_node(NodePtr input, int64_t buffer_size);
-NodePtr ignore_errors_node(NodePtr input);
-NodePtr options_node(NodePtr input, DatasetOptions options);
+NodePtr memory_cache_node(const NodePtr& input);
+NodePtr file_cache_node(const NodePtr& input, std::string path, FileSystem& file_system);
+NodePtr prefetch_node(const NodePtr& input, int64_t buffer_size);
+NodePtr ignore_errors_node(const NodePtr& input);
+NodePtr options_node(const NodePtr& input, DatasetOptions options);
 NodePtr set_shape_node(NodePtr input, Spec spec);
 // Components taken by position: leaf i of `spec` is component `components[i]`.
 NodePtr select_node(NodePtr input, Spec spec, std::vector<size_t> components);

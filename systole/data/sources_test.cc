@@ -161,10 +161,9 @@ TEST(SourcesTest, TextLines) {
 
 TEST(SourcesTest, FixedLengthRecords) {
   MemoryFileSystem fs{{"a", "HHaabbccF"}, {"b", "HHddF"}, {"c", "HHddeF"}, {"d", "HHF"}};
-  const auto records = [&](std::vector<std::string> names) {
+  const auto records = [&](const std::vector<std::string>& names) {
     return FixedLengthRecordDataset(
-        std::move(names), 2,
-        {.header_bytes = 2, .footer_bytes = 1, .buffer_size = 3, .file_system = &fs});
+        names, 2, {.header_bytes = 2, .footer_bytes = 1, .buffer_size = 3, .file_system = &fs});
   };
   EXPECT_EQ(checked(records({"a", "d", "b"})), "aa bb cc dd");
   EXPECT_EQ(joined(records({"c"})),

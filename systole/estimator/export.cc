@@ -111,7 +111,7 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
   restore(model, *session, prefix);
   FileSystem& files = local_file_system();
   files.make_directories(export_dir_base);
-  const std::string directory = timestamped_export_directory(files, export_dir_base);
+  std::string directory = timestamped_export_directory(files, export_dir_base);
   const TemporaryFolder temporary(join_path(export_dir_base, "temp-" + base_name(directory)));
   systole::export_saved_model(*session, temporary.path(), wanted);
   copy_extras(temporary.path(), given.assets_extra);

@@ -122,7 +122,7 @@ namespace {
 
 // "nan at [] in step 37 on replica 2"; nothing when all losses were finite.
 std::optional<std::string> first_bad_loss(std::span<const Tensor> values) {
-  const auto last = first_non_finite(values[0]);
+  auto last = first_non_finite(values[0]);
   const std::span<const int64_t> steps = values[1].data<int64_t>();
   std::optional<size_t> first;
   for (size_t r = 0; r < steps.size(); ++r) {

@@ -10,7 +10,7 @@ namespace {
 
 // An integer literal fits when it survives the conversion.
 Tensor integer_literal_as(const Tensor& literal, DType like) {
-  const Tensor result = literal.cast(like);
+  Tensor result = literal.cast(like);
   if (is_integer(like) && result.as_double(0) != literal.as_double(0)) {
     throw invalid_argument("literal, got {}, expected a value of {}",
                            static_cast<int64_t>(literal.as_double(0)), like);

@@ -70,7 +70,7 @@ LookupTable index_table_from_file(const std::string& vocabulary_file,
       options.name, where);
 }
 
-LookupTable index_table_from_tensor(Tensor vocabulary_list, const IndexTableOptions& options,
+LookupTable index_table_from_tensor(const Tensor& vocabulary_list, const IndexTableOptions& options,
                                     Input::Where where) {
   check_words(vocabulary_list, where);
   return make_table(
@@ -85,7 +85,7 @@ LookupTable index_to_string_table_from_file(const std::string& vocabulary_file,
                     options.name, where);
 }
 
-LookupTable index_to_string_table_from_tensor(Tensor vocabulary_list,
+LookupTable index_to_string_table_from_tensor(const Tensor& vocabulary_list,
                                               const IndexToStringOptions& options,
                                               Input::Where where) {
   check_words(vocabulary_list, where);

@@ -38,7 +38,8 @@ struct IndexTableOptions {
 LookupTable index_table_from_file(const std::string& vocabulary_file,
                                   const IndexTableOptions& options = {},
                                   Input::Where where = Input::Where::current());
-LookupTable index_table_from_tensor(Tensor vocabulary_list, const IndexTableOptions& options = {},
+LookupTable index_table_from_tensor(const Tensor& vocabulary_list,
+                                    const IndexTableOptions& options = {},
                                     Input::Where where = Input::Where::current());
 
 struct IndexToStringOptions {
@@ -50,7 +51,7 @@ struct IndexToStringOptions {
 LookupTable index_to_string_table_from_file(const std::string& vocabulary_file,
                                             const IndexToStringOptions& options = {},
                                             Input::Where where = Input::Where::current());
-LookupTable index_to_string_table_from_tensor(Tensor vocabulary_list,
+LookupTable index_to_string_table_from_tensor(const Tensor& vocabulary_list,
                                               const IndexToStringOptions& options = {},
                                               Input::Where where = Input::Where::current());
 

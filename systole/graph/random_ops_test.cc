@@ -119,7 +119,7 @@ TEST_F(RandomOpsTest, integers_are_uniform_in_their_range) {
       if (k < 3 || k >= 10) {
         EXPECT_EQ(counts[k], 0) << k;
       } else {
-        EXPECT_NEAR(counts[k], kMany / 7, 5 * std::sqrt(kMany / 7.0)) << k;
+        EXPECT_NEAR(counts[k], kMany / 7.0, 5 * std::sqrt(kMany / 7.0)) << k;
       }
     }
   }

@@ -15,7 +15,7 @@ TensorType check_batch_norm(const InferContext& context,
                            context.opcode, operand.dtype);
   }
   check_axes(context.opcode, "feature_index", {&axis, 1}, operand.shape.rank());
-  const TensorType features{operand.dtype, {operand.shape[static_cast<int>(axis)]}};
+  TensorType features{operand.dtype, {operand.shape[static_cast<int>(axis)]}};
   int i = 1;
   for (const std::string_view name : names) {
     if (context.operand(i) != features) {

@@ -199,7 +199,7 @@ TEST(TensorBundleTest, TruncationAtEveryByteAndEveryBitFlipped) {
   const std::string expected = read_all(sample(whole));
   ASSERT_THAT(expected, ::testing::HasSubstr("dense/kernelbf16[2,3]"));
   for (const auto& [path, contents] : whole.contents()) {
-    const auto read_with = [&](const std::string& bytes) {
+    const auto read_with = [&path = path](const std::string& bytes) {
       MemoryFileSystem fs;
       sample(fs);
       write_file_atomically(fs, path, bytes);

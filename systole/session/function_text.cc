@@ -59,10 +59,8 @@ std::vector<Node*> needed_nodes(std::span<const Output> args, std::span<const Ou
     if (!stop.contains(output) && seen.insert(output.node()).second) order.push_back(output.node());
   };
   for (const Output& result : results) need(result);
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (const Output& input : std::vector(order[i]->inputs().begin(), order[i]->inputs().end())) {
-      need(input);
-    }
+  for (size_t next = 0; next < order.size();) {
+    for (const Output& input : order[next++]->inputs()) need(input);
   }
   std::ranges::sort(order, {}, &Node::id);
   return order;

@@ -60,7 +60,7 @@ TEST_F(FileWriterTest, ASessionsSummaries) {
 
 TEST_F(FileWriterTest, IsFlushedAfterSomeTime) {
   const testing::TempFolder folder;
-  const std::string logs = folder.path();
+  const std::string& logs = folder.path();
   summary::FileWriter writer(logs, nullptr, {.clock = &clock_});
   const Tensor summary = Session().run(summary::scalar("one", 1.0F));
   writer.add_summary(summary, 1);

@@ -10,7 +10,7 @@ namespace systole {
 
 ExponentialMovingAverage::ExponentialMovingAverage(const Input& decay,
                                                    const ExponentialMovingAverageOptions& options)
-    : decay_(std::move(decay)), options_(options) {}
+    : decay_(decay), options_(options) {}
 
 Variable ExponentialMovingAverage::average(const Variable& variable) const {
   const auto it = std::ranges::find(averages_, variable, &std::pair<Variable, Variable>::first);

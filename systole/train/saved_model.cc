@@ -140,7 +140,7 @@ NamedTensors SavedModel::predict(const NamedTensors& inputs, std::string_view si
   std::vector<Fetch> fetches(built->outputs.begin(), built->outputs.end());
   std::vector<FeedItem> feeds;
   for (size_t i = 0; i < built->inputs.size(); ++i) {
-    feeds.push_back({built->inputs[i], inputs.at(built->input_names[i])});
+    feeds.emplace_back(built->inputs[i], inputs.at(built->input_names[i]));
   }
   const std::vector<Tensor> values = built->session->run(fetches, feeds);
   NamedTensors outputs;

@@ -76,7 +76,7 @@ TEST_F(ExportTest, HoldsWhatTensorFlowLooksFor) {
   EXPECT_EQ(nodes.at("save/restore_all")->input(0), "^save/AssignVariableOp");
   tensorflow::VariableDef variable;
   variable.ParseFromString(file.message(0).collection_def().at("variables").bytes_list().value(0));
-  for (std::string name :
+  for (const std::string& name :
        {variable.variable_name(), variable.snapshot_name(), variable.initial_value_name()}) {
     EXPECT_TRUE(nodes.contains(name.substr(0, name.find(':')))) << name;
   }

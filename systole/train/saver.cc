@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 
 #include "systole/base/log.h"
 #include "systole/io/checkpoint_state.h"
@@ -231,8 +230,8 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
   if (!state) return restored;
   std::vector<std::string> candidates = {state->model_checkpoint_path};
   const std::vector<std::string>& all = state->all_model_checkpoint_paths;
-  for (const std::string& path : std::views::reverse(all)) {  // newest first
-    if (std::ranges::find(candidates, path) == candidates.end()) candidates.push_back(path);
+  for (auto path = all.rbegin(); path != all.rend(); ++path) {  // newest first
+    if (std::ranges::find(candidates, *path) == candidates.end()) candidates.push_back(*path);
   }
   for (const std::string& prefix : candidates) {
     try {

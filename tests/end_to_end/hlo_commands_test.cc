@@ -1,4 +1,5 @@
 // systole hlo: every command below it, and what it says about bad input.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +92,7 @@ TEST_F(HloCommands, RunRefusesWhatDoesNotFitInMemory) {
                                  "  return %0 : tensor<1000000000000xf64>\n}\n");
   for (const std::string backend : {"cpu", "reference"}) {
     const ProgramResult result =
-        run_program("systole hlo run " + file + " --random 1 --backend " + backend);
+        run_program(fmt::format("systole hlo run {} --random 1 --backend {}", file, backend));
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.output, AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("7.3 TiB"),
                                      HasSubstr("f64[1000000000000]")));

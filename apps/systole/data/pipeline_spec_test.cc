@@ -149,7 +149,7 @@ TEST(PipelineSpecTest, ImagesOfFiles) {
        "png", "u8[4,6,3]"},
   };
   for (const auto& [ops, feature, type] : rows) {
-    const auto elements = elements_of(source + "- map: {ops: [" + ops + "]}\n");
+    const auto elements = elements_of(fmt::format("{}- map: {{ops: [{}]}}\n", source, ops));
     EXPECT_EQ(fmt::format("{}", elements.at(0)[feature].leaf().type()), type) << ops;
   }
   const auto flipped = elements_of(source +

@@ -23,7 +23,7 @@ class Arguments : public ::testing::Test {
                            " return %x : tensor<2xf32> }")) {}
 
   std::string file(const std::string& name, const Tensor& value) {
-    const std::string path = folder_ / name;
+    std::string path = folder_ / name;
     write_npy(local_file_system(), path, value);
     return path;
   }

@@ -93,7 +93,7 @@ std::string rule_text(const CheckRule& rule) {
 std::string index_text(const Shape& shape, int64_t element) {
   std::string text;
   for (int d = shape.rank() - 1; d >= 0; --d) {
-    text = std::to_string(element % shape[d]) + (text.empty() ? "" : ",") + text;
+    text.insert(0, std::to_string(element % shape[d]) + (text.empty() ? "" : ","));
     element /= shape[d];
   }
   return "[" + text + "]";

@@ -87,7 +87,7 @@ class CaseWriter {
     const int64_t reach = (window - 1) * rhs_dilation + 1;
     const int64_t least = reach - ((size - 1) * lhs_dilation + 1);
     const int64_t low = pick(-1, 3);
-    c.attrs.padding.push_back({low, std::max(pick(-1, 3), least - low)});
+    c.attrs.padding.emplace_back(low, std::max(pick(-1, 3), least - low));
     c.attrs.window_strides.push_back(pick(0, 1) == 0 ? pick(1, 3) : 1);
     c.attrs.lhs_dilation.push_back(lhs_dilation);
     c.attrs.rhs_dilation.push_back(rhs_dilation);

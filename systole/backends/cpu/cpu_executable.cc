@@ -152,7 +152,8 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
   if (options.profile != nullptr && !program_->steps.empty())
     *options.profile = profile(run->context);
   Run* none = nullptr;
-  if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release)) run.release();
+  if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release))
+    static_cast<void>(run.release());
 }
 
 }  // namespace systole::cpu

@@ -7,24 +7,24 @@ namespace {
 class RangeNode final : public DatasetNode {
  public:
   RangeNode(int64_t start, int64_t stop, int64_t step)
-      : DatasetNode("range", TensorType{DType::s64, {}}), start_(start), stop_(stop), step_(step) {}
+      : DatasetNode("range", TensorType{DType::s64, {}}), start(start), stop(stop), step(step) {}
   std::unique_ptr<Stage> make(const StageContext&) const override;
-  std::string arguments() const override { return fmt::format("{}, {}, {}", start_, stop_, step_); }
+  std::string arguments() const override { return fmt::format("{}, {}, {}", start, stop, step); }
 
-  const int64_t start_;
-  const int64_t stop_;
-  const int64_t step_;
+  const int64_t start;
+  const int64_t stop;
+  const int64_t step;
 };
 
 class RangeStage final : public Stage {
  public:
-  explicit RangeStage(const RangeNode& node) : node_(node), next_(node.start_) {}
+  explicit RangeStage(const RangeNode& node) : node_(node), next_(node.start) {}
 
  protected:
   bool do_next(Row& row) override {
-    if (node_.step_ > 0 ? next_ >= node_.stop_ : next_ <= node_.stop_) return false;
+    if (node_.step > 0 ? next_ >= node_.stop : next_ <= node_.stop) return false;
     assign_number(row, next_);
-    if (__builtin_add_overflow(next_, node_.step_, &next_)) next_ = node_.stop_;
+    if (__builtin_add_overflow(next_, node_.step, &next_)) next_ = node_.stop;
     return true;
   }
   void do_save(StateWriter& writer) override { writer.number(static_cast<uint64_t>(next_)); }

@@ -146,8 +146,8 @@ std::unique_ptr<Stage> BatchNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr batch_node(NodePtr input, int64_t batch_size, bool drop_remainder) {
-  return std::make_shared<BatchNode>(std::move(input), batch_size, drop_remainder);
+NodePtr batch_node(const NodePtr& input, int64_t batch_size, bool drop_remainder) {
+  return std::make_shared<BatchNode>(input, batch_size, drop_remainder);
 }
 
 }  // namespace systole::data

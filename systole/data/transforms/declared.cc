@@ -15,7 +15,7 @@ class PassStage final : public InputStage {
 
 class OptionsNode final : public DatasetNode {
  public:
-  OptionsNode(NodePtr input, DatasetOptions options)
+  OptionsNode(const NodePtr& input, DatasetOptions options)
       : DatasetNode("options", input->spec(), {input}), options_(options) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override {
     StageContext changed = context;
@@ -63,10 +63,10 @@ class SelectNode final : public DatasetNode {
  public:
   SelectNode(NodePtr input, Spec spec, std::vector<size_t> components)
       : DatasetNode("select", std::move(spec), {std::move(input)}),
-        components_(std::move(components)) {}
+        components(std::move(components)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
-  const std::vector<size_t> components_;
+  const std::vector<size_t> components;
 };
 
 class SelectStage final : public InputStage {
@@ -78,7 +78,7 @@ class SelectStage final : public InputStage {
   bool do_next(Row& row) override {
     if (!input_->next(part_)) return false;
     row.clear();
-    for (const size_t component : node_.components_) row.push_back(part_[component]);
+    for (const size_t component : node_.components) row.push_back(part_[component]);
     check_row("get_next", row, node_.types());
     return true;
   }
@@ -94,8 +94,8 @@ std::unique_ptr<Stage> SelectNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr options_node(NodePtr input, DatasetOptions options) {
-  return std::make_shared<OptionsNode>(std::move(input), options);
+NodePtr options_node(const NodePtr& input, DatasetOptions options) {
+  return std::make_shared<OptionsNode>(input, options);
 }
 
 NodePtr set_shape_node(NodePtr input, Spec spec) {

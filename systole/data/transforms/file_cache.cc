@@ -134,8 +134,8 @@ std::unique_ptr<Stage> FileCacheNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr file_cache_node(NodePtr input, std::string path, FileSystem& file_system) {
-  return std::make_shared<FileCacheNode>(std::move(input), std::move(path), file_system);
+NodePtr file_cache_node(const NodePtr& input, std::string path, FileSystem& file_system) {
+  return std::make_shared<FileCacheNode>(input, std::move(path), file_system);
 }
 
 }  // namespace systole::data

@@ -45,9 +45,9 @@ std::unique_ptr<Stage> FilterNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr filter_node(NodePtr input, RowPredicate predicate,
+NodePtr filter_node(const NodePtr& input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph) {
-  return std::make_shared<FilterNode>(std::move(input), std::move(predicate), std::move(graph));
+  return std::make_shared<FilterNode>(input, std::move(predicate), std::move(graph));
 }
 
 }  // namespace systole::data

@@ -11,12 +11,11 @@ namespace {
 class GatherNode final : public DatasetNode {
  public:
   GatherNode(NodePtr indices, Spec spec, Row tensors)
-      : DatasetNode("gather", std::move(spec), {std::move(indices)}),
-        tensors_(std::move(tensors)) {}
+      : DatasetNode("gather", std::move(spec), {std::move(indices)}), tensors(std::move(tensors)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  std::string arguments() const override { return std::to_string(tensors_.front().dim(0)); }
+  std::string arguments() const override { return std::to_string(tensors.front().dim(0)); }
 
-  const Row tensors_;
+  const Row tensors;
 };
 
 // Rows that are asked for before their turn comes: a shuffle's are all over the memory.
@@ -46,7 +45,7 @@ void gather_rows(const Tensor& tensor, std::span<const int64_t> indices, Tensor&
 class GatherStage final : public InputStage {
  public:
   GatherStage(const GatherNode& node, const StageContext& context)
-      : InputStage(node, context), tensors_(node.tensors_) {}
+      : InputStage(node, context), tensors_(node.tensors) {}
 
  protected:
   bool do_next(Row& row) override { return do_next_into(row); }

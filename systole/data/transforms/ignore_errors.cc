@@ -11,7 +11,8 @@ constexpr int64_t kMostInARow = 10'000'000;
 
 class IgnoreErrorsNode final : public DatasetNode {
  public:
-  explicit IgnoreErrorsNode(NodePtr input) : DatasetNode("ignore_errors", input->spec(), {input}) {}
+  explicit IgnoreErrorsNode(const NodePtr& input)
+      : DatasetNode("ignore_errors", input->spec(), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 };
 
@@ -63,8 +64,8 @@ std::unique_ptr<Stage> IgnoreErrorsNode::make(const StageContext& context) const
 
 }  // namespace
 
-NodePtr ignore_errors_node(NodePtr input) {
-  return std::make_shared<IgnoreErrorsNode>(std::move(input));
+NodePtr ignore_errors_node(const NodePtr& input) {
+  return std::make_shared<IgnoreErrorsNode>(input);
 }
 
 }  // namespace systole::data

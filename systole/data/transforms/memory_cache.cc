@@ -62,7 +62,7 @@ class CachedRows {
 
 class MemoryCacheNode final : public DatasetNode {
  public:
-  explicit MemoryCacheNode(NodePtr input) : DatasetNode("cache", input->spec(), {input}) {}
+  explicit MemoryCacheNode(const NodePtr& input) : DatasetNode("cache", input->spec(), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   void save_left(IteratorRoot& root, StateWriter& writer) const override;
   void restore_left(IteratorRoot& root, StateReader& reader) const override;
@@ -268,8 +268,6 @@ std::unique_ptr<Stage> MemoryCacheNode::make(const StageContext& context) const 
 
 }  // namespace
 
-NodePtr memory_cache_node(NodePtr input) {
-  return std::make_shared<MemoryCacheNode>(std::move(input));
-}
+NodePtr memory_cache_node(const NodePtr& input) { return std::make_shared<MemoryCacheNode>(input); }
 
 }  // namespace systole::data

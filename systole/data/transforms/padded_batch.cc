@@ -59,9 +59,9 @@ std::unique_ptr<Stage> PaddedBatchNode::make(const StageContext& context) const 
 
 }  // namespace
 
-NodePtr padded_batch_node(NodePtr input, int64_t batch_size, Padding padding, bool drop_remainder) {
-  return std::make_shared<PaddedBatchNode>(std::move(input), batch_size, std::move(padding),
-                                           drop_remainder);
+NodePtr padded_batch_node(const NodePtr& input, int64_t batch_size, Padding padding,
+                          bool drop_remainder) {
+  return std::make_shared<PaddedBatchNode>(input, batch_size, std::move(padding), drop_remainder);
 }
 
 }  // namespace systole::data

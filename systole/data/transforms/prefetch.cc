@@ -114,8 +114,8 @@ std::unique_ptr<Stage> PrefetchNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr prefetch_node(NodePtr input, int64_t buffer_size) {
-  return std::make_shared<PrefetchNode>(std::move(input), buffer_size);
+NodePtr prefetch_node(const NodePtr& input, int64_t buffer_size) {
+  return std::make_shared<PrefetchNode>(input, buffer_size);
 }
 
 }  // namespace systole::data

@@ -95,8 +95,8 @@ std::unique_ptr<Stage> RepeatNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr repeat_node(NodePtr input, int64_t count) {
-  return std::make_shared<RepeatNode>(std::move(input), count);
+NodePtr repeat_node(const NodePtr& input, int64_t count) {
+  return std::make_shared<RepeatNode>(input, count);
 }
 
 }  // namespace systole::data

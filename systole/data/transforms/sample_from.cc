@@ -12,19 +12,19 @@ class SampleNode final : public DatasetNode {
   SampleNode(std::vector<NodePtr> inputs, Spec spec, std::vector<double> weights,
              std::optional<uint64_t> seed)
       : DatasetNode("sample_from_datasets", std::move(spec), std::move(inputs)),
-        weights_(std::move(weights)),
-        seed_(seed) {}
+        weights(std::move(weights)),
+        seed(seed) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
 
-  const std::vector<double> weights_;
-  const std::optional<uint64_t> seed_;
+  const std::vector<double> weights;
+  const std::optional<uint64_t> seed;
 };
 
 class SampleStage final : public Stage {
  public:
   SampleStage(const SampleNode& node, const StageContext& context)
-      : weights_(node.weights_),
-        key_(drawing_key(node.seed_, context, node)),
+      : weights_(node.weights),
+        key_(drawing_key(node.seed, context, node)),
         stream_(context.epoch),
         random_(key_, stream_) {
     for (size_t i = 0; i < node.inputs().size(); ++i) {

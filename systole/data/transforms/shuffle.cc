@@ -9,21 +9,21 @@ namespace {
 
 class ShuffleNode final : public DatasetNode {
  public:
-  ShuffleNode(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed, bool reshuffle)
+  ShuffleNode(const NodePtr& input, int64_t buffer_size, std::optional<uint64_t> seed,
+              bool reshuffle)
       : DatasetNode("shuffle", input->spec(), {input}),
-        buffer_size_(static_cast<size_t>(buffer_size)),
-        seed_(seed),
-        reshuffle_(reshuffle) {}
+        buffer_size(static_cast<size_t>(buffer_size)),
+        seed(seed),
+        reshuffle(reshuffle) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  std::string arguments() const override { return std::to_string(buffer_size_); }
+  std::string arguments() const override { return std::to_string(buffer_size); }
   NodePtr with_input(const NodePtr& input) const override {
-    return std::make_shared<ShuffleNode>(input, static_cast<int64_t>(buffer_size_), seed_,
-                                         reshuffle_);
+    return std::make_shared<ShuffleNode>(input, static_cast<int64_t>(buffer_size), seed, reshuffle);
   }
 
-  const size_t buffer_size_;
-  const std::optional<uint64_t> seed_;
-  const bool reshuffle_;
+  const size_t buffer_size;
+  const std::optional<uint64_t> seed;
+  const bool reshuffle;
 };
 
 class ShuffleStage final : public InputStage {
@@ -31,11 +31,11 @@ class ShuffleStage final : public InputStage {
   ShuffleStage(const ShuffleNode& node, const StageContext& context)
       : InputStage(node, context),
         node_(node),
-        buffer_size_(node.buffer_size_),
-        key_(drawing_key(node.seed_, context, node)),
-        stream_(node.reshuffle_ ? context.epoch : 0),
+        buffer_size_(node.buffer_size),
+        key_(drawing_key(node.seed, context, node)),
+        stream_(node.reshuffle ? context.epoch : 0),
         random_(key_, stream_),
-        buffer_(node.types(), node.buffer_size_) {}
+        buffer_(node.types(), node.buffer_size) {}
 
  protected:
   bool do_next(Row& row) override {
@@ -147,9 +147,9 @@ std::unique_ptr<Stage> ShuffleNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr shuffle_node(NodePtr input, int64_t buffer_size, std::optional<uint64_t> seed,
+NodePtr shuffle_node(const NodePtr& input, int64_t buffer_size, std::optional<uint64_t> seed,
                      bool reshuffle) {
-  return std::make_shared<ShuffleNode>(std::move(input), buffer_size, seed, reshuffle);
+  return std::make_shared<ShuffleNode>(input, buffer_size, seed, reshuffle);
 }
 
 }  // namespace systole::data

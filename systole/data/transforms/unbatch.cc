@@ -75,6 +75,6 @@ std::unique_ptr<Stage> UnbatchNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr unbatch_node(NodePtr input) { return std::make_shared<UnbatchNode>(std::move(input)); }
+NodePtr unbatch_node(const NodePtr& input) { return std::make_shared<UnbatchNode>(input); }
 
 }  // namespace systole::data

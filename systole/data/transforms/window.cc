@@ -75,9 +75,9 @@ std::unique_ptr<Stage> WindowNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr window_node(NodePtr input, int64_t size, int64_t shift, int64_t stride,
+NodePtr window_node(const NodePtr& input, int64_t size, int64_t shift, int64_t stride,
                     bool drop_remainder) {
-  return std::make_shared<WindowNode>(std::move(input), size, shift, stride, drop_remainder);
+  return std::make_shared<WindowNode>(input, size, shift, stride, drop_remainder);
 }
 
 }  // namespace systole::data

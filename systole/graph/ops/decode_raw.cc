@@ -1,4 +1,4 @@
-#include <cstring>
+#include <algorithm>
 
 #include "systole/graph/node_builder.h"
 #include "systole/graph/parsing_ops.h"
@@ -45,8 +45,7 @@ std::vector<Tensor> run_decode_raw(HostContext& c) {
       throw invalid_argument("bytes of element {}, got {}, expected {} as in element 0", i,
                              texts[i].size(), length);
     }
-    std::memcpy(out, texts[i].data(), length);
-    out += length;
+    out = std::copy_n(texts[i].data(), length, out);
   }
   if (dtype == DType::pred) {
     for (auto* b = static_cast<unsigned char*>(result.raw()); b != static_cast<void*>(out); ++b) {

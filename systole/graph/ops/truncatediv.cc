@@ -6,7 +6,7 @@ namespace systole {
 namespace {
 
 std::vector<TensorType> infer_truncatediv(const InferContext& c) {
-  const std::vector<TensorType> types = infer_binary(c, DTypeClass::number);
+  std::vector<TensorType> types = infer_binary(c, DTypeClass::number);
   if (is_integer(types[0].dtype)) return types;
   throw invalid_argument("dtype, got {}, expected an integer one", types[0].dtype);
 }

@@ -132,9 +132,9 @@ void add_division_cases(std::vector<OpCase>& cases) {
   for (const auto& [op, scalar] : functions) {
     cases.push_back(
         {.name = fmt::format("division_signs_{}", index++),
-         .build = [op](const auto& in) { return op(in[0], in[1], {}); },
+         .build = [op = op](const auto& in) { return op(in[0], in[1], {}); },
          .inputs = {x, y},
-         .compute = [scalar](const auto& in) { return compute(scalar, DType::s32, in); },
+         .compute = [scalar = scalar](const auto& in) { return compute(scalar, DType::s32, in); },
          .gradient = false});
   }
   const auto truediv_case = [&](const Tensor& dividend, DType quotient) {
@@ -156,8 +156,8 @@ void add_division_cases(std::vector<OpCase>& cases) {
 }
 
 void add_extreme_cases(std::vector<OpCase>& cases) {
-  const auto special = [&](std::string name, Function op, std::vector<double> x,
-                           std::vector<double> y, std::vector<double> expected) {
+  const auto special = [&](std::string name, Function op, const std::vector<double>& x,
+                           const std::vector<double>& y, const std::vector<double>& expected) {
     const auto tensor = [](const std::vector<double>& v) {
       return Tensor::of<double>({static_cast<int64_t>(v.size())}, v);
     };

@@ -33,8 +33,8 @@ void add_comparisons(std::vector<OpCase>& cases) {
       {"greater_equal", {greater_equal, [](double x, double y) { return x >= y; }}},
   };
   for (const auto& [name, function] : functions) {
-    const auto [op, scalar] = function;
-    const auto add = [&](std::string_view suffix, Tensor x, Tensor y) {
+    const auto add = [&, &name = name, &op = function.first, &scalar = function.second](
+                         std::string_view suffix, Tensor x, Tensor y) {
       cases.push_back({.name = fmt::format("{}_{}", name, suffix),
                        .build = binary(op),
                        .inputs = {std::move(x), std::move(y)},

@@ -152,7 +152,7 @@ void add_maps(std::vector<OpCase>& cases) {
                    .known_inputs = {2}});
   // ((0.5 r0 + r1) 0.5 + r2)...
   const auto fold = [](const Output& state, const Output& row) { return state * 0.5 + row; };
-  const auto add_fold = [&](std::string name, BuildFn build, std::vector<float> weights) {
+  const auto add_fold = [&](std::string name, BuildFn build, const std::vector<float>& weights) {
     const auto rows = static_cast<int64_t>(weights.size());
     cases.push_back(
         {.name = std::move(name),

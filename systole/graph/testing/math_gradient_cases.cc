@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Tensor vector(std::vector<double> elements) {
+Tensor vector(const std::vector<double>& elements) {
   return Tensor::of<double>({static_cast<int64_t>(elements.size())}, elements);
 }
 

@@ -68,8 +68,8 @@ void add_matmul(std::vector<OpCase>& cases) {
 }
 
 void add_tensordot(std::vector<OpCase>& cases) {
-  const auto add = [&](std::string name, TensordotAxes axes, const Shape& a, const Shape& b,
-                       const std::string& equation) {
+  const auto add = [&](const std::string& name, const TensordotAxes& axes, const Shape& a,
+                       const Shape& b, const std::string& equation) {
     cases.push_back(product_case(
         "tensordot_" + name, [axes](const auto& x) { return tensordot(x[0], x[1], axes); }, {a, b},
         equation));

@@ -205,7 +205,7 @@ void add_cast_cases(std::vector<OpCase>& cases) {
   for (const auto& [op, dtype] : conversions) {
     const Tensor x = Tensor::of<uint8_t>({3}, {0, 7, 250});
     cases.push_back({.name = fmt::format("to_{}", dtype),
-                     .build = [op](const auto& in) { return op(in[0], {}); },
+                     .build = [op = op](const auto& in) { return op(in[0], {}); },
                      .inputs = {x},
                      .expected = {x.cast(dtype)},
                      .gradient = false});

@@ -12,7 +12,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::run;
 
-Tensor s32(Shape shape, const std::vector<int32_t>& elements) {
+Tensor s32(const Shape& shape, const std::vector<int32_t>& elements) {
   return Tensor::of<int32_t>(shape, elements);
 }
 

@@ -258,7 +258,8 @@ TEST(RngTest, UniformIntegers) {
   main.set_results({x});
   const Tensor values = Evaluator().run(main, {})[0];
   std::vector<int> counts(7);
-  for (const int32_t value : values.data<int32_t>()) ++counts.at(static_cast<size_t>(value + 3));
+  for (const int32_t value : values.data<int32_t>())
+    ++counts.at(static_cast<size_t>(int64_t{value} + 3));
   EXPECT_GT(std::ranges::min(counts), 1200);
 }
 

@@ -141,7 +141,7 @@ auto unary(Opcode opcode) {
 }
 
 std::function<std::vector<Value>(Builder&, P)> one(std::function<Value(Builder&, P)> make) {
-  return [=](Builder& b, P p) { return std::vector<Value>{make(b, p)}; };
+  return [make = std::move(make)](Builder& b, P p) { return std::vector<Value>{make(b, p)}; };
 }
 
 const Case kElementwise[] = {

@@ -1,6 +1,7 @@
 // Ops that no module keeps are read as what stands for them; what nothing stands for is refused.
 #include "systole/hlo/text/import.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "systole/hlo/evaluator.h"
@@ -110,7 +111,7 @@ TEST(TextImport, ResourcesAreFoundOnAnyLine) {
       "  return %0 : tensor<2xi16>\n} }";
   const std::string list = "{-# dialect_resources: {builtin: {r: \"0x020000000100FFFF\"}} #-}";
   for (const char* before : {" ", "\n", "\n  ", "\n#x = 1 "}) {
-    const auto module = parse(text + before + list);
+    const auto module = parse(fmt::format("{}{}{}", text, before, list));
     const Instruction& constant = *module->entry().results()[0].def;
     EXPECT_EQ(constant.attrs<ConstantAttrs>().value.data<int16_t>()[0], 1) << before;
   }

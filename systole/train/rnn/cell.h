@@ -56,7 +56,7 @@ class CellScope {
   std::vector<std::string> chosen_;
 };
 
-inline layers::Activation tanh_when_absent(layers::Activation activation) {
+inline layers::Activation tanh_when_absent(const layers::Activation& activation) {
   return activation ? activation : layers::Activation(&systole::tanh);
 }
 

@@ -65,7 +65,7 @@ std::pair<Affine, Affine> IndexSpace::divide(const Affine& x, int64_t divisor) {
   return {Affine::variable(quotient), Affine::variable(remainder)};
 }
 
-Affine IndexSpace::element(hlo::Value value, IndexRef index, int64_t last) {
+Affine IndexSpace::element(hlo::Value value, const IndexRef& index, int64_t last) {
   if (last <= 0) return 0;
   const Var result = add_variable(last + 1);
   define_element(result, value, index, last);

@@ -50,7 +50,7 @@ class IndexSpace {
   // >= 0.
   std::pair<Affine, Affine> divide(const Affine& x, int64_t divisor);
   // The element of `value` at `index`, an integer, moved into [0, last].
-  Affine element(hlo::Value value, IndexRef index, int64_t last);
+  Affine element(hlo::Value value, const IndexRef& index, int64_t last);
   // x, moved into [0, last].
   Affine clamp(const Affine& x, int64_t last);
 

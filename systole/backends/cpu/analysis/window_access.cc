@@ -8,7 +8,7 @@ Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size
   const int64_t last = (size - 1) * step.base_dilation;
   const auto [low, high] = space.range(place);
   if (low < 0 || high > last) bounds.push_back({place, last});
-  const Affine clamped = space.clamp(place, last);
+  Affine clamped = space.clamp(place, last);
   if (step.base_dilation == 1) return clamped;
   auto [quotient, remainder] = space.divide(clamped, step.base_dilation);
   if (!(remainder == Affine(0))) bounds.push_back({remainder, 0});

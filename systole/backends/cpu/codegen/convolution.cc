@@ -39,7 +39,7 @@ class ConvolutionLoops {
                                                   {2 * attrs_.output_feature_dimension, 1},
                                                   {2 * attrs_.output_feature_dimension + 1, 2}};
     for (int d = 0; d < spatial(); ++d) {
-      order.push_back({2 * attrs_.output_spatial_dimensions[static_cast<size_t>(d)], 3 + d});
+      order.emplace_back(2 * attrs_.output_spatial_dimensions[static_cast<size_t>(d)], 3 + d);
     }
     std::ranges::sort(order);
     std::vector<Var> result;

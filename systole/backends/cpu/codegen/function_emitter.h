@@ -101,7 +101,7 @@ class FunctionEmitter {
   Slice add_block(int64_t bytes);
   void set_origin(const Slice& block, llvm::Value* element);
   // Until the next step begins, what is stored to `array` goes to the block.
-  void redirect(const Slice& array, const Slice& block) { redirected_.push_back({array, block}); }
+  void redirect(const Slice& array, const Slice& block) { redirected_.emplace_back(array, block); }
   // Copies the block's first `count` elements to their place in the array `to`, past the caches.
   void stream(const Slice& block, const Slice& to, int64_t element_bytes, llvm::Value* count);
   // What was streamed so far is seen by every thread that is told of it later.

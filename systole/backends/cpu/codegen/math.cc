@@ -1,5 +1,6 @@
 #include "systole/backends/cpu/codegen/math.h"
 
+#include <fmt/format.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "systole/backends/cpu/jit/jit.h"
@@ -153,7 +154,7 @@ llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base,
     if (!target.has_fma || width.bits > target.vector_bits) continue;
     const int lanes = width.bits / (is_double ? 64 : 32);
     const std::string name =
-        "Sleef_finz_" + base + letter + std::to_string(lanes) + "_u10" + width.suffix;
+        fmt::format("Sleef_finz_{}{}{}_u10{}", base, letter, lanes, width.suffix);
     llvm::Type* vector = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
     const std::vector<llvm::Type*> vectors(static_cast<size_t>(operands), vector);
     auto vector_callee =
@@ -161,9 +162,8 @@ llvm::FunctionCallee sleef_function(FunctionEmitter& f, const std::string& base,
     auto* vector_function = llvm::cast<llvm::Function>(vector_callee.getCallee());
     vector_function->copyAttributesFrom(function);
     llvm::appendToCompilerUsed(f.program.module, {vector_function});
-    variants += (variants.empty() ? "" : ",") + std::string("_ZGV") + width.isa + "N" +
-                std::to_string(lanes) + std::string(static_cast<size_t>(operands), 'v') + "_" +
-                scalar + "(" + name + ")";
+    variants += fmt::format("{}_ZGV{}N{}{}_{}({})", variants.empty() ? "" : ",", width.isa, lanes,
+                            std::string(static_cast<size_t>(operands), 'v'), scalar, name);
   }
   function->addFnAttr("vector-function-abi-variant", variants);
   return callee;

@@ -211,7 +211,7 @@ class ReduceCode {
     const IndexRef at = input();
     std::vector<llvm::Value*> side;
     for (const Value& root : s_.side_roots) side.push_back(e.element(root, index_of(root, at)));
-    const Reduction::Values next = merge(e, so_far, elements(e, at));
+    Reduction::Values next = merge(e, so_far, elements(e, at));
     size_t k = 0;
     for (size_t i = 0; i < s_.roots.size(); ++i) {
       if (s_.roots[i].def->is(Opcode::reduce)) continue;

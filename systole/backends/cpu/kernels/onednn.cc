@@ -141,7 +141,7 @@ void OnednnCall::run(std::span<void* const> pointers) const {
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
   });
   Frame* none = nullptr;
-  if (idle_.compare_exchange_strong(none, frame.get())) frame.release();
+  if (idle_.compare_exchange_strong(none, frame.get())) static_cast<void>(frame.release());
 }
 
 }  // namespace systole::cpu

@@ -18,6 +18,7 @@ struct SmallItem {
   static SmallItem of(uint64_t key, uint64_t position) { return {key << kKeyShift | position}; }
   uint64_t key() const { return bits >> kKeyShift; }
   uint64_t position() const { return bits & 0xffffffffU; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): takes the 0 inside a default comparison for a pointer
   friend auto operator<=>(const SmallItem&, const SmallItem&) = default;
 };
 
@@ -28,6 +29,7 @@ struct LargeItem {
   static LargeItem of(uint64_t key, uint64_t position) { return {key, position}; }
   uint64_t key() const { return number; }
   uint64_t position() const { return at; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): takes the 0 inside a default comparison for a pointer
   friend auto operator<=>(const LargeItem&, const LargeItem&) = default;
 };
 
