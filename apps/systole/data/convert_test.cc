@@ -142,14 +142,31 @@ TEST(ConvertTest, Csv) {
             ExampleBuilder().int64("column_0", 1).int64("column_1", 2).serialize());
 }
 
+TEST(ConvertTest, CsvNumbersBeyondInt64KeepTheirDigits) {
+  MemoryFileSystem fs({{"t.csv", "id,sum\n7,9223372036854775807\n18446744073709551615,1e30\n"}});
+  const auto splits = csv_splits(fs, {.inputs = {"t.csv"}});
+  write(fs, splits[0]);
+  const auto records = records_of(fs, "t", 1);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0], ExampleBuilder().bytes("id", "7").float32("sum", 0x1p63F).serialize());
+  EXPECT_EQ(records[1],
+            ExampleBuilder().bytes("id", "18446744073709551615").float32("sum", 1e30F).serialize());
+}
+
 TEST(ConvertTest, ImagesInClassFolders) {
   const std::string png = encode_png(Tensor::of<uint8_t>({1, 2, 3}, {1, 2, 3, 4, 5, 6}));
-  MemoryFileSystem fs({{"i/dog/1.png", png}, {"i/cat/2.PNG", png}, {"i/cat/readme.txt", "no"}});
+  MemoryFileSystem fs({{"i/dog/1.png", png},
+                       {"i/cat/2.PNG", png},
+                       {"i/cat/readme.txt", "no"},
+                       {"i/3.png", png},
+                       {"i/notes.txt", ""}});
   const LogCapture log;
   const auto splits = image_splits(fs, {.inputs = {"i"}});
   ASSERT_EQ(splits.size(), 1U);
   EXPECT_THAT(log.messages(), ElementsAre(HasSubstr("left out what does not end in .jpg or .jpeg "
-                                                    "or .png: i/cat/readme.txt (1 in all)")));
+                                                    "or .png: i/cat/readme.txt (1 in all)"),
+                                          HasSubstr("left out files beside the folders of classes: "
+                                                    "i/3.png (1 in all)")));
   write(fs, splits[0]);
   EXPECT_EQ(read_file(fs, "out/labels.txt"), "cat\ndog\n");
   int64_t labels = 0;

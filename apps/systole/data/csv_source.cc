@@ -20,10 +20,17 @@ std::string_view trimmed(std::string_view field) {
   return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
 }
 
+bool is_digits(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 ColumnKind kind_of(std::string_view field) {
   const std::string_view text = trimmed(field);
   if (text.empty()) return ColumnKind::empty;
   if (parse_number<int64_t>(text)) return ColumnKind::int64;
+  if (is_digits(text))
+    return ColumnKind::text;  // of too many digits for int64, an id: all are kept
   return parse_number<float>(text, TooLarge::none) ? ColumnKind::number : ColumnKind::text;
 }
 

@@ -27,6 +27,18 @@ bool ends_in_one_of(const std::string& name, const std::vector<std::string>& end
                              [&](const std::string& ending) { return lower.ends_with(ending); });
 }
 
+// The files of a folder that would be examples if they lay in the folder of a class.
+std::vector<std::string> files_of_no_class(FileSystem& fs, const std::string& folder,
+                                           const std::vector<std::string>& endings) {
+  std::vector<std::string> paths;
+  for (const std::string& name : fs.list(folder)) {
+    const std::string path = join_path(folder, name);
+    const bool example = !name.starts_with('.') && ends_in_one_of(name, endings);
+    if (example && !fs.stat(path).is_directory) paths.push_back(path);
+  }
+  return paths;
+}
+
 }  // namespace
 
 uint64_t ExampleSource::bytes() {
@@ -88,6 +100,11 @@ ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
   if (!left_out.empty()) {
     log_warning("{}: left out what does not end in {}: {} ({} in all)", folder,
                 fmt::join(endings, " or "), left_out.front(), left_out.size());
+  }
+  const std::vector<std::string> beside = files_of_no_class(fs, folder, endings);
+  if (!beside.empty()) {
+    log_warning("{}: left out files beside the folders of classes: {} ({} in all)", folder,
+                beside.front(), beside.size());
   }
   if (shuffle_seed >= 0) {
     RandomStream random(static_cast<uint64_t>(shuffle_seed));

@@ -46,8 +46,8 @@ struct SourceOptions {
 // MNIST and its like: an images and a labels file, or a folder that holds such pairs. Features
 // image_raw, label, height, width, depth.
 std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options);
-// A feature for each column: int64 or float when all its fields are, else bytes. An empty field is
-// a feature that is not there.
+// A feature for each column: int64 or float when all its fields are, else bytes, also where a whole
+// number does not fit int64. An empty field is a feature that is not there.
 std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options);
 // A folder with a folder of JPEG and PNG files for each class, or one with such folders named
 // train, test and so on. Features image/encoded, image/format, image/class/label, image/class/text,
@@ -74,9 +74,9 @@ struct ClassFiles {
   uint64_t bytes = 0;
   std::string identity;
 };
-// Files whose names end in one of `endings` (in upper or lower case); a warning tells of others,
-// and of folders in those of classes, unless their names begin with a dot. Errors: INVALID_ARGUMENT
-// when there are no folders or one has no such file.
+// Files whose names end in one of `endings` (in upper or lower case); a warning tells of others, of
+// folders in those of classes and of such files beside these, unless their names begin with a dot.
+// Errors: INVALID_ARGUMENT when there are no folders or one has no such file.
 ClassFiles list_class_files(FileSystem& fs, const std::string& folder,
                             const std::vector<std::string>& classes,
                             const std::vector<std::string>& endings, int64_t shuffle_seed);
