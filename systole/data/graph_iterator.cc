@@ -68,8 +68,9 @@ std::vector<Tensor> run_get_next(KernelContext& c) {
 std::vector<Tensor> run_make_iterator(KernelContext& c) {
   const auto state = running(c);
   const std::lock_guard lock(state->mutex);
-  state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options,
-                          Row(c.inputs.begin(), c.inputs.end()));
+  Iterator made(factory_of(c.node).dataset, factory_of(c.node).options,
+                Row(c.inputs.begin(), c.inputs.end()));
+  state->iterator = std::move(made);
   return {};
 }
 

@@ -93,6 +93,7 @@ Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, const
   std::vector<Output> outputs = dataset.parameters();
   data::check_row("Iterator: parameters", parameters, types_of_outputs(outputs));
   impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), parameters);
+  each_node(*dataset.node(), [&](const data::DatasetNode& node) { node.start(impl_->root); });
 }
 
 Iterator::Iterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -34,6 +34,7 @@ class ParameterNode final : public data::DatasetNode {
         arguments_(std::move(arguments)),
         make_(std::move(make)) {}
   std::unique_ptr<data::Stage> make(const data::StageContext& context) const override;
+  void start(data::IteratorRoot& root) const override { static_cast<void>(made(root)); }
   std::string arguments() const override {
     std::string text;
     for (const Argument& argument : arguments_)
@@ -49,6 +50,8 @@ class ParameterNode final : public data::DatasetNode {
   }
 
  private:
+  NodePtr made(data::IteratorRoot& root) const;
+
   const std::vector<Argument> arguments_;
   const MakeNode make_;
 };
@@ -59,19 +62,23 @@ struct MadeNode {
   NodePtr node;  // guarded by it; null until it is made
 };
 
-std::unique_ptr<data::Stage> ParameterNode::make(const data::StageContext& context) const {
-  if (!context.lasting) throw data::no_value_of(parameters().front());
-  const auto made = context.root->shared<MadeNode>(*this);
+NodePtr ParameterNode::made(data::IteratorRoot& root) const {
+  const auto made = root.shared<MadeNode>(*this);
   const std::lock_guard lock(made->mutex);
   if (made->node == nullptr) {
     Row values;
     for (const Argument& argument : arguments_) {
       const bool known = argument.known.valid();
-      values.push_back(known ? argument.known : context.root->value_of(argument.output));
+      values.push_back(known ? argument.known : root.value_of(argument.output));
     }
     made->node = make_(std::move(values));
   }
-  return made->node->make(context);
+  return made->node;
+}
+
+std::unique_ptr<data::Stage> ParameterNode::make(const data::StageContext& context) const {
+  if (!context.lasting) throw data::no_value_of(parameters().front());
+  return made(*context.root)->make(context);
 }
 
 // The node of constants where all of `outputs` are such.

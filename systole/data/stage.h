@@ -193,6 +193,9 @@ class DatasetNode {
   int size() const { return size_; }
   // Passes `context` on to make_stage for its inputs. REQUIRES: the node outlives the stage.
   virtual std::unique_ptr<Stage> make(const StageContext& context) const = 0;
+  // Called when an iterator is made, inputs first; nodes of functions are not. Errors: those of
+  // values that it is fed.
+  virtual void start(IteratorRoot&) const {}
   // What stages of this node leave to the next ones, saved behind all stages: those that have ended
   // may be gone. It is restored when all stages are.
   virtual void save_left(IteratorRoot&, StateWriter&) const {}
