@@ -84,6 +84,8 @@ class Dataset {
   static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {}) {
     return list_files(std::vector<std::string>{pattern}, options);
   }
+  // Patterns that are a text or a vector of texts of a graph, as from_tensors has them.
+  static Dataset list_files(const Output& patterns, const ListFilesOptions& options = {});
   // Elements of all side by side, until the first ends; the structure is that of `datasets`.
   static Dataset zip(const Nest<Dataset>& datasets);
   static Dataset zip(std::initializer_list<Nest<Dataset>> datasets) {
@@ -189,14 +191,16 @@ class Dataset {
 
   // --- the same by an integer of a graph: what it is when an iterator is initialised ---
 
-  // `count`, `buffer_size` and `batch_size` are s32 or s64 scalars: see parameters(). Batches then
-  // have a first dimension that is not known. A number out of range is an error of the iterator.
+  // All are s32 or s64 scalars: see parameters(). Batches then have a first dimension that is not
+  // known. A number out of range is an error of the initializer.
   Dataset take(const Input& count) const;
   Dataset skip(const Input& count) const;
+  Dataset shard(const Input& num_shards, const Input& index) const;
   Dataset repeat(const Input& count) const;
   Dataset shuffle(const Input& buffer_size, const ShuffleOptions& options = {}) const;
   Dataset batch(const Input& batch_size, bool drop_remainder = false) const;
   Dataset padded_batch(const Input& batch_size, const PaddedBatchOptions& options = {}) const;
+  Dataset prefetch(const Input& buffer_size) const;
 
   // --- how it runs ---
 

@@ -20,6 +20,9 @@ NodePtr slices_node(Spec spec, Row tensors);
 // Rows `indices` (batches of s64) of tensors; `spec` is that of the batches.
 NodePtr gather_node(NodePtr indices, Spec spec, Row tensors);
 NodePtr range_node(int64_t start, int64_t stop, int64_t step);
+// Names of files that match: see Dataset::list_files.
+NodePtr list_files_node(const std::vector<std::string>& patterns, const ListFilesOptions& options,
+                        std::optional<uint64_t> seed);
 NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
 
 // What a map calls; thread-safe. `index` counts the elements.

@@ -174,6 +174,33 @@ Dataset Dataset::range(const Input& start, const Input& stop, const Input& step)
                   });
 }
 
+Dataset Dataset::list_files(const Output& patterns, const ListFilesOptions& options) {
+  check_handles("list_files", patterns);
+  if (patterns.dtype() != DType::string || patterns.shape().rank() > 1) {
+    throw invalid_argument("list_files: patterns, got {}, expected string[] or string[?]",
+                           patterns.type());
+  }
+  const auto seed =
+      options.shuffle ? data::resolve_seed(options.seed) : std::nullopt;  // the graph's, too
+  return fed_node("list_files", data::text_spec(), {}, {patterns}, [=](const Row& values) {
+    const auto texts = values[0].data<std::string>();
+    return data::list_files_node({texts.begin(), texts.end()}, options, seed);
+  });
+}
+
+Dataset Dataset::shard(const Input& num_shards, const Input& index) const {
+  return fed_node("shard", element_spec(), {node()},
+                  {integer("shard", "num_shards", num_shards), integer("shard", "index", index)},
+                  [input = *this](const Row& values) {
+                    return input.shard(values[0].item<int64_t>(), values[1].item<int64_t>()).node();
+                  });
+}
+
+Dataset Dataset::prefetch(const Input& buffer_size) const {
+  return fed_stage("prefetch", "buffer_size", *this, element_spec(), buffer_size,
+                   [](const Dataset& input, int64_t n) { return input.prefetch(n); });
+}
+
 Dataset Dataset::take(const Input& count) const {
   return fed_stage("take", "count", *this, element_spec(), count,
                    [](const Dataset& input, int64_t n) { return input.take(n); });

@@ -163,6 +163,20 @@ std::vector<FedPipeline> fed_files() {
                                          3, {.file_system = &files()});
        },
        "c0\n c1\n a0\n a1\n", "from_tensor_slices(files:0).FixedLengthRecordDataset()"},
+      {"list_files",
+       [](FeedDict& feeds) {
+         return Dataset::list_files(
+             fed(feeds, "patterns", texts({"[bc].txt", "a.rec*"}), {kUnknown}),
+             {.shuffle = false, .file_system = &files()});
+       },
+       "a.records b.txt c.txt", "list_files(patterns:0)"},
+      {"list_files_shuffled",
+       [](FeedDict& feeds) {
+         return Dataset::list_files(fed(feeds, "pattern", Tensor("*.txt"), {}),
+                                    {.seed = 3, .file_system = &files()})
+             .repeat(2);
+       },
+       "*", "list_files(pattern:0).repeat(2)"},
       {"csv",
        [](FeedDict& feeds) {
          return CsvDataset(fed(feeds, "files", texts({"a.txt", "b.txt"}), {kUnknown}), {Tensor("")},
@@ -211,6 +225,13 @@ std::vector<FedPipeline> fed_transformations() {
              .take(fed(feeds, "count", Tensor(int64_t{3}), {}));
        },
        "2 3 4", "range(0, 9, 1).skip(Cast:0).take(count:0)"},
+      {"shard_and_prefetch",
+       [](FeedDict& feeds) {
+         return Dataset::range(8)
+             .shard(fed(feeds, "workers", Tensor(int32_t{3}), {}), 1)
+             .prefetch(fed(feeds, "depth", Tensor(int64_t{2}), {}));
+       },
+       "1 4 7", "range(0, 8, 1).shard(Cast:0, 1).prefetch(depth:0)"},
       {"repeat_of_a_cache",
        [](FeedDict& feeds) {
          return Dataset::range(2).cache().repeat(fed(feeds, "epochs", Tensor(int64_t{3}), {}));
@@ -391,7 +412,9 @@ TEST_F(ParametersTest, BatchesOfAFedSize) {
     EXPECT_EQ(joined_rest(session, next), n == 3 ? "[0 1 2] [3]" : "[0] [1] [2] [3]");
   }
   EXPECT_THAT(
-      error_of([&] { session.run(iterator.initializer(), {{size, 0}}); }),
+      error_of([&] {
+        session.run(iterator.initializer(), {{size, 0}});
+      }),
       HasSubstr("INVALID_ARGUMENT: MakeIterator: batch: batch_size, got 0, expected at least 1"));
   EXPECT_THAT(error_of([&] { numbers.batch(placeholder(DType::f32, {}, "f")); }),
               HasSubstr("batch: batch_size, got f32[], expected s32[] or s64[]"));
@@ -460,6 +483,33 @@ TEST_F(ParametersTest, VariablesAndRandomNumbers) {
   EXPECT_NE(first[0], second[0]);
 }
 
+TEST_F(ParametersTest, NumbersOutOfRange) {
+  const Output n = placeholder(DType::s64, {}, "n");
+  const Output pattern = placeholder(DType::string, {}, "pattern");
+  const Dataset range = Dataset::range(4);
+  const struct {
+    Dataset dataset;
+    FeedDict feeds;
+    std::string error;
+  } rows[] = {
+      {range.shard(n, 0), {{n, 0}}, "shard: num_shards, got 0, expected at least 1"},
+      {range.shard(2, n), {{n, 2}}, "shard: index, got 2, expected 0 to 1"},
+      {range.prefetch(n), {{n, -2}}, "prefetch: buffer_size, got -2, expected 0 or more"},
+      {range.shuffle(n).repeat(2), {{n, 0}}, "shuffle: buffer_size, got 0, expected at least 1"},
+      {Dataset::list_files(pattern, {.file_system = &files()}),
+       {{pattern, "none*"}},
+       "NOT_FOUND: MakeIterator: list_files: pattern 'none*', got no file"},
+  };
+  for (const auto& [dataset, feeds, error] : rows) {
+    const InitializableIterator iterator = dataset.make_initializable_iterator();
+    Session session;
+    EXPECT_THAT(error_of([&, &fed = feeds] { session.run({iterator.initializer()}, fed); }),
+                HasSubstr(error));
+  }
+  EXPECT_EQ(error_of([&] { Dataset::list_files(n); }),
+            "INVALID_ARGUMENT: list_files: patterns, got s64[], expected string[] or string[?]");
+}
+
 TEST_F(ParametersTest, BadValues) {
   const Output x = placeholder(DType::f32, {kUnknown}, "x");
   const Output y = placeholder(DType::s64, {kUnknown}, "y");
@@ -471,10 +521,14 @@ TEST_F(ParametersTest, BadValues) {
   const Nest<Output> number = steps.get_next();
   Session session;
   session.run(pairs.initializer(), {{x, {1.0}}, {y, {3}}});
-  EXPECT_THAT(error_of([&] { session.run(pairs.initializer(), {{x, {1.0, 2.0}}, {y, {3}}}); }),
+  EXPECT_THAT(error_of([&] {
+                session.run(pairs.initializer(), {{x, {1.0, 2.0}}, {y, {3}}});
+              }),
               HasSubstr("from_tensor_slices: first dimension, got s64[1], expected 2 rows"));
   EXPECT_EQ(joined_rest(session, pair), "(1, 3)");  // the iterator that was there
-  EXPECT_THAT(error_of([&] { session.run(steps.initializer(), {{step, 0}}); }),
+  EXPECT_THAT(error_of([&] {
+                session.run(steps.initializer(), {{step, 0}});
+              }),
               HasSubstr("range: step, got 0"));
   EXPECT_THAT(joined_rest(session, number), HasSubstr("has not been initialized"));
   EXPECT_EQ(error_of([&] { (void)Dataset::range(x); }),
