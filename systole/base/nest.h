@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -88,8 +89,8 @@ class Nest {
   // A leaf is taken where its value would be. (A type that names itself TakesNests has a
   // constructor for it.)
   template <class U>
-  requires(!std::same_as<U, T> && std::is_convertible_v<const T&, U> &&
-           !requires { typename U::TakesNests; })
+  requires(!std::same_as<U, T> && !std::same_as<U, std::optional<Nest>> &&
+           std::is_convertible_v<const T&, U> && !requires { typename U::TakesNests; })
   operator U() const {  // NOLINT(google-explicit-constructor)
     return leaf();
   }

@@ -189,6 +189,8 @@ std::vector<Running> gathering_stages() {
        }},
       {"shuffle of a serial map", [=] { return slow_map(0).shuffle(1'000'000); }},
       {"shard of a serial map", [=] { return slow_map(0).shard(1'000'000, 999'999); }},
+      {"map by ops of a serial map",
+       [=] { return slow_map(0).map([](Output x) { return x + int64_t{1}; }).prefetch(1); }},
       {"flat_map to nothing", [=] { return slow_map(0).flat_map(nothing); }},
       {"interleave of nothing", [=] { return slow_map(0).interleave(nothing); }},
       {"ignore_errors of nothing else",

@@ -84,6 +84,10 @@ class Dataset {
   static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {}) {
     return list_files(std::vector<std::string>{pattern}, options);
   }
+  static Dataset list_files(std::initializer_list<std::string> patterns,
+                            const ListFilesOptions& options = {}) {
+    return list_files(std::vector<std::string>(patterns), options);
+  }
   // Patterns that are a text or a vector of texts of a graph, as from_tensors has them.
   static Dataset list_files(const Output& patterns, const ListFilesOptions& options = {});
   // Elements of all side by side, until the first ends; the structure is that of `datasets`.
@@ -157,7 +161,7 @@ class Dataset {
   Dataset skip(int64_t count) const;
   // Elements index, index + num_shards...
   Dataset shard(int64_t num_shards, int64_t index) const;
-  // -1: without end. A repeat of nothing ends.
+  // -1: without end, unless an epoch gives nothing.
   Dataset repeat(int64_t count = -1) const;
   // Draws from a buffer that holds the next `buffer_size` elements.
   Dataset shuffle(int64_t buffer_size, const ShuffleOptions& options = {}) const;
@@ -167,7 +171,9 @@ class Dataset {
   // --- several elements to one, and back ---
 
   // A map before it whose function has a form for batches is called once a batch, with the same
-  // results. Errors while running: INVALID_ARGUMENT, with both, when shapes differ within a batch.
+  // results, unless it fails: its batch is then left out, and a take or skip between the two has
+  // counted the element. Errors while running: INVALID_ARGUMENT, with both, when shapes differ
+  // within a batch.
   Dataset batch(int64_t batch_size, bool drop_remainder = false) const;
   // Shapes may differ: unknown dimensions of `padded_shapes` become the batch's largest, known
   // ones are what they say. Padding is zeros and empty texts unless `padding_values` say otherwise.

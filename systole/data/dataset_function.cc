@@ -79,6 +79,10 @@ WindowedDataset Dataset::window(int64_t size, const WindowOptions& options) cons
   data::check_positive("window: size", size);
   data::check_positive("window: shift", shift);
   data::check_positive("window: stride", options.stride);
+  if (int64_t span = 0; __builtin_mul_overflow(size, options.stride, &span)) {
+    throw invalid_argument("window: size * stride, got {} * {}, expected less than 2^63", size,
+                           options.stride);
+  }
   return {data::window_node(node(), size, shift, options.stride, options.drop_remainder),
           element_spec()};
 }

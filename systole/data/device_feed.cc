@@ -75,7 +75,9 @@ void DeviceFeed::restore_state(std::string_view state) {
   StateReader reader(state);
   reader.expect("DeviceFeed");
   const auto steps_given = static_cast<int64_t>(reader.number());
-  impl_->feed.restore_state(reader.bytes());
+  const std::string_view feed = reader.bytes();
+  reader.expect_end();
+  impl_->feed.restore_state(feed);
   impl_->steps_given = steps_given;
 }
 

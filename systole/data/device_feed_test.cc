@@ -212,6 +212,30 @@ TEST(DeviceFeedTest, ReportsWhoIsSlow) {
   EXPECT_NE(report.to_string().find("range"), std::string::npos);
 }
 
+// Two threads that share more work than one has are faster.
+TEST(DeviceFeedTest, ReportsWorkOfEachThread) {
+  const auto sleeping = [](int ms, int64_t calls) {
+    return [=](const Dataset& x) {
+      return x.map_cpp(
+          [=](const Element& y) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+            return y;
+          },
+          TensorType{DType::s64, {}}, {.num_parallel_calls = calls});
+    };
+  };
+  DeviceFeed feed(Dataset::range(20).apply(sleeping(4, 1)).apply(sleeping(6, 2)).batch(2, true),
+                  {});
+  while (feed.next().steps_filled > 0) {
+  }
+  const FeedReport report = feed.report();
+  ASSERT_EQ(report.stages.size(), 4U);
+  EXPECT_EQ(report.stages[1].threads, 2);
+  EXPECT_EQ(report.stages[2].threads, 1);
+  EXPECT_GT(report.stages[1].busy_seconds, report.stages[2].busy_seconds);
+  EXPECT_EQ(report.slowest(), &report.stages[2]);
+}
+
 TEST(DeviceFeedTest, ClosesInMidFlight) {
   const auto begin = std::chrono::steady_clock::now();
   {

@@ -20,6 +20,7 @@ std::string remedy(const StageStats& stage) {
     return "its threads are all at work: make the function cheaper";
   if (is("TFRecordDataset")) return "read more files at once with num_parallel_reads";
   if (is("interleave")) return "give it num_parallel_calls";
+  if (stage.depth == 0) return "put prefetch() before it, so that the others work beside it";
   if (is("from_generator") || is("filter")) return "put prefetch() right behind it";
   return "put prefetch() behind it, so that it works beside the stages after it";
 }
@@ -27,7 +28,7 @@ std::string remedy(const StageStats& stage) {
 }  // namespace
 
 const StageStats* FeedReport::slowest() const {
-  const auto it = std::ranges::max_element(stages, {}, &StageStats::busy_seconds);
+  const auto it = std::ranges::max_element(stages, {}, &StageStats::busy_seconds_of_each);
   return it == stages.end() || it->elements == 0 ? nullptr : &*it;
 }
 
@@ -43,13 +44,13 @@ std::string FeedReport::advice() const {
 }
 
 std::string FeedReport::to_string() const {
-  std::string text =
-      fmt::format("{:<28} {:>12} {:>12} {:>12}\n", "stage", "elements", "busy s", "waited s");
+  std::string text = fmt::format("{:<28} {:>12} {:>8} {:>12} {:>12}\n", "stage", "elements",
+                                 "threads", "busy s", "waited s");
   for (const StageStats& stage : stages) {
     const std::string name = std::string(static_cast<size_t>(stage.depth), ' ') + stage.name;
-    text +=
-        fmt::format("{:<28} {:>12} {:>12.4f} {:>12}\n", name, stage.elements, stage.busy_seconds,
-                    stage.threaded ? fmt::format("{:.4f}", stage.waited_seconds) : "-");
+    text += fmt::format("{:<28} {:>12} {:>8} {:>12.4f} {:>12}\n", name, stage.elements,
+                        stage.threads, stage.busy_seconds,
+                        stage.threaded ? fmt::format("{:.4f}", stage.waited_seconds) : "-");
   }
   return text + advice() + "\n";
 }

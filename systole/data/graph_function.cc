@@ -118,7 +118,7 @@ NodePtr parsed_batches(const NodePtr& texts, const HostFunction& function, Spec 
   first->parser.batch_size = batch_size;
   first->parser.drop_remainder = drop_remainder;
   NodePtr parsed = parse_batch_node(texts, std::move(first->spec), std::move(first->parser));
-  auto rest = std::make_shared<const GraphFunction>("map of batches", std::move(first->rest));
+  auto rest = std::make_shared<const GraphFunction>("map", std::move(first->rest), batch_size);
   return map_node("map_batches", std::move(parsed), std::move(spec), {.graph = std::move(rest)});
 }
 
@@ -150,8 +150,28 @@ void GraphFunction::call_into(const Row& row, int64_t index, const CallContext& 
       function_.run_into(with_captures(row, function_.captures(), calling), draw, results);
     }
   } catch (...) {
+    if (batch_size_ > 0) throw_of_row(row, index, calling);
     throw current_error().with_context(fmt::format("{}: element {}", what_, index));
   }
+}
+
+// Behind the failure of a batch: the error of the first element that fails by itself.
+void GraphFunction::throw_of_row(const Row& batch, int64_t index,
+                                 const CallContext& calling) const {
+  const Error of_batch = current_error();
+  const int64_t first = index * batch_size_;
+  const int64_t size = batch.empty() ? 0 : batch.front().dim(0);
+  for (int64_t i = 0; i < size; ++i) {
+    Row row;
+    for (const Tensor& part : batch) row.push_back(part.slice(i, i + 1));
+    try {
+      function_(with_captures(std::move(row), function_.captures(), calling));
+    } catch (...) {
+      throw current_error().with_context(fmt::format("{}: element {}", what_, first + i));
+    }
+  }
+  throw Error(of_batch).with_context(
+      fmt::format("{}: elements {} to {}", what_, first, first + size - 1));
 }
 
 bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext& calling) const {
@@ -177,6 +197,7 @@ void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
                              const CallContext& calling) const {
   if (call_batched(outcomes, calling)) return;
   for (Outcome& outcome : outcomes) {
+    if (calling.root->cancelled()) return;  // nobody gets the rest
     if (outcome.error) continue;
     try {
       outcome.row = call(outcome.row, index, calling);
@@ -204,8 +225,7 @@ NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder
   Spec spec = batched(node->spec(), drop_remainder ? batch_size : kUnknown);
   if (const Row* const tensors = node->sliced_tensors()) {
     NodePtr indices = chosen_from(range_node(0, tensors->front().dim(0), 1));
-    return gather_node(batch_node(std::move(indices), batch_size, drop_remainder), std::move(spec),
-                       *tensors);
+    return gather_node(batch_node(indices, batch_size, drop_remainder), std::move(spec), *tensors);
   }
   const MapArguments& map = *node->map_arguments();
   std::optional<HostFunction> function = map.graph ? map.graph->batched() : std::nullopt;
@@ -216,7 +236,7 @@ NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder
     NodePtr parsed = parsed_batches(chosen, *function, spec, batch_size, drop_remainder);
     if (parsed != nullptr) return parsed;
   }
-  auto graph = std::make_shared<const GraphFunction>("map of batches", std::move(*function));
+  auto graph = std::make_shared<const GraphFunction>("map", std::move(*function), batch_size);
   return map_node("map_batches", std::move(batches), std::move(spec),
                   {.graph = std::move(graph),
                    .num_parallel_calls = map.num_parallel_calls,

@@ -10,11 +10,12 @@
 
 namespace systole::data {
 
-// Thread-safe. `what` ("map") begins the context of errors.
+// Thread-safe. `what` ("map") begins the context of errors. With a batch size it is the form for
+// batches, which have so many elements, but for the last.
 class GraphFunction {
  public:
-  GraphFunction(std::string what, HostFunction function)
-      : what_(std::move(what)), function_(std::move(function)) {}
+  GraphFunction(std::string what, HostFunction function, int64_t batch_size = 0)
+      : what_(std::move(what)), function_(std::move(function)), batch_size_(batch_size) {}
 
   const HostFunction& function() const { return function_; }
   // The same on batches, where it is known to be the same for each row. Made by the first call.
@@ -23,7 +24,8 @@ class GraphFunction {
   // Elements are small, so that calling it for several at once saves more than it holds up.
   bool worth_chunks() const;
 
-  // The element `index`; random ops draw by it and by `calling`. Errors name the element.
+  // The element, or batch, `index`; random ops draw by it and by `calling`. Errors name the
+  // element.
   Row call(const Row& row, int64_t index, const CallContext& calling) const;
   // The same into the memory of `results`, as HostFunction::run_into().
   void call_into(const Row& row, int64_t index, const CallContext& calling, Row& results) const;
@@ -33,9 +35,11 @@ class GraphFunction {
 
  private:
   bool call_batched(std::span<Outcome> outcomes, const CallContext& calling) const;
+  [[noreturn]] void throw_of_row(const Row& batch, int64_t index, const CallContext& calling) const;
 
   const std::string what_;
   const HostFunction function_;
+  const int64_t batch_size_;
 };
 
 // `input` in batches. A map whose function has a form for batches is put behind the batch, and runs

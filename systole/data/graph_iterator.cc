@@ -195,10 +195,8 @@ namespace {
 
 // What gives the value of `output` but for its declared shape.
 Output without_shape(Output output) {
-  while (output.node()->op_name() == "Reshape" || output.node()->op_name() == "Identity") {
-    const Output input = output.node()->input(0);
-    if (input.shape().rank() != output.shape().rank()) break;
-    output = input;
+  while (output.node()->op_name() == "EnsureShape" || output.node()->op_name() == "Identity") {
+    output = output.node()->input(0);
   }
   return output;
 }

@@ -10,6 +10,7 @@
 #include "systole/graph/parsing_ops.h"
 #include "systole/graph/random_ops.h"
 #include "systole/graph/set_shape.h"
+#include "systole/graph/string_ops.h"
 #include "systole/io/example.h"
 #include "systole/io/memory_file_system.h"
 #include "systole/io/tfrecord.h"
@@ -158,12 +159,53 @@ TEST(GraphMapTest, ErrorsNameTheRecordOfABatch) {
                                   .map(parser, {.num_parallel_calls = calls})
                                   .batch(2));
     ASSERT_EQ(got.size(), 3U);
-    for (const char* part : {"NOT_FOUND: ParseExample: record 1: example: feature 'label'",
-                             "graph_map_test.cc:", "map of batches: element 1"}) {
+    for (const char* part : {"NOT_FOUND: ParseExample: ", "example: feature 'label'",
+                             "graph_map_test.cc:", "map: element 3"}) {
       EXPECT_NE(got[1].find(part), std::string::npos) << got[1];
     }
     EXPECT_EQ(got[2], "([[47.5 48] [47.5 48]], [4 5])");
   }
+}
+
+// A batch is lost as a whole; the error names the element.
+TEST(GraphMapTest, ErrorsOfBatchesNameTheElement) {
+  const std::vector<std::string> texts = {"0", "1", "2", "3", "4", "x", "6", "7", "8"};
+  for (const int64_t calls : {0, 2}) {
+    const Dataset dataset =
+        Dataset::from_tensor_slices(texts)
+            .map([](Output x) { return string_to_number(x); }, {.num_parallel_calls = calls})
+            .batch(4);
+    const auto got = elements(dataset);
+    ASSERT_EQ(got.size(), 3U);
+    EXPECT_EQ(got[0], "[0 1 2 3]");
+    EXPECT_NE(got[1].find("map: element 5"), std::string::npos) << got[1];
+    EXPECT_EQ(got[2], "[8]");
+  }
+}
+
+TEST(GraphMapTest, DeclaredShapesAreChecked) {
+  const auto declared = [](const Shape& shape) {
+    return Dataset::from_tensors(Tensor(Tensor::of<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6})))
+        .map_cpp([](const Element& x) { return x; }, TensorType{DType::u8, {kUnknown, kUnknown}})
+        .map([=](Output x) { return set_shape(x, shape); });
+  };
+  EXPECT_EQ(declared({2, 3}).element_spec().to_string(), "u8[2,3]");
+  EXPECT_EQ(joined(declared({2, 3})), "[[1 2 3] [4 5 6]]");
+  EXPECT_EQ(joined(declared({kUnknown, 3})), "[[1 2 3] [4 5 6]]");
+  const std::string error = joined(declared({3, 2}));
+  EXPECT_NE(error.find("INVALID_ARGUMENT: EnsureShape: shape, got [2,3], expected [3,2] as "
+                       "declared by set_shape"),
+            std::string::npos)
+      << error;
+  // On texts, on what get_next() gives, and batched.
+  const Dataset texts = Dataset::from_tensor_slices(std::vector{"ab", "cd", "efg"});
+  const Dataset decoded =
+      texts.map([](Output x) { return set_shape(decode_raw(x, DType::u8), {2}); });
+  const auto batches = elements(decoded.batch(2));
+  ASSERT_EQ(batches.size(), 2U);
+  EXPECT_EQ(batches[0], "[[97 98] [99 100]]");
+  EXPECT_NE(batches[1].find("got [1,3], expected [?,2]"), std::string::npos) << batches[1];
+  EXPECT_EQ(joined(texts.batch(3).map([](Output x) { return set_shape(x, {3}); })), "[ab cd efg]");
 }
 
 TEST(GraphMapTest, RandomOpsDrawAnewInEachEpoch) {

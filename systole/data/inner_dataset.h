@@ -25,6 +25,7 @@ class InnerDataset {
     }
     StageContext inside = context.in_function(index, !maker.fn);
     if (!maker.fn) inside.argument = &argument_;
+    inside.shared = &shared_;
     stage_ = make_stage(node_, inside);
   }
   InnerDataset(const InnerDataset&) = delete;
@@ -45,6 +46,7 @@ class InnerDataset {
     writer.row(source_);
     writer.number(index_);
     stage_->save(writer);
+    each_node(*node_, [&](const DatasetNode& node) { node.save_left(shared_, writer); });
   }
   static std::unique_ptr<InnerDataset> restored(StateReader& reader, std::string_view what,
                                                 const DatasetMaker& maker,
@@ -55,6 +57,8 @@ class InnerDataset {
     auto result =
         std::make_unique<InnerDataset>(what, maker, std::move(source), index, context, types);
     result->stage_->restore(reader);
+    each_node(*result->node_,
+              [&](const DatasetNode& node) { node.restore_left(result->shared_, reader); });
     return result;
   }
 
@@ -73,6 +77,7 @@ class InnerDataset {
   const std::vector<TensorType>& types_;
   const BoundArgument argument_;
   NodePtr node_;  // keeps the nodes that stage_ runs
+  SharedObjects shared_;
   std::unique_ptr<Stage> stage_;
 };
 

@@ -1,14 +1,19 @@
 #include "systole/data/iterator.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <random>
-#include <unordered_set>
 
 #include "systole/data/nodes.h"
+#include "systole/io/crc32c.h"
 
 namespace systole {
 namespace {
 
-constexpr std::string_view kMagic = "SYDS3\n";
+constexpr std::string_view kMagic = "SYDS4\n";
+constexpr size_t kChecksumBytes = sizeof(uint32_t);
 
 uint64_t draw_entropy() {
   std::random_device device;
@@ -30,18 +35,6 @@ void check_saved(const Row& values, const std::vector<Output>& parameters) {
   }
 }
 
-// Each node of a pipeline once, in an order that is the same in every process.
-template <class F>
-void each_node(const data::DatasetNode& last, const F& f) {
-  std::unordered_set<const data::DatasetNode*> seen;
-  const auto walk = [&](const auto& self, const data::DatasetNode& node) -> void {
-    if (!seen.insert(&node).second) return;
-    for (const data::NodePtr& input : node.inputs()) self(self, *input);
-    f(node);
-  };
-  walk(walk, last);
-}
-
 }  // namespace
 
 struct Iterator::Impl {
@@ -61,7 +54,8 @@ struct Iterator::Impl {
 
   // Made when first asked for: until then restoring may still change what it draws from.
   data::Stage& running() {
-    if (stage == nullptr) stage = data::make_stage(dataset.node(), {.root = &root});
+    if (stage == nullptr)
+      stage = data::make_stage(dataset.node(), {.root = &root, .shared = &root.shared()});
     return *stage;
   }
 
@@ -93,7 +87,7 @@ Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, const
   std::vector<Output> outputs = dataset.parameters();
   data::check_row("Iterator: parameters", parameters, types_of_outputs(outputs));
   impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), parameters);
-  each_node(*dataset.node(), [&](const data::DatasetNode& node) { node.start(impl_->root); });
+  data::each_node(*dataset.node(), [&](const data::DatasetNode& node) { node.start(impl_->root); });
 }
 
 Iterator::Iterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -122,14 +116,16 @@ std::optional<Nest<Tensor>> Iterator::next() {
 }
 
 void Iterator::save(StateWriter& writer) {
+  impl_->root.cancellation().check();
   writer.bytes(kMagic);
   writer.bytes(element_spec().to_string());
   writer.number(impl_->root.entropy());
   writer.row(impl_->values());
   writer.flag(impl_->ended);
   impl_->running().save(writer);
-  each_node(*impl_->dataset.node(),
-            [&](const data::DatasetNode& node) { node.save_left(impl_->root, writer); });
+  data::each_node(*impl_->dataset.node(), [&](const data::DatasetNode& node) {
+    node.save_left(impl_->root.shared(), writer);
+  });
 }
 
 void Iterator::restore(StateReader& reader) {
@@ -144,23 +140,32 @@ void Iterator::restore(StateReader& reader) {
   fresh->root.set_entropy(entropy);
   fresh->ended = reader.flag();
   fresh->running().restore(reader);
-  each_node(*fresh->dataset.node(),
-            [&](const data::DatasetNode& node) { node.restore_left(fresh->root, reader); });
+  data::each_node(*fresh->dataset.node(), [&](const data::DatasetNode& node) {
+    node.restore_left(fresh->root.shared(), reader);
+  });
   impl_ = std::move(fresh);
 }
 
 std::string Iterator::save_state() {
   StateWriter writer;
   save(writer);
-  return writer.take();
+  std::string state = writer.take();
+  const std::array<char, kChecksumBytes> sum =
+      std::bit_cast<std::array<char, kChecksumBytes>>(crc32c(state));
+  return state.append(sum.data(), sum.size());
 }
 
 void Iterator::restore_state(std::string_view state) {
-  StateReader reader(state);
-  restore(reader);
-  if (!reader.at_end()) {
-    throw make_error(Code::data_loss, "iterator state: bytes after its end, expected none");
+  const size_t size = state.size() - std::min(state.size(), kChecksumBytes);
+  const uint32_t sum = crc32c(state.substr(0, size));
+  if (state.size() < kChecksumBytes ||
+      std::memcmp(state.data() + size, &sum, kChecksumBytes) != 0) {
+    throw make_error(Code::data_loss,
+                     "iterator state: checksum, got another one than that of its {} bytes", size);
   }
+  StateReader reader(state.substr(0, size));
+  restore(reader);
+  reader.expect_end();
 }
 
 void Iterator::cancel() { impl_->root.cancellation().cancel(); }

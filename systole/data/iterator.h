@@ -46,17 +46,19 @@ class Iterator {
 
   // Everything that is needed to give the next element, and all after it, in another process: the
   // values of parameters, too. While parallel stages run their work in flight is finished first.
-  // CANCELLED after cancel(), where that left work undone.
+  // Errors: CANCELLED after cancel(), which leaves work undone.
   std::string save_state();
   void save(StateWriter& writer);
-  // REQUIRES: an iterator of the same pipeline that has given nothing yet.
-  // Errors: FAILED_PRECONDITION for a state of another pipeline, DATA_LOSS for a damaged one.
+  // REQUIRES: an iterator of the same pipeline that has given nothing yet; numbers of threads, and
+  // sizes of buffers, may be others. Errors: FAILED_PRECONDITION for a state of other stages or of
+  // elements of other types, DATA_LOSS for a damaged one.
   void restore_state(std::string_view state);
   void restore(StateReader& reader);
 
-  // Makes a call of next() that waits, and all later ones, throw CANCELLED. Thread-safe.
+  // Makes a call of next() that waits, and all later ones, throw CANCELLED. Thread-safe, but not
+  // beside restore().
   void cancel();
-  // The last stage first. Thread-safe.
+  // The last stage first. Thread-safe, but not beside restore().
   std::vector<StageStats> stats() const;
   const Nest<TensorType>& element_spec() const;
 

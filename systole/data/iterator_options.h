@@ -30,9 +30,13 @@ struct StageStats {
   std::string name;           // "map"
   int depth = 0;              // stages between it and the end of the pipeline
   bool threaded = false;      // it has threads of its own
+  int threads = 1;            // that do its work
   int64_t elements = 0;       // given
   double busy_seconds = 0;    // its own work, over all its threads, without that of its inputs
   double waited_seconds = 0;  // of a threaded stage: how long it was waited for
+
+  // What decides how fast it is.
+  double busy_seconds_of_each() const { return busy_seconds / threads; }
 };
 
 }  // namespace systole

@@ -15,6 +15,7 @@
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/random_ops.h"
 #include "systole/graph/string_ops.h"
 #include "systole/io/memory_file_system.h"
 
@@ -41,17 +42,22 @@ Dataset busy_pipeline() {
 TEST(IteratorTest, DamagedStatesAreErrors) {
   Iterator iterator(busy_pipeline());
   rest(iterator, 3);
-  const std::string state = iterator.save_state();
+  StateWriter writer;  // which has no checksum of its own
+  iterator.save(writer);
+  const std::string& state = writer.data();
+  const auto restored = [](const std::string& bytes) {
+    return error_of([&] {
+      StateReader reader(bytes);
+      Iterator(busy_pipeline()).restore(reader);
+    });
+  };
   for (size_t cut = 0; cut < state.size(); ++cut) {
-    Iterator other(busy_pipeline());
-    EXPECT_NE(error_of([&] { other.restore_state(state.substr(0, cut)); }), "no error") << cut;
+    EXPECT_NE(restored(state.substr(0, cut)), "no error") << cut;
   }
-  EXPECT_NE(error_of([&] { Iterator(busy_pipeline()).restore_state(state + "x"); }), "no error");
   for (size_t i = 0; i < state.size(); ++i) {
     std::string flipped = state;
     flipped[i] = static_cast<char>(flipped[i] ^ 0x81);
-    Iterator other(busy_pipeline());
-    error_of([&] { other.restore_state(flipped); });  // an error or another value, never a crash
+    restored(flipped);  // an error or another value, never a crash
   }
 }
 
@@ -511,6 +517,9 @@ TEST(DatasetTest, BadArguments) {
        "INVALID_ARGUMENT: unbatch: component, got s64[], expected a first dimension"},
       {"concatenate", [&] { range.concatenate(Dataset::from_tensors(two)); },
        "INVALID_ARGUMENT: concatenate: element type, got f32[2], expected s64[] as of the first"},
+      {"window_span", [&] { range.window(int64_t{1} << 62, {.stride = 4}); },
+       "INVALID_ARGUMENT: window: size * stride, got 4611686018427387904 * 4, expected less than "
+       "2^63"},
       {"set_shape", [&] { range.batch(2, true).set_shape(Shape{3}); },
        "INVALID_ARGUMENT: set_shape: component 0, got [3], expected one that fits s64[2]"},
       {"empty", [] { Dataset().repeat(); },
@@ -611,6 +620,8 @@ TEST(DatasetTest, ShortFormsOfTensorFlow) {
   EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{"a", "b"})), "a b");
   EXPECT_EQ(Dataset::from_tensor_slices(std::vector{1.5F}).element_spec().to_string(), "f32[]");
   EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{true, false})), "1 0");
+  MemoryFileSystem fs({{"a", ""}, {"b", ""}});
+  EXPECT_EQ(joined(Dataset::list_files({"b", "a"}, {.shuffle = false, .file_system = &fs})), "a b");
   EXPECT_EQ(joined(range.prefetch(0)), "0 1");
   EXPECT_EQ(range.prefetch(0).to_string(), range.to_string());
 }
@@ -663,6 +674,65 @@ TEST(DatasetTest, ShufflesWithoutSeedsDiffer) {
   const IteratorOptions options{.entropy = 1};
   EXPECT_EQ(elements(shuffled, options), elements(Dataset::range(20).shuffle(20), options));
   EXPECT_NE(elements(shuffled, options), elements(Dataset::range(20).skip(0).shuffle(20), options));
+}
+
+// Two of one graph with a seed are seeded by their place in it.
+TEST(DatasetTest, ShufflesOfASeededGraphDiffer) {
+  const auto two = [] {
+    Graph graph;
+    const GraphScope scope(graph);
+    set_random_seed(1);
+    const Dataset first = Dataset::range(20).shuffle(20);
+    return std::pair(elements(first), elements(Dataset::range(20).shuffle(20)));
+  };
+  const auto [first, second] = two();
+  EXPECT_NE(first, second);
+  EXPECT_EQ(two(), std::pair(first, second));
+}
+
+TEST(DatasetTest, IgnoredErrorsAreToldOfAtOnce) {
+  const LogCapture log;
+  Iterator iterator(Dataset::range(1000)
+                        .map_cpp(
+                            [](const Element& x) -> Element {
+                              if (x.leaf().item<int64_t>() < 12) throw std::runtime_error("no");
+                              return x;
+                            },
+                            TensorType{DType::s64, {}})
+                        .repeat()
+                        .ignore_errors());
+  rest(iterator, 1);
+  ASSERT_EQ(log.messages().size(), 2U);
+  EXPECT_THAT(log.messages()[0], HasSubstr("ignore_errors: dropped 1 element, the first for "));
+  EXPECT_THAT(log.messages()[1], HasSubstr("ignore_errors: dropped 10 elements, the first for "));
+}
+
+// What AUTOTUNE has learnt of small elements holds for large ones no more.
+TEST(DatasetTest, TunedBuffersHoldWhatTheyMay) {
+  constexpr int64_t kSmall = 3000;
+  constexpr int64_t kLarge = int64_t{1} << 20;
+  std::atomic<int64_t> made{0};
+  const Dataset dataset = Dataset::range(kSmall + 200)
+                              .map_cpp(
+                                  [&](const Element& x) {
+                                    const int64_t i = x.leaf().item<int64_t>();
+                                    if (i < kSmall) {
+                                      // Unevenly, so that the buffer is deepened.
+                                      if (i % 100 == 0)
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                      return Element(Tensor::zeros(DType::u8, {1}));
+                                    }
+                                    ++made;
+                                    return Element(Tensor::zeros(DType::u8, {kLarge}));
+                                  },
+                                  TensorType{DType::u8, {kUnknown}});
+  Iterator iterator(dataset.prefetch(), {.autotune_bytes = 16 << 20});
+  for (int64_t i = 0; i < kSmall; ++i) {
+    if (i % 500 == 499) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    iterator.next();
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(made, 17);
 }
 
 TEST(DatasetTest, ShuffleReshuffles) {

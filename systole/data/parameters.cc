@@ -1,6 +1,7 @@
 // Sources and transformations of tensors of a graph: what those are when an iterator is
 // initialised.
 #include "systole/data/nodes.h"
+#include "systole/data/sources/record_file.h"
 #include "systole/graph/math_ops.h"
 #include "systole/graph/node_builder.h"
 #include "systole/session/captures.h"
@@ -63,7 +64,7 @@ struct MadeNode {
 };
 
 NodePtr ParameterNode::made(data::IteratorRoot& root) const {
-  const auto made = root.shared<MadeNode>(*this);
+  const auto made = root.shared().get<MadeNode>(*this);
   const std::lock_guard lock(made->mutex);
   if (made->node == nullptr) {
     Row values;

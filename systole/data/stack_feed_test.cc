@@ -281,5 +281,18 @@ TEST(StackFeed, ends_while_it_reads) {
   feed.next(1, 1 << 20);
 }
 
+// Batches of one size stay of that size where a position is restored.
+TEST(StackFeed, keeps_its_size) {
+  const StepSource source = source_of(StepLayout::per_replica, 7, 2, 1);
+  const StackOptions options{.max_steps = 1, .fixed = true};
+  StackFeed feed(source, options);
+  for (int i = 0; i < 3; ++i) feed.next(1);
+  StackFeed restored(source, options);
+  restored.restore_state(feed.save_state());
+  for (StackFeed* each : {&feed, &restored}) {
+    EXPECT_THAT(error_of([&] { each->next(1); }), HasSubstr("expected batches of one size"));
+  }
+}
+
 }  // namespace
 }  // namespace systole::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "systole/base/random.h"
 #include "systole/data/recycle.h"
@@ -97,19 +98,24 @@ StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContex
 std::vector<StageStats> IteratorRoot::stats() const {
   const std::lock_guard lock(mutex_);
   std::vector<StageStats> result;
+  std::unordered_map<const StageCounters*, int> around;  // threads that run what is in a function
   for (const StageCounters* stage : order_) {
     const int64_t inclusive = stage->inclusive_ns;
-    const bool threaded = stage->threaded;
+    const bool threaded = stage->threads > 0;
+    const auto it = around.find(stage);
+    const int threads = (it == around.end() ? 1 : it->second) * std::max(stage->threads.load(), 1);
     // Threads are busy with what is in their function, and wait for other inputs.
     int64_t inputs_ns = 0;
     for (const StageCounters* input : stage->inputs) {
       if (!threaded || input->nested) inputs_ns += input->inclusive_ns;
+      if (input->nested) around[input] = threads;
     }
     const int64_t all = threaded ? stage->busy_ns.load() : inclusive;
     const int64_t own = std::max<int64_t>(all - inputs_ns, 0);
     result.push_back({.name = stage->name,
                       .depth = stage->depth,
                       .threaded = threaded,
+                      .threads = threads,
                       .elements = stage->elements,
                       .busy_seconds = 1e-9 * static_cast<double>(own),
                       .waited_seconds = threaded ? 1e-9 * static_cast<double>(inclusive) : 0});
@@ -176,21 +182,23 @@ bool Stage::timed(const Ask& ask) {
   return more;
 }
 
-void Stage::note_threads() {
-  if (counters_ != nullptr) counters_->threaded = true;
+void Stage::note_threads(int count) {
+  if (counters_ != nullptr) counters_->threads = count;
 }
 
 void Stage::note_work(std::chrono::nanoseconds took) {
   if (counters_ != nullptr) counters_->busy_ns += took.count();
 }
 
+std::string Stage::saved_name() const { return fmt::format("{}{}", node_->name(), form()); }
+
 void Stage::save(StateWriter& writer) {
-  writer.bytes(node_->name());
+  writer.bytes(saved_name());
   do_save(writer);
 }
 
 void Stage::restore(StateReader& reader) {
-  reader.expect(node_->name());
+  reader.expect(saved_name());
   do_restore(reader);
 }
 
@@ -212,6 +220,16 @@ std::string DatasetNode::to_string() const {
     text += "].";
   }
   return text + name_ + "(" + arguments() + ")";
+}
+
+void each_node(const DatasetNode& last, const std::function<void(const DatasetNode&)>& f) {
+  std::unordered_set<const DatasetNode*> seen;
+  const auto walk = [&](const auto& self, const DatasetNode& node) -> void {
+    if (!seen.insert(&node).second) return;
+    for (const NodePtr& input : node.inputs()) self(self, *input);
+    f(node);
+  };
+  walk(walk, last);
 }
 
 std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context) {

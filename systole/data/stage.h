@@ -33,9 +33,9 @@ using NodePtr =
 // own threads, read by any.
 struct StageCounters {
   std::string name;
-  int depth = 0;        // stages between it and the end of the pipeline
-  bool nested = false;  // inside of a function that makes data sets
-  std::atomic<bool> threaded{false};
+  int depth = 0;                             // stages between it and the end of the pipeline
+  bool nested = false;                       // inside of a function that makes data sets
+  std::atomic<int> threads{0};               // of its own
   std::vector<const StageCounters*> inputs;  // guarded by the root
   std::atomic<int64_t> elements{0};
   std::atomic<int64_t> inclusive_ns{0};  // inside next(), with what is before it
@@ -45,6 +45,23 @@ struct StageCounters {
 // FAILED_PRECONDITION: `parameter` is in a data set that a function of C++ made.
 Error no_value_of(const Output& parameter);
 
+// What outlives the epochs of a repeat: one object a node, kept while an iterator, or a data set
+// that a function made, lives. Thread-safe. REQUIRES: the nodes live as long.
+class SharedObjects {
+ public:
+  template <class T>
+  std::shared_ptr<T> get(const DatasetNode& node) {
+    const std::lock_guard lock(mutex_);
+    std::any& value = objects_[&node];
+    if (!value.has_value()) value = std::make_shared<T>();
+    return std::any_cast<std::shared_ptr<T>>(value);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<const DatasetNode*, std::any> objects_;
+};
+
 // What all stages of one iterator share. Thread-safe.
 class IteratorRoot {
  public:
@@ -53,6 +70,7 @@ class IteratorRoot {
       : options_(options), parameters_(std::move(parameters)), entropy_(entropy) {}
 
   Cancellation& cancellation() { return cancellation_; }
+  bool cancelled() const { return cancellation_.cancelled(); }
   const IteratorOptions& options() const { return options_; }
   // What `parameter` was when the iterator was initialised. Errors: FAILED_PRECONDITION when it is
   // no parameter of the data set.
@@ -63,15 +81,8 @@ class IteratorRoot {
   bool any_order() const { return any_order_.load(std::memory_order_relaxed); }
   void note_any_order() { any_order_.store(true, std::memory_order_relaxed); }
 
-  // One object a node, kept while the iterator lives: what outlives the epochs of a repeat.
-  // REQUIRES: the node does so too: it is none of a data set that a function made.
-  template <class T>
-  std::shared_ptr<T> shared(const DatasetNode& node) {
-    const std::lock_guard lock(mutex_);
-    std::any& value = shared_[&node];
-    if (!value.has_value()) value = std::make_shared<T>();
-    return std::any_cast<std::shared_ptr<T>>(value);
-  }
+  // REQUIRES: the node lives as long as the iterator: it is none that a function of C++ made.
+  SharedObjects& shared() { return shared_; }
   // Null when nobody wants to know. REQUIRES: as shared().
   StageCounters* counters(const DatasetNode& node, const StageContext& context);
   // In the order of the pipeline, the last stage first.
@@ -83,8 +94,8 @@ class IteratorRoot {
   const Parameters parameters_;
   std::atomic<uint64_t> entropy_;
   std::atomic<bool> any_order_{false};
+  SharedObjects shared_;
   mutable std::mutex mutex_;  // guards all below
-  std::unordered_map<const DatasetNode*, std::any> shared_;
   std::unordered_map<const DatasetNode*, std::unique_ptr<StageCounters>> counters_;
   std::vector<const StageCounters*> order_;
 };
@@ -107,8 +118,9 @@ struct CallContext {
 // Where in a pipeline a stage is made. A small value.
 struct StageContext {
   IteratorRoot* root = nullptr;
-  uint64_t epoch = 0;   // which epoch of which repeat, which element of which flat_map
-  uint64_t branch = 0;  // which input of which zip
+  SharedObjects* shared = nullptr;  // of the iterator or the function's data set around it
+  uint64_t epoch = 0;               // which epoch of which repeat, which element of which flat_map
+  uint64_t branch = 0;              // which input of which zip
   int depth = 0;
   bool nested = false;  // inside a data set that a function made
   bool lasting = true;  // its nodes live as long as the iterator: they are not made anew
@@ -158,11 +170,14 @@ class Stage {
   virtual bool do_next_into(Row& row);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
+  // Tells the states of stages apart that a node may have.
+  virtual std::string_view form() const { return ""; }
   // For a stage with threads: that it has them, and how long they were at work.
-  void note_threads();
+  void note_threads(int count);
   void note_work(std::chrono::nanoseconds took);
 
  private:
+  std::string saved_name() const;
   friend std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
   template <class Ask>
   bool counted(const Ask& ask);
@@ -198,8 +213,8 @@ class DatasetNode {
   virtual void start(IteratorRoot&) const {}
   // What stages of this node leave to the next ones, saved behind all stages: those that have ended
   // may be gone. It is restored when all stages are.
-  virtual void save_left(IteratorRoot&, StateWriter&) const {}
-  virtual void restore_left(IteratorRoot&, StateReader&) const {}
+  virtual void save_left(SharedObjects&, StateWriter&) const {}
+  virtual void restore_left(SharedObjects&, StateReader&) const {}
   // What else is to be said of it: "32, drop_remainder".
   virtual std::string arguments() const { return ""; }
   // The same transformation of another input; null unless all it does is to choose and order
@@ -224,6 +239,9 @@ class DatasetNode {
   std::vector<NodePtr> inputs_;
   int size_;
 };
+
+// Calls `f` with each node of a pipeline once, in an order that is the same in every process.
+void each_node(const DatasetNode& last, const std::function<void(const DatasetNode&)>& f);
 
 // The running stage of a node. REQUIRES: the node and the root outlive it.
 std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);

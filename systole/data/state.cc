@@ -1,5 +1,6 @@
 #include "systole/data/state.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "systole/base/log.h"
@@ -19,10 +20,14 @@ void StateWriter::bytes(std::string_view value) {
   data_.append(value);
 }
 
+void StateWriter::type(const TensorType& value) {
+  bytes(dtype_info(value.dtype).tf_name);
+  number(static_cast<uint64_t>(value.shape.rank()));
+  for (const int64_t size : value.shape) number(static_cast<uint64_t>(size));
+}
+
 void StateWriter::tensor(const Tensor& value) {
-  bytes(dtype_info(value.dtype()).tf_name);
-  number(static_cast<uint64_t>(value.rank()));
-  for (int64_t size : value.shape()) number(static_cast<uint64_t>(size));
+  type(value.type());
   if (value.dtype() == DType::string) {
     for (const std::string& text : value.data<std::string>()) bytes(text);
   } else {
@@ -74,23 +79,36 @@ std::string_view StateReader::bytes() {
   return take(static_cast<size_t>(size));
 }
 
-Tensor StateReader::tensor() {
-  const DType dtype = dtype_from_tf(bytes());
+DType StateReader::dtype() {
+  const std::string_view name = bytes();
+  try {
+    return dtype_from_tf(name);
+  } catch (const Error&) {
+    malformed("a dtype that is none");
+  }
+}
+
+TensorType StateReader::type() {
+  const DType dtype = this->dtype();
   if (!is_numeric(dtype) && dtype != DType::string) malformed("a tensor without elements");
   Dims dims(count());
-  // What the elements take at least; a string may be empty but has its length.
-  uint64_t left =
-      (data_.size() - next_) / static_cast<uint64_t>(dtype == DType::string ? 1 : size_of(dtype));
-  bool empty = false;
   for (int64_t& dim : dims) {
     dim = static_cast<int64_t>(number());
     if (dim < 0) malformed("a dimension below 0");
-    empty = empty || dim == 0;
-    if (dim > 0 && !empty) left /= static_cast<uint64_t>(dim);
   }
+  return {dtype, Shape(std::move(dims))};
+}
+
+Tensor StateReader::tensor() {
+  const TensorType type = this->type();
+  const bool text = type.dtype == DType::string;
+  // What the elements take at least; a string may be empty but has its length.
+  uint64_t left = (data_.size() - next_) / static_cast<uint64_t>(text ? 1 : size_of(type.dtype));
+  const bool empty = std::ranges::find(type.shape, 0) != type.shape.end();
+  for (const int64_t dim : type.shape) left /= empty ? 1 : static_cast<uint64_t>(dim);
   if (left == 0 && !empty) malformed("a tensor beyond the end");
-  Tensor result(dtype, Shape(std::move(dims)));
-  if (dtype == DType::string) {
+  Tensor result(type.dtype, type.shape);
+  if (text) {
     for (std::string& text : result.data<std::string>()) text = bytes();
   } else {
     const auto size = static_cast<size_t>(result.byte_size());
@@ -115,6 +133,10 @@ std::optional<Error> StateReader::error_ahead(std::string_view who) {
   if (keeps_errors_) return Error(static_cast<Code>(code), std::string(message));
   log_warning("{}: the element that failed before the checkpoint is left out: {}", who, message);
   return std::nullopt;
+}
+
+void StateReader::expect_end() const {
+  if (next_ != data_.size()) malformed("bytes after its end");
 }
 
 void StateReader::expect(std::string_view name) {

@@ -1,5 +1,5 @@
 // The bytes that an iterator's state is saved as.
-//   state   := "SYDS3\n" section left
+//   state   := "SYDS4\n" section left crc32c
 //   section := name value* section*          what a stage writes, then what is before it
 //   left    := value*                        what stages that have ended leave to the next ones
 //   number  := varint (LEB128)               bytes := number byte*
@@ -28,6 +28,7 @@ class StateWriter {
   void number(uint64_t value);
   void flag(bool value) { number(value ? 1 : 0); }
   void bytes(std::string_view value);
+  void type(const TensorType& value);  // REQUIRES: static
   void tensor(const Tensor& value);
   void row(const Row& value);
   // Their number and each.
@@ -56,6 +57,7 @@ class StateReader {
   // A count of things that take a byte or more each: never more than there can be.
   size_t count();
   std::string_view bytes();
+  TensorType type();
   Tensor tensor();
   Row row();
   template <class Rows>
@@ -69,11 +71,13 @@ class StateReader {
   void leave_out_errors() { keeps_errors_ = false; }
   // Reads a name and compares. Errors: FAILED_PRECONDITION: the state is of another pipeline.
   void expect(std::string_view name);
-  bool at_end() const { return next_ == data_.size(); }
+  // Errors: DATA_LOSS when there is more.
+  void expect_end() const;
 
  private:
   [[noreturn]] void malformed(std::string_view what) const;
   std::string_view take(size_t size);
+  DType dtype();
 
   std::string_view data_;
   size_t next_ = 0;

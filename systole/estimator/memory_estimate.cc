@@ -18,8 +18,8 @@ bool is_any_of(const Node& node, std::span<const std::string_view> names) {
 
 // Another name for its input's memory.
 bool is_alias(const Node& node) {
-  constexpr std::array<std::string_view, 6> kNames = {
-      "Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "ReadVariableOp"};
+  constexpr std::string_view kNames[] = {"EnsureShape", "Identity",     "Reshape",       "Squeeze",
+                                         "ExpandDims",  "StopGradient", "ReadVariableOp"};
   return is_any_of(node, kNames);
 }
 

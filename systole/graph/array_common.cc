@@ -82,6 +82,16 @@ Shape squeezed(const Shape& x, const std::vector<int64_t>& axes) {
   return Shape(std::move(kept));
 }
 
+Shape ensured(Shape x, const Shape& declared) {
+  if (!x.compatible_with(declared)) {
+    throw invalid_argument("shape, got {}, expected {} as declared by set_shape", x, declared);
+  }
+  for (int d = 0; d < declared.rank(); ++d) {
+    if (declared[d] != kUnknown) x.set_dim(d, declared[d]);
+  }
+  return x;
+}
+
 hlo::Value wide_integers(hlo::Builder& b, hlo::Value x) {
   return dtype_info(x.dtype()).bits < 32 ? b.convert(x, DType::s32) : x;
 }

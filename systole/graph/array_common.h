@@ -31,6 +31,8 @@ Shape with_axis(const Shape& shape, int axis, int64_t size);
 // Without these axes, which count from the end where they are negative. Errors: INVALID_ARGUMENT
 // when the size of one is known and not 1.
 Shape squeezed(const Shape& x, const std::vector<int64_t>& axes);
+// `x` with the dimensions that `declared` knows. Errors: INVALID_ARGUMENT when they contradict.
+Shape ensured(Shape x, const Shape& declared);
 
 // `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT `axis, got 3, expected in [-2,
 // 2)`.

@@ -80,7 +80,8 @@ TEST_F(ArrayOpsTest, UnknownSizesAreInferred) {
 TEST_F(ArrayOpsTest, PartsOfTensors) {
   const Output x = constant(Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
   const auto floats = [](const Output& y) {
-    const std::span<const float> values = evaluate(y).data<float>();
+    const Tensor part = evaluate(y);
+    const auto values = part.data<float>();
     return std::vector<float>(values.begin(), values.end());
   };
   EXPECT_EQ(floats(x[0]), (std::vector<float>{1, 2, 3}));

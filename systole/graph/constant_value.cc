@@ -254,6 +254,7 @@ const std::map<std::string_view, Rule>& rules() {
         {"Rank", rank_rule},
         {"Size", size_rule},
         {"Identity", same_elements_rule},
+        {"EnsureShape", same_elements_rule},
         {"StopGradient", same_elements_rule},
         {"Cast", same_elements_rule},
         {"Reshape", same_elements_rule},

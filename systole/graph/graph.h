@@ -254,6 +254,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // The number of nodes added so far to the top graph and all functions in it: never the same for
   // two nodes.
   int64_t nodes_made() { return root().nodes_made_; }
+  // Something that draws like a node was made, so that what is made next draws otherwise.
+  void note_made() { ++root().nodes_made_; }
 
   // "dense" -> "dense_1" when a node or a scope has that name; registers the result.
   std::string unique_name(std::string_view base);

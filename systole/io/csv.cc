@@ -11,6 +11,7 @@ namespace systole {
 namespace {
 
 constexpr int kEnd = -1;
+constexpr size_t kMostFields = size_t{1} << 20;
 
 std::string shown(int c) {
   if (c == kEnd) return "the end of the file";
@@ -146,6 +147,11 @@ void CsvReader::check_width(const CsvRecord& record) {
 }
 
 void CsvReader::read_field(CsvRecord& record) {
+  if (record.fields_.size() >= kMostFields) {
+    throw make_error(Code::resource_exhausted,
+                     "{}:{}: fields of a record, got more than {}, expected fewer", path(),
+                     record.line_, kMostFields);
+  }
   const size_t begin = record.text_.size();
   record.fields_.push_back({.begin = begin, .size = 0, .line = line_, .column = column_});
   if (options_.quotes && peek() == '"') {

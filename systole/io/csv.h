@@ -73,7 +73,8 @@ class CsvReader {
   // Errors: NOT_FOUND, with the nearest name.
   size_t column_index(std::string_view name) const;
 
-  // Reads the next record; false at the end.
+  // Reads the next record; false at the end. Errors: INVALID_ARGUMENT for its text;
+  // RESOURCE_EXHAUSTED when it is longer than the options allow or has more than 2^20 fields.
   bool next(CsvRecord& record);
   // Whether the next record can be read, though next() may just have refused one.
   bool at_record() const { return at_record_; }

@@ -124,6 +124,10 @@ TEST(CsvTest, ErrorsNameFileLineAndColumn) {
       error_of("\"abcdef", {.header = false, .max_record_bytes = 3}),
       "RESOURCE_EXHAUSTED: f.csv:1: bytes of a record, got more than 3, expected fewer (is a quote "
       "left open?)");
+  // A file of few bytes, when compressed, may have fields without end.
+  EXPECT_EQ(
+      error_of(std::string((1 << 20) + 5, ','), {.header = false}),
+      "RESOURCE_EXHAUSTED: f.csv:1: fields of a record, got more than 1048576, expected fewer");
 }
 
 TEST(CsvTest, LargerThanTheBuffer) {

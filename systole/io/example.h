@@ -1,14 +1,12 @@
 // tf.train.Example and SequenceExample: what records of training data hold. Read in place from
 // their serialised bytes, and built, without protobuf's own objects.
 //   Example         := features:1 Features
-//   Features        := feature:1 (key:1 string, value:2 Feature)*        a map; a later entry of
-//   the
-//                                                                        same key replaces an
-//                                                                        earlier
+//   Features        := feature:1 (key:1 string, value:2 Feature)*      a map: the last of a key
 //   Feature         := bytes_list:1 (value:1 bytes)* | float_list:2 (value:1 float)*
-//                    | int64_list:3 (value:1 int64)*                     or nothing
-//   SequenceExample := context:1 Features, feature_lists:2 (feature_list:1 (key:1, value:2
-//   FeatureList)*) FeatureList     := feature:1 Feature*
+//                    | int64_list:3 (value:1 int64)* | nothing
+//   SequenceExample := context:1 Features, feature_lists:2 FeatureLists
+//   FeatureLists    := feature_list:1 (key:1 string, value:2 FeatureList)*
+//   FeatureList     := feature:1 Feature*
 // Numbers are read packed or not, and written packed. Fields that are not listed are passed over.
 #pragma once
 

@@ -57,6 +57,18 @@ class JpegDecoder {
             .channels = std::min(info_.num_components, 3)};
   }
 
+  // Refuses, before anything of its size is done, a file that is too short for it.
+  void check_bytes() {
+    int64_t blocks = 0;
+    for (int i = 0; i < info_.num_components; ++i) {
+      const jpeg_component_info& component = info_.comp_info[i];
+      blocks += int64_t{component.width_in_blocks} * component.height_in_blocks;
+    }
+    // Huffman's code has a bit or more for the mean of each block.
+    const bool fits = blocks / 8 <= static_cast<int64_t>(bytes_.size());
+    if (!fits && info_.arith_code == FALSE) fail("fewer bytes than its size in pixels needs");
+  }
+
   Tensor decode(const ImageInfo& file, const JpegOptions& options) {
     const int channels = options.channels == 0 ? file.channels : options.channels;
     const bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
@@ -200,6 +212,7 @@ Tensor decode_jpeg(std::string_view bytes, const JpegOptions& options) {
   const ImageInfo info = decoder.read_header();
   check_image_size(kJpegDecoder, info, options.channels == 0 ? info.channels : options.channels,
                    options.limits);
+  if (!options.try_recover_truncated) decoder.check_bytes();
   return decoder.decode(info, options);
 }
 

@@ -96,8 +96,8 @@ class HostPlanner {
   }
   // Another shape for what the host has made: a device would copy it.
   bool keeps_elements(const Node& node) const {
-    return node.op_name() == "Squeeze" && !fed_.contains(node.input(0)) &&
-           on_host(*node.input(0).node());
+    const bool keeps = node.op_name() == "Squeeze" || node.op_name() == "EnsureShape";
+    return keeps && !fed_.contains(node.input(0)) && on_host(*node.input(0).node());
   }
 
   void collect() {

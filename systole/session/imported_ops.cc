@@ -232,7 +232,7 @@ constexpr Arity kArities[] = {
     {0, "Const NoOp"},
     {1,
      "Abs AddN AsString AvgPool Cast Ceil Cos DecodeJpeg DecodePng DecodeRaw Einsum Elu EncodePng "
-     "Erf Exp Expm1 Floor "
+     "EnsureShape Erf Exp Expm1 Floor "
      "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
      "MatchingFiles MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform "
      "Rank "

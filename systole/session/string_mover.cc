@@ -14,10 +14,10 @@ namespace {
 // The ops that treat elements as things: any other would compute with the numbers that stand for
 // strings.
 constexpr std::string_view kMovingOps[] = {
-    "BroadcastTo", "ConcatV2", "Equal",   "ExpandDims",  "GatherV2", "Identity",     "NotEqual",
-    "Pack",        "Rank",     "Reshape", "ReverseV2",   "Select",   "SelectV2",     "Shape",
-    "Size",        "Slice",    "Split",   "SplitV",      "Squeeze",  "StridedSlice", "Tile",
-    "Transpose",   "Unpack",   "Fill",    "StopGradient"};
+    "BroadcastTo", "ConcatV2",  "EnsureShape", "Equal",   "ExpandDims",  "GatherV2", "Identity",
+    "NotEqual",    "Pack",      "Rank",        "Reshape", "ReverseV2",   "Select",   "SelectV2",
+    "Shape",       "Size",      "Slice",       "Split",   "SplitV",      "Squeeze",  "StridedSlice",
+    "Tile",        "Transpose", "Unpack",      "Fill",    "StopGradient"};
 
 // Numbers of the distinct strings of a run, in the order of their appearance.
 class Interned {

@@ -117,6 +117,15 @@ Results reshape_rows(const Site& site) {
   return std::vector{reshape(site.inputs[0].value, sizes, {.name = site.node.name()})};
 }
 
+Results ensure_rows(const Site& site) {
+  const Shape& element = site.node.attr<Shape>("shape");
+  Dims sizes{kUnknown};
+  sizes.insert(sizes.end(), element.begin(), element.end());
+  AttrMap attrs = site.node.attrs();
+  attrs["shape"] = Shape(std::move(sizes));
+  return rebuild(site, site.values(), std::move(attrs));
+}
+
 // The constant integers of an input; nullopt when they are not known.
 std::optional<std::vector<int64_t>> ints_of(const Site& site, int input) {
   const auto value = constant_value(site.node.input(input));
@@ -251,6 +260,7 @@ constexpr Rule kVectorizeRules[] = {
     {"ConcatV2", concat_rows},
     {"DecodeCSV", first_alone},
     {"DecodeRaw", first_alone},
+    {"EnsureShape", ensure_rows},
     {"Equal", elementwise},
     {"ExpandDims", expand_rows},
     {"GatherV2", gather_rows},
@@ -311,7 +321,9 @@ bool has_size_of_result(const Output& value, std::span<Node* const> nodes,
     const auto inputs = node->inputs();
     const std::string_view op = node->op_name();
     if (std::ranges::find(inputs, value) == inputs.end()) return false;
-    if (op == "Reshape" || op == "Squeeze") return node->output().shape().is_static();
+    if (op == "EnsureShape" || op == "Reshape" || op == "Squeeze") {
+      return node->output().shape().is_static();
+    }
     const bool same_size = op == "Cast" || op == "Identity" || rule_of(*node) == elementwise;
     if (!same_size || std::ranges::count_if(inputs, std::not_fn(is_scalar)) != 1) return false;
     return has_size_of_result(node->output(), nodes, results);

@@ -10,6 +10,37 @@ namespace {
 
 constexpr std::string_view kMagic = "SYDC1 ";
 
+// An epoch of a repeat, in one of the inputs of a zip.
+struct Epoch {
+  uint64_t number = 0;
+  uint64_t branch = 0;
+};
+
+// Which epoch the file is written from. One that could not be written, since the iterator was
+// restored in its midst, is read once more in the next one's place: what that gives is what the
+// file would have given. Thread-safe.
+class WrittenEpoch {
+ public:
+  // The one that was begun, else `epoch`.
+  Epoch begin(Epoch epoch) {
+    const std::lock_guard lock(mutex_);
+    if (!epoch_) epoch_ = epoch;
+    return *epoch_;
+  }
+  std::optional<Epoch> get() {
+    const std::lock_guard lock(mutex_);
+    return epoch_;
+  }
+  void set(std::optional<Epoch> epoch) {
+    const std::lock_guard lock(mutex_);
+    epoch_ = epoch;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Epoch> epoch_;
+};
+
 class FileCacheNode final : public DatasetNode {
  public:
   FileCacheNode(const NodePtr& input, std::string path, FileSystem& file_system)
@@ -17,6 +48,8 @@ class FileCacheNode final : public DatasetNode {
         path(std::move(path)),
         file_system(file_system) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
+  void save_left(SharedObjects& shared, StateWriter& writer) const override;
+  void restore_left(SharedObjects& shared, StateReader& reader) const override;
   std::string arguments() const override { return "'" + path + "'"; }
   std::string header() const { return std::string(kMagic) + spec().to_string(); }
 
@@ -27,9 +60,9 @@ class FileCacheNode final : public DatasetNode {
 class FileCacheStage final : public Stage {
  public:
   FileCacheStage(const FileCacheNode& node, const StageContext& context)
-      : node_(node), context_(context) {
+      : node_(node), context_(context), written_(context.shared->get<WrittenEpoch>(node)) {
     if (node_.file_system.exists(node_.path)) return;
-    input_ = make_stage(node.input(), context);
+    open_input(written_->begin({context.epoch, context.branch}));
   }
 
  protected:
@@ -44,6 +77,7 @@ class FileCacheStage final : public Stage {
       return false;
     } catch (...) {
       writer_.reset();  // an epoch with a hole is not kept, nor is one that cannot be written
+      written_->set(std::nullopt);
       passing_ = true;
       throw;
     }
@@ -51,6 +85,8 @@ class FileCacheStage final : public Stage {
   void do_save(StateWriter& writer) override {
     writer.flag(input_ != nullptr);
     if (input_ != nullptr) {
+      writer.number(epoch_.number);
+      writer.number(epoch_.branch);
       input_->save(writer);
       return;
     }
@@ -63,7 +99,8 @@ class FileCacheStage final : public Stage {
   void do_restore(StateReader& reader) override {
     if (reader.flag()) {
       passing_ = true;
-      if (input_ == nullptr) input_ = make_stage(node_.input(), context_);
+      const uint64_t number = reader.number();
+      open_input({number, reader.number()});
       input_->restore(reader);
       return;
     }
@@ -75,6 +112,14 @@ class FileCacheStage final : public Stage {
   }
 
  private:
+  void open_input(Epoch epoch) {
+    epoch_ = epoch;
+    StageContext then = context_;
+    then.epoch = epoch.number;
+    then.branch = epoch.branch;
+    input_.reset();
+    input_ = make_stage(node_.input(), then);
+  }
   void open_reader() {
     if (reader_ != nullptr) return;
     auto reader = std::make_unique<RecordReader>(node_.file_system, node_.path);
@@ -121,12 +166,32 @@ class FileCacheStage final : public Stage {
 
   const FileCacheNode& node_;
   const StageContext context_;
+  const std::shared_ptr<WrittenEpoch> written_;
+  Epoch epoch_;                   // of input_
   std::unique_ptr<Stage> input_;  // null when the file was there
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<RecordReader> reader_;
   bool passing_ = false;  // nothing is written (any more)
   bool lost_ = false;     // what is left of the file cannot be read
 };
+
+void FileCacheNode::save_left(SharedObjects& shared, StateWriter& writer) const {
+  const std::optional<Epoch> epoch = shared.get<WrittenEpoch>(*this)->get();
+  writer.flag(epoch.has_value());
+  if (!epoch) return;
+  writer.number(epoch->number);
+  writer.number(epoch->branch);
+}
+
+void FileCacheNode::restore_left(SharedObjects& shared, StateReader& reader) const {
+  std::optional<Epoch> epoch;
+  if (reader.flag()) {
+    epoch.emplace();
+    epoch->number = reader.number();
+    epoch->branch = reader.number();
+  }
+  shared.get<WrittenEpoch>(*this)->set(epoch);
+}
 
 std::unique_ptr<Stage> FileCacheNode::make(const StageContext& context) const {
   return std::make_unique<FileCacheStage>(*this, context);

@@ -51,15 +51,27 @@ class GatherStage final : public InputStage {
   bool do_next(Row& row) override { return do_next_into(row); }
   bool do_next_into(Row& row) override {
     if (!input_->next(indices_)) return false;
+    const auto indices = std::as_const(indices_.front()).data<int64_t>();
+    check(indices);
     row.resize(tensors_.size());
     keep_own(row);
-    for (size_t c = 0; c < row.size(); ++c) {
-      gather_rows(tensors_[c], std::as_const(indices_.front()).data<int64_t>(), row[c]);
-    }
+    for (size_t c = 0; c < row.size(); ++c) gather_rows(tensors_[c], indices, row[c]);
     return true;
   }
 
  private:
+  // A saved position may have rows that are not there (any more).
+  void check(std::span<const int64_t> indices) const {
+    const int64_t rows = tensors_.front().dim(0);
+    for (const int64_t i : indices) {
+      if (i >= 0 && i < rows) continue;
+      throw failed_precondition(
+          "from_tensor_slices: row, got {}, expected 0 to {}: the position was saved over other "
+          "tensors",
+          i, rows - 1);
+    }
+  }
+
   const Row& tensors_;
   Row indices_;
 };

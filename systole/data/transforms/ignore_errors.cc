@@ -30,7 +30,7 @@ class IgnoreErrorsStage final : public InputStage {
         return false;
       } catch (const Error& error) {
         if (error.code() == Code::cancelled || in_a_row == kMostInARow) throw;
-        if (dropped_++ == 0) first_ = error.what();
+        note(error);
       }
       cancellation_.check();
     }
@@ -41,20 +41,36 @@ class IgnoreErrorsStage final : public InputStage {
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
-    dropped_ = static_cast<int64_t>(reader.number());
+    dropped_ = told_ = static_cast<int64_t>(reader.number());
+    while (next_told_ <= dropped_) next_told_ *= 10;
     first_ = reader.bytes();
     input_->restore(reader);
   }
 
  private:
-  void report() {
-    if (dropped_ == 0) return;
+  // Tells of the first, and of ten times as many each time: the input may be without end.
+  void note(const Error& error) {
+    if (dropped_ == 0) {
+      first_ = error.what();
+      next_told_ = 1;
+    }
+    if (++dropped_ < next_told_) return;
+    tell();
+    next_told_ *= 10;
+  }
+  void tell() {
     log_warning("ignore_errors: dropped {}, the first for {}",
                 systole::counted(dropped_, "element"), first_);
-    dropped_ = 0;
+    told_ = dropped_;
+  }
+  void report() {
+    if (dropped_ > told_) tell();
+    dropped_ = told_ = 0;
   }
 
   int64_t dropped_ = 0;
+  int64_t told_ = 0;  // of these in the log
+  int64_t next_told_ = 1;
   std::string first_;
 };
 

@@ -1,5 +1,6 @@
 // map with the function called by the consumer. A function written with ops that has a form for
 // batches is called for a few elements at once: the first alone, then twice as many each time.
+#include <chrono>
 #include <deque>
 
 #include "systole/data/graph_function.h"
@@ -10,6 +11,7 @@ namespace systole::data {
 namespace {
 
 constexpr size_t kLargestChunk = 64;
+constexpr auto kLongestFill = std::chrono::microseconds(400);
 
 class MapNode final : public DatasetNode {
  public:
@@ -74,9 +76,11 @@ class ChunkedMapStage final : public InputStage {
     restore_outcomes(reader, ready_);
     input_->restore(reader);
   }
+  std::string_view form() const override { return " in chunks"; }
 
  private:
   void fill() {
+    const auto begin = std::chrono::steady_clock::now();
     std::vector<Outcome> chunk;
     int64_t taken = 0;
     while (chunk.size() < chunk_size_) {
@@ -85,10 +89,13 @@ class ChunkedMapStage final : public InputStage {
       if (ended_) break;
       const bool failed = outcome->error.has_value();
       chunk.push_back(std::move(*outcome));
-      if (failed) break;  // whoever waits for the error is not kept waiting
+      if (failed) break;
       ++taken;
+      // Whoever waits for an element, or for an error, is not kept waiting for more.
+      if (std::chrono::steady_clock::now() - begin > kLongestFill) break;
     }
     function_.call_all(chunk, index_, calling_);
+    cancellation_.check();  // it may have left elements as they were
     std::ranges::move(chunk, std::back_inserter(ready_));
     index_ += taken;
     chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);

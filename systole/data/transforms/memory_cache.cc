@@ -64,15 +64,14 @@ class MemoryCacheNode final : public DatasetNode {
  public:
   explicit MemoryCacheNode(const NodePtr& input) : DatasetNode("cache", input->spec(), {input}) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
-  void save_left(IteratorRoot& root, StateWriter& writer) const override;
-  void restore_left(IteratorRoot& root, StateReader& reader) const override;
+  void save_left(SharedObjects& shared, StateWriter& writer) const override;
+  void restore_left(SharedObjects& shared, StateReader& reader) const override;
 };
 
 class MemoryCacheStage final : public Stage {
  public:
   MemoryCacheStage(const MemoryCacheNode& node, const StageContext& context)
-      : shared_(context.nested ? std::make_shared<CachedRows>()
-                               : context.root->shared<CachedRows>(node)),
+      : shared_(context.shared->get<CachedRows>(node)),
         kept_(shared_->get()),
         node_(node),
         context_(context) {
@@ -100,8 +99,8 @@ class MemoryCacheStage final : public Stage {
   void read_again();
   void keep(Row row);
   void finish();
-  void save_rows(StateWriter& writer) const;
-  void restore_rows(StateReader& reader);
+  void save_filling(StateWriter& writer) const;
+  void restore_filling(StateReader& reader);
 
   std::shared_ptr<CachedRows> shared_;
   Kept kept_;  // its rows are null while filling
@@ -188,11 +187,12 @@ void MemoryCacheStage::read_again() {
   if (again.whole) finish();
 }
 
+// Whole epochs are the node's to save.
 void MemoryCacheStage::do_save(StateWriter& writer) {
-  const bool by_value = !again_ && (kept_.by_value || context_.root->any_order());
-  writer.flag(by_value);
-  if (by_value) return save_rows(writer);
   const bool whole = again_ ? again_->whole : kept_.rows != nullptr;
+  const bool by_value = !again_ && !whole && context_.root->any_order();
+  writer.flag(by_value);
+  if (by_value) return save_filling(writer);
   const size_t there = whole && !again_ ? kept_.rows->size() : filling_.size();
   writer.flag(whole);
   writer.number(kept_.epoch);
@@ -204,7 +204,7 @@ void MemoryCacheStage::do_save(StateWriter& writer) {
 }
 
 void MemoryCacheStage::do_restore(StateReader& reader) {
-  if (reader.flag()) return restore_rows(reader);
+  if (reader.flag()) return restore_filling(reader);
   Again again;
   again.whole = reader.flag();
   kept_ = {};
@@ -222,44 +222,48 @@ void MemoryCacheStage::do_restore(StateReader& reader) {
   input_.reset();
 }
 
-void MemoryCacheStage::save_rows(StateWriter& writer) const {
-  writer.flag(kept_.rows != nullptr);
-  writer.rows(kept_.rows != nullptr ? *kept_.rows : filling_);
-  writer.number(next_);
+void MemoryCacheStage::save_filling(StateWriter& writer) const {
+  writer.rows(filling_);
   writer.flag(failed_);
-  if (kept_.rows == nullptr) input_->save(writer);
+  input_->save(writer);
 }
 
-void MemoryCacheStage::restore_rows(StateReader& reader) {
-  const bool whole = reader.flag();
+void MemoryCacheStage::restore_filling(StateReader& reader) {
   reader.rows(filling_);
-  next_ = reader.number();
   failed_ = reader.flag();
   kept_.by_value = true;
-  if (whole) {
-    finish();
+  input_->restore(reader);
+}
+
+void MemoryCacheNode::save_left(SharedObjects& shared, StateWriter& writer) const {
+  const Kept kept = shared.get<CachedRows>(*this)->get();
+  const bool whole = kept.rows != nullptr || kept.count;
+  writer.flag(whole);
+  if (!whole) return;
+  writer.number(kept.epoch);
+  writer.number(kept.branch);
+  writer.flag(kept.by_value);
+  if (kept.by_value) {
+    writer.rows(*kept.rows);
   } else {
-    input_->restore(reader);
+    writer.number(kept.rows != nullptr ? kept.rows->size() : *kept.count);
   }
 }
 
-void MemoryCacheNode::save_left(IteratorRoot& root, StateWriter& writer) const {
-  const Kept kept = root.shared<CachedRows>(*this)->get();
-  const bool again = !kept.by_value && (kept.rows != nullptr || kept.count);
-  writer.flag(again);
-  if (!again) return;
-  writer.number(kept.epoch);
-  writer.number(kept.branch);
-  writer.number(kept.rows != nullptr ? kept.rows->size() : *kept.count);
-}
-
-void MemoryCacheNode::restore_left(IteratorRoot& root, StateReader& reader) const {
+void MemoryCacheNode::restore_left(SharedObjects& shared, StateReader& reader) const {
   if (!reader.flag()) return;
   Kept kept;
   kept.epoch = reader.number();
   kept.branch = reader.number();
-  kept.count = reader.number();
-  root.shared<CachedRows>(*this)->set(std::move(kept));
+  kept.by_value = reader.flag();
+  if (kept.by_value) {
+    std::vector<Row> rows;
+    reader.rows(rows);
+    kept.rows = std::make_shared<const std::vector<Row>>(std::move(rows));
+  } else {
+    kept.count = reader.number();
+  }
+  shared.get<CachedRows>(*this)->set(std::move(kept));
 }
 
 std::unique_ptr<Stage> MemoryCacheNode::make(const StageContext& context) const {

@@ -2,6 +2,7 @@
 // In order it gives what the serial one gives.
 #include <chrono>
 #include <deque>
+#include <numeric>
 
 #include "systole/data/inner_dataset.h"
 #include "systole/data/outcome.h"
@@ -43,6 +44,8 @@ class ParallelInterleaveStage final : public InputStage {
         workers_(context.cancellation(), thread_count(node.options.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }) {
     if (!in_order_) context.root->note_any_order();
+    closed_.resize(cycle_.size());
+    std::iota(closed_.begin(), closed_.end(), size_t{0});
   }
   ~ParallelInterleaveStage() override { workers_.stop(); }
 
@@ -50,6 +53,7 @@ class ParallelInterleaveStage final : public InputStage {
   bool do_next(Row& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
+  std::string_view form() const override { return " in threads"; }
 
  private:
   struct Slot {
@@ -61,7 +65,7 @@ class ParallelInterleaveStage final : public InputStage {
   };
 
   bool step(Workers::Lock& lock);
-  void open(Slot& slot, Workers::Lock& lock);
+  void open_slots(Workers::Lock& lock);
   void read_block(Slot& slot, Workers::Lock& lock);
   void advance() {
     position_ = (position_ + 1) % cycle_.size();
@@ -79,30 +83,46 @@ class ParallelInterleaveStage final : public InputStage {
   std::vector<Slot> cycle_;
   size_t position_ = 0;
   // The consumer's own:
+  std::deque<size_t> closed_;  // slots without a data set, the one whose turn comes first in front
+  bool unmade_ = false;        // that one's could not be made: its `ready` has the error
   int64_t given_ = 0;
   uint64_t index_ = 0;
   bool ended_ = false;  // the input
   Workers workers_;
 };
 
-// Gives an empty slot the next data set. Called by the consumer alone, in the order of turns; an
-// error is the consumer's. The lock is released meanwhile: making a stage, and asking the input,
-// must not keep cancel() waiting.
-void ParallelInterleaveStage::open(Slot& slot, Workers::Lock& lock) {
-  lock.unlock();
-  context_.cancellation().check();
-  Row source;
-  std::unique_ptr<InnerDataset> inner;
-  if (input_->next(source)) {
-    inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source), index_++,
-                                           context_, node_.types());
+// Gives the slots without a data set the next ones, in the order in which the serial stage would:
+// one that cannot be made keeps the others waiting until its error was given. Called by the
+// consumer alone. The lock is released meanwhile: making a stage, and asking the input, must not
+// keep cancel() waiting.
+void ParallelInterleaveStage::open_slots(Workers::Lock& lock) {
+  while (!closed_.empty() && !unmade_ && !ended_) {
+    Slot& slot = cycle_[closed_.front()];
+    lock.unlock();
+    context_.cancellation().check();
+    std::unique_ptr<InnerDataset> inner;
+    Outcome source;
+    try {
+      if (input_->next(source.row)) {
+        inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source.row),
+                                               index_++, context_, node_.types());
+      }
+    } catch (...) {
+      source.error = current_error();
+    }
+    lock.lock();
+    unmade_ = source.error.has_value();
+    ended_ = inner == nullptr && !unmade_;
+    slot.open = !ended_;
+    slot.ended = inner == nullptr;
+    slot.inner = std::move(inner);
+    if (unmade_) {
+      slot.ready.push_back(std::move(source));
+    } else {
+      closed_.pop_front();
+    }
+    workers_.wake();
   }
-  lock.lock();
-  ended_ = inner == nullptr;
-  slot.open = inner != nullptr;
-  slot.ended = false;
-  slot.inner = std::move(inner);
-  workers_.wake();
 }
 
 bool ParallelInterleaveStage::step(Workers::Lock& lock) {
@@ -142,40 +162,33 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   note_work(took);
 }
 
-// The slot to take an element from; null while there is none.
+// The slot to take an element from; null while there is none, which a whole round has to tell: a
+// slot that was not looked at may be full, and its threads asleep.
 ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lock) {
-  for (size_t tried = 0; tried < cycle_.size(); ++tried) {
+  for (size_t tried = 0; tried < cycle_.size();) {
     Slot& slot = cycle_[position_];
     if (turn_over(slot)) {
       slot.open = false;
-      advance();  // even when the next data set cannot be made
-      if (!ended_) open(slot, lock);
+      closed_.push_back(position_);
+      advance();
+      open_slots(lock);
       tried = 0;
-      if (all_ended()) return nullptr;
       continue;
     }
-    if (!slot.open && !ended_) {
-      open(slot, lock);
-      tried = 0;
-      if (!slot.open) continue;
-    }
-    if (slot.open && !slot.ready.empty()) return &slot;
+    if (!slot.ready.empty()) return &slot;
     if (slot.open && in_order_) return nullptr;
     advance();
+    ++tried;
   }
   return nullptr;
 }
 
 bool ParallelInterleaveStage::do_next(Row& row) {
   Workers::Lock lock = workers_.lock();
-  note_threads();
+  note_threads(workers_.count());
   workers_.start();
   Slot* slot = nullptr;
-  // The cycle is filled from the start, so that all threads have something to read.
-  for (Slot& empty : cycle_) {
-    if (index_ >= cycle_.size() || ended_) break;
-    if (!empty.open) open(empty, lock);
-  }
+  open_slots(lock);
   workers_.wait(lock, [&] {
     slot = choose(lock);
     return slot != nullptr || all_ended();
@@ -184,6 +197,7 @@ bool ParallelInterleaveStage::do_next(Row& row) {
   Outcome outcome = std::move(slot->ready.front());
   slot->ready.pop_front();
   if (slot->ready.size() == block_ / 2) workers_.wake_one();
+  if (unmade_ && slot == &cycle_[closed_.front()]) slot->open = unmade_ = false;
   // An error is no element of the block, as in the serial one.
   if (!outcome.error && ++given_ == node_.options.block_length) advance();
   lock.unlock();
@@ -193,6 +207,9 @@ bool ParallelInterleaveStage::do_next(Row& row) {
 
 void ParallelInterleaveStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
+  writer.number(closed_.size());
+  for (const size_t slot : closed_) writer.number(slot);
+  writer.flag(unmade_);
   writer.number(position_);
   writer.number(static_cast<uint64_t>(given_));
   writer.number(index_);
@@ -207,6 +224,9 @@ void ParallelInterleaveStage::do_save(StateWriter& writer) {
 }
 
 void ParallelInterleaveStage::do_restore(StateReader& reader) {
+  closed_.resize(reader.count());
+  for (size_t& slot : closed_) slot = reader.number() % cycle_.size();
+  unmade_ = reader.flag() && !closed_.empty();
   position_ = reader.number() % cycle_.size();
   given_ = static_cast<int64_t>(reader.number());
   index_ = reader.number();

@@ -52,6 +52,7 @@ class ParallelMapStage final : public InputStage {
   bool do_next(Row& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
+  std::string_view form() const override { return " in threads"; }
 
  private:
   struct Chunk {
@@ -151,7 +152,7 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
 
 bool ParallelMapStage::do_next(Row& row) {
   Workers::Lock lock = workers_.lock();
-  note_threads();
+  note_threads(workers_.count());
   workers_.start();
   for (;;) {
     auto chunk = chunks_.end();

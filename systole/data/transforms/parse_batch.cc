@@ -43,26 +43,27 @@ class ParseBatchStage final : public CountingStage {
     std::optional<Error> error;
     int64_t size = 0;
     do {
-      if (!error) error = add(text, batch);
+      if (!error) error = add(text, size, batch);
       if (++size == arguments_.batch_size) break;
       cancellation_.check();
     } while (!(ended_ = !input_->next_text(text)));
     if (size < arguments_.batch_size && arguments_.drop_remainder) return false;
-    const int64_t index = count_++;
-    // The batch is lost as a whole, as one is that a map fails for.
-    if (error) throw Error(*error).with_context(fmt::format("map of batches: element {}", index));
+    ++count_;
+    if (error) throw Error(*error);  // the batch is lost as a whole, as one is that a map fails for
     row = batch.finish();
     return true;
   }
 
  private:
-  std::optional<Error> add(std::string_view text, ExampleBatch& batch) const {
+  // `i`: where in its batch.
+  std::optional<Error> add(std::string_view text, int64_t i, ExampleBatch& batch) const {
     try {
       batch.add(text);
       return std::nullopt;
     } catch (const Error& error) {
       return Error(error.code(), "ParseExample: " + error.message())
-          .with_context(arguments_.parser);
+          .with_context(arguments_.parser)
+          .with_context(fmt::format("map: element {}", count_ * arguments_.batch_size + i));
     }
   }
 

@@ -50,7 +50,7 @@ class PrefetchStage final : public InputStage {
  protected:
   bool do_next(Row& row) override {
     Workers::Lock lock = workers_.lock();
-    note_threads();
+    note_threads(1);
     workers_.start();
     if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
     workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
@@ -77,7 +77,7 @@ class PrefetchStage final : public InputStage {
  private:
   bool step(Workers::Lock& lock) {
     if (ended_) return false;
-    if (ready_.size() >= depth_) {
+    if (ready_.size() >= std::min(depth_, most())) {
       was_full_ = true;
       return false;
     }
@@ -93,8 +93,13 @@ class PrefetchStage final : public InputStage {
   // A buffer that was full and ran empty was too small for how unevenly elements come.
   void deepen() {
     was_full_ = false;
-    const auto most = static_cast<size_t>(bytes_limit_ / std::max<int64_t>(largest_bytes_, 1));
-    depth_ = std::clamp(depth_ * 2, kFirstDepth, std::max(most, kFirstDepth));
+    depth_ = std::min(depth_ * 2, most());
+  }
+  // Elements that may be held by their size.
+  size_t most() const {
+    if (!tuned_) return depth_;
+    const int64_t fit = bytes_limit_ / std::max<int64_t>(largest_bytes_, 1);
+    return std::max(static_cast<size_t>(fit), kFirstDepth);
   }
 
   const bool tuned_;

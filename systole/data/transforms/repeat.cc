@@ -67,9 +67,9 @@ class RepeatStage final : public Stage {
         empty_ = false;  // an epoch that fails is not an empty one
         throw;
       }
-      // An epoch without elements: there will never be any.
-      ended_ = (node_.count >= 0 && epoch_ + 1 >= static_cast<uint64_t>(node_.count)) || empty_;
+      ended_ = node_.count < 0 ? empty_ : epoch_ + 1 >= static_cast<uint64_t>(node_.count);
       if (ended_) break;
+      context_.cancellation().check();
       ++epoch_;
       open();
     }

@@ -52,6 +52,18 @@ void add_reshapes(std::vector<OpCase>& cases) {
   }));
 }
 
+// As set_shape adds it where less is known.
+void add_declared(std::vector<OpCase>& cases) {
+  for (const Shape& shape : {Shape{2, 3}, Shape{kUnknown, 3}}) {
+    cases.push_back(same_elements(
+        shape.is_static() ? "set_shape" : "set_shape_in_part", {2, 3}, {2, 3}, [shape](auto& x) {
+          return Graph::current()
+              .add_node("EnsureShape", {x[0]}, {{"T", x[0].dtype()}, {"shape", shape}})
+              ->output();
+        }));
+  }
+}
+
 void add_ranks(std::vector<OpCase>& cases) {
   for (const auto& [axis, out] : std::vector<std::pair<int64_t, Shape>>{
            {0, {1, 2, 3}}, {1, {2, 1, 3}}, {-1, {2, 3, 1}}, {-2, {2, 1, 3}}}) {
@@ -171,6 +183,7 @@ void add_dtypes(std::vector<OpCase>& cases) {
 std::vector<OpCase> shape_op_cases() {
   std::vector<OpCase> cases;
   add_reshapes(cases);
+  add_declared(cases);
   add_ranks(cases);
   add_sizes(cases);
   add_broadcasts(cases);

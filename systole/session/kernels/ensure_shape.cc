@@ -1,0 +1,17 @@
+#include "systole/graph/array_common.h"
+#include "systole/session/host_kernel.h"
+
+namespace systole::kernels {
+
+// The same elements: nothing is copied.
+extern const HostKernelDef ensure_shape_kernel;
+const HostKernelDef ensure_shape_kernel{
+    .op = "EnsureShape",
+    .run =
+        [](KernelContext& c) {
+          static_cast<void>(ensured(c.input(0).shape(), c.attr<Shape>("shape")));
+          return std::vector{c.input(0)};
+        },
+};
+
+}  // namespace systole::kernels
