@@ -91,6 +91,18 @@ TEST(ResumeTest, CacheOfAnyOrderWhoseStageHasEnded) {
   }
 }
 
+// Two stages of one cache, with draws of their own, keep what they have read.
+TEST(ResumeTest, OneCacheInTwoBranches) {
+  const Dataset cached = Dataset::range(7).shuffle(3).cache().repeat(3);
+  for (const Dataset& dataset :
+       {Dataset::zip({cached, cached}), Dataset::sample_from_datasets({cached, cached}, {}, 3)}) {
+    const auto all = elements(dataset, {.entropy = 1});
+    for (size_t position = 0; position <= all.size(); ++position) {
+      EXPECT_EQ(resumed(dataset, static_cast<int64_t>(position)), all) << position;
+    }
+  }
+}
+
 // A data set that a function made has its own cache, for all its epochs.
 TEST(ResumeTest, CachesInFunctionsAreRead) {
   std::atomic<int> calls{0};

@@ -158,6 +158,15 @@ TEST(ImageTest, HugeImagesAreRefused) {
   EXPECT_THAT(error_of([&] { decode_jpeg(jpeg); }),
               HasSubstr("RESOURCE_EXHAUSTED: decode_jpeg: size of the decoded image, got 65500 x "
                         "65500 pixels of 3 bytes, expected at most 536870912 bytes"));
+  // Within the limits, but more than so few bytes can be.
+  jpeg.replace(frame + 5, 4, std::string("\x2e\xe0\x2e\xe0", 4));  // 12000 x 12000
+  EXPECT_THAT(error_of([&] { decode_jpeg(jpeg); }),
+              HasSubstr("got 'fewer bytes than its size in pixels needs'"));
+  // An even image takes least: still it is decoded.
+  for (const int64_t size : {8, 500, 4000}) {
+    const Tensor even = Tensor::full(DType::u8, {size, size, 3}, 7);
+    EXPECT_EQ(decode_jpeg(encode_jpeg(even, 1)).dim(0), size);
+  }
 }
 
 TEST(ImageTest, Options) {

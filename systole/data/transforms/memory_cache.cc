@@ -41,6 +41,11 @@ struct Kept {
   uint64_t branch = 0;
   bool by_value = false;                       // they cannot be had again
   std::optional<size_t> count = std::nullopt;  // of rows that are to be read again
+
+  bool whole() const { return rows != nullptr || count; }
+  bool is_of_epoch_of(const Kept& other) const {
+    return epoch == other.epoch && branch == other.branch;
+  }
 };
 
 // Shared by the epochs of one iterator, and by branches that run side by side. Thread-safe.
@@ -98,7 +103,7 @@ class MemoryCacheStage final : public Stage {
   };
   void read_again();
   void keep(Row row);
-  void finish();
+  void finish(bool share);
   void save_filling(StateWriter& writer) const;
   void restore_filling(StateReader& reader);
 
@@ -119,11 +124,11 @@ void MemoryCacheStage::keep(Row row) {
   if (filling_.size() % kBlockRows == 0) gather_block(std::span(filling_).last(kBlockRows));
 }
 
-void MemoryCacheStage::finish() {
+void MemoryCacheStage::finish(bool share) {
   kept_.rows = std::make_shared<const std::vector<Row>>(std::exchange(filling_, {}));
   kept_.by_value = kept_.by_value || context_.root->any_order();
   kept_.count.reset();
-  shared_->set(kept_);
+  if (share) shared_->set(kept_);
   input_.reset();
 }
 
@@ -146,7 +151,7 @@ bool MemoryCacheStage::do_next(Row& row) {
     throw;
   }
   if (failed_) return false;
-  finish();
+  finish(true);
   next_ = kept_.rows->size();
   return false;
 }
@@ -155,8 +160,10 @@ bool MemoryCacheStage::do_next(Row& row) {
 // FAILED_PRECONDITION when it gives another number of rows. This epoch is then at its end.
 void MemoryCacheStage::read_again() {
   const Again again = *again_;
-  if (again.whole) {
-    const Kept others = shared_->get();  // another branch may have been faster
+  // Branches that filled it side by side may have rows of their own.
+  const Kept others = shared_->get();
+  const bool shared = others.whole() && others.is_of_epoch_of(kept_);
+  if (again.whole && shared) {
     if (others.rows != nullptr) {
       kept_ = others;
       again_.reset();
@@ -184,7 +191,7 @@ void MemoryCacheStage::read_again() {
   }
   lost_ = false;
   again_.reset();
-  if (again.whole) finish();
+  if (again.whole) finish(shared);
 }
 
 // Whole epochs are the node's to save.
@@ -237,9 +244,8 @@ void MemoryCacheStage::restore_filling(StateReader& reader) {
 
 void MemoryCacheNode::save_left(SharedObjects& shared, StateWriter& writer) const {
   const Kept kept = shared.get<CachedRows>(*this)->get();
-  const bool whole = kept.rows != nullptr || kept.count;
-  writer.flag(whole);
-  if (!whole) return;
+  writer.flag(kept.whole());
+  if (!kept.whole()) return;
   writer.number(kept.epoch);
   writer.number(kept.branch);
   writer.flag(kept.by_value);
