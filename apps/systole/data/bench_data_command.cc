@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/pipeline_spec.h"
@@ -31,6 +32,20 @@ struct Measured {
   int64_t examples = 0;
   int64_t bytes = 0;
   std::vector<StageStats> stages;
+
+  double elements_per_second() const { return static_cast<double>(elements) / seconds; }
+  double examples_per_second() const { return static_cast<double>(examples) / seconds; }
+  double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
+};
+
+// What a pipeline of records cannot be faster than; all 0 for others.
+struct Limit {
+  double records_per_second = 0;
+  int64_t threads = 1;          // that read at once
+  double given_per_second = 0;  // records that the pipeline has read
+  std::string damage;
+
+  double share() const { return given_per_second / records_per_second; }
 };
 
 double seconds_since(SteadyClock::time_point then) {
@@ -71,12 +86,48 @@ Measured measure(const Pipeline& pipeline, double seconds) {
   return result;
 }
 
-// Records a second at which the files of a pipeline can be read at all; 0 for other sources.
-double limit_of(const Pipeline& pipeline) {
+// How many of a pipeline's files are read at once.
+int64_t reading_threads(const Pipeline& pipeline) {
+  const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const int64_t reads = pipeline.parallel_reads == AUTOTUNE ? cores : pipeline.parallel_reads;
+  const auto files = static_cast<int64_t>(pipeline.record_files.size());
+  return std::max<int64_t>(1, std::min({reads, cores, files}));
+}
+
+// The first element counts: what is made ahead was read while it was waited for. So do records that
+// no element is made of; those that are cached count once.
+double records_per_second(const Measured& measured) {
+  for (const StageStats& stage : measured.stages) {
+    if (stage.name != "TFRecordDataset") continue;
+    return static_cast<double>(stage.elements) / (measured.first_seconds + measured.seconds);
+  }
+  return 0;
+}
+
+Limit limit_of(const Pipeline& pipeline, const Measured& measured) {
   const RecordScan scan =
       scan_records(local_file_system(), pipeline.record_files,
                    compression_from_tf(pipeline.compression), kLimitBytes, real_clock());
-  return scan.seconds > 0 ? static_cast<double>(scan.records) / scan.seconds : 0;
+  Limit limit = {.threads = reading_threads(pipeline), .damage = scan.damage};
+  if (scan.seconds <= 0) return limit;
+  limit.records_per_second =
+      static_cast<double>(limit.threads) * static_cast<double>(scan.records) / scan.seconds;
+  limit.given_per_second = records_per_second(measured);
+  return limit;
+}
+
+void print_limit(const Limit& limit) {
+  if (limit.records_per_second > 0) {
+    fmt::print(
+        "limit     {:.4g} records a second: the files read{} and checksums taken, no more; the "
+        "pipeline read {:.4g}, {:.1f} % of it\n",
+        limit.records_per_second,
+        limit.threads > 1 ? fmt::format(" on {} threads", limit.threads) : "",
+        limit.given_per_second, 100 * limit.share());
+    if (!limit.damage.empty()) fmt::print("          of what could be read: {}\n", limit.damage);
+  } else if (!limit.damage.empty()) {
+    fmt::print("limit     not known: {}\n", limit.damage);
+  }
 }
 
 void print_stages(const Measured& measured) {
@@ -93,19 +144,23 @@ void print_stages(const Measured& measured) {
                stage.busy_seconds, each,
                stage.threaded ? fmt::format("{:.3f}", stage.waited_seconds) : "-");
   }
-  const auto slowest = std::ranges::max_element(measured.stages, {}, &StageStats::busy_seconds);
+  const auto slowest = std::ranges::max_element(measured.stages, {}, &StageStats::busy_seconds_of_each);
   if (slowest == measured.stages.end()) return;
   fmt::print("\nmost time goes into {}\n", slowest->name);
 }
 
-nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measured, double limit) {
-  nlohmann::ordered_json json = {
-      {"pipeline", pipeline.dataset.to_string()},
-      {"first_element_seconds", measured.first_seconds},
-      {"elements_per_second", static_cast<double>(measured.elements) / measured.seconds},
-      {"examples_per_second", static_cast<double>(measured.examples) / measured.seconds},
-      {"bytes_per_second", static_cast<double>(measured.bytes) / measured.seconds}};
-  if (limit > 0) json["limit_records_per_second"] = limit;
+nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measured,
+                               const Limit& limit) {
+  nlohmann::ordered_json json = {{"pipeline", pipeline.dataset.to_string()},
+                                 {"first_element_seconds", measured.first_seconds},
+                                 {"elements_per_second", measured.elements_per_second()},
+                                 {"examples_per_second", measured.examples_per_second()},
+                                 {"bytes_per_second", measured.bytes_per_second()}};
+  if (limit.records_per_second > 0) {
+    json["limit_records_per_second"] = limit.records_per_second;
+    json["records_per_second"] = limit.given_per_second;
+  }
+  if (!limit.damage.empty()) json["damage"] = limit.damage;
   for (const StageStats& stage : measured.stages) {
     json["stages"].push_back({{"name", stage.name},
                               {"elements", stage.elements},
@@ -128,26 +183,18 @@ Pipeline pipeline_of(const std::string& given) {
 
 void run_bench(const BenchOptions& options) {
   const Pipeline pipeline = pipeline_of(options.pipeline);
-  const double limit = limit_of(pipeline);
   const Measured measured = measure(pipeline, options.seconds);
+  const Limit limit = limit_of(pipeline, measured);
   if (options.json) {
     fmt::print("{}\n", json_of(pipeline, measured, limit).dump(2));
     return;
   }
-  const double examples = static_cast<double>(measured.examples) / measured.seconds;
   fmt::print("{}\n", pipeline.dataset.to_string());
   fmt::print("first     {:.1f} ms to the first element\n", 1e3 * measured.first_seconds);
-  fmt::print("elements  {:.4g} a second\n",
-             static_cast<double>(measured.elements) / measured.seconds);
-  fmt::print("examples  {:.4g} a second\n", examples);
-  fmt::print("tensors   {:.4g} MB/s\n",
-             1e-6 * static_cast<double>(measured.bytes) / measured.seconds);
-  if (limit > 0) {
-    fmt::print(
-        "limit     {:.4g} records a second: the files read and checksums taken, no more; "
-        "{:.1f} % of it\n",
-        limit, 100 * examples / limit);
-  }
+  fmt::print("elements  {:.4g} a second\n", measured.elements_per_second());
+  fmt::print("examples  {:.4g} a second\n", measured.examples_per_second());
+  fmt::print("tensors   {:.4g} MB/s\n", 1e-6 * measured.bytes_per_second());
+  print_limit(limit);
   print_stages(measured);
 }
 

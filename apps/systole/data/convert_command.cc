@@ -36,8 +36,24 @@ struct ConvertOptions {
   ShardOptions shards;
   std::string name;
   std::string compression;
+  std::string delimiter = ",";
   bool quiet = false;
 };
+
+// A tab is hard to type: "\\t" is one, too.
+char delimiter_of(const std::string& text) {
+  if (text == "\\t") return '\t';
+  if (text.size() == 1) return text[0];
+  throw UsageError(
+      fmt::format("--delimiter: got '{}', expected one character, or \\t for a tab", text));
+}
+
+// The shards' name stays a name in the folder of -o.
+void check_name(const std::string& name) {
+  if (name.find('/') == std::string::npos) return;
+  throw UsageError(fmt::format(
+      "--name: got '{}', expected a name without '/' (-o says which folder it is in)", name));
+}
 
 // Keeps other conversions out of a folder, which is made, while it lives, or until the process
 // ends: one would take the files that the other is writing for what a killed one has left. (A lock
@@ -66,6 +82,8 @@ class FolderLock {
 
 void run_convert(const Format& format, ConvertOptions& options) {
   options.shards.compression = compression_from_tf(options.compression);
+  options.source.csv_delimiter = delimiter_of(options.delimiter);
+  check_name(options.name);
   FileSystem& fs = local_file_system();
   std::vector<Split> splits = format.splits(fs, options.source);
   if (!options.name.empty()) {
@@ -124,7 +142,9 @@ void add_format(CommandLine& line, const Format& format) {
   if (name == "csv") {
     command.flag("--header,!--no-header", source.csv_header,
                  "Whether the first record names the columns (it does)");
-    command.option("--delimiter", source.csv_delimiter, "Between fields").show_default();
+    command.option("--delimiter", options->delimiter, "Between fields, one character; \\t is a tab")
+        .value_name("CHAR")
+        .show_default();
   }
   if (name == "text") {
     command

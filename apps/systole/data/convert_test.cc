@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "apps/systole/data/shards.h"
 #include "systole/base/log.h"
@@ -96,6 +97,29 @@ TEST(ConvertTest, GoesOnWhereverItWasStopped) {
     }
     if (!failed) break;
   }
+}
+
+TEST(ConvertTest, ShardsOfAnotherSizeAreWrittenAgain) {
+  MemoryFileSystem fs;
+  const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  write(fs, splits[1], 400);
+  const auto whole = fs.contents();
+  const std::string& second = whole.at("out/train-00001-of-00003");
+  write_file_atomically(fs, "out/train-00000-of-00003", "");
+  write_file_atomically(fs, "out/train-00001-of-00003", second.substr(0, second.size() - 1));
+  const LogCapture log;
+  EXPECT_EQ(write(fs, splits[1], 400).kept, 1);
+  EXPECT_EQ(fs.contents(), whole);
+  EXPECT_THAT(log.messages(),
+              ElementsAre(HasSubstr("out/train-00000-of-00003: shard, got 0 bytes, expected"),
+                          HasSubstr("out/train-00001-of-00003: shard, got")));
+  EXPECT_EQ(write(fs, splits[1], 400).kept, 3);
+  // What nobody has noted the size of is not known to be complete.
+  auto description = nlohmann::ordered_json::parse(whole.at("out/train.json"));
+  description.erase("shard_bytes");
+  write_file_atomically(fs, "out/train.json", description.dump());
+  EXPECT_EQ(write(fs, splits[1], 400).kept, 0);
+  EXPECT_EQ(fs.contents(), whole);
 }
 
 TEST(ConvertTest, AnotherConversionIsNotMixedIn) {
@@ -243,6 +267,44 @@ TEST(ConvertTest, Text) {
               HasSubstr("t.txt: bytes of text, got 9, expected at least 10"));
 }
 
+// What a gzip file holds; TextSource goes forwards in it, and back.
+TEST(ConvertTest, ZippedCsvAndText) {
+  MemoryFileSystem fs({{"in/t.csv", "a,b\n1,x\n2,y\n"}, {"in/s.txt", "abcabbca"}});
+  for (const std::string name : {"in/t.csv", "in/s.txt"}) {
+    write_file_atomically(fs, name + ".gz", [&](WritableFile& file) {
+      const auto zipped = compress_into(file, Compression::gzip, name);
+      zipped->append(read_file(fs, name));
+      zipped->close();
+    });
+  }
+  const auto table = csv_splits(fs, {.inputs = {"in/t.csv.gz"}});
+  EXPECT_EQ(table[0].name, "t");
+  write(fs, table[0]);
+  EXPECT_EQ(records_of(fs, "t", 1)[1], ExampleBuilder().int64("a", 2).bytes("b", "y").serialize());
+
+  const auto text = text_splits(fs, {.inputs = {"in/s.txt.gz"}, .sequence_length = 2});
+  EXPECT_EQ(text[0].name, "s");
+  const auto plain = text_splits(fs, {.inputs = {"in/s.txt"}, .sequence_length = 2});
+  EXPECT_EQ(text[0].notes, plain[0].notes);
+  ASSERT_EQ(text[0].source->size(), 3);
+  for (const int64_t index : {0, 1, 2, 1, 0, 2}) {
+    ExampleBuilder of_zipped;
+    ExampleBuilder of_plain;
+    text[0].source->read(index, of_zipped);
+    plain[0].source->read(index, of_plain);
+    EXPECT_EQ(of_zipped.serialize(), of_plain.serialize()) << index;
+  }
+}
+
+TEST(ConvertTest, NamesOfFiles) {
+  EXPECT_EQ(name_of_file("a/t.csv"), "t");
+  EXPECT_EQ(name_of_file("t.v2.csv.gz"), "t.v2");
+  EXPECT_EQ(name_of_file("T.CSV.GZ"), "T");
+  EXPECT_EQ(name_of_file("t.gz"), "t");
+  EXPECT_EQ(name_of_file("a.b/t"), "t");
+  EXPECT_EQ(name_of_file(".csv"), ".csv");
+}
+
 TEST(ConvertTest, BadInput) {
   MemoryFileSystem fs({{"e/x", ""}, {"1/a.csv", "x\n1\n"}, {"2/a.csv", "x\n2\n"}});
   with_digits(fs);
@@ -257,6 +319,9 @@ TEST(ConvertTest, BadInput) {
              fs, {.inputs = {"mnist/t10k-images-idx3-ubyte", "mnist/train-labels-idx1-ubyte.gz"}});
        },
        "labels, got u8[10], expected one for each of 4 images"},
+      {[&] { idx_splits(fs, {.inputs = {"mnist/t10k-images-idx3-ubyte"}}); },
+       "got the file mnist/t10k-images-idx3-ubyte alone, expected a file of images and that of its "
+       "labels"},
       {[&] { csv_splits(fs, {}); }, "convert csv: inputs, got 0, expected one"},
       {[&] {
          csv_splits(fs, {.inputs = {"1/a.csv", "2/a.csv"}});

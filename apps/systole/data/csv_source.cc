@@ -2,16 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "apps/systole/data/escaped.h"
 #include "apps/systole/data/example_source.h"
+#include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
+#include "systole/io/crc32c.h"
 #include "systole/io/csv.h"
 
 namespace systole::app {
 namespace {
 
-// What all fields of a column seen so far are.
 enum class ColumnKind { empty, int64, number, text };
 
 std::string_view trimmed(std::string_view field) {
@@ -34,6 +37,62 @@ ColumnKind kind_of(std::string_view field) {
   return parse_number<float>(text, TooLarge::none) ? ColumnKind::number : ColumnKind::text;
 }
 
+// What the fields of a column are.
+struct Column {
+  ColumnKind kind = ColumnKind::empty;
+  int64_t numbers = 0;  // fields
+  int64_t texts = 0;
+  std::string first_text;
+  std::string place;  // of it
+  bool alike = true;  // no text is another
+  bool large = true;  // each text is a number that is too large
+
+  void add_text(std::string_view text, const std::string& file, const CsvRecord& record, size_t i) {
+    if (texts++ == 0) {
+      first_text = text;
+      place = fmt::format("{}:{}:{}", file, record.field_line(i), record.field_column(i));
+    }
+    alike = alike && text == first_text;
+    large = large && parse_number<float>(text, TooLarge::infinite);
+  }
+  void add(const std::string& file, const CsvRecord& record, size_t i) {
+    const ColumnKind of_field = kind_of(record[i]);
+    kind = std::max(kind, of_field);
+    if (of_field == ColumnKind::text) {
+      add_text(trimmed(record[i]), file, record, i);
+    } else if (of_field != ColumnKind::empty) {
+      ++numbers;
+    }
+  }
+  void add(const Column& other) {
+    kind = std::max(kind, other.kind);
+    numbers += other.numbers;
+    alike =
+        alike && other.alike && (texts == 0 || other.texts == 0 || first_text == other.first_text);
+    large = large && other.large;
+    if (texts == 0) {
+      first_text = other.first_text;
+      place = other.place;
+    }
+    texts += other.texts;
+  }
+};
+using Columns = std::map<std::string, Column>;
+
+// A few fields, all for one reason, have made texts of what would be numbers.
+void tell_of_texts_among_numbers(const Columns& columns) {
+  constexpr size_t kMostShown = 40;
+  for (const auto& [name, column] : columns) {
+    if (column.texts == 0 || column.numbers == 0 || !(column.alike || column.large)) continue;
+    log_warning(
+        "{}: column '{}' becomes bytes, got '{}'{}, expected {} as in {}", column.place,
+        escaped(name), escaped(column.first_text.substr(0, kMostShown)),
+        column.texts == 1 ? "" : fmt::format(" ({} like it)", counted(column.texts, "field")),
+        column.large ? "numbers that int64 or float holds" : "numbers",
+        counted(column.numbers, "other field"));
+  }
+}
+
 class CsvSource final : public ExampleSource {
  public:
   CsvSource(FileSystem& fs, std::string path, CsvOptions csv)
@@ -41,23 +100,34 @@ class CsvSource final : public ExampleSource {
     rewind();
     names_ = reader_->header();
     tell_of_numbers_as_names();
+    columns_.resize(names_.size());
     while (reader_->next(record_)) {
-      kinds_.resize(record_.size(), ColumnKind::empty);
-      for (size_t i = 0; i < record_.size(); ++i) {
-        kinds_[i] = std::max(kinds_[i], kind_of(record_[i]));
-      }
+      columns_.resize(record_.size());
+      for (size_t i = 0; i < record_.size(); ++i) columns_[i].add(path_, record_, i);
       ++size_;
     }
-    for (size_t i = names_.size(); i < kinds_.size(); ++i) {
+    for (size_t i = names_.size(); i < columns_.size(); ++i) {
       names_.push_back(fmt::format("column_{}", i));
     }
     rewind();
   }
 
+  // Columns of one name are of one kind in all files.
+  void add_columns_to(Columns& all) const {
+    for (size_t i = 0; i < columns_.size(); ++i) all[names_[i]].add(columns_[i]);
+  }
+  void take_kinds_of(const Columns& all) {
+    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].kind = all.at(names_[i]).kind;
+  }
+
   int64_t size() const override { return size_; }
   std::string identity() const override {
-    return fmt::format("{} header {} delimiter '{}'", file_identity(fs_, path_), csv_.header,
-                       csv_.delimiter);
+    uint32_t kinds = 0;
+    for (const Column& column : columns_) {
+      kinds = crc32c(fmt::format("{};", static_cast<int>(column.kind)), kinds);
+    }
+    return fmt::format("{} header {} delimiter '{}' types {:08x}", file_identity(fs_, path_),
+                       csv_.header, csv_.delimiter, kinds);
   }
 
   void read(int64_t index, ExampleBuilder& out) override {
@@ -68,7 +138,7 @@ class CsvSource final : public ExampleSource {
                          next_, size_);
       }
     }
-    for (size_t i = 0; i < std::min(record_.size(), kinds_.size()); ++i) add(i, out);
+    for (size_t i = 0; i < std::min(record_.size(), columns_.size()); ++i) add(i, out);
   }
 
  private:
@@ -84,18 +154,17 @@ class CsvSource final : public ExampleSource {
         path_, names_[0]);
   }
   void rewind() {
-    reader_ = std::make_unique<CsvReader>(fs_.open(path_), csv_);
+    reader_ = std::make_unique<CsvReader>(open_unzipped(fs_, path_), csv_);
     next_ = 0;
   }
 
   void add(size_t column, ExampleBuilder& out) const {
     const std::string_view text = trimmed(record_[column]);
-    if (text.empty() && kinds_[column] != ColumnKind::text) return;
-    const auto integer =
-        kinds_[column] == ColumnKind::int64 ? parse_number<int64_t>(text) : std::nullopt;
-    const auto number = kinds_[column] == ColumnKind::number
-                            ? parse_number<float>(text, TooLarge::none)
-                            : std::nullopt;
+    const ColumnKind kind = columns_[column].kind;
+    if (text.empty() && kind != ColumnKind::text) return;
+    const auto integer = kind == ColumnKind::int64 ? parse_number<int64_t>(text) : std::nullopt;
+    const auto number =
+        kind == ColumnKind::number ? parse_number<float>(text, TooLarge::none) : std::nullopt;
     if (integer) {
       out.int64(names_[column], *integer);
     } else if (number) {
@@ -111,7 +180,7 @@ class CsvSource final : public ExampleSource {
   std::unique_ptr<CsvReader> reader_;
   CsvRecord record_;
   std::vector<std::string> names_;
-  std::vector<ColumnKind> kinds_;
+  std::vector<Column> columns_;
   int64_t size_ = 0;
   int64_t next_ = 0;  // the record that the reader gives next
 };
@@ -120,14 +189,18 @@ class CsvSource final : public ExampleSource {
 
 std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options) {
   if (options.inputs.empty()) (void)single_input(options, "csv");
-  std::vector<Split> splits;
+  const CsvOptions csv = {.header = options.csv_header, .delimiter = options.csv_delimiter};
+  std::vector<std::unique_ptr<CsvSource>> sources;
+  Columns columns;
   for (const std::string& path : options.inputs) {
-    const std::string file = base_name(path);
-    splits.push_back({file.substr(0, file.rfind('.')),
-                      std::make_unique<CsvSource>(fs, path,
-                                                  CsvOptions{.header = options.csv_header,
-                                                             .delimiter = options.csv_delimiter}),
-                      {}});
+    sources.push_back(std::make_unique<CsvSource>(fs, path, csv));
+    sources.back()->add_columns_to(columns);
+  }
+  tell_of_texts_among_numbers(columns);
+  std::vector<Split> splits;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    sources[i]->take_kinds_of(columns);
+    splits.push_back({name_of_file(options.inputs[i]), std::move(sources[i]), {}});
   }
   check_split_names("csv", splits);
   return splits;

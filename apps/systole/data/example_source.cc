@@ -54,6 +54,19 @@ uint64_t ExampleSource::bytes() {
   return bytes * static_cast<uint64_t>(size()) / static_cast<uint64_t>(sampled);
 }
 
+std::unique_ptr<ByteSource> open_unzipped(FileSystem& fs, const std::string& path) {
+  auto file = fs.open(path);
+  const bool zipped = sniff_compression(*file) == Compression::gzip;
+  return open_source(std::move(file), zipped ? Compression::gzip : Compression::none);
+}
+
+std::string name_of_file(const std::string& path) {
+  std::string name = base_name(path);
+  if (lower_case(name).ends_with(".gz") && name.size() > 3) name.resize(name.size() - 3);
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
 std::string file_identity(FileSystem& fs, const std::string& path) {
   const FileStat stat = fs.stat(path);
   return fmt::format("{} {} {}", path, stat.size, stat.modified_ns);

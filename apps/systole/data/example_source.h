@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
+#include "systole/io/compression.h"
 #include "systole/io/example.h"
 
 namespace systole::app {
@@ -46,8 +47,9 @@ struct SourceOptions {
 // MNIST and its like: an images and a labels file, or a folder that holds such pairs. Features
 // image_raw, label, height, width, depth.
 std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options);
-// A feature for each column: int64 or float when all its fields are, else bytes, also where a whole
-// number does not fit int64. An empty field is a feature that is not there.
+// A feature for each column: int64 or float when all its fields are, in all files, else bytes, also
+// where a whole number does not fit int64. An empty field is a feature that is not there. A warning
+// tells of a column that is bytes for the sake of one text ("NA") or of numbers too large alone.
 std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options);
 // A folder with a folder of JPEG and PNG files for each class, or one with such folders named
 // train, test and so on. Features image/encoded, image/format, image/class/label, image/class/text,
@@ -60,6 +62,10 @@ std::vector<Split> imdb_splits(FileSystem& fs, const SourceOptions& options);
 // the sorted list of those that occur (vocabulary.txt). The last of one is the first of the next.
 std::vector<Split> text_splits(FileSystem& fs, const SourceOptions& options);
 
+// The bytes of a file; of one that begins as gzip does, those that are compressed in it.
+std::unique_ptr<ByteSource> open_unzipped(FileSystem& fs, const std::string& path);
+// What a split of one file is called: "t" of "in/t.csv" and of "in/t.csv.gz".
+std::string name_of_file(const std::string& path);
 // What tells one state of a file from another: path, size and time.
 std::string file_identity(FileSystem& fs, const std::string& path);
 

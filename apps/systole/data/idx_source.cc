@@ -86,6 +86,12 @@ std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options) {
     pairs.emplace_back(options.inputs[0], options.inputs[1]);
   } else {
     const std::string& folder = single_input(options, "idx");
+    if (!fs.stat(folder).is_directory) {
+      throw invalid_argument(
+          "convert idx: inputs, got the file {} alone, expected a file of images and that of its "
+          "labels behind it, or the folder of both",
+          folder);
+    }
     for (const std::string& name : fs.list(folder)) {
       const std::string labels = labels_name(name);
       if (labels.empty()) continue;

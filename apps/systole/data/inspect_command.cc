@@ -1,11 +1,14 @@
 // systole data inspect: what TFRecord files hold.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/data/data_commands.h"
+#include "apps/systole/data/escaped.h"
 #include "apps/systole/data/record_summary.h"
 #include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
@@ -46,7 +49,7 @@ std::string value_text(const FeatureView& feature) {
     const std::string_view value = bytes[i];
     const bool text_like = std::ranges::all_of(
         value, [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\t'; });
-    add(text_like ? fmt::format("'{}'{}", value.substr(0, kMostBytes),
+    add(text_like ? fmt::format("'{}'{}", escaped(value.substr(0, kMostBytes)),
                                 value.size() > kMostBytes ? "..." : "")
                   : fmt::format("{} bytes", value.size()),
         i);
@@ -65,7 +68,7 @@ void print_record(int64_t number, std::string_view record) {
     } catch (const Error& error) {  // its values are read here alone
       text = fmt::format("malformed: {}", error.message());
     }
-    fmt::print("  {}: {} {}\n", key, feature_kind_name(feature.kind()), text);
+    fmt::print("  {}: {} {}\n", escaped(key), feature_kind_name(feature.kind()), text);
   }
 }
 
@@ -122,7 +125,20 @@ std::vector<std::string> record_files(const std::vector<std::string>& names) {
   return files;
 }
 
+void check_sheet(const std::string& name) {
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.empty() || lower.ends_with(".png")) return;
+  const std::string base = base_name(name);
+  throw UsageError(fmt::format(
+      "--sheet: got '{}', expected a name that ends in .png, such as {}.png: PNG is what is "
+      "written",
+      name, base.substr(0, base.rfind('.'))));
+}
+
 void run_inspect(const InspectOptions& options) {
+  check_sheet(options.sheet);
   const std::vector<std::string> files = record_files(options.files);
   RecordSummary summary;
   ImageSheet sheet;

@@ -76,11 +76,12 @@ Pipeline tfrecord(const ConfigSection& argument, const PipelineScope& scope) {
   Pipeline pipeline;
   if (!is_file_of_element(argument, scope)) pipeline.record_files = files_of(argument, scope);
   pipeline.compression = argument.text("compression_type");
+  pipeline.parallel_reads = integer_or_autotune(argument, "num_parallel_reads", 0);
   pipeline.dataset = TFRecordDataset(
       pipeline.record_files.empty() ? FileNames(*scope.element) : FileNames(pipeline.record_files),
       {.compression_type = pipeline.compression,
        .buffer_size = argument.integer("buffer_size", 256 << 10),
-       .num_parallel_reads = argument.integer("num_parallel_reads", 0)});
+       .num_parallel_reads = pipeline.parallel_reads});
   return pipeline;
 }
 

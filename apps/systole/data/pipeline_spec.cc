@@ -54,6 +54,16 @@ Pipeline parse_pipeline(const ConfigNode& stages, const PipelineScope& scope) {
   return pipeline;
 }
 
+int64_t integer_or_autotune(const ConfigSection& argument, const std::string& key,
+                            int64_t otherwise) {
+  const ConfigNode node = argument.find(key);
+  if (!node.present()) return otherwise;
+  const char* const wanted = "an integer or AUTOTUNE";
+  const std::string what = argument.what(key);
+  if (node.is_scalar() && node.as<std::string>(what, wanted) == "AUTOTUNE") return AUTOTUNE;
+  return node.as<int64_t>(what, wanted);
+}
+
 Pipeline parse_pipeline(const std::string& yaml, const std::string& file) {
   return parse_pipeline(ConfigNode::parse(yaml, file));
 }

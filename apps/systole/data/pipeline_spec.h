@@ -32,6 +32,7 @@ struct Pipeline {
   bool batched = false;                   // the first dimension counts examples
   std::vector<std::string> record_files;  // of a tfrecord source
   std::string compression;
+  int64_t parallel_reads = 0;  // of them; AUTOTUNE as everywhere
 };
 
 // What is around a pipeline.
@@ -90,6 +91,10 @@ struct PipelineOp {
 std::span<const PipelineSource> pipeline_sources();
 std::span<const PipelineStage> pipeline_stages();
 std::span<const PipelineOp> pipeline_ops();
+
+// An integer, or AUTOTUNE, the name of -1. Errors: with the place.
+int64_t integer_or_autotune(const ConfigSection& argument, const std::string& key,
+                            int64_t otherwise);
 
 // A dtype by TensorFlow's name. Errors: with the place.
 DType config_dtype(const ConfigNode& node, const std::string& what);

@@ -43,6 +43,22 @@ TEST(PipelineSpecTest, Stages) {
             5U);
 }
 
+TEST(PipelineSpecTest, Autotune) {
+  EXPECT_EQ(elements_of("[range: 5, map: {ops: [cast: int32], num_parallel_calls: AUTOTUNE},"
+                        " prefetch: AUTOTUNE]")
+                .size(),
+            5U);
+  EXPECT_EQ(elements_of("[range: 2, interleave: {pipeline: [element], num_parallel_calls: "
+                        "AUTOTUNE}, prefetch: {buffer_size: AUTOTUNE}]")
+                .size(),
+            2U);
+  EXPECT_EQ(parse_pipeline("[range: 5, prefetch: AUTOTUNE]").dataset.to_string(),
+            parse_pipeline("[range: 5, prefetch: -1]").dataset.to_string());
+  EXPECT_THAT(error_of("[range: 5, prefetch: autotune]"),
+              HasSubstr("prefetch buffer_size, got 'autotune', expected an integer or AUTOTUNE"));
+  EXPECT_THAT(error_of("[range: 5, shuffle: AUTOTUNE]"), HasSubstr("expected an integer"));
+}
+
 TEST(PipelineSpecTest, RecordsIntoFeatures) {
   const TempFolder folder;
   const std::string path = folder / "examples.tfrecord";

@@ -108,7 +108,7 @@ Dataset map_stage(const Dataset& dataset, const ConfigSection& argument,
         }
         return result;
       },
-      {.num_parallel_calls = argument.integer("num_parallel_calls", 0)});
+      {.num_parallel_calls = integer_or_autotune(argument, "num_parallel_calls", 0)});
 }
 
 Dataset shuffle_stage(const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
@@ -280,11 +280,12 @@ std::function<Dataset(const Dataset&)> inner_pipeline(const ConfigSection& argum
 
 Dataset interleave_stage(const Dataset& dataset, const ConfigSection& argument,
                          const PipelineScope& scope) {
-  return dataset.interleave(inner_pipeline(argument, scope),
-                            {.cycle_length = argument.integer("cycle_length", 10),
-                             .block_length = argument.integer("block_length", 1),
-                             .num_parallel_calls = argument.integer("num_parallel_calls", 0),
-                             .deterministic = argument.flag("deterministic", true)});
+  return dataset.interleave(
+      inner_pipeline(argument, scope),
+      {.cycle_length = argument.integer("cycle_length", 10),
+       .block_length = argument.integer("block_length", 1),
+       .num_parallel_calls = integer_or_autotune(argument, "num_parallel_calls", 0),
+       .deterministic = argument.flag("deterministic", true)});
 }
 
 Dataset flat_map_stage(const Dataset& dataset, const ConfigSection& argument,
@@ -310,7 +311,7 @@ constexpr PipelineStage kStages[] = {
      &bucket_stage, Gives::batches},
     {"prefetch", "Elements made ahead, on a thread of its own.", kPrefetchKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
-       return dataset.prefetch(argument.integer("buffer_size", AUTOTUNE));
+       return dataset.prefetch(integer_or_autotune(argument, "buffer_size", AUTOTUNE));
      }},
     {"take", "The first elements.", kTakeKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {

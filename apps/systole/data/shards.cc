@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "systole/base/counted.h"
+#include "systole/base/log.h"
 #include "systole/base/progress.h"
 #include "systole/io/tfrecord.h"
 
@@ -22,15 +24,40 @@ struct Plan {
   int64_t begin(int64_t shard) const {
     return static_cast<int64_t>(static_cast<__int128>(examples) * shard / shards);
   }
-  std::string to_json() const {
-    const nlohmann::ordered_json json = {{"format", "TFRecord of tf.train.Example"},
-                                         {"examples", examples},
-                                         {"shards", shards},
-                                         {"compression", compression},
-                                         {"made_from", identity}};
-    return json.dump(2) + "\n";
+  nlohmann::ordered_json to_json() const {
+    return {{"format", "TFRecord of tf.train.Example"},
+            {"examples", examples},
+            {"shards", shards},
+            {"compression", compression},
+            {"made_from", identity}};
   }
 };
+
+// The bytes of each shard's file; kNotWritten of those that are not known to be complete.
+using ShardSizes = std::vector<int64_t>;
+constexpr int64_t kNotWritten = -1;
+constexpr const char* kSizesKey = "shard_bytes";
+
+// What stands beside the shards.
+std::string description_of(const Plan& plan, const ShardSizes& sizes) {
+  nlohmann::ordered_json json = plan.to_json();
+  json[kSizesKey] = sizes;
+  return json.dump(2) + "\n";
+}
+
+// The sizes in a description; nothing when it is that of another plan.
+std::optional<ShardSizes> sizes_in(const std::string& description, const Plan& plan) {
+  auto json = nlohmann::ordered_json::parse(description, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto sizes = json.value(kSizesKey, nlohmann::ordered_json());
+  json.erase(kSizesKey);
+  if (json != plan.to_json()) return std::nullopt;
+  const auto count = static_cast<size_t>(plan.shards);
+  const bool usable =
+      sizes.is_array() && sizes.size() == count &&
+      std::ranges::all_of(sizes, [](const auto& size) { return size.is_number_integer(); });
+  return usable ? sizes.get<ShardSizes>() : ShardSizes(count, kNotWritten);
+}
 
 Plan plan_of(const Split& split, const ShardOptions& options) {
   const uint64_t shard_bytes = std::max<uint64_t>(options.shard_bytes, 1);
@@ -85,13 +112,14 @@ std::vector<std::string> find_shards(FileSystem& fs, const Split& split,
   return shards;
 }
 
-void prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
-                    const ShardOptions& options) {
+// The sizes of the shards that are there already.
+ShardSizes prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
+                          const ShardOptions& options) {
   fs.make_directories(options.folder);
   const std::string description = join_path(options.folder, split.name + ".json");
   const std::vector<std::string> shards = find_shards(fs, split, options.folder);
   const std::string before = fs.exists(description) ? read_file(fs, description) : "";
-  if (before == plan.to_json()) return;
+  if (auto sizes = sizes_in(before, plan)) return *sizes;
   if (!shards.empty() && !options.force) {
     throw failed_precondition(
         "{}: folder, got {} of '{}' made of other files or with other options, expected "
@@ -101,7 +129,18 @@ void prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
   // The description goes first: shards without one are nobody's to keep.
   if (!before.empty()) fs.remove(description);
   for (const std::string& file : shards) fs.remove(join_path(options.folder, file));
-  write_file_atomically(fs, description, plan.to_json());
+  ShardSizes none(static_cast<size_t>(plan.shards), kNotWritten);
+  write_file_atomically(fs, description, description_of(plan, none));
+  return none;
+}
+
+// Whether a shard is there as it was written.
+bool is_complete(FileSystem& fs, const std::string& path, int64_t size) {
+  if (size == kNotWritten || !fs.exists(path)) return false;
+  const auto got = static_cast<int64_t>(fs.stat(path).size);
+  if (got == size) return true;
+  log_warning("{}: shard, got {} bytes, expected {}: it is written again", path, got, size);
+  return false;
 }
 
 // What describes all splits of a folder, such as a vocabulary, is that of all.
@@ -129,6 +168,26 @@ void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t e
   writer.close();
 }
 
+// Writes shards and, now and then, which ones are complete: a shard that is not known to be so is
+// written again.
+void write_missing(FileSystem& fs, const Split& split, const Plan& plan,
+                   const ShardOptions& options, const std::vector<int64_t>& missing,
+                   ShardSizes& sizes, Progress& progress) {
+  constexpr int64_t kTimesSaved = 64;
+  const int64_t between = (plan.shards + kTimesSaved - 1) / kTimesSaved;
+  int64_t unsaved = 0;
+  for (const int64_t shard : missing) {
+    const std::string path = join_path(options.folder, shard_name(split.name, shard, plan.shards));
+    write_shard(fs, *split.source, plan.begin(shard), plan.begin(shard + 1), path,
+                options.compression, progress);
+    sizes[static_cast<size_t>(shard)] = static_cast<int64_t>(fs.stat(path).size);
+    if (++unsaved < between && shard != missing.back()) continue;
+    write_file_atomically(fs, join_path(options.folder, split.name + ".json"),
+                          description_of(plan, sizes));
+    unsaved = 0;
+  }
+}
+
 }  // namespace
 
 bool is_shard_name(std::string_view file) {
@@ -145,7 +204,7 @@ ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions&
                          Clock& clock, const ProgressOptions& progress_options) {
   const Plan plan = plan_of(split, options);
   check_notes(fs, split, options);
-  prepare_folder(fs, split, plan, options);
+  ShardSizes sizes = prepare_folder(fs, split, plan, options);
   for (const auto& [name, contents] : split.notes) {
     write_file_atomically(fs, join_path(options.folder, name), contents);
   }
@@ -153,7 +212,8 @@ ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions&
   std::vector<int64_t> missing;
   int64_t already = 0;
   for (int64_t shard = 0; shard < plan.shards; ++shard) {
-    if (fs.exists(join_path(options.folder, shard_name(split.name, shard, plan.shards)))) {
+    const std::string path = join_path(options.folder, shard_name(split.name, shard, plan.shards));
+    if (is_complete(fs, path, sizes[static_cast<size_t>(shard)])) {
       already += plan.begin(shard + 1) - plan.begin(shard);
       ++report.kept;
     } else {
@@ -162,11 +222,7 @@ ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions&
   }
   Progress progress(clock, progress_options.out, progress_options.terminal, split.name,
                     plan.examples, already);
-  for (const int64_t shard : missing) {
-    write_shard(fs, *split.source, plan.begin(shard), plan.begin(shard + 1),
-                join_path(options.folder, shard_name(split.name, shard, plan.shards)),
-                options.compression, progress);
-  }
+  write_missing(fs, split, plan, options, missing, sizes, progress);
   progress.finish();
   return report;
 }

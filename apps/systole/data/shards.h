@@ -40,8 +40,9 @@ struct ProgressOptions {
 
 // Writes the examples of a split, in order, as shards of about the same number of examples, with
 // <name>.json, which says what they are. When it was stopped, by whatever means, the same call goes
-// on: shards that are there are kept. Errors: FAILED_PRECONDITION when the folder holds shards of
-// that name made of other files or with other options; those of the files.
+// on: shards that are there, of the size that they were written with, are kept. Errors:
+// FAILED_PRECONDITION when the folder holds shards of that name made of other files or with other
+// options; those of the files.
 ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions& options,
                          Clock& clock, const ProgressOptions& progress);
 

@@ -18,19 +18,32 @@ int64_t int64_or(const ExampleView& example, std::string_view key, int64_t other
   return there ? value : otherwise;
 }
 
-// The shape of `count` pixels of an example; empty when it has none.
+// The shape of `count` pixels of an example, with alpha as the last of 2 or 4; empty when it has
+// none.
 std::optional<Shape> pixel_shape(const ExampleView& example, int64_t count) {
   const int64_t height = int64_or(example, "height", 0);
   const int64_t width = int64_or(example, "width", 0);
   const int64_t depth = int64_or(example, "depth", 1);
   const bool bounded = height > 0 && width > 0 && height <= kMostPixels && width <= kMostPixels;
-  if (bounded && (depth == 1 || depth == 3)) {
+  if (bounded && depth >= 1 && depth <= 4) {
     if (height * width * depth != count || count > kMostPixels) return std::nullopt;
     return Shape{height, width, depth};
   }
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
   if (side < 4 || side * side != count || count > kMostPixels) return std::nullopt;
   return Shape{side, side, 1};
+}
+
+// Alpha says what is see-through: left out.
+Tensor without_alpha(const Tensor& image) {
+  const int64_t depth = image.dim(2);
+  if (depth % 2 == 1) return image;
+  const auto kept = static_cast<size_t>(depth - 1);
+  Tensor out(DType::u8, {image.dim(0), image.dim(1), depth - 1});
+  const auto from = image.data<uint8_t>();
+  const auto to = out.data<uint8_t>();
+  for (size_t i = 0; i < to.size(); ++i) to[i] = from[i / kept * (kept + 1) + i % kept];
+  return out;
 }
 
 std::optional<Tensor> encoded_image(const ExampleView& example) {
@@ -56,7 +69,7 @@ std::optional<Tensor> raw_bytes_image(const ExampleView& example) {
     if (!shape) continue;
     Tensor image(DType::u8, *shape);
     std::ranges::copy(value, static_cast<char*>(image.raw()));
-    return image;
+    return without_alpha(image);
   }
   return std::nullopt;
 }
@@ -76,7 +89,7 @@ std::optional<Tensor> float_image(const ExampleView& example) {
       const float scaled = 255 * (value - low) / range;
       return static_cast<uint8_t>(scaled >= 0 && scaled <= 255 ? scaled : 0);
     });
-    return image;
+    return without_alpha(image);
   }
   return std::nullopt;
 }

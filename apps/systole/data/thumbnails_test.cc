@@ -19,6 +19,17 @@ TEST(ThumbnailsTest, FindsTheImage) {
   const auto raw =
       image_in(ExampleBuilder().bytes("image_raw", "abcdef").int64("height", 2).int64("width", 3));
   EXPECT_EQ(raw->shape(), (Shape{2, 3, 1}));
+  const auto of_depth = [](int64_t depth, const std::string& pixels) {
+    return image_in(ExampleBuilder()
+                        .bytes("image_raw", pixels)
+                        .int64("height", 1)
+                        .int64("width", 2)
+                        .int64("depth", depth));
+  };
+  EXPECT_TRUE(of_depth(2, "aXbX")->identical(Tensor::of<uint8_t>({1, 2, 1}, {'a', 'b'})));
+  EXPECT_TRUE(of_depth(4, "abcXdefX")
+                  ->identical(Tensor::of<uint8_t>({1, 2, 3}, {'a', 'b', 'c', 'd', 'e', 'f'})));
+  EXPECT_FALSE(of_depth(5, "abcdeabcde"));
   EXPECT_EQ(image_in(ExampleBuilder().bytes("pixels", std::string(784, 'x')))->shape(),
             (Shape{28, 28, 1}));
   const std::vector<float> floats(784, 0.5F);
