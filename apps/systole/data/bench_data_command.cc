@@ -144,7 +144,8 @@ void print_stages(const Measured& measured) {
                stage.busy_seconds, each,
                stage.threaded ? fmt::format("{:.3f}", stage.waited_seconds) : "-");
   }
-  const auto slowest = std::ranges::max_element(measured.stages, {}, &StageStats::busy_seconds_of_each);
+  const auto slowest =
+      std::ranges::max_element(measured.stages, {}, &StageStats::busy_seconds_of_each);
   if (slowest == measured.stages.end()) return;
   fmt::print("\nmost time goes into {}\n", slowest->name);
 }

@@ -11,8 +11,11 @@
 namespace systole::data {
 namespace {
 
-// Elements that a thread reads at least when it has a data set in hand.
+// What a thread reads at once: as many elements as keep it busy for this long, which is much beside
+// what it takes to wake it.
+constexpr auto kBlockTime = std::chrono::microseconds(400);
 constexpr size_t kLeastBlock = 16;
+constexpr size_t kLargestBlock = 1024;
 
 class ParallelInterleaveNode final : public DatasetNode {
  public:
@@ -39,7 +42,7 @@ class ParallelInterleaveStage final : public InputStage {
         node_(node),
         context_(context),
         in_order_(node.options.deterministic && !context.any_order),
-        block_(std::max(static_cast<size_t>(node.options.block_length), kLeastBlock)),
+        least_block_(std::max(static_cast<size_t>(node.options.block_length), kLeastBlock)),
         cycle_(static_cast<size_t>(node.options.cycle_length)),
         workers_(context.cancellation(), thread_count(node.options.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }) {
@@ -74,18 +77,24 @@ class ParallelInterleaveStage final : public InputStage {
   bool turn_over(const Slot& slot) const { return slot.open && slot.ended && slot.ready.empty(); }
   bool all_ended() const { return ended_ && std::ranges::none_of(cycle_, &Slot::open); }
   Slot* choose(Workers::Lock& lock);
+  void take(Slot* slot);
+  void fill();
 
   const ParallelInterleaveNode& node_;
   const StageContext context_;
   const bool in_order_;
-  const size_t block_;
+  const size_t least_block_;
   // Guarded by the lock of workers_, but for `inner` of a busy slot. Threads read position_.
   std::vector<Slot> cycle_;
   size_t position_ = 0;
+  size_t block_ = least_block_;
+  std::vector<Row> spares_;  // elements whose memory is the next ones'
   // The consumer's own:
   std::deque<size_t> closed_;  // slots without a data set, the one whose turn comes first in front
   bool unmade_ = false;        // that one's could not be made: its `ready` has the error
-  int64_t given_ = 0;
+  std::deque<Outcome> taken_;
+  std::vector<Row> given_back_;
+  int64_t given_ = 0;  // of the block in turn, with what is in taken_
   uint64_t index_ = 0;
   bool ended_ = false;  // the input
   Workers workers_;
@@ -137,13 +146,20 @@ bool ParallelInterleaveStage::step(Workers::Lock& lock) {
 
 void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   slot.busy = true;
-  const size_t wanted = block_ - slot.ready.size();
+  const size_t wanted = block_ - std::min(block_, slot.ready.size());
+  std::vector<Row> memory;
+  for (; !spares_.empty() && memory.size() < wanted; spares_.pop_back())
+    memory.push_back(std::move(spares_.back()));
   lock.unlock();
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Outcome> block;
   bool ended = false;
   while (block.size() < wanted && !ended && !context_.cancellation().cancelled()) {
     Outcome outcome;
+    if (!memory.empty()) {
+      outcome.row = std::move(memory.back());
+      memory.pop_back();
+    }
     try {
       ended = !slot.inner->next(outcome.row);
     } catch (...) {
@@ -159,6 +175,11 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   std::ranges::move(block, std::back_inserter(slot.ready));
   slot.ended = ended;
   slot.busy = false;
+  if (took > 2 * kBlockTime) {
+    block_ = std::max(block_ / 2, least_block_);
+  } else if (2 * took < kBlockTime && block.size() == wanted) {
+    block_ = std::max(std::min(block_ * 2, kLargestBlock), least_block_);
+  }
   note_work(took);
 }
 
@@ -183,8 +204,26 @@ ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lo
   return nullptr;
 }
 
-bool ParallelInterleaveStage::do_next(Row& row) {
+// Takes what is there in the order of turns, so that the lock is not taken for each element.
+void ParallelInterleaveStage::take(Slot* slot) {
+  for (; !slot->ready.empty() && taken_.size() < block_; slot = &cycle_[position_]) {
+    taken_.push_back(std::move(slot->ready.front()));
+    slot->ready.pop_front();
+    if (slot->ready.size() == block_ / 2) workers_.wake_one();
+    if (taken_.back().error) {
+      // It is no element of the block, as in the serial one.
+      if (unmade_ && slot == &cycle_[closed_.front()]) slot->open = unmade_ = false;
+      return;
+    }
+    if (++given_ == node_.options.block_length) advance();
+  }
+}
+
+// Fills `taken_`, unless all data sets have ended.
+void ParallelInterleaveStage::fill() {
   Workers::Lock lock = workers_.lock();
+  for (; !given_back_.empty() && spares_.size() < block_; given_back_.pop_back())
+    spares_.push_back(std::move(given_back_.back()));
   note_threads(workers_.count());
   workers_.start();
   Slot* slot = nullptr;
@@ -193,20 +232,23 @@ bool ParallelInterleaveStage::do_next(Row& row) {
     slot = choose(lock);
     return slot != nullptr || all_ended();
   });
-  if (slot == nullptr) return false;
-  Outcome outcome = std::move(slot->ready.front());
-  slot->ready.pop_front();
-  if (slot->ready.size() == block_ / 2) workers_.wake_one();
-  if (unmade_ && slot == &cycle_[closed_.front()]) slot->open = unmade_ = false;
-  // An error is no element of the block, as in the serial one.
-  if (!outcome.error && ++given_ == node_.options.block_length) advance();
-  lock.unlock();
+  if (slot != nullptr) take(slot);
+}
+
+bool ParallelInterleaveStage::do_next(Row& row) {
+  // A thread's allocations that another frees would have them wait for one another.
+  if (!row.empty() && given_back_.size() < kLargestBlock) given_back_.push_back(std::move(row));
+  if (taken_.empty()) fill();
+  if (taken_.empty()) return false;
+  Outcome outcome = std::move(taken_.front());
+  taken_.pop_front();
   row = outcome.take();
   return true;
 }
 
 void ParallelInterleaveStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
+  save_outcomes(writer, taken_);
   writer.number(closed_.size());
   for (const size_t slot : closed_) writer.number(slot);
   writer.flag(unmade_);
@@ -224,6 +266,7 @@ void ParallelInterleaveStage::do_save(StateWriter& writer) {
 }
 
 void ParallelInterleaveStage::do_restore(StateReader& reader) {
+  restore_outcomes(reader, taken_);
   closed_.resize(reader.count());
   for (size_t& slot : closed_) slot = reader.number() % cycle_.size();
   unmade_ = reader.flag() && !closed_.empty();
