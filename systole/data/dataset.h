@@ -64,9 +64,14 @@ class Dataset {
   static Dataset from_tensor_slices(std::initializer_list<Nest<Output>> tensors) {
     return from_tensor_slices(Nest<Output>::tuple(tensors));
   }
-  // from_tensor_slices(std::vector{"a", "b"}): of one vector.
+  // from_tensor_slices({1, 2, 3}), from_tensor_slices(std::vector{"a", "b"}): of one vector.
   template <class T>
   static Dataset from_tensor_slices(const std::vector<T>& values);
+  template <class T>
+  requires std::is_arithmetic_v<T> || std::is_convertible_v<T, std::string>
+  static Dataset from_tensor_slices(std::initializer_list<T> values) {
+    return from_tensor_slices(std::vector<T>(values));
+  }
   // s64 scalars in [start, stop).
   static Dataset range(int64_t stop);
   static Dataset range(int64_t start, int64_t stop, int64_t step = 1);

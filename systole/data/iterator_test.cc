@@ -620,6 +620,9 @@ TEST(DatasetTest, ShortFormsOfTensorFlow) {
   EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{"a", "b"})), "a b");
   EXPECT_EQ(Dataset::from_tensor_slices(std::vector{1.5F}).element_spec().to_string(), "f32[]");
   EXPECT_EQ(joined(Dataset::from_tensor_slices(std::vector{true, false})), "1 0");
+  EXPECT_EQ(joined(Dataset::from_tensor_slices({"a", "b"})), "a b");
+  EXPECT_EQ(Dataset::from_tensor_slices({1, 2}).element_spec().to_string(), "s32[]");
+  EXPECT_EQ(joined(Dataset::from_tensor_slices({0.5, 1.5})), "0.5 1.5");
   MemoryFileSystem fs({{"a", ""}, {"b", ""}});
   EXPECT_EQ(joined(Dataset::list_files({"b", "a"}, {.shuffle = false, .file_system = &fs})), "a b");
   EXPECT_EQ(joined(range.prefetch(0)), "0 1");

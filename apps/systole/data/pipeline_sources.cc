@@ -15,7 +15,7 @@ constexpr ConfigKey kRecordKeys[] = {
      "Names of files, with * and ? where several are meant; inside of interleave and flat_map: the "
      "element, when absent."},
     {"compression_type", "text", "", "GZIP or ZLIB."},
-    {"num_parallel_reads", "integer", "0", "Files that are read at once."},
+    {"num_parallel_reads", "integer or AUTOTUNE", "0", "Files that are read at once."},
     {"buffer_size", "integer", "262144", "Bytes read at a time."}};
 constexpr ConfigKey kTextKeys[] = {
     {"files", "text or list", "required", "Names of files, as those of tfrecord."},

@@ -12,7 +12,7 @@ namespace {
 
 constexpr ConfigKey kMapKeys[] = {
     {"ops", "list of ops", "required", "What is done to each element, one after another."},
-    {"num_parallel_calls", "integer", "0", "Threads that do it."}};
+    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Threads that do it."}};
 constexpr ConfigKey kShuffleKeys[] = {
     {"buffer_size", "integer", "required", "Elements among which the next one is drawn."},
     {"seed", "integer", "0", "Equal seeds, equal orders."},
@@ -22,7 +22,7 @@ constexpr ConfigKey kBatchKeys[] = {
     {"batch_size", "integer", "required", "Elements in a batch."},
     {"drop_remainder", "boolean", "false", "Leave out a last batch that is not full."}};
 constexpr ConfigKey kPrefetchKeys[] = {
-    {"buffer_size", "integer", "AUTOTUNE", "Elements made ahead."}};
+    {"buffer_size", "integer or AUTOTUNE", "AUTOTUNE", "Elements made ahead."}};
 constexpr ConfigKey kTakeKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
 constexpr ConfigKey kSkipKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
 constexpr ConfigKey kShardKeys[] = {
@@ -87,7 +87,7 @@ constexpr ConfigKey kInterleaveKeys[] = {
      "name of one, and `element` gives as it is."},
     {"cycle_length", "integer", "10", "Pipelines that take turns."},
     {"block_length", "integer", "1", "Elements of each turn."},
-    {"num_parallel_calls", "integer", "0", "Threads that read ahead."},
+    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Threads that read ahead."},
     {"deterministic", "boolean", "true", "false: elements come as they are ready."}};
 constexpr ConfigKey kFlatMapKeys[] = {
     {"pipeline", "pipeline", "required", "As that of interleave."}};
