@@ -219,6 +219,7 @@ std::string StackFeed::save_state() {
   assert(impl.ready || impl.options.errors_first || stack.steps() == 0);
   for (int64_t i = 0; i < stack.steps(); ++i) ahead.push_back(stack.step(i));
   StateWriter writer;
+  writer.number(static_cast<uint64_t>(impl.source.replicas));
   writer.number(impl.types.size());
   for (const TensorType& type : impl.types) writer.type(type);
   impl.reader.save(writer, ahead, impl.error);
@@ -228,11 +229,13 @@ std::string StackFeed::save_state() {
 void StackFeed::restore_state(std::string_view state) {
   const Workers::Lock lock = impl_->workers.lock();
   StateReader reader(state);
+  // What each of another number of replicas gets is of another size.
+  const bool same_parts = reader.number() == static_cast<uint64_t>(impl_->source.replicas);
   std::vector<TensorType> types(reader.count());
   for (TensorType& type : types) type = reader.type();
   impl_->reader.restore(reader);
   reader.expect_end();
-  impl_->types = std::move(types);
+  if (same_parts) impl_->types = std::move(types);
 }
 
 FeedReport StackFeed::report() const {

@@ -149,7 +149,7 @@ TEST_F(SaverTest, DamagedPositionsOfIteratorsSetNoVariables) {
   extras.begin()->second.pop_back();
   write_checkpoint_extras(fs_, "d/model.ckpt", extras);
   EXPECT_THAT(error_of([&] { saver.restore(*session_, "d/model.ckpt"); }),
-              ::testing::HasSubstr("iterator state: cut short"));
+              ::testing::HasSubstr("iterator state: checksum"));
   EXPECT_EQ(kernel(), "f32[2] {9, 9}");
 }
 
