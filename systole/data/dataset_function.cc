@@ -36,7 +36,12 @@ DatasetMaker traced(std::string_view op, const Dataset::NodePtr& argument,
 }
 
 void check_interleave(const InterleaveOptions& options) {
+  constexpr int64_t kMostOpen = 1 << 20;
   data::check_positive("interleave: cycle_length", options.cycle_length);
+  if (options.cycle_length > kMostOpen) {
+    throw invalid_argument("interleave: cycle_length, got {}, expected at most {}, as all are open",
+                           options.cycle_length, kMostOpen);
+  }
   data::check_positive("interleave: block_length", options.block_length);
   data::check_calls("interleave", options.num_parallel_calls);
 }

@@ -517,6 +517,13 @@ TEST(DatasetTest, BadArguments) {
        "INVALID_ARGUMENT: unbatch: component, got s64[], expected a first dimension"},
       {"concatenate", [&] { range.concatenate(Dataset::from_tensors(two)); },
        "INVALID_ARGUMENT: concatenate: element type, got f32[2], expected s64[] as of the first"},
+      {"interleave_cycle",
+       [&] {
+         range.interleave([](const Dataset& x) { return x; }, {.cycle_length = int64_t{1} << 40});
+       },
+       "INVALID_ARGUMENT: interleave: cycle_length, got 1099511627776, expected at most 1048576, "
+       "as "
+       "all are open"},
       {"window_span", [&] { range.window(int64_t{1} << 62, {.stride = 4}); },
        "INVALID_ARGUMENT: window: size * stride, got 4611686018427387904 * 4, expected less than "
        "2^63"},
