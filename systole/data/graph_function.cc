@@ -193,11 +193,12 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext&
   }
 }
 
-void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
-                             const CallContext& calling) const {
-  if (call_batched(outcomes, calling)) return;
-  for (Outcome& outcome : outcomes) {
-    if (calling.root->cancelled()) return;  // nobody gets the rest
+size_t GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
+                               const CallContext& calling, Clock::time_point until) const {
+  if (call_batched(outcomes, calling)) return outcomes.size();
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (calling.root->cancelled() || (i > 0 && Clock::now() > until)) return i;
+    Outcome& outcome = outcomes[i];
     if (outcome.error) continue;
     try {
       outcome.row = call(outcome.row, index, calling);
@@ -206,6 +207,7 @@ void GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
     }
     ++index;
   }
+  return outcomes.size();
 }
 
 NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder) {

@@ -1,6 +1,9 @@
 // Map functions written with ops, and iterators inside graphs.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
@@ -165,6 +168,38 @@ TEST(GraphMapTest, ErrorsNameTheRecordOfABatch) {
     }
     EXPECT_EQ(got[2], "([[47.5 48] [47.5 48]], [4 5])");
   }
+}
+
+// Also when elements of a chunk were put aside, as they take long.
+TEST(GraphMapTest, ErrorsOfThreadsNameTheElement) {
+  const Dataset dataset = Dataset::range(3000)
+                              .map_cpp(
+                                  [](const Element& x) {
+                                    if (x.leaf().item<int64_t>() % 1000 == 700)
+                                      throw std::runtime_error("input");
+                                    return x;
+                                  },
+                                  TensorType{DType::s64, {}})
+                              .map_cpp(
+                                  [](const Element& x) -> Element {
+                                    const int64_t i = x.leaf().item<int64_t>();
+                                    if (i > 2500)
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                    if (i % 3 == 0)
+                                      throw std::runtime_error(fmt::format("at {},", i));
+                                    return x;
+                                  },
+                                  TensorType{DType::s64, {}}, {.num_parallel_calls = 3});
+  int64_t index = 0;
+  Iterator iterator(dataset);
+  for (const std::string& element : rest(iterator, 4000)) {
+    if (element.find("input") != std::string::npos) continue;
+    if (element.starts_with("UNKNOWN")) {
+      EXPECT_TRUE(element.ends_with(fmt::format("map_cpp: element {}", index))) << element;
+    }
+    ++index;
+  }
+  EXPECT_EQ(index, 2997);
 }
 
 // A batch is lost as a whole; the error names the element.

@@ -717,6 +717,36 @@ TEST(DatasetTest, IgnoredErrorsAreToldOfAtOnce) {
   EXPECT_THAT(log.messages()[1], HasSubstr("ignore_errors: dropped 10 elements, the first for "));
 }
 
+// Elements that take long come behind many that take no time.
+TEST(DatasetTest, ThreadsOfAMapDoNotRunFarAhead) {
+  constexpr int64_t kFast = 3000;
+  std::atomic<int64_t> made{0};
+  const Dataset dataset = Dataset::range(kFast + 200)
+                              .map_cpp(
+                                  [&](const Element& x) {
+                                    if (x.leaf().item<int64_t>() >= kFast) {
+                                      ++made;
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                                    }
+                                    return x;
+                                  },
+                                  TensorType{DType::s64, {}}, {.num_parallel_calls = 2});
+  Iterator iterator(dataset);
+  rest(iterator, kFast);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  EXPECT_LE(made, 16);
+  const std::string state = iterator.save_state();
+  Iterator restored(dataset);
+  restored.restore_state(state);
+  for (Iterator* each : {&iterator, &restored}) {
+    const auto left = rest(*each);
+    ASSERT_EQ(left.size(), 200U);
+    for (int64_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(left[static_cast<size_t>(i)], std::to_string(kFast + i));
+    }
+  }
+}
+
 // What AUTOTUNE has learnt of small elements holds for large ones no more.
 TEST(DatasetTest, TunedBuffersHoldWhatTheyMay) {
   constexpr int64_t kSmall = 3000;

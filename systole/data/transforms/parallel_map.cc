@@ -17,6 +17,8 @@ using Clock = std::chrono::steady_clock;
 // the ten microseconds or so that it takes to wake the consumer.
 constexpr auto kChunkTime = std::chrono::microseconds(400);
 constexpr size_t kLargestThreadChunk = 64;
+// After which the rest of a chunk is put aside: its elements take longer than those before.
+constexpr auto kLongestChunkTime = 4 * kChunkTime;
 
 class ParallelMapNode final : public DatasetNode {
  public:
@@ -59,13 +61,17 @@ class ParallelMapStage final : public InputStage {
     int64_t first_index = 0;
     std::vector<Outcome> outcomes;
     size_t next = 0;  // of outcomes, for the consumer
-    bool done = false;
+    enum class State : uint8_t { waiting, busy, done } state = State::waiting;
   };
+  using State = Chunk::State;
   using Chunks = std::list<Chunk>;
 
   bool step(Workers::Lock& lock);
+  Chunks::iterator waiting();
+  Chunks::iterator take(Workers::Lock& lock);
   bool take_inputs(Chunk& chunk);
-  void apply(Chunk& chunk) const;
+  size_t apply(Chunk& chunk, Clock::time_point until) const;
+  void put_aside(Chunks::iterator chunk, size_t begin);
   Chunks::iterator ready();
 
   const ParallelMapNode& node_;
@@ -81,7 +87,7 @@ class ParallelMapStage final : public InputStage {
   bool ended_ = false;
 };
 
-// The elements of a chunk. False when the input has ended.
+// The elements of a chunk, of which the last may be an error. False when the input has ended.
 bool ParallelMapStage::take_inputs(Chunk& chunk) {
   const auto begin = Clock::now();
   const size_t wanted = chunk.outcomes.capacity();
@@ -89,18 +95,20 @@ bool ParallelMapStage::take_inputs(Chunk& chunk) {
     std::optional<Outcome> outcome = pull(*input_);
     if (!outcome) return false;
     chunk.outcomes.push_back(std::move(*outcome));
-    if (Clock::now() - begin > kChunkTime) break;
+    if (chunk.outcomes.back().error || Clock::now() - begin > kChunkTime) break;
   }
   return true;
 }
 
-void ParallelMapStage::apply(Chunk& chunk) const {
+// How many of its elements were done by then, one at least unless nobody wants them any more.
+size_t ParallelMapStage::apply(Chunk& chunk, Clock::time_point until) const {
   if (node_.settings.graph != nullptr) {
-    return node_.settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_);
+    return node_.settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_, until);
   }
   int64_t index = chunk.first_index;
-  for (Outcome& outcome : chunk.outcomes) {
-    if (cancellation_.cancelled()) return;  // nobody gets the rest
+  for (size_t i = 0; i < chunk.outcomes.size(); ++i) {
+    if (cancellation_.cancelled() || (i > 0 && Clock::now() > until)) return i;
+    Outcome& outcome = chunk.outcomes[i];
     if (outcome.error) continue;
     try {
       outcome.row = node_.settings.fn(std::move(outcome.row), index);
@@ -109,30 +117,63 @@ void ParallelMapStage::apply(Chunk& chunk) const {
     }
     ++index;
   }
+  return chunk.outcomes.size();
 }
 
-bool ParallelMapStage::step(Workers::Lock& lock) {
-  if (taking_ || ended_ || chunks_.size() >= window_) return false;
+// The elements of a chunk from `begin` on become one that waits.
+void ParallelMapStage::put_aside(Chunks::iterator chunk, size_t begin) {
+  std::vector<Outcome>& outcomes = chunk->outcomes;
+  const auto rest = outcomes.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto aside = chunks_.emplace(std::next(chunk));
+  aside->first_index = chunk->first_index + static_cast<int64_t>(begin);
+  std::move(rest, outcomes.end(), std::back_inserter(aside->outcomes));
+  outcomes.erase(rest, outcomes.end());
+  chunk_size_ = std::max<size_t>(std::min(begin, chunk_size_ / 2), 1);
+  workers_.wake_one();
+}
+
+// One that was put aside; end() while there is none, or too much else is there already.
+ParallelMapStage::Chunks::iterator ParallelMapStage::waiting() {
+  const auto chunk = std::ranges::find(chunks_, State::waiting, &Chunk::state);
+  if (chunk == chunks_.begin()) return chunk;
+  const auto others = std::ranges::count_if(
+      chunks_, [](const Chunk& other) { return other.state != State::waiting; });
+  return static_cast<size_t>(others) < window_ ? chunk : chunks_.end();
+}
+
+// A new one; end() when it is another thread's turn, or nobody's.
+ParallelMapStage::Chunks::iterator ParallelMapStage::take(Workers::Lock& lock) {
+  if (taking_ || ended_ || chunks_.size() >= window_) return chunks_.end();
   taking_ = true;
   const auto chunk = chunks_.emplace(chunks_.end());
+  chunk->state = State::busy;
   chunk->first_index = index_;
   chunk->outcomes.reserve(chunk_size_);
   lock.unlock();
   const bool more = take_inputs(*chunk);
-  int64_t taken = 0;
-  for (const Outcome& outcome : chunk->outcomes) taken += outcome.error ? 0 : 1;
   lock.lock();
   taking_ = false;
   ended_ = !more;
-  index_ += taken;
+  index_ += static_cast<int64_t>(chunk->outcomes.size());
+  if (!chunk->outcomes.empty() && chunk->outcomes.back().error) --index_;  // it is no element
   workers_.wake_one();
+  return chunk;
+}
+
+bool ParallelMapStage::step(Workers::Lock& lock) {
+  auto chunk = waiting();
+  if (chunk == chunks_.end()) chunk = take(lock);
+  if (chunk == chunks_.end()) return false;
+  chunk->state = State::busy;
   lock.unlock();
   const auto begin = Clock::now();
-  apply(*chunk);
+  const size_t applied = apply(*chunk, begin + kLongestChunkTime);
   const auto took = Clock::now() - begin;
   lock.lock();
-  chunk->done = true;
-  if (took * 2 < kChunkTime && chunk->outcomes.size() == chunk_size_) {
+  chunk->state = State::done;
+  if (applied < chunk->outcomes.size()) {
+    put_aside(chunk, applied);
+  } else if (took * 2 < kChunkTime && chunk->outcomes.size() == chunk_size_) {
     chunk_size_ = std::min(chunk_size_ * 2, kLargestThreadChunk);
   } else if (took > kChunkTime * 2) {
     chunk_size_ = std::max<size_t>(chunk_size_ / 2, 1);
@@ -144,7 +185,7 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
 // The chunk to take from; end() when it is not there yet.
 ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
   for (auto chunk = chunks_.begin(); chunk != chunks_.end(); ++chunk) {
-    if (chunk->done) return chunk;
+    if (chunk->state == State::done) return chunk;
     if (in_order_) break;
   }
   return chunks_.end();
@@ -179,6 +220,10 @@ bool ParallelMapStage::do_next(Row& row) {
 
 void ParallelMapStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
+  for (Chunk& chunk : chunks_) {
+    if (chunk.state != State::done) apply(chunk, Clock::time_point::max());
+    chunk.state = State::done;
+  }
   cancellation_.check();  // as in do_next()
   writer.flag(ended_);
   writer.number(static_cast<uint64_t>(index_));
@@ -196,7 +241,7 @@ void ParallelMapStage::do_restore(StateReader& reader) {
   index_ = static_cast<int64_t>(reader.number());
   Chunk chunk;
   restore_outcomes(reader, chunk.outcomes);
-  chunk.done = true;
+  chunk.state = State::done;
   if (!chunk.outcomes.empty()) chunks_.push_back(std::move(chunk));
   input_->restore(reader);
 }
