@@ -49,9 +49,9 @@ class Iterator {
   // Errors: CANCELLED after cancel(), which leaves work undone.
   std::string save_state();
   void save(StateWriter& writer);
-  // REQUIRES: an iterator of the same pipeline that has given nothing yet; numbers of threads, and
-  // sizes of buffers, may be others. Errors: FAILED_PRECONDITION for a state of other stages or of
-  // elements of other types, DATA_LOSS for a damaged one.
+  // REQUIRES: an iterator of the same pipeline that has given nothing yet; how many
+  // threads a stage has (if any), and sizes of buffers, may be others. Errors: FAILED_PRECONDITION
+  // for a state of other stages or of elements of other types, DATA_LOSS for a damaged one.
   void restore_state(std::string_view state);
   void restore(StateReader& reader);
 

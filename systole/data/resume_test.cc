@@ -46,6 +46,17 @@ TEST(ResumeTest, CacheInAFileOfShuffledElements) {
   }
 }
 
+// Epochs that are cut off write no file, and are shuffled anew.
+TEST(ResumeTest, CacheInAFileThatIsNotReadToItsEnd) {
+  MemoryFileSystem fs;
+  const Dataset dataset = Dataset::range(20).shuffle(20).cache("c", &fs).take(5).repeat(2);
+  const auto all = elements(dataset, {.entropy = 1});
+  EXPECT_NE(std::vector(all.begin(), all.begin() + 5), std::vector(all.begin() + 5, all.end()));
+  for (int64_t position = 0; position <= 10; ++position) {
+    EXPECT_EQ(resumed(dataset, position), all) << position;
+  }
+}
+
 // An epoch of which an element failed is not what the file is to be.
 TEST(ResumeTest, CacheInAFileBehindAnError) {
   MemoryFileSystem fs;
@@ -96,6 +107,18 @@ TEST(ResumeTest, OneCacheInTwoBranches) {
   const Dataset cached = Dataset::range(7).shuffle(3).cache().repeat(3);
   for (const Dataset& dataset :
        {Dataset::zip({cached, cached}), Dataset::sample_from_datasets({cached, cached}, {}, 3)}) {
+    const auto all = elements(dataset, {.entropy = 1});
+    for (size_t position = 0; position <= all.size(); ++position) {
+      EXPECT_EQ(resumed(dataset, static_cast<int64_t>(position)), all) << position;
+    }
+  }
+}
+
+TEST(ResumeTest, CacheOfTwoBranchesOfACache) {
+  const Dataset inner = Dataset::range(4).shuffle(4).cache();
+  for (const Dataset& both :
+       {Dataset::zip({inner, inner}), Dataset::sample_from_datasets({inner, inner}, {}, 3)}) {
+    const Dataset dataset = both.cache().repeat(2);
     const auto all = elements(dataset, {.entropy = 1});
     for (size_t position = 0; position <= all.size(); ++position) {
       EXPECT_EQ(resumed(dataset, static_cast<int64_t>(position)), all) << position;

@@ -227,6 +227,27 @@ TEST(GraphDefTest, SqueezeWithoutAxesTakesAllOfSizeOne) {
   }
 }
 
+// One of unknown rank declares nothing.
+TEST(GraphDefTest, DeclaredShapes) {
+  for (const bool known : {false, true}) {
+    tensorflow::GraphDef message;
+    auto& node = add_node(message, "y", "EnsureShape", {"x"});
+    auto& shape = *(*node.mutable_attr())["shape"].mutable_shape();
+    shape.set_unknown_rank(!known);
+    if (known) shape.add_dim()->set_size(3);
+    auto& constant_node = add_node(message, "x", "Const", {});
+    tensor_to_message(Tensor::zeros(DType::f32, {2}),
+                      *(*constant_node.mutable_attr())["value"].mutable_tensor());
+    Graph graph;
+    const GraphScope scope(graph);
+    const std::string error = error_of([&] {
+      const auto imported = import_graph_def(message, {.outputs = {"y:0"}, .what = "g.pb"});
+      EXPECT_EQ(imported.outputs[0].shape(), Shape({2}));
+    });
+    EXPECT_THAT(error, ::testing::HasSubstr(known ? "shape, got [2], expected [3]" : "no error"));
+  }
+}
+
 // Frozen graphs that TensorFlow wrote.
 TEST(GoldenGraphDefTest, FrozenGraphsRun) {
   if (!local_file_system().exists("../shared/golden/graphdef")) {

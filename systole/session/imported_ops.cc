@@ -156,6 +156,14 @@ std::vector<Output> import_parse_example(const ImportedNode& node, Variables& va
       ->outputs();
 }
 
+// Without the attribute where the rank is not known: nothing is declared.
+std::vector<Output> import_ensure_shape(const ImportedNode& node, Variables& variables) {
+  if (!node.attrs.contains("shape")) return import_identity(node, variables);
+  return Graph::current()
+      .add_node("EnsureShape", {input(node, 0)}, node.attrs, {}, node.name)
+      ->outputs();
+}
+
 struct Row {
   std::string_view op;
   Import import;
@@ -166,6 +174,7 @@ constexpr Row kRows[] = {
     {"Placeholder", import_placeholder},
     {"PlaceholderWithDefault", import_identity},
     {"Squeeze", import_squeeze},
+    {"EnsureShape", import_ensure_shape},
     {"StopGradient", import_identity},
     {"PreventGradient", import_identity},
     {"Snapshot", import_identity},
@@ -232,7 +241,7 @@ constexpr Arity kArities[] = {
     {0, "Const NoOp"},
     {1,
      "Abs AddN AsString AvgPool Cast Ceil Cos DecodeJpeg DecodePng DecodeRaw Einsum Elu EncodePng "
-     "EnsureShape Erf Exp Expm1 Floor "
+     "Erf Exp Expm1 Floor "
      "Identity IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogSoftmax LogicalNot "
      "MatchingFiles MaxPool Neg OnesLike Pack RandomShuffle RandomStandardNormal RandomUniform "
      "Rank "

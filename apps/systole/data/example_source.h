@@ -48,8 +48,9 @@ struct SourceOptions {
 // image_raw, label, height, width, depth.
 std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options);
 // A feature for each column: int64 or float when all its fields are, in all files, else bytes, also
-// where a whole number does not fit int64. An empty field is a feature that is not there. A warning
-// tells of a column that is bytes for the sake of one text ("NA") or of numbers too large alone.
+// where a whole number does not fit int64. An empty field is a feature that is not there, but in a
+// column of bytes an empty text. A warning tells of a column that is bytes for the sake of one text
+// ("NA") or of numbers too large alone.
 std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options);
 // A folder with a folder of JPEG and PNG files for each class, or one with such folders named
 // train, test and so on. Features image/encoded, image/format, image/class/label, image/class/text,

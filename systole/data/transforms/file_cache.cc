@@ -16,17 +16,11 @@ struct Epoch {
   uint64_t branch = 0;
 };
 
-// Which epoch the file is written from. One that could not be written, since the iterator was
-// restored in its midst, is read once more in the next one's place: what that gives is what the
-// file would have given. Thread-safe.
-class WrittenEpoch {
+// The epoch that was whole but could not be written, since the iterator was restored in its midst:
+// it is read once more in the next one's place, and gives what the file would have given.
+// Thread-safe.
+class UnwrittenEpoch {
  public:
-  // The one that was begun, else `epoch`.
-  Epoch begin(Epoch epoch) {
-    const std::lock_guard lock(mutex_);
-    if (!epoch_) epoch_ = epoch;
-    return *epoch_;
-  }
   std::optional<Epoch> get() {
     const std::lock_guard lock(mutex_);
     return epoch_;
@@ -60,9 +54,9 @@ class FileCacheNode final : public DatasetNode {
 class FileCacheStage final : public Stage {
  public:
   FileCacheStage(const FileCacheNode& node, const StageContext& context)
-      : node_(node), context_(context), written_(context.shared->get<WrittenEpoch>(node)) {
+      : node_(node), context_(context), unwritten_(context.shared->get<UnwrittenEpoch>(node)) {
     if (node_.file_system.exists(node_.path)) return;
-    open_input(written_->begin({context.epoch, context.branch}));
+    open_input(unwritten_->get().value_or(Epoch{context.epoch, context.branch}));
   }
 
  protected:
@@ -77,8 +71,8 @@ class FileCacheStage final : public Stage {
       return false;
     } catch (...) {
       writer_.reset();  // an epoch with a hole is not kept, nor is one that cannot be written
-      written_->set(std::nullopt);
       passing_ = true;
+      failed_ = true;
       throw;
     }
   }
@@ -87,6 +81,7 @@ class FileCacheStage final : public Stage {
     if (input_ != nullptr) {
       writer.number(epoch_.number);
       writer.number(epoch_.branch);
+      writer.flag(failed_);
       input_->save(writer);
       return;
     }
@@ -98,9 +93,10 @@ class FileCacheStage final : public Stage {
   // A file that was being written cannot be written on: the rest of the epoch passes by.
   void do_restore(StateReader& reader) override {
     if (reader.flag()) {
-      passing_ = true;
+      passing_ = restored_ = true;
       const uint64_t number = reader.number();
       open_input({number, reader.number()});
+      failed_ = reader.flag();
       input_->restore(reader);
       return;
     }
@@ -157,7 +153,10 @@ class FileCacheStage final : public Stage {
     writer_->write(bytes.data());
   }
   void finish() {
-    if (passing_) return;
+    if (passing_) {
+      if (restored_ && !failed_) unwritten_->set(epoch_);
+      return;
+    }
     open_writer();
     writer_->close();
     writer_.reset();
@@ -166,17 +165,19 @@ class FileCacheStage final : public Stage {
 
   const FileCacheNode& node_;
   const StageContext context_;
-  const std::shared_ptr<WrittenEpoch> written_;
+  const std::shared_ptr<UnwrittenEpoch> unwritten_;
   Epoch epoch_;                   // of input_
   std::unique_ptr<Stage> input_;  // null when the file was there
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<RecordReader> reader_;
-  bool passing_ = false;  // nothing is written (any more)
-  bool lost_ = false;     // what is left of the file cannot be read
+  bool passing_ = false;   // nothing is written (any more)
+  bool restored_ = false;  // in the midst of the epoch
+  bool failed_ = false;    // an element of it
+  bool lost_ = false;      // what is left of the file cannot be read
 };
 
 void FileCacheNode::save_left(SharedObjects& shared, StateWriter& writer) const {
-  const std::optional<Epoch> epoch = shared.get<WrittenEpoch>(*this)->get();
+  const std::optional<Epoch> epoch = shared.get<UnwrittenEpoch>(*this)->get();
   writer.flag(epoch.has_value());
   if (!epoch) return;
   writer.number(epoch->number);
@@ -190,7 +191,7 @@ void FileCacheNode::restore_left(SharedObjects& shared, StateReader& reader) con
     epoch->number = reader.number();
     epoch->branch = reader.number();
   }
-  shared.get<WrittenEpoch>(*this)->set(epoch);
+  shared.get<UnwrittenEpoch>(*this)->set(epoch);
 }
 
 std::unique_ptr<Stage> FileCacheNode::make(const StageContext& context) const {

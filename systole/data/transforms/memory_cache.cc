@@ -67,10 +67,17 @@ class CachedRows {
 
 class MemoryCacheNode final : public DatasetNode {
  public:
-  explicit MemoryCacheNode(const NodePtr& input) : DatasetNode("cache", input->spec(), {input}) {}
+  explicit MemoryCacheNode(const NodePtr& input) : DatasetNode("cache", input->spec(), {input}) {
+    each_node(*input, [&](const DatasetNode& node) {
+      over_cache |= dynamic_cast<const MemoryCacheNode*>(&node) != nullptr;
+    });
+  }
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   void save_left(SharedObjects& shared, StateWriter& writer) const override;
   void restore_left(SharedObjects& shared, StateReader& reader) const override;
+
+  // Of one whose branches have rows of their own, only the last branch's can be had again.
+  bool over_cache = false;
 };
 
 class MemoryCacheStage final : public Stage {
@@ -102,10 +109,18 @@ class MemoryCacheStage final : public Stage {
     bool whole = false;
   };
   void read_again();
+  bool cannot_be_read_again() const {
+    return kept_.by_value || node_.over_cache || context_.root->any_order();
+  }
+  // Whether the node's rows are, or are to be, those of this stage.
+  bool shares() const {
+    const Kept kept = shared_->get();
+    return kept.whole() && kept.is_of_epoch_of(kept_);
+  }
   void keep(Row row);
   void finish(bool share);
-  void save_filling(StateWriter& writer) const;
-  void restore_filling(StateReader& reader);
+  void save_rows(StateWriter& writer) const;
+  void restore_rows(StateReader& reader);
 
   std::shared_ptr<CachedRows> shared_;
   Kept kept_;  // its rows are null while filling
@@ -126,7 +141,7 @@ void MemoryCacheStage::keep(Row row) {
 
 void MemoryCacheStage::finish(bool share) {
   kept_.rows = std::make_shared<const std::vector<Row>>(std::exchange(filling_, {}));
-  kept_.by_value = kept_.by_value || context_.root->any_order();
+  kept_.by_value = cannot_be_read_again();
   kept_.count.reset();
   if (share) shared_->set(kept_);
   input_.reset();
@@ -161,9 +176,9 @@ bool MemoryCacheStage::do_next(Row& row) {
 void MemoryCacheStage::read_again() {
   const Again again = *again_;
   // Branches that filled it side by side may have rows of their own.
-  const Kept others = shared_->get();
-  const bool shared = others.whole() && others.is_of_epoch_of(kept_);
-  if (again.whole && shared) {
+  const bool shared = again.whole && shares();
+  if (shared) {
+    const Kept others = shared_->get();
     if (others.rows != nullptr) {
       kept_ = others;
       again_.reset();
@@ -194,12 +209,12 @@ void MemoryCacheStage::read_again() {
   if (again.whole) finish(shared);
 }
 
-// Whole epochs are the node's to save.
+// The rows that all have are the node's to save.
 void MemoryCacheStage::do_save(StateWriter& writer) {
   const bool whole = again_ ? again_->whole : kept_.rows != nullptr;
-  const bool by_value = !again_ && !whole && context_.root->any_order();
+  const bool by_value = !again_ && cannot_be_read_again() && !(whole && shares());
   writer.flag(by_value);
-  if (by_value) return save_filling(writer);
+  if (by_value) return save_rows(writer);
   const size_t there = whole && !again_ ? kept_.rows->size() : filling_.size();
   writer.flag(whole);
   writer.number(kept_.epoch);
@@ -211,7 +226,7 @@ void MemoryCacheStage::do_save(StateWriter& writer) {
 }
 
 void MemoryCacheStage::do_restore(StateReader& reader) {
-  if (reader.flag()) return restore_filling(reader);
+  if (reader.flag()) return restore_rows(reader);
   Again again;
   again.whole = reader.flag();
   kept_ = {};
@@ -229,16 +244,28 @@ void MemoryCacheStage::do_restore(StateReader& reader) {
   input_.reset();
 }
 
-void MemoryCacheStage::save_filling(StateWriter& writer) const {
-  writer.rows(filling_);
+void MemoryCacheStage::save_rows(StateWriter& writer) const {
+  const bool whole = kept_.rows != nullptr;
+  writer.flag(whole);
+  writer.rows(whole ? *kept_.rows : filling_);
+  writer.number(kept_.epoch);
+  writer.number(kept_.branch);
+  writer.number(next_);
   writer.flag(failed_);
-  input_->save(writer);
+  if (!whole) input_->save(writer);
 }
 
-void MemoryCacheStage::restore_filling(StateReader& reader) {
+void MemoryCacheStage::restore_rows(StateReader& reader) {
+  const bool whole = reader.flag();
   reader.rows(filling_);
-  failed_ = reader.flag();
+  kept_ = {};
+  kept_.epoch = reader.number();
+  kept_.branch = reader.number();
   kept_.by_value = true;
+  next_ = reader.number();
+  failed_ = reader.flag();
+  if (whole) return finish(false);
+  if (input_ == nullptr) input_ = make_stage(node_.input(), context_);
   input_->restore(reader);
 }
 
