@@ -194,20 +194,10 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext&
 }
 
 size_t GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
-                               const CallContext& calling, Clock::time_point until) const {
+                               const CallContext& calling, ChunkClock::time_point until) const {
   if (call_batched(outcomes, calling)) return outcomes.size();
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    if (calling.root->cancelled() || (i > 0 && Clock::now() > until)) return i;
-    Outcome& outcome = outcomes[i];
-    if (outcome.error) continue;
-    try {
-      outcome.row = call(outcome.row, index, calling);
-    } catch (const Error& error) {
-      outcome.error = error;
-    }
-    ++index;
-  }
-  return outcomes.size();
+  return apply_each(outcomes, index, *calling.root, until,
+                    [&](const Row& row, int64_t i) { return call(row, i, calling); });
 }
 
 NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder) {

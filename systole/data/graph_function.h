@@ -1,7 +1,6 @@
 // A map or filter function written with ops, as a stage calls it. Internal to this layer.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,12 +30,9 @@ class GraphFunction {
   // The same into the memory of `results`, as HostFunction::run_into().
   void call_into(const Row& row, int64_t index, const CallContext& calling, Row& results) const;
   // The elements index, index + 1... that are no errors, in place. Several at once where the
-  // function has a form for batches and none of them fails. Ends early, but not before the first is
-  // done, when it is later than `until`, and at once when the iterator is cancelled. Returns how
-  // many were done.
-  using Clock = std::chrono::steady_clock;
+  // function has a form for batches and none of them fails. Else as apply_each().
   size_t call_all(std::span<Outcome> outcomes, int64_t index, const CallContext& calling,
-                  Clock::time_point until = Clock::time_point::max()) const;
+                  ChunkClock::time_point until = ChunkClock::time_point::max()) const;
 
  private:
   bool call_batched(std::span<Outcome> outcomes, const CallContext& calling) const;

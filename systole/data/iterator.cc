@@ -1,9 +1,6 @@
 #include "systole/data/iterator.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <random>
 
 #include "systole/data/nodes.h"
@@ -13,7 +10,12 @@ namespace systole {
 namespace {
 
 constexpr std::string_view kMagic = "SYDS4\n";
-constexpr size_t kChecksumBytes = sizeof(uint32_t);
+
+// The four bytes behind a state.
+std::string checksum_of(std::string_view state) {
+  const uint32_t sum = crc32c(state);
+  return {reinterpret_cast<const char*>(&sum), sizeof(sum)};
+}
 
 uint64_t draw_entropy() {
   std::random_device device;
@@ -149,17 +151,13 @@ void Iterator::restore(StateReader& reader) {
 std::string Iterator::save_state() {
   StateWriter writer;
   save(writer);
-  std::string state = writer.take();
-  const std::array<char, kChecksumBytes> sum =
-      std::bit_cast<std::array<char, kChecksumBytes>>(crc32c(state));
-  return state.append(sum.data(), sum.size());
+  const std::string sum = checksum_of(writer.data());
+  return writer.take() + sum;
 }
 
 void Iterator::restore_state(std::string_view state) {
-  const size_t size = state.size() - std::min(state.size(), kChecksumBytes);
-  const uint32_t sum = crc32c(state.substr(0, size));
-  if (state.size() < kChecksumBytes ||
-      std::memcmp(state.data() + size, &sum, kChecksumBytes) != 0) {
+  const size_t size = state.size() - std::min(state.size(), sizeof(uint32_t));
+  if (!state.ends_with(checksum_of(state.substr(0, size)))) {
     throw make_error(Code::data_loss,
                      "iterator state: checksum, got another one than that of its {} bytes", size);
   }

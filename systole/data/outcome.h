@@ -4,7 +4,10 @@
 // out.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "systole/data/stage.h"
 
@@ -59,6 +62,50 @@ inline std::optional<Outcome> pull(Stage& input) {
     result.error = current_error();
   }
   return result;
+}
+
+// What a stage with threads, or one that calls its function for several elements at once, takes in
+// a row: as many elements as keep it busy for this long, which is much beside the ten microseconds
+// or so that it takes to wake a thread, and little to whoever waits for the first.
+using ChunkClock = std::chrono::steady_clock;
+inline constexpr auto kChunkTime = std::chrono::microseconds(400);
+
+// Appends elements, `most` at most, until kChunkTime is over or one is an error: that one is the
+// last. False when the input has ended.
+inline bool pull_chunk(Stage& input, size_t most, std::vector<Outcome>& chunk) {
+  const auto begin = ChunkClock::now();
+  while (chunk.size() < most) {
+    std::optional<Outcome> outcome = pull(input);
+    if (!outcome) return false;
+    chunk.push_back(std::move(*outcome));
+    if (chunk.back().error || ChunkClock::now() - begin > kChunkTime) break;
+  }
+  return true;
+}
+
+// The elements of what pull_chunk() gave: an error is none.
+inline int64_t elements_in(const std::vector<Outcome>& chunk) {
+  return static_cast<int64_t>(chunk.size()) - (!chunk.empty() && chunk.back().error ? 1 : 0);
+}
+
+// Gives each row of a chunk, whose first element is the `index`-th, to `f`, and keeps what that
+// makes of it, an error too. Ends early, but not before the first is done, when it is later than
+// `until`, and at once when the iterator is cancelled. Returns how many were done.
+template <class F>
+size_t apply_each(std::span<Outcome> chunk, int64_t index, const IteratorRoot& root,
+                  ChunkClock::time_point until, const F& f) {
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    if (root.cancelled() || (i > 0 && ChunkClock::now() > until)) return i;
+    Outcome& outcome = chunk[i];
+    if (outcome.error) continue;
+    try {
+      outcome.row = f(std::move(outcome.row), index);
+    } catch (...) {
+      outcome.error = current_error();
+    }
+    ++index;
+  }
+  return chunk.size();
 }
 
 }  // namespace systole::data

@@ -1,6 +1,5 @@
 // map with the function called by the consumer. A function written with ops that has a form for
 // batches is called for a few elements at once: the first alone, then twice as many each time.
-#include <chrono>
 #include <deque>
 
 #include "systole/data/graph_function.h"
@@ -11,7 +10,6 @@ namespace systole::data {
 namespace {
 
 constexpr size_t kLargestChunk = 64;
-constexpr auto kLongestFill = std::chrono::microseconds(400);
 
 class MapNode final : public DatasetNode {
  public:
@@ -80,20 +78,9 @@ class ChunkedMapStage final : public InputStage {
 
  private:
   void fill() {
-    const auto begin = std::chrono::steady_clock::now();
     std::vector<Outcome> chunk;
-    int64_t taken = 0;
-    while (chunk.size() < chunk_size_) {
-      std::optional<Outcome> outcome = pull(*input_);
-      ended_ = !outcome;
-      if (ended_) break;
-      const bool failed = outcome->error.has_value();
-      chunk.push_back(std::move(*outcome));
-      if (failed) break;
-      ++taken;
-      // Whoever waits for an element, or for an error, is not kept waiting for more.
-      if (std::chrono::steady_clock::now() - begin > kLongestFill) break;
-    }
+    ended_ = !pull_chunk(*input_, chunk_size_, chunk);
+    const int64_t taken = elements_in(chunk);
     function_.call_all(chunk, index_, calling_);
     cancellation_.check();  // it may have left elements as they were
     std::ranges::move(chunk, std::back_inserter(ready_));

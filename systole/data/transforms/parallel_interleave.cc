@@ -11,9 +11,7 @@
 namespace systole::data {
 namespace {
 
-// What a thread reads at once: as many elements as keep it busy for this long, which is much beside
-// what it takes to wake it.
-constexpr auto kBlockTime = std::chrono::microseconds(400);
+// Elements that a thread reads at once.
 constexpr size_t kLeastBlock = 16;
 constexpr size_t kLargestBlock = 1024;
 
@@ -175,9 +173,9 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   std::ranges::move(block, std::back_inserter(slot.ready));
   slot.ended = ended;
   slot.busy = false;
-  if (took > 2 * kBlockTime) {
+  if (took > 2 * kChunkTime) {
     block_ = std::max(block_ / 2, least_block_);
-  } else if (2 * took < kBlockTime && block.size() == wanted) {
+  } else if (2 * took < kChunkTime && block.size() == wanted) {
     block_ = std::max(std::min(block_ * 2, kLargestBlock), least_block_);
   }
   note_work(took);

@@ -1,6 +1,5 @@
 // map with threads of its own. A thread takes a few elements in a row, so that a cheap function
 // does not spend its time on the lock; what is taken comes back in order unless told otherwise.
-#include <chrono>
 #include <list>
 
 #include "systole/data/graph_function.h"
@@ -11,11 +10,6 @@
 namespace systole::data {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// What a thread takes at once: as many elements as keep it busy for this long, which is much beside
-// the ten microseconds or so that it takes to wake the consumer.
-constexpr auto kChunkTime = std::chrono::microseconds(400);
 constexpr size_t kLargestThreadChunk = 64;
 // After which the rest of a chunk is put aside: its elements take longer than those before.
 constexpr auto kLongestChunkTime = 4 * kChunkTime;
@@ -69,8 +63,7 @@ class ParallelMapStage final : public InputStage {
   bool step(Workers::Lock& lock);
   Chunks::iterator waiting();
   Chunks::iterator take(Workers::Lock& lock);
-  bool take_inputs(Chunk& chunk);
-  size_t apply(Chunk& chunk, Clock::time_point until) const;
+  size_t apply(Chunk& chunk, ChunkClock::time_point until) const;
   void put_aside(Chunks::iterator chunk, size_t begin);
   Chunks::iterator ready();
 
@@ -87,37 +80,13 @@ class ParallelMapStage final : public InputStage {
   bool ended_ = false;
 };
 
-// The elements of a chunk, of which the last may be an error. False when the input has ended.
-bool ParallelMapStage::take_inputs(Chunk& chunk) {
-  const auto begin = Clock::now();
-  const size_t wanted = chunk.outcomes.capacity();
-  while (chunk.outcomes.size() < wanted) {
-    std::optional<Outcome> outcome = pull(*input_);
-    if (!outcome) return false;
-    chunk.outcomes.push_back(std::move(*outcome));
-    if (chunk.outcomes.back().error || Clock::now() - begin > kChunkTime) break;
+// As apply_each().
+size_t ParallelMapStage::apply(Chunk& chunk, ChunkClock::time_point until) const {
+  const MapArguments& settings = node_.settings;
+  if (settings.graph != nullptr) {
+    return settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_, until);
   }
-  return true;
-}
-
-// How many of its elements were done by then, one at least unless nobody wants them any more.
-size_t ParallelMapStage::apply(Chunk& chunk, Clock::time_point until) const {
-  if (node_.settings.graph != nullptr) {
-    return node_.settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_, until);
-  }
-  int64_t index = chunk.first_index;
-  for (size_t i = 0; i < chunk.outcomes.size(); ++i) {
-    if (cancellation_.cancelled() || (i > 0 && Clock::now() > until)) return i;
-    Outcome& outcome = chunk.outcomes[i];
-    if (outcome.error) continue;
-    try {
-      outcome.row = node_.settings.fn(std::move(outcome.row), index);
-    } catch (...) {
-      outcome.error = current_error();
-    }
-    ++index;
-  }
-  return chunk.outcomes.size();
+  return apply_each(chunk.outcomes, chunk.first_index, *calling_.root, until, settings.fn);
 }
 
 // The elements of a chunk from `begin` on become one that waits.
@@ -148,14 +117,13 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::take(Workers::Lock& lock) {
   const auto chunk = chunks_.emplace(chunks_.end());
   chunk->state = State::busy;
   chunk->first_index = index_;
-  chunk->outcomes.reserve(chunk_size_);
+  const size_t most = chunk_size_;
   lock.unlock();
-  const bool more = take_inputs(*chunk);
+  const bool more = pull_chunk(*input_, most, chunk->outcomes);
   lock.lock();
   taking_ = false;
   ended_ = !more;
-  index_ += static_cast<int64_t>(chunk->outcomes.size());
-  if (!chunk->outcomes.empty() && chunk->outcomes.back().error) --index_;  // it is no element
+  index_ += elements_in(chunk->outcomes);
   workers_.wake_one();
   return chunk;
 }
@@ -166,9 +134,9 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   if (chunk == chunks_.end()) return false;
   chunk->state = State::busy;
   lock.unlock();
-  const auto begin = Clock::now();
+  const auto begin = ChunkClock::now();
   const size_t applied = apply(*chunk, begin + kLongestChunkTime);
-  const auto took = Clock::now() - begin;
+  const auto took = ChunkClock::now() - begin;
   lock.lock();
   chunk->state = State::done;
   if (applied < chunk->outcomes.size()) {
@@ -221,7 +189,7 @@ bool ParallelMapStage::do_next(Row& row) {
 void ParallelMapStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
   for (Chunk& chunk : chunks_) {
-    if (chunk.state != State::done) apply(chunk, Clock::time_point::max());
+    if (chunk.state != State::done) apply(chunk, ChunkClock::time_point::max());
     chunk.state = State::done;
   }
   cancellation_.check();  // as in do_next()
