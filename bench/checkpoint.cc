@@ -84,7 +84,7 @@ void stall(benchmark::State& state) {
   // What the step after the first checkpoint updates is copied, and what the others need is made
   // meanwhile.
   step_after_snapshot();
-  while (!loop.goes_on_beside_snapshots()) {
+  while (!loop.double_buffers_updates()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     step();
   }

@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/figures.h"
-#include "systole/graph/convolution.h"
+#include "systole/graph/ops/nn/convolution.h"
 #include "systole/systole.h"
 
 namespace bench {

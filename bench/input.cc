@@ -5,10 +5,10 @@
 
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
-#include "systole/io/example.h"
-#include "systole/io/idx.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
 #include "systole/systole.h"
 
 namespace bench {
@@ -24,7 +24,7 @@ std::string records() { return mnist_folder() + "/train.tfrecords"; }
 void drain(benchmark::State& state, const st::Dataset& dataset) {
   const auto epoch = [&] {
     st::Iterator iterator(dataset);
-    st::Row row;
+    st::Components row;
     while (iterator.next_row(row)) benchmark::DoNotOptimize(row.front().raw());
   };
   epoch();
@@ -41,7 +41,7 @@ void from_cache(benchmark::State& state) {
   const st::Dataset dataset =
       st::TFRecordDataset(records()).map(parse_mnist).cache().repeat().batch(kBatch);
   st::Iterator iterator(dataset);
-  st::Row row;
+  st::Components row;
   for (int64_t i = 0; i <= kMnistImages / kBatch; ++i) iterator.next_row(row);
   for (auto _ : state) {
     for (int64_t i = 0; i < kMnistImages / kBatch; ++i) {

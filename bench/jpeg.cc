@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/figures.h"
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 #include "systole/systole.h"
 
 namespace bench {
@@ -95,7 +95,7 @@ void resized(benchmark::State& state, Which which) {
           })
           .repeat();
   st::Iterator iterator(dataset);
-  st::Row row;
+  st::Components row;
   iterator.next_row(row);
   for (auto _ : state) {
     for (size_t i = 0; i < files.size(); ++i) {
@@ -154,7 +154,7 @@ void scaled(benchmark::State& state) {
   st::Iterator one = decoding(1);
   st::Iterator two = decoding(2);
   const auto take = [](st::Iterator& iterator) {
-    st::Row row;
+    st::Components row;
     for (int64_t i = 0; i < kScalingImages; ++i) iterator.next_row(row);
   };
   take(one);

@@ -1,15 +1,15 @@
 // TFRecord files through the reader, with both checksums of every record, beside a plain loop that
 // reads the same bytes and takes the checksum of all of them. The file is in the page cache; one
 // thread.
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "bench/figures.h"
-#include "systole/io/crc32c.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/wire/crc32c.h"
 
 namespace bench {
 namespace {

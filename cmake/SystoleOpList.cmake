@@ -1,18 +1,18 @@
 # systole_op_list(<out variable> KIND graph|hlo|chlo|kernel FOLDER <folder>)
 #
 # Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
-#   graph  ops/<op>.cc defines      extern const OpDef op_<op>;                      in namespace systole::ops
+#   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>;                      in namespace systole::ops
 #          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
-#          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/op_semantics.h
+#          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 #   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
-#          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host_kernel.h
+#          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host/host_kernel.h
 # Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
 function(systole_op_list out)
   cmake_parse_arguments(arg "" "KIND;FOLDER" "" ${ARGN})
-  file(GLOB files CONFIGURE_DEPENDS "${arg_FOLDER}/*.cc")
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${arg_FOLDER}/*.cc")
   list(FILTER files EXCLUDE REGEX "_test\\.cc$")
   if(NOT files)
     set(${out} "" PARENT_SCOPE)
@@ -21,6 +21,13 @@ function(systole_op_list out)
   set(names "")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
+    if(arg_KIND STREQUAL "graph")
+      # A family's folder holds what its ops share, too.
+      file(STRINGS "${file}" definition REGEX "OpDef op_${stem}[^a-z0-9_]" LIMIT_COUNT 1)
+      if(NOT definition)
+        continue()
+      endif()
+    endif()
     list(APPEND names ${stem})
   endforeach()
   list(SORT names)

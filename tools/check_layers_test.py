@@ -28,7 +28,7 @@ class CheckLayersTest(unittest.TestCase):
             self.assertEqual(check_layers.layer_of(path, TABLE), layer, path)
 
     def test_allowed_includes(self):
-        self.assertEqual(self.problems("systole/graph/a.cc", "systole/graph/a.h", "systole/hlo/module.h"), [])
+        self.assertEqual(self.problems("systole/graph/a.cc", "systole/graph/a.h", "systole/hlo/ir/module.h"), [])
         self.assertEqual(self.problems("systole/backends/cpu/a.cc", "systole/backends/cpu/b.h"), [])
         self.assertEqual(self.problems("apps/systole/a.cc", "systole/systole.h", "systole/graph/a.h"), [])
 
@@ -44,7 +44,7 @@ class CheckLayersTest(unittest.TestCase):
             self.assertIn("may not include", self.problems(path, "systole/backends/cpu/b.h")[0])
 
     def test_a_narrow_app(self):
-        self.assertIn("may not include", self.problems("apps/dashboard/a.cc", "systole/hlo/module.h")[0])
+        self.assertIn("may not include", self.problems("apps/dashboard/a.cc", "systole/hlo/ir/module.h")[0])
 
     def test_unknown_folders_and_relative_includes(self):
         self.assertIn("no line in", self.problems("systole/new/a.cc")[0])

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include "examples/support/mnist_data.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/image_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/io/csv.h"
-#include "systole/io/idx.h"
-#include "systole/io/local_file_system.h"
-#include "systole/session/host_function.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/image_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/tables/csv.h"
+#include "systole/io/tables/idx.h"
+#include "systole/session/host/host_function.h"
 
 namespace examples {
 namespace {

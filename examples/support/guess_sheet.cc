@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "systole/io/image_sheet.h"
+#include "systole/io/images/image_sheet.h"
 
 namespace examples {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "systole/base/random.h"
-#include "systole/io/csv.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/tables/csv.h"
 
 namespace examples {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "systole/io/example.h"
-#include "systole/io/idx.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
 
 namespace examples {
 namespace {

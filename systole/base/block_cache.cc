@@ -75,7 +75,7 @@ class BlockCache {
     const std::lock_guard lock(mutex_);
     blocks_.push_back({memory, bytes});
     kept_ += bytes;
-    while (kept_ > kMostKept) drop_oldest();
+    while (kept_ > kMaxKept) drop_oldest();
   }
   void clear() {
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ class BlockCache {
   }
 
  private:
-  static constexpr size_t kMostKept = 64 * kKilobyte * kKilobyte;
+  static constexpr size_t kMaxKept = 64 * kKilobyte * kKilobyte;
   struct Block {
     void* memory;
     size_t bytes;

@@ -19,18 +19,18 @@ std::string lower_case(std::string_view text) {
 
 // The first candidate that begins with `part`, or else that has it somewhere, in lower case.
 std::string name_with(const std::string& part, std::span<const std::string> candidates) {
-  constexpr size_t kLeastBegin = 3;
-  constexpr size_t kLeastPart = 5;
+  constexpr size_t kMinBegin = 3;
+  constexpr size_t kMinPart = 5;
   const auto found = [&](const auto& has) {
     const auto it = std::ranges::find_if(
         candidates, [&](const std::string& candidate) { return has(lower_case(candidate)); });
     return it == candidates.end() ? std::string() : *it;
   };
   std::string best;
-  if (part.size() >= kLeastBegin) {
+  if (part.size() >= kMinBegin) {
     best = found([&](const std::string& candidate) { return candidate.starts_with(part); });
   }
-  if (best.empty() && part.size() >= kLeastPart) {
+  if (best.empty() && part.size() >= kMinPart) {
     best = found(
         [&](const std::string& candidate) { return candidate.find(part) != std::string::npos; });
   }

@@ -7,14 +7,14 @@
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/image_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/parsing_ops.h"
-#include "systole/io/example.h"
-#include "systole/io/image.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/image_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/parsing_ops.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/images/image.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::data {
 namespace {

@@ -5,11 +5,11 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/control_flow_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/string_ops.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole::data {
 namespace {

@@ -10,13 +10,13 @@
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/parsing_ops.h"
-#include "systole/io/example.h"
-#include "systole/io/idx.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/npy.h"
-#include "systole/io/tfrecord.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/parsing_ops.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
+#include "systole/io/tables/npy.h"
 
 namespace systole::data {
 namespace {

@@ -140,7 +140,7 @@ Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec 
   data::check_calls("map_cpp", options.num_parallel_calls);
   data::check_function("map_cpp", fn);
   data::RowFunction rows = [fn = std::move(fn), from = element_spec(), spec,
-                            types = spec.flatten()](Row&& row, int64_t index) {
+                            types = spec.flatten()](Components&& row, int64_t index) {
     Element result;
     try {
       result = fn(data::to_element(from, std::move(row)));
@@ -151,7 +151,7 @@ Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec 
       throw invalid_argument("map_cpp: result for element {}, got {}, expected {}", index,
                              result.to_string(), spec.to_string());
     }
-    Row flat = result.flatten();
+    Components flat = result.flatten();
     data::check_row("map_cpp", flat, types, index);
     return flat;
   };
@@ -163,9 +163,9 @@ Dataset Dataset::map_cpp(std::function<Element(const Element&)> fn, ElementSpec 
 
 Dataset Dataset::filter_cpp(std::function<bool(const Element&)> predicate) const {
   data::check_function("filter_cpp", predicate);
-  return Dataset(
-      data::filter_node(node(), [predicate = std::move(predicate), spec = element_spec()](
-                                    const Row& row, int64_t index, const data::CallContext&) {
+  return Dataset(data::filter_node(
+      node(), [predicate = std::move(predicate), spec = element_spec()](
+                  const Components& row, int64_t index, const data::CallContext&) {
         try {
           return predicate(data::to_element(spec, row));
         } catch (...) {

@@ -18,8 +18,8 @@
 #include "systole/data/dataset_options.h"
 #include "systole/data/graph_result.h"
 #include "systole/data/iterator.h"
-#include "systole/graph/graph.h"
-#include "systole/session/host_function.h"
+#include "systole/graph/api/graph.h"
+#include "systole/session/host/host_function.h"
 
 namespace systole {
 
@@ -273,7 +273,7 @@ class Dataset {
                      const BucketOptions& options) const;
   Dataset bucket_graph(const GraphFunction& element_length, const BucketOptions& options) const;
   using LengthFunction =
-      std::function<int64_t(const Row&, int64_t index, const data::CallContext& calling)>;
+      std::function<int64_t(const Components&, int64_t index, const data::CallContext& calling)>;
   Dataset bucket(LengthFunction length, const BucketOptions& options,
                  std::shared_ptr<const data::GraphFunction> graph = nullptr) const;
   HostFunction trace(const GraphFunction& fn) const;

@@ -22,8 +22,9 @@ Spec spec_of_called(std::string_view op, const std::optional<Spec>& told,
 }
 
 DatasetMaker called(const Spec& spec, Dataset::DatasetFunction fn) {
-  return {
-      .fn = [spec, fn = std::move(fn)](const Row& row) { return fn(data::to_element(spec, row)); }};
+  return {.fn = [spec, fn = std::move(fn)](const Components& row) {
+    return fn(data::to_element(spec, row));
+  }};
 }
 
 DatasetMaker traced(std::string_view op, const Dataset::NodePtr& argument,
@@ -36,11 +37,11 @@ DatasetMaker traced(std::string_view op, const Dataset::NodePtr& argument,
 }
 
 void check_interleave(const InterleaveOptions& options) {
-  constexpr int64_t kMostOpen = 1 << 20;
+  constexpr int64_t kMaxOpen = 1 << 20;
   data::check_positive("interleave: cycle_length", options.cycle_length);
-  if (options.cycle_length > kMostOpen) {
+  if (options.cycle_length > kMaxOpen) {
     throw invalid_argument("interleave: cycle_length, got {}, expected at most {}, as all are open",
-                           options.cycle_length, kMostOpen);
+                           options.cycle_length, kMaxOpen);
   }
   data::check_positive("interleave: block_length", options.block_length);
   data::check_calls("interleave", options.num_parallel_calls);

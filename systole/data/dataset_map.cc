@@ -59,7 +59,7 @@ Dataset Dataset::filter_graph(const GraphFunction& predicate) const {
   auto graph = std::make_shared<const data::GraphFunction>("filter", std::move(function));
   return Dataset(data::filter_node(
       node(),
-      [graph](const Row& row, int64_t index, const data::CallContext& calling) {
+      [graph](const Components& row, int64_t index, const data::CallContext& calling) {
         return graph->call(row, index, calling).front().item<bool>();
       },
       graph));
@@ -79,7 +79,7 @@ Dataset Dataset::bucket_graph(const GraphFunction& element_length,
   auto graph =
       std::make_shared<const data::GraphFunction>("bucket_by_sequence_length", std::move(function));
   return bucket(
-      [graph](const Row& row, int64_t index, const data::CallContext& calling) {
+      [graph](const Components& row, int64_t index, const data::CallContext& calling) {
         return static_cast<int64_t>(graph->call(row, index, calling).front().as_double(0));
       },
       options, graph);

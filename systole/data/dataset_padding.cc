@@ -53,7 +53,7 @@ Dataset Dataset::bucket_cpp(std::function<int64_t(const Element&)> element_lengt
   data::check_function("bucket_by_sequence_length", element_length);
   return bucket(
       [element_length = std::move(element_length), spec = element_spec()](
-          const Row& row, int64_t index, const data::CallContext&) {
+          const Components& row, int64_t index, const data::CallContext&) {
         try {
           return element_length(data::to_element(spec, row));
         } catch (...) {

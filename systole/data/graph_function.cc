@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "systole/data/nodes.h"
-#include "systole/session/example_parser.h"
+#include "systole/session/host/example_parser.h"
 
 namespace systole::data {
 namespace {
 
-// Row i of a batch as an element with memory of its own.
+// Components i of a batch as an element with memory of its own.
 Tensor own_row(Tensor& batch, int64_t i) {
   Tensor row(batch.dtype(), without_first(batch.shape()));
   if (batch.dtype() == DType::string) {
@@ -22,9 +22,9 @@ Tensor own_row(Tensor& batch, int64_t i) {
   return row;
 }
 
-bool same_types(std::span<const Outcome> outcomes) {
-  const Row& first = outcomes.front().row;
-  for (const Outcome& outcome : outcomes) {
+bool same_types(std::span<const Result> outcomes) {
+  const Components& first = outcomes.front().row;
+  for (const Result& outcome : outcomes) {
     if (outcome.error) return false;
     for (size_t c = 0; c < first.size(); ++c) {
       if (outcome.row[c].dtype() != first[c].dtype() ||
@@ -57,7 +57,8 @@ bool is_small(const HostFunction& function) {
 }
 
 // `row` and what a function of `captures` takes behind it.
-Row with_captures(Row row, std::span<const Output> captures, const CallContext& calling) {
+Components with_captures(Components row, std::span<const Output> captures,
+                         const CallContext& calling) {
   for (const Output& output : captures) row.push_back(calling.root->value_of(output));
   return row;
 }
@@ -85,7 +86,7 @@ std::optional<ParserFirst> parser_first(const HostFunction& function) {
   }
   ExampleSchema schema(parser->attrs());
   if (!ExampleBatch::takes(schema)) return std::nullopt;
-  Row defaults;
+  Components defaults;
   for (const Output& value : parser->inputs().subspan(1)) {
     if (value.node()->op_name() != "Const") return std::nullopt;
     defaults.push_back(value.node()->attr<Tensor>("value"));
@@ -132,14 +133,15 @@ std::optional<HostFunction> GraphFunction::batched() const {
 
 bool GraphFunction::worth_chunks() const { return is_small(function_) && batched(); }
 
-Row GraphFunction::call(const Row& row, int64_t index, const CallContext& calling) const {
-  Row results;
+Components GraphFunction::call(const Components& row, int64_t index,
+                               const CallContext& calling) const {
+  Components results;
   call_into(row, index, calling, results);
   return results;
 }
 
-void GraphFunction::call_into(const Row& row, int64_t index, const CallContext& calling,
-                              Row& results) const {
+void GraphFunction::call_into(const Components& row, int64_t index, const CallContext& calling,
+                              Components& results) const {
   try {
     results.resize(function_.results().size());
     const RandomDraw draw{.number = calling.epoch + static_cast<uint64_t>(index),
@@ -156,13 +158,13 @@ void GraphFunction::call_into(const Row& row, int64_t index, const CallContext& 
 }
 
 // Behind the failure of a batch: the error of the first element that fails by itself.
-void GraphFunction::throw_of_row(const Row& batch, int64_t index,
+void GraphFunction::throw_of_row(const Components& batch, int64_t index,
                                  const CallContext& calling) const {
   const Error of_batch = current_error();
   const int64_t first = index * batch_size_;
   const int64_t size = batch.empty() ? 0 : batch.front().dim(0);
   for (int64_t i = 0; i < size; ++i) {
-    Row row;
+    Components row;
     for (const Tensor& part : batch) row.push_back(part.slice(i, i + 1));
     try {
       function_(with_captures(std::move(row), function_.captures(), calling));
@@ -174,10 +176,10 @@ void GraphFunction::throw_of_row(const Row& batch, int64_t index,
       fmt::format("{}: elements {} to {}", what_, first, first + size - 1));
 }
 
-bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext& calling) const {
+bool GraphFunction::call_batched(std::span<Result> outcomes, const CallContext& calling) const {
   if (outcomes.size() < 2 || !worth_chunks() || !same_types(outcomes)) return false;
-  std::vector<Row> rows;
-  for (const Outcome& outcome : outcomes) rows.push_back(outcome.row);
+  std::vector<Components> rows;
+  for (const Result& outcome : outcomes) rows.push_back(outcome.row);
   try {
     std::vector<Tensor> results =
         (*batched())(with_captures(stack_rows(what_, rows), function_.captures(), calling));
@@ -193,11 +195,11 @@ bool GraphFunction::call_batched(std::span<Outcome> outcomes, const CallContext&
   }
 }
 
-size_t GraphFunction::call_all(std::span<Outcome> outcomes, int64_t index,
+size_t GraphFunction::call_all(std::span<Result> outcomes, int64_t index,
                                const CallContext& calling, ChunkClock::time_point until) const {
   if (call_batched(outcomes, calling)) return outcomes.size();
   return apply_each(outcomes, index, *calling.root, until,
-                    [&](const Row& row, int64_t i) { return call(row, i, calling); });
+                    [&](const Components& row, int64_t i) { return call(row, i, calling); });
 }
 
 NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder) {
@@ -215,7 +217,7 @@ NodePtr batches_of(const NodePtr& input, int64_t batch_size, bool drop_remainder
     return source;
   };
   Spec spec = batched(node->spec(), drop_remainder ? batch_size : kUnknown);
-  if (const Row* const tensors = node->sliced_tensors()) {
+  if (const Components* const tensors = node->sliced_tensors()) {
     NodePtr indices = chosen_from(range_node(0, tensors->front().dim(0), 1));
     return gather_node(batch_node(indices, batch_size, drop_remainder), std::move(spec), *tensors);
   }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "systole/data/outcome.h"
-#include "systole/session/host_function.h"
+#include "systole/data/result.h"
+#include "systole/session/host/host_function.h"
 
 namespace systole::data {
 
@@ -26,17 +26,19 @@ class GraphFunction {
 
   // The element, or batch, `index`; random ops draw by it and by `calling`. Errors name the
   // element.
-  Row call(const Row& row, int64_t index, const CallContext& calling) const;
+  Components call(const Components& row, int64_t index, const CallContext& calling) const;
   // The same into the memory of `results`, as HostFunction::run_into().
-  void call_into(const Row& row, int64_t index, const CallContext& calling, Row& results) const;
+  void call_into(const Components& row, int64_t index, const CallContext& calling,
+                 Components& results) const;
   // The elements index, index + 1... that are no errors, in place. Several at once where the
   // function has a form for batches and none of them fails. Else as apply_each().
-  size_t call_all(std::span<Outcome> outcomes, int64_t index, const CallContext& calling,
+  size_t call_all(std::span<Result> outcomes, int64_t index, const CallContext& calling,
                   ChunkClock::time_point until = ChunkClock::time_point::max()) const;
 
  private:
-  bool call_batched(std::span<Outcome> outcomes, const CallContext& calling) const;
-  [[noreturn]] void throw_of_row(const Row& batch, int64_t index, const CallContext& calling) const;
+  bool call_batched(std::span<Result> outcomes, const CallContext& calling) const;
+  [[noreturn]] void throw_of_row(const Components& batch, int64_t index,
+                                 const CallContext& calling) const;
 
   const std::string what_;
   const HostFunction function_;

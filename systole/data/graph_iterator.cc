@@ -6,8 +6,8 @@
 #include "systole/data/dataset.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
-#include "systole/graph/array_ops.h"
-#include "systole/session/host_kernel.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole {
 namespace {
@@ -38,7 +38,7 @@ std::shared_ptr<RunningIterator> running(KernelContext& c) {
 
 // OUT_OF_RANGE means the end of the input to whoever runs the graph: an error of that code in the
 // pipeline, of a user's function say, would end a training in silence.
-bool next_row(Iterator& iterator, Row& row) {
+bool next_row(Iterator& iterator, Components& row) {
   try {
     return iterator.next_row(row);
   } catch (const Error& error) {
@@ -58,7 +58,7 @@ std::vector<Tensor> run_get_next(KernelContext& c) {
     }
     state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
   }
-  Row row;
+  Components row;
   if (!next_row(*state->iterator, row)) {
     throw make_error(Code::out_of_range, "IteratorGetNext: End of sequence");
   }
@@ -69,7 +69,7 @@ std::vector<Tensor> run_make_iterator(KernelContext& c) {
   const auto state = running(c);
   const std::lock_guard lock(state->mutex);
   Iterator made(factory_of(c.node).dataset, factory_of(c.node).options,
-                Row(c.inputs.begin(), c.inputs.end()));
+                Components(c.inputs.begin(), c.inputs.end()));
   state->iterator = std::move(made);
   return {};
 }

@@ -6,12 +6,12 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/image_ops.h"
-#include "systole/graph/io_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/io/image.h"
-#include "systole/io/local_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/image_ops.h"
+#include "systole/graph/api/io_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/images/image.h"
 #include "systole/session/session.h"
 
 namespace systole::data {

@@ -10,7 +10,7 @@ class InnerDataset {
   // `source` is what `maker` makes it of, the `index`-th. Errors: those of a call, with the index;
   // INVALID_ARGUMENT when the data set does not give what `types` say. REQUIRES: `maker` and
   // `types` outlive it.
-  InnerDataset(std::string_view what, const DatasetMaker& maker, Row source, uint64_t index,
+  InnerDataset(std::string_view what, const DatasetMaker& maker, Components source, uint64_t index,
                const StageContext& context, const std::vector<TensorType>& types)
       : what_(what),
         source_(std::move(source)),
@@ -31,7 +31,7 @@ class InnerDataset {
   InnerDataset(const InnerDataset&) = delete;
   InnerDataset& operator=(const InnerDataset&) = delete;
 
-  bool next(Row& row) {
+  bool next(Components& row) {
     if (!stage_->next(row)) return false;
     for (size_t i = 0; i < row.size(); ++i) {
       if (!fits(row[i], types_[i])) {
@@ -52,7 +52,7 @@ class InnerDataset {
                                                 const DatasetMaker& maker,
                                                 const StageContext& context,
                                                 const std::vector<TensorType>& types) {
-    Row source = reader.row();
+    Components source = reader.row();
     const uint64_t index = reader.number();
     auto result =
         std::make_unique<InnerDataset>(what, maker, std::move(source), index, context, types);
@@ -72,7 +72,7 @@ class InnerDataset {
   }
 
   std::string_view what_;
-  Row source_;
+  Components source_;
   uint64_t index_;
   const std::vector<TensorType>& types_;
   const BoundArgument argument_;

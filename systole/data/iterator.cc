@@ -4,7 +4,7 @@
 #include <random>
 
 #include "systole/data/nodes.h"
-#include "systole/io/crc32c.h"
+#include "systole/io/wire/crc32c.h"
 
 namespace systole {
 namespace {
@@ -29,7 +29,7 @@ std::vector<TensorType> types_of_outputs(const std::vector<Output>& outputs) {
   return types;
 }
 
-void check_saved(const Row& values, const std::vector<Output>& parameters) {
+void check_saved(const Components& values, const std::vector<Output>& parameters) {
   try {
     data::check_row("parameters", values, types_of_outputs(parameters));
   } catch (const Error& error) {
@@ -42,7 +42,7 @@ void check_saved(const Row& values, const std::vector<Output>& parameters) {
 struct Iterator::Impl {
   // `values` are those of `outputs`, the parameters of the data set.
   Impl(Dataset described, const IteratorOptions& options, std::vector<Output> outputs = {},
-       const Row& values = {})
+       const Components& values = {})
       : dataset(std::move(described)),
         parameters(std::move(outputs)),
         root(options, options.entropy ? *options.entropy : draw_entropy(),
@@ -62,13 +62,13 @@ struct Iterator::Impl {
   }
 
   static data::IteratorRoot::Parameters named(const std::vector<Output>& outputs,
-                                              const Row& values) {
+                                              const Components& values) {
     data::IteratorRoot::Parameters result;
     for (size_t i = 0; i < values.size(); ++i) result.emplace(outputs[i], values[i]);
     return result;
   }
-  Row values() const {
-    Row result;
+  Components values() const {
+    Components result;
     for (const Output& output : parameters) result.push_back(root.value_of(output));
     return result;
   }
@@ -78,14 +78,15 @@ struct Iterator::Impl {
   data::IteratorRoot root;
   std::unique_ptr<data::Stage> stage;
   bool ended = false;
-  Row row;
+  Components row;
 };
 
 Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options)
     : impl_((data::check_no_parameters("Iterator", dataset),
              std::make_unique<Impl>(dataset, options))) {}
 
-Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options, const Row& parameters) {
+Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options,
+                   const Components& parameters) {
   std::vector<Output> outputs = dataset.parameters();
   data::check_row("Iterator: parameters", parameters, types_of_outputs(outputs));
   impl_ = std::make_unique<Impl>(dataset, options, std::move(outputs), parameters);
@@ -105,7 +106,7 @@ Iterator::Iterator(Iterator&&) noexcept = default;
 Iterator& Iterator::operator=(Iterator&&) noexcept = default;
 Iterator::~Iterator() = default;
 
-bool Iterator::next_row(Row& row) {
+bool Iterator::next_row(Components& row) {
   impl_->root.cancellation().check();
   if (impl_->ended) return false;
   impl_->ended = !impl_->running().next_into(row);
@@ -135,7 +136,7 @@ void Iterator::restore(StateReader& reader) {
   reader.expect(kMagic);
   reader.expect(element_spec().to_string());
   const uint64_t entropy = reader.number();
-  const Row parameters = reader.row();
+  const Components parameters = reader.row();
   check_saved(parameters, impl_->parameters);
   auto fresh =
       std::make_unique<Impl>(impl_->dataset, impl_->root.options(), impl_->parameters, parameters);

@@ -12,7 +12,7 @@
 #include "systole/base/tensor.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 
@@ -29,7 +29,7 @@ class Iterator {
   explicit Iterator(const Dataset& dataset, const IteratorOptions& options = {});
   // With the values of the parameters, in the order of dataset.parameters(). Errors:
   // INVALID_ARGUMENT when they do not fit.
-  Iterator(const Dataset& dataset, const IteratorOptions& options, const Row& parameters);
+  Iterator(const Dataset& dataset, const IteratorOptions& options, const Components& parameters);
   // One that goes on from a saved state, with the parameters that are in it. Errors: those of
   // restore_state().
   static Iterator restored(const Dataset& dataset, const IteratorOptions& options,
@@ -42,7 +42,7 @@ class Iterator {
   // next() is called again. CANCELLED after cancel().
   std::optional<Nest<Tensor>> next();
   // The same, flattened, into `row`, whose storage is used again.
-  bool next_row(Row& row);
+  bool next_row(Components& row);
 
   // Everything that is needed to give the next element, and all after it, in another process: the
   // values of parameters, too. While parallel stages run their work in flight is finished first.

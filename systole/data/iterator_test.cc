@@ -15,9 +15,9 @@
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/string_ops.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 namespace systole::data {
 namespace {

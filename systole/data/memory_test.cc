@@ -7,8 +7,8 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::data {
 namespace {
@@ -91,7 +91,7 @@ std::vector<Streamed> streamed() {
   int64_t count = 0;
   try {
     Iterator iterator(dataset);
-    for (Row row; iterator.next_row(row);) ++count;
+    for (Components row; iterator.next_row(row);) ++count;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::_Exit(3);

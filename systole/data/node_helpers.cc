@@ -17,7 +17,7 @@ void check_no_parameters(std::string_view who, const Dataset& dataset) {
       who, parameters.front().name(), parameters.front().node()->describe());
 }
 
-void check_slices(const Row& tensors) {
+void check_slices(const Components& tensors) {
   for (const Tensor& tensor : tensors) {
     if (!tensor.valid() || tensor.rank() == 0) {
       throw invalid_argument(

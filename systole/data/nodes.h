@@ -10,15 +10,15 @@
 
 #include "systole/data/dataset.h"
 #include "systole/data/stage.h"
-#include "systole/graph/example_schema.h"
+#include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole::data {
 
 // Sources.
-NodePtr tensors_node(Spec spec, Row tensors);
-NodePtr slices_node(Spec spec, Row tensors);
+NodePtr tensors_node(Spec spec, Components tensors);
+NodePtr slices_node(Spec spec, Components tensors);
 // Rows `indices` (batches of s64) of tensors; `spec` is that of the batches.
-NodePtr gather_node(NodePtr indices, Spec spec, Row tensors);
+NodePtr gather_node(NodePtr indices, Spec spec, Components tensors);
 NodePtr range_node(int64_t start, int64_t stop, int64_t step);
 // Names of files that match: see Dataset::list_files.
 NodePtr list_files_node(const std::vector<std::string>& patterns, const ListFilesOptions& options,
@@ -26,7 +26,7 @@ NodePtr list_files_node(const std::vector<std::string>& patterns, const ListFile
 NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
 
 // What a map calls; thread-safe. `index` counts the elements.
-using RowFunction = std::function<Row(Row&&, int64_t index)>;
+using RowFunction = std::function<Components(Components&&, int64_t index)>;
 class GraphFunction;
 struct MapArguments {
   std::shared_ptr<const GraphFunction> graph;  // or, where it is null:
@@ -37,7 +37,8 @@ struct MapArguments {
 NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 // What a filter asks; thread-safe. `index` counts the elements.
-using RowPredicate = std::function<bool(const Row&, int64_t index, const CallContext& calling)>;
+using RowPredicate =
+    std::function<bool(const Components&, int64_t index, const CallContext& calling)>;
 // `graph`: what `predicate` calls, where that is written with ops.
 NodePtr filter_node(const NodePtr& input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph = nullptr);
@@ -48,7 +49,7 @@ NodePtr argument_node(Spec spec);
 // How an element becomes a data set: by a call, or as `body`, which has `argument` in it, and is
 // the same for all elements.
 struct DatasetMaker {
-  std::function<Dataset(const Row&)> fn;  // or, where it is null:
+  std::function<Dataset(const Components&)> fn;  // or, where it is null:
   NodePtr argument;
   NodePtr body;
 
@@ -76,7 +77,7 @@ NodePtr batch_node(const NodePtr& input, int64_t batch_size, bool drop_remainder
 // Batches of texts as the outputs of a batched parser of tf.Examples.
 struct ParseBatchArguments {
   ExampleSchema schema;  // that ExampleBatch takes
-  Row defaults;
+  Components defaults;
   std::string parser;                          // the node, for errors
   std::shared_ptr<const GraphFunction> graph;  // what it stands for
   int64_t batch_size = 0;
@@ -93,7 +94,7 @@ NodePtr padded_batch_node(const NodePtr& input, int64_t batch_size, Padding padd
 NodePtr unbatch_node(const NodePtr& input);
 struct BucketArguments {
   // `index` counts the elements.
-  std::function<int64_t(const Row&, int64_t index, const CallContext& calling)> length;
+  std::function<int64_t(const Components&, int64_t index, const CallContext& calling)> length;
   std::shared_ptr<const GraphFunction> graph;  // as of a filter
   BucketOptions options;
   Padding padding;
@@ -123,17 +124,20 @@ void check_function(std::string_view op, const F& fn) {
 // Errors: INVALID_ARGUMENT for a data set with parameters: `who` does not take it.
 void check_no_parameters(std::string_view who, const Dataset& dataset);
 // Errors: INVALID_ARGUMENT unless all have rows, and equally many.
-void check_slices(const Row& tensors);
+void check_slices(const Components& tensors);
 // Rows of equal shapes as one with a new first dimension. `what` begins errors.
-Row stack_rows(std::string_view what, std::span<const Row> rows);
+Components stack_rows(std::string_view what, std::span<const Components> rows);
 // Rows of any shapes, padded.
-Row stack_padded(std::string_view what, std::span<const Row> rows, const Padding& padding);
+Components stack_padded(std::string_view what, std::span<const Components> rows,
+                        const Padding& padding);
 // The spec of batches: a first dimension of `size` (-1: not known).
 Spec batched(const Spec& spec, int64_t size);
 // An element of this spec to try a function on: zeros and empty texts, unknown dimensions 1.
 Element probe_element(const Spec& spec);
 // The element that a row is.
-inline Element to_element(const Spec& spec, Row row) { return pack_like(spec, std::move(row)); }
+inline Element to_element(const Spec& spec, Components row) {
+  return pack_like(spec, std::move(row));
+}
 // The seed that a stage draws with: the user's or the graph's.
 std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed);
 // The key for a stage that draws: of `seed`, or for one without of the iterator and its place.

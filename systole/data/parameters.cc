@@ -2,16 +2,16 @@
 // initialised.
 #include "systole/data/nodes.h"
 #include "systole/data/sources/record_file.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
-#include "systole/session/captures.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/session/host/captures.h"
 
 namespace systole {
 namespace {
 
 using data::NodePtr;
 using data::Spec;
-using MakeNode = std::function<NodePtr(Row values)>;
+using MakeNode = std::function<NodePtr(Components values)>;
 
 // A tensor that is an argument: a parameter, or where it follows from constants its value.
 struct Argument {
@@ -67,7 +67,7 @@ NodePtr ParameterNode::made(data::IteratorRoot& root) const {
   const auto made = root.shared().get<MadeNode>(*this);
   const std::lock_guard lock(made->mutex);
   if (made->node == nullptr) {
-    Row values;
+    Components values;
     for (const Argument& argument : arguments_) {
       const bool known = argument.known.valid();
       values.push_back(known ? argument.known : root.value_of(argument.output));
@@ -86,7 +86,7 @@ std::unique_ptr<data::Stage> ParameterNode::make(const data::StageContext& conte
 Dataset fed_node(std::string name, Spec spec, std::vector<NodePtr> inputs,
                  const std::vector<Output>& outputs, MakeNode make) {
   std::vector<Argument> arguments;
-  Row values;
+  Components values;
   for (const Output& output : outputs) {
     if (output.dtype() == DType::resource) {
       throw invalid_argument("{}: tensor, got '{}', a resource, expected a value", name,
@@ -120,7 +120,7 @@ Output integer(std::string_view op, std::string_view what, const Input& input) {
 Dataset fed_stage(const std::string& op, std::string_view what, const Dataset& input, Spec spec,
                   const Input& argument, std::function<Dataset(const Dataset&, int64_t)> make) {
   return fed_node(op, std::move(spec), {input.node()}, {integer(op, what, argument)},
-                  [input, make = std::move(make)](const Row& values) {
+                  [input, make = std::move(make)](const Components& values) {
                     return make(input, values[0].item<int64_t>()).node();
                   });
 }
@@ -138,8 +138,9 @@ Spec any_batch(const Spec& spec) {
 Dataset Dataset::from_tensors(const Nest<Output>& tensors) {
   check_handles("from_tensors", tensors);
   Spec spec = tensors.map([](const Output& output) { return output.type(); });
-  return fed_node("from_tensors", spec, {}, tensors.flatten(),
-                  [spec](Row values) { return data::tensors_node(spec, std::move(values)); });
+  return fed_node("from_tensors", spec, {}, tensors.flatten(), [spec](Components values) {
+    return data::tensors_node(spec, std::move(values));
+  });
 }
 
 Dataset Dataset::from_tensor_slices(const Nest<Output>& tensors) {
@@ -157,7 +158,7 @@ Dataset Dataset::from_tensor_slices(const Nest<Output>& tensors) {
     }
     return TensorType{output.dtype(), data::without_first(shape)};
   });
-  return fed_node("from_tensor_slices", spec, {}, tensors.flatten(), [spec](Row values) {
+  return fed_node("from_tensor_slices", spec, {}, tensors.flatten(), [spec](Components values) {
     data::check_slices(values);
     return data::slices_node(spec, std::move(values));
   });
@@ -169,7 +170,7 @@ Dataset Dataset::range(const Input& start, const Input& stop, const Input& step)
   return fed_node("range", TensorType{DType::s64, {}}, {},
                   {integer("range", "start", start), integer("range", "stop", stop),
                    integer("range", "step", step)},
-                  [](const Row& values) {
+                  [](const Components& values) {
                     const auto number = [&](size_t i) { return values[i].item<int64_t>(); };
                     return range(number(0), number(1), number(2)).node();
                   });
@@ -183,7 +184,7 @@ Dataset Dataset::list_files(const Output& patterns, const ListFilesOptions& opti
   }
   const auto seed =
       options.shuffle ? data::resolve_seed(options.seed) : std::nullopt;  // the graph's, too
-  return fed_node("list_files", data::text_spec(), {}, {patterns}, [=](const Row& values) {
+  return fed_node("list_files", data::text_spec(), {}, {patterns}, [=](const Components& values) {
     const auto texts = values[0].data<std::string>();
     return data::list_files_node({texts.begin(), texts.end()}, options, seed);
   });
@@ -192,7 +193,7 @@ Dataset Dataset::list_files(const Output& patterns, const ListFilesOptions& opti
 Dataset Dataset::shard(const Input& num_shards, const Input& index) const {
   return fed_node("shard", element_spec(), {node()},
                   {integer("shard", "num_shards", num_shards), integer("shard", "index", index)},
-                  [input = *this](const Row& values) {
+                  [input = *this](const Components& values) {
                     return input.shard(values[0].item<int64_t>(), values[1].item<int64_t>()).node();
                   });
 }

@@ -4,18 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/data/device_feed.h"
+#include "systole/data/feed/device_feed.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/string_ops.h"
-#include "systole/graph/variable.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/api/variable.h"
+#include "systole/io/file_systems/memory_file_system.h"
 #include "systole/io/proto/graph.pb.h"
-#include "systole/io/tfrecord.h"
-#include "systole/session/graph_def.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
 
 namespace systole::data {

@@ -8,13 +8,13 @@
 
 #include "systole/data/dataset.h"
 #include "systole/data/testing/elements.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/parsing_ops.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/set_shape.h"
-#include "systole/graph/string_ops.h"
-#include "systole/io/example.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/set_shape.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/io/records/example.h"
 
 namespace systole::data {
 namespace {

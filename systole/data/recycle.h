@@ -22,7 +22,7 @@ inline bool sole_owner(const Tensor& tensor) {
 }
 
 // Lets go of what others have of the row, so that the rest can be written to.
-inline void keep_own(Row& row) {
+inline void keep_own(Components& row) {
   for (Tensor& tensor : row) {
     if (!sole_owner(tensor)) tensor = Tensor();
   }
@@ -34,13 +34,13 @@ inline void make_room(Tensor& tensor, DType dtype, const Shape& shape) {
 }
 
 // The row is one scalar of this dtype that can be written to.
-inline bool is_own_scalar(const Row& row, DType dtype) {
+inline bool is_own_scalar(const Components& row, DType dtype) {
   return row.size() == 1 && row[0].dtype() == dtype && row[0].rank() == 0 && sole_owner(row[0]);
 }
 
 // The text of a row that is one string scalar, to be changed: a copy where others have it, an empty
 // one where the row is anything else.
-inline std::string& own_text(Row& row) {
+inline std::string& own_text(Components& row) {
   const bool is_text = row.size() == 1 && row[0].dtype() == DType::string && row[0].rank() == 0;
   if (!is_text) {
     row.assign(1, Tensor(DType::string, {}));
@@ -51,7 +51,7 @@ inline std::string& own_text(Row& row) {
 }
 
 // The text of a row that is one string scalar.
-inline std::string_view text_of(const Row& row) { return row[0].data<std::string>()[0]; }
+inline std::string_view text_of(const Components& row) { return row[0].data<std::string>()[0]; }
 
 // `text` in the memory of `kept`. One long text does not make all that come after it hold as much.
 inline void assign_text(std::string& kept, std::string_view text) {
@@ -64,13 +64,13 @@ inline void assign_text(std::string& kept, std::string_view text) {
 }
 
 // `row` as one string scalar.
-inline void assign_text(Row& row, std::string_view text) {
+inline void assign_text(Components& row, std::string_view text) {
   if (!is_own_scalar(row, DType::string)) row.assign(1, Tensor(DType::string, {}));
   assign_text(row[0].data<std::string>()[0], text);
 }
 
 // `row` as one s64 scalar.
-inline void assign_number(Row& row, int64_t value) {
+inline void assign_number(Components& row, int64_t value) {
   if (is_own_scalar(row, DType::s64)) {
     row[0].data<int64_t>()[0] = value;
   } else {

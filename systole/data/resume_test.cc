@@ -6,9 +6,9 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
-#include "systole/data/device_feed.h"
+#include "systole/data/feed/device_feed.h"
 #include "systole/data/testing/elements.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 namespace systole::data {
 namespace {

@@ -8,12 +8,12 @@
 #include "systole/base/log.h"
 #include "systole/data/stage.h"
 #include "systole/data/testing/elements.h"
-#include "systole/io/compression.h"
-#include "systole/io/idx.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/npy.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
+#include "systole/io/tables/npy.h"
+#include "systole/io/wire/compression.h"
 
 namespace systole::data {
 namespace {

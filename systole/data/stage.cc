@@ -123,7 +123,7 @@ std::vector<StageStats> IteratorRoot::stats() const {
   return result;
 }
 
-bool Stage::next(Row& row) {
+bool Stage::next(Components& row) {
   return counted([&] { return do_next(row); });
 }
 
@@ -131,11 +131,11 @@ bool Stage::next_text(std::string_view& text) {
   return counted([&] { return do_next_text(text); });
 }
 
-bool Stage::next_into(Row& row) {
+bool Stage::next_into(Components& row) {
   return counted([&] { return do_next_into(row); });
 }
 
-bool Stage::do_next_into(Row& row) {
+bool Stage::do_next_into(Components& row) {
   if (std::ranges::any_of(row, &Tensor::is_lent)) row.clear();
   return do_next(row);
 }
@@ -259,7 +259,7 @@ bool fits(const Tensor& tensor, const TensorType& type) {
   return tensor.dtype() == type.dtype && type.shape.compatible_with(tensor.shape());
 }
 
-void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types,
+void check_row(std::string_view what, const Components& row, const std::vector<TensorType>& types,
                std::optional<int64_t> element) {
   const auto where = [&] {
     return element ? fmt::format("{}: element {}", what, *element) : std::string(what);

@@ -17,7 +17,7 @@
 #include "systole/data/cancellation.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole::data {
 
@@ -103,7 +103,7 @@ class IteratorRoot {
 // What a function's argument is, inside of the data set that it makes: of the innermost function.
 struct BoundArgument {
   const DatasetNode* node = nullptr;
-  const Row* row = nullptr;
+  const Components* row = nullptr;
   const BoundArgument* outer = nullptr;
 };
 
@@ -149,25 +149,25 @@ class Stage {
   virtual ~Stage() = default;
 
   // False at the end; `row` is then whatever.
-  bool next(Row& row);
+  bool next(Components& row);
   // The same of a stage whose elements are one text each: a view into memory of the stage or of its
   // inputs, valid until the stage is asked again. The two may be called in turns.
   bool next_text(std::string_view& text);
   // The same for a consumer that may lend its memory in `row` (Tensor::lent): numbers are
   // written there where the stage can, and a component is replaced where it cannot; no stage keeps
   // it.
-  bool next_into(Row& row);
+  bool next_into(Components& row);
   // Everything needed to go on from here, with what is before it.
   void save(StateWriter& writer);
   // REQUIRES: a stage of the same node that has given nothing yet.
   void restore(StateReader& reader);
 
  protected:
-  virtual bool do_next(Row& row) = 0;
+  virtual bool do_next(Components& row) = 0;
   // For stages that need not make a row for it.
   virtual bool do_next_text(std::string_view& text);
   // For stages that write their elements, and those that pass on what is written.
-  virtual bool do_next_into(Row& row);
+  virtual bool do_next_into(Components& row);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
   // Tells the states of stages apart that a node may have.
@@ -187,8 +187,8 @@ class Stage {
   const DatasetNode* node_ = nullptr;
   StageCounters* counters_ = nullptr;  // null when not counted
   int64_t calls_ = 0;
-  double mean_ns_ = 0;  // of a call, lately
-  Row text_row_;        // of next_text()
+  double mean_ns_ = 0;   // of a call, lately
+  Components text_row_;  // of next_text()
 };
 
 // What a transformation or a source is: immutable, thread-safe.
@@ -229,7 +229,7 @@ class DatasetNode {
   // Outputs of a graph whose values it takes when an iterator is initialised.
   virtual std::vector<Output> parameters() const { return {}; }
   // Of a source whose elements are the rows of tensors: those; null for anything else.
-  virtual const Row* sliced_tensors() const { return nullptr; }
+  virtual const Components* sliced_tensors() const { return nullptr; }
   std::string to_string() const;
 
  private:
@@ -280,7 +280,7 @@ class CountingStage : public InputStage {
 // [size, shape..] and back: of batches and their elements. REQUIRES: `shape` has a dimension.
 Shape with_first(int64_t size, const Shape& shape);
 Shape without_first(const Shape& shape);
-// Row i, without a copy.
+// Components i, without a copy.
 Tensor row_of(const Tensor& tensor, int64_t i);
 
 // Whatever is being thrown, as an Error; std::exception of a user's function as UNKNOWN.
@@ -294,7 +294,7 @@ uint64_t mix(uint64_t a, uint64_t b);
 bool fits(const Tensor& tensor, const TensorType& type);
 // Errors: INVALID_ARGUMENT that begins with `what` and the number of the element, and names the
 // component.
-void check_row(std::string_view what, const Row& row, const std::vector<TensorType>& types,
+void check_row(std::string_view what, const Components& row, const std::vector<TensorType>& types,
                std::optional<int64_t> element = std::nullopt);
 
 }  // namespace systole::data

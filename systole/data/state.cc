@@ -35,7 +35,7 @@ void StateWriter::tensor(const Tensor& value) {
   }
 }
 
-void StateWriter::row(const Row& value) {
+void StateWriter::row(const Components& value) {
   number(value.size());
   for (const Tensor& component : value) tensor(component);
 }
@@ -117,8 +117,8 @@ Tensor StateReader::tensor() {
   return result;
 }
 
-Row StateReader::row() {
-  Row result(count());
+Components StateReader::row() {
+  Components result(count());
   for (Tensor& component : result) component = tensor();
   return result;
 }

@@ -20,7 +20,7 @@
 namespace systole {
 
 // The components of one element, in the order in which its structure flattens.
-using Row = std::vector<Tensor>;
+using Components = std::vector<Tensor>;
 
 // Appends to a string. Not thread-safe.
 class StateWriter {
@@ -30,12 +30,12 @@ class StateWriter {
   void bytes(std::string_view value);
   void type(const TensorType& value);  // REQUIRES: static
   void tensor(const Tensor& value);
-  void row(const Row& value);
+  void row(const Components& value);
   // Their number and each.
   template <class Rows>
   void rows(const Rows& values) {
     number(values.size());
-    for (const Row& value : values) row(value);
+    for (const Components& value : values) row(value);
   }
   void error(const Error& value);
 
@@ -59,11 +59,11 @@ class StateReader {
   std::string_view bytes();
   TensorType type();
   Tensor tensor();
-  Row row();
+  Components row();
   template <class Rows>
   void rows(Rows& values) {
     values.resize(count());
-    for (Row& value : values) value = row();
+    for (Components& value : values) value = row();
   }
   // An error that was read ahead of the position; nullopt where such are left out, with a warning
   // that begins with `who`.

@@ -1,5 +1,5 @@
 #include "systole/estimator/impl.h"
-#include "systole/session/graph_def.h"
+#include "systole/session/graph_def/graph_def.h"
 
 namespace systole {
 namespace {

@@ -6,12 +6,12 @@
 #include <regex>
 
 #include "systole/base/log.h"
-#include "systole/estimator/check.h"
+#include "systole/estimator/check/check.h"
+#include "systole/estimator/hooks/watchdog.h"
 #include "systole/estimator/impl.h"
-#include "systole/estimator/watchdog.h"
-#include "systole/graph/tpu_ops.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tensor_bundle.h"
+#include "systole/graph/api/tpu_ops.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/session/target.h"
 #include "systole/train/saver.h"
 
@@ -144,13 +144,14 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
 }
 
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
-  using estimator::Pulse;
+  using estimator::Heartbeat;
   const auto input = std::make_shared<estimator::Input>();
-  estimator::run_watched(config.tpu_config.hang_timeout_secs,
-                         [input, input_fn, wanted = input_options(*this, mode)](Pulse& pulse) {
-                           const Pulse::Visit visit(pulse, Pulse::At::input_fn, 0, 0);
-                           *input = estimator::make_input(input_fn, wanted);
-                         });
+  estimator::run_watched(
+      config.tpu_config.hang_timeout_secs,
+      [input, input_fn, wanted = input_options(*this, mode)](Heartbeat& heartbeat) {
+        const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input_fn, 0, 0);
+        *input = estimator::make_input(input_fn, wanted);
+      });
   return std::move(*input);
 }
 

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "systole/data/dataset.h"
-#include "systole/estimator/check_report.h"
+#include "systole/estimator/check/check_report.h"
 #include "systole/estimator/config.h"
-#include "systole/estimator/evaluation.h"
-#include "systole/estimator/exporters.h"
+#include "systole/estimator/modes/evaluation.h"
+#include "systole/estimator/modes/exporters.h"
+#include "systole/estimator/modes/serving.h"
 #include "systole/estimator/params.h"
-#include "systole/estimator/serving.h"
 #include "systole/estimator/spec.h"
 #include "systole/estimator/tpu_context.h"
 

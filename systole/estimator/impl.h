@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/data/stack_feed.h"
+#include "systole/data/feed/step_feed.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/model.h"
 #include "systole/session/step_loop.h"

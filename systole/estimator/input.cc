@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

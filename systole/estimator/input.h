@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/data/step_reader.h"
+#include "systole/data/feed/step_reader.h"
 #include "systole/estimator/estimator.h"
 
 namespace systole::estimator {

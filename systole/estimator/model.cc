@@ -1,7 +1,7 @@
 #include "systole/estimator/model.h"
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/example_mask.h"
 
 namespace systole::estimator {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/estimator/hooks.h"
+#include "systole/estimator/hooks/hooks.h"
 #include "systole/estimator/mode.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/train/metrics.h"
 
 namespace systole {

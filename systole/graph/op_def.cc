@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "systole/base/suggest.h"
-#include "systole/graph/constant_value.h"
-#include "systole/graph/specialize.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/lowering/specialize.h"
 
 namespace systole {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/hlo/builder.h"
+#include "systole/graph/api/graph.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::runtime {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

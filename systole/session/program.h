@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/specialize.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/lowering/specialize.h"
 #include "systole/runtime/client.h"
 #include "systole/session/feeds.h"
-#include "systole/session/host_plan.h"
+#include "systole/session/host/host_plan.h"
 #include "systole/session/variable_snapshot.h"
 
 namespace systole {

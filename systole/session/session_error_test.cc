@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/tpu_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/tpu_ops.h"
 #include "systole/runtime/registry.h"
 #include "systole/session/session.h"
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "systole/session/host_executor.h"
+#include "systole/session/host/host_executor.h"
 #include "systole/session/program_cache.h"
 #include "systole/session/session.h"
 #include "systole/session/target.h"

@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "systole/base/log.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/tpu_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/tpu_ops.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/runtime/registry.h"
 
 namespace systole {

@@ -369,7 +369,7 @@ double StepLoop::compile_seconds() const { return stats().compile_seconds; }
 std::span<const std::string> StepLoop::averaged_variables() const {
   return impl_->loop->program.averaged;
 }
-bool StepLoop::goes_on_beside_snapshots() const { return impl_->aside != nullptr; }
+bool StepLoop::double_buffers_updates() const { return impl_->aside != nullptr; }
 std::string StepLoop::optimized_program() const { return impl_->loop->ready().optimized_program(); }
 
 void StepLoop::set_variables(Session& session, std::span<const Variable> variables,

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/variable.h"
 #include "systole/runtime/client.h"
 #include "systole/session/session.h"
 #include "systole/session/variable_snapshot.h"
@@ -80,7 +80,7 @@ class StepLoop {
   // The first step after a snapshot writes its updates to other memory, as large again, which is
   // kept for the next one. Becomes true for loops of large variables some time after the session's
   // first snapshot, when what they need is made; not for those that keep every step's values.
-  bool goes_on_beside_snapshots() const;
+  bool double_buffers_updates() const;
 
   // After run: for each fetch [num_replicas, ...] of the last step or, with Keep::every_step,
   // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a

@@ -10,12 +10,12 @@
 
 #include "systole/base/error.h"
 #include "systole/base/random.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/nn_ops.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/tpu_collectives.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/tpu_collectives.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/runtime/registry.h"
 
 namespace systole {
@@ -423,12 +423,12 @@ TEST(StepLoopSnapshot, StaysAsItIsAndChangesNothing) {
     }
   };
   launch(2);
-  EXPECT_FALSE(loop.goes_on_beside_snapshots());
-  for (int tries = 0; tries < 1000 && !loop.goes_on_beside_snapshots(); ++tries) {
+  EXPECT_FALSE(loop.double_buffers_updates());
+  for (int tries = 0; tries < 1000 && !loop.double_buffers_updates(); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     launch(1);
   }
-  ASSERT_TRUE(loop.goes_on_beside_snapshots());
+  ASSERT_TRUE(loop.double_buffers_updates());
   for (const int64_t steps : {1, 3, 2}) launch(steps);
   // Nor does a run of another program write over it.
   const Tensor before = session.variable_value(large);

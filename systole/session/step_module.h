@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/specialize.h"
+#include "systole/graph/lowering/specialize.h"
 #include "systole/session/step_loop.h"
 
 namespace systole {

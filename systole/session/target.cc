@@ -11,7 +11,7 @@ namespace systole {
 namespace {
 
 constexpr int kCoresPerHost = 8;
-constexpr int kMostCores = 2048;
+constexpr int kMaxCores = 2048;
 
 // Memory of a core, by generation (Cloud TPU's system architecture).
 struct Generation {
@@ -30,7 +30,7 @@ std::optional<int> parse_count(std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end != text.data() + text.size() || count < 1) return std::nullopt;
-  return count <= kMostCores ? std::optional(count) : std::nullopt;
+  return count <= kMaxCores ? std::optional(count) : std::nullopt;
 }
 
 // "v3-8" -> 8 cores with 16 GiB; "4" -> 4 of the first generation that there is.

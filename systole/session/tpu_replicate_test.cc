@@ -1,17 +1,17 @@
 // Replicated computations in programs of a session, on every backend.
-#include "systole/graph/tpu_replicate.h"
+#include "systole/graph/api/tpu_replicate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "systole/base/error.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/random_ops.h"
-#include "systole/graph/string_ops.h"
-#include "systole/graph/tpu_collectives.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/api/tpu_collectives.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/session/session.h"
 
 namespace systole {

@@ -2,9 +2,9 @@
 
 #include <unordered_set>
 
-#include "systole/graph/plan.h"
-#include "systole/graph/tpu_replicate.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/tpu_replicate.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/lowering/plan.h"
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
 

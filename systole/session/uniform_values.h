@@ -1,8 +1,8 @@
 // Values that differ between replicas, made one value for all of them, in HLO.
 #pragma once
 
-#include "systole/graph/specialize.h"
-#include "systole/hlo/builder.h"
+#include "systole/graph/lowering/specialize.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole {
 

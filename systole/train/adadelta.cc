@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "systole/graph/training_ops.h"
+#include "systole/graph/api/training_ops.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

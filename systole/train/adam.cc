@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "systole/graph/math_ops.h"
-#include "systole/graph/training_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/training_ops.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/variable.h"
 #include "systole/session/session.h"
 #include "systole/train/optimizer.h"
 

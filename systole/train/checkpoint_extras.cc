@@ -2,7 +2,7 @@
 //   record "systole extras 1", record number of entries in decimal, (record name, record bytes)*
 #include <charconv>
 
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 #include "systole/train/saver.h"
 
 namespace systole {

@@ -4,8 +4,8 @@
 
 #include "systole/base/suggest.h"
 #include "systole/base/thread_pool.h"
-#include "systole/io/checkpoint_state.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/checkpoints/checkpoint_state.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/saver.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/variable.h"
-#include "systole/io/tensor_bundle.h"
+#include "systole/graph/api/variable.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/session/session.h"
 
 namespace systole {

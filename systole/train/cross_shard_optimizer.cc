@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/where_scope.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/where_scope.h"
 
 namespace systole {
 namespace {

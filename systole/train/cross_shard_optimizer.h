@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/tpu_collectives.h"
+#include "systole/graph/api/tpu_collectives.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

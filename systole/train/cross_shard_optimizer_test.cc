@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/error.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/session/step_loop.h"
 
 namespace systole {

@@ -1,8 +1,8 @@
 #include "systole/train/example_mask.h"
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
 
 namespace systole {
 namespace {

@@ -1,8 +1,8 @@
 #include "systole/train/file_writer.h"
 
 #include "systole/base/log.h"
-#include "systole/io/local_file_system.h"
-#include "systole/session/graph_def.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/session/graph_def/graph_def.h"
 
 namespace systole::summary {
 

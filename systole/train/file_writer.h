@@ -11,8 +11,8 @@
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
 #include "systole/base/tensor.h"
-#include "systole/graph/graph.h"
-#include "systole/io/event_writer.h"
+#include "systole/graph/api/graph.h"
+#include "systole/io/events/event_writer.h"
 
 namespace systole::summary {
 

@@ -4,10 +4,10 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/array_ops.h"
-#include "systole/io/event_reader.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/io/events/event_reader.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 #include "systole/session/session.h"
 #include "systole/train/summary.h"
 

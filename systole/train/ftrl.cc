@@ -1,4 +1,4 @@
-#include "systole/graph/training_ops.h"
+#include "systole/graph/api/training_ops.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/initializers.h"
-#include "systole/graph/nn_ops.h"
-#include "systole/graph/variable_scope.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/initializers.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/variable_scope.h"
 
 namespace systole::layers {
 

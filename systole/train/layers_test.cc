@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/session/session.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"

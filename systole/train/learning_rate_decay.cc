@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numbers>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

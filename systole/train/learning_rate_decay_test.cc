@@ -9,7 +9,7 @@
 #include <functional>
 #include <numbers>
 
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/session/session.h"
 
 namespace systole {

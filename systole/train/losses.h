@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole::losses {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/session/session.h"
 #include "systole/train/example_mask.h"
 

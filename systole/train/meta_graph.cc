@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "systole/io/message.h"
 #include "systole/io/proto/meta_graph.pb.h"
-#include "systole/session/graph_def.h"
+#include "systole/io/wire/message.h"
+#include "systole/session/graph_def/graph_def.h"
 #include "systole/train/saver_nodes.h"
 
 namespace systole {

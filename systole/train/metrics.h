@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

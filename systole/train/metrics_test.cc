@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/session/session.h"
 #include "systole/train/example_mask.h"
 

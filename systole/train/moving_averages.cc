@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 #include "systole/session/session.h"
 
 namespace systole {

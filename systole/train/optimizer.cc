@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/train/update_ops.h"
 
 namespace systole {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

@@ -1,8 +1,8 @@
 #include "systole/train/replicas.h"
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/tpu_collectives.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/tpu_collectives.h"
 
 namespace systole {
 

@@ -1,7 +1,7 @@
 // Values over all replicas of the program being built. On one replica each is its argument.
 #pragma once
 
-#include "systole/graph/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_functions.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/session/session.h"
 
 namespace systole::nn {

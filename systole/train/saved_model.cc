@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include "systole/base/suggest.h"
-#include "systole/graph/array_ops.h"
-#include "systole/io/local_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/proto/meta_graph.pb.h"
-#include "systole/io/tensor_bundle.h"
-#include "systole/session/graph_def.h"
+#include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
 #include "systole/train/checkpoint_match.h"
 

@@ -10,7 +10,7 @@
 
 #include "systole/base/file_system.h"
 #include "systole/base/tensor.h"
-#include "systole/io/saved_model.h"
+#include "systole/io/saved_models/saved_model.h"
 
 namespace systole {
 

@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "systole/base/log.h"
-#include "systole/io/checkpoint_state.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tensor_bundle.h"
+#include "systole/io/checkpoints/checkpoint_state.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/checkpoint_match.h"
 #include "systole/train/meta_graph.h"

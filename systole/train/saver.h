@@ -12,7 +12,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/session/session.h"
 #include "systole/session/variable_snapshot.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "systole/io/proto/meta_graph.pb.h"
-#include "systole/io/tensor_message.h"
+#include "systole/io/wire/tensor_message.h"
 
 namespace systole {
 namespace {

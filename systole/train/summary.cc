@@ -5,12 +5,12 @@
 #include <mutex>
 #include <optional>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/node_builder.h"
-#include "systole/graph/string_ops.h"
-#include "systole/graph/variable.h"
-#include "systole/graph/where_scope.h"
-#include "systole/session/host_kernel.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/api/where_scope.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::summary {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/op_options.h"
-#include "systole/io/event_writer.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/op_options.h"
+#include "systole/io/events/event_writer.h"
 
 namespace systole {
 namespace summary {

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/io/event_reader.h"
-#include "systole/io/image.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/io/events/event_reader.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/images/image.h"
 #include "systole/session/session.h"
 
 namespace systole {

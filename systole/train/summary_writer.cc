@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 #include "systole/train/summary.h"
 
 namespace systole {

@@ -2,8 +2,8 @@
 
 #include <unordered_set>
 
-#include "systole/graph/plan.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/lowering/plan.h"
 
 namespace systole {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "systole/graph/gradients.h"
-#include "systole/graph/variable.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/session/session.h"
 
 namespace systole {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "systole/graph/testing/op_tester.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::conformance {

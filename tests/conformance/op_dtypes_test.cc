@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/constant_value.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/testing/all_cases.h"
 #include "tests/conformance/backend_executor.h"

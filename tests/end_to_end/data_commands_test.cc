@@ -8,11 +8,11 @@
 #include <filesystem>
 
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/example.h"
-#include "systole/io/idx.h"
-#include "systole/io/image.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/images/image.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
 #include "tests/end_to_end/program.h"
 
 namespace systole::testing {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "systole/base/error.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/tensor_bundle.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string index(reinterpret_cast<const char*>(data), size);

@@ -1,12 +1,12 @@
 // Text is read as records, with a header and without; every field as a string and as a number.
-#include "systole/io/csv.h"
+#include "systole/io/tables/csv.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 namespace {
 

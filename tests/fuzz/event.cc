@@ -4,8 +4,8 @@
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/event_reader.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/events/event_reader.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   systole::MemoryFileSystem files({{"e", std::string(reinterpret_cast<const char*>(data), size)}});

@@ -1,5 +1,5 @@
 // An Example that is read holds the same values when it is built again, and when it is split.
-#include "systole/io/example.h"
+#include "systole/io/records/example.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "systole/base/error.h"
-#include "systole/io/example_splitter.h"
+#include "systole/io/records/example_splitter.h"
 
 namespace {
 

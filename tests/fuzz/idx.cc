@@ -1,5 +1,5 @@
 // An array that is read is written again and reads as itself.
-#include "systole/io/idx.h"
+#include "systole/io/tables/idx.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   systole::MemoryFileSystem fs({{"f", std::string(reinterpret_cast<const char*>(data), size)}});

@@ -1,5 +1,5 @@
 // JPEG and PNG, with small limits; what is decoded is encoded again as PNG and decodes as itself.
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 
 #include <cstddef>
 #include <cstdint>

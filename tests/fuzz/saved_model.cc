@@ -1,13 +1,13 @@
 // A SavedModel: it is refused, or its signatures are built or refused.
-#include "systole/io/saved_model.h"
+#include "systole/io/saved_models/saved_model.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/io/proto/meta_graph.pb.h"
-#include "systole/session/graph_def.h"
+#include "systole/session/graph_def/graph_def.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "systole/base/error.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace hlo = systole::hlo;
 

@@ -1,5 +1,5 @@
 // Records that are read are written again as the same bytes; compressed files are read too.
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "systole/base/error.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);

@@ -13,8 +13,8 @@
 namespace systole::app {
 namespace {
 
-constexpr size_t kMostPathBytes = 2000;
-constexpr size_t kMostShownBytes = 80;
+constexpr size_t kMaxPathBytes = 2000;
+constexpr size_t kMaxShownBytes = 80;
 
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts(1);
@@ -133,7 +133,7 @@ void ConfigNode::take_mark(const Value& value) {
 
 ConfigNode ConfigNode::child(const std::string& name, Value value) const {
   // An alias of what it stands in has no end.
-  if (path_.size() > kMostPathBytes) throw error("value", "one deep within others", "few levels");
+  if (path_.size() > kMaxPathBytes) throw error("value", "one deep within others", "few levels");
   ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, std::move(value));
   result.line_ = line_;
   result.column_ = column_;
@@ -193,8 +193,8 @@ template bool ConfigNode::as(const std::string&, const std::string&) const;
 std::string ConfigNode::shown() const {
   if (is_scalar()) {
     const std::string text = printable(value_->node.Scalar());
-    return fmt::format("'{}{}'", text.substr(0, kMostShownBytes),
-                       text.size() > kMostShownBytes ? "..." : "");
+    return fmt::format("'{}{}'", text.substr(0, kMaxShownBytes),
+                       text.size() > kMaxShownBytes ? "..." : "");
   }
   if (is_list()) return "a list";
   return is_map() ? "a map" : "nothing";

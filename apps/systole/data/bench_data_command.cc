@@ -10,7 +10,7 @@
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/data/record_scan.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
 namespace {
@@ -55,7 +55,7 @@ double seconds_since(SteadyClock::time_point then) {
 Measured measure(const Pipeline& pipeline, double seconds) {
   Measured result;
   Iterator iterator = pipeline.dataset.make_iterator();
-  Row row;
+  Components row;
   auto start = SteadyClock::now();
   if (!iterator.next_row(row)) {
     throw failed_precondition("{}: elements, got none, expected some",

@@ -10,7 +10,7 @@
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/shards.h"
 #include "systole/base/counted.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
 namespace {

@@ -8,10 +8,10 @@
 #include "apps/systole/data/shards.h"
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/io/idx.h"
-#include "systole/io/image.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/images/image.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/idx.h"
 
 namespace systole::app {
 namespace {

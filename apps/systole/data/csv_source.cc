@@ -9,8 +9,8 @@
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
-#include "systole/io/crc32c.h"
-#include "systole/io/csv.h"
+#include "systole/io/tables/csv.h"
+#include "systole/io/wire/crc32c.h"
 
 namespace systole::app {
 namespace {
@@ -81,12 +81,12 @@ using Columns = std::map<std::string, Column>;
 
 // A few fields, all for one reason, have made texts of what would be numbers.
 void tell_of_texts_among_numbers(const Columns& columns) {
-  constexpr size_t kMostShown = 40;
+  constexpr size_t kMaxShown = 40;
   for (const auto& [name, column] : columns) {
     if (column.texts == 0 || column.numbers == 0 || !(column.alike || column.large)) continue;
     log_warning(
         "{}: column '{}' becomes bytes, got '{}'{}, expected {} as in {}", column.place,
-        escaped(name), escaped(column.first_text.substr(0, kMostShown)),
+        escaped(name), escaped(column.first_text.substr(0, kMaxShown)),
         column.texts == 1 ? "" : fmt::format(" ({} like it)", counted(column.texts, "field")),
         column.large ? "numbers that int64 or float holds" : "numbers",
         counted(column.numbers, "other field"));

@@ -7,7 +7,7 @@
 
 #include "apps/systole/data/example_source.h"
 #include "systole/base/log.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 namespace systole::app {
 namespace {

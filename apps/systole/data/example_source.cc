@@ -7,7 +7,7 @@
 
 #include "systole/base/log.h"
 #include "systole/base/random.h"
-#include "systole/io/crc32c.h"
+#include "systole/io/wire/crc32c.h"
 
 namespace systole::app {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
-#include "systole/io/compression.h"
-#include "systole/io/example.h"
+#include "systole/io/records/example.h"
+#include "systole/io/wire/compression.h"
 
 namespace systole::app {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "apps/systole/data/example_source.h"
-#include "systole/io/idx.h"
+#include "systole/io/tables/idx.h"
 
 namespace systole::app {
 namespace {

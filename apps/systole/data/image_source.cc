@@ -5,7 +5,7 @@
 #include <array>
 
 #include "apps/systole/data/example_source.h"
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 
 namespace systole::app {
 namespace {

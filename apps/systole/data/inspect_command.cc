@@ -13,10 +13,10 @@
 #include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
 #include "systole/data/dataset.h"
-#include "systole/io/image.h"
-#include "systole/io/image_sheet.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/images/image.h"
+#include "systole/io/images/image_sheet.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::app {
 namespace {
@@ -30,15 +30,15 @@ struct InspectOptions {
 };
 
 std::string value_text(const FeatureView& feature) {
-  constexpr int64_t kMostValues = 8;
-  constexpr size_t kMostBytes = 60;
+  constexpr int64_t kMaxValues = 8;
+  constexpr size_t kMaxBytes = 60;
   std::string text;
   std::vector<int64_t> ints;
   std::vector<float> floats;
   std::vector<std::string_view> bytes;
   const auto add = [&](const std::string& value, size_t position) {
-    if (position < kMostValues) text += (position == 0 ? "" : ", ") + value;
-    if (position == kMostValues) text += ", ...";
+    if (position < kMaxValues) text += (position == 0 ? "" : ", ") + value;
+    if (position == kMaxValues) text += ", ...";
   };
   if (feature.kind() == FeatureKind::int64s) feature.append_to(ints);
   if (feature.kind() == FeatureKind::floats) feature.append_to(floats);
@@ -49,8 +49,8 @@ std::string value_text(const FeatureView& feature) {
     const std::string_view value = bytes[i];
     const bool text_like = std::ranges::all_of(
         value, [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\t'; });
-    add(text_like ? fmt::format("'{}'{}", escaped(value.substr(0, kMostBytes)),
-                                value.size() > kMostBytes ? "..." : "")
+    add(text_like ? fmt::format("'{}'{}", escaped(value.substr(0, kMaxBytes)),
+                                value.size() > kMaxBytes ? "..." : "")
                   : fmt::format("{} bytes", value.size()),
         i);
   }

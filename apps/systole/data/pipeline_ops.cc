@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "apps/systole/data/pipeline_spec.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/image_ops.h"
-#include "systole/graph/lookup_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/parsing_ops.h"
-#include "systole/graph/string_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/image_ops.h"
+#include "systole/graph/api/lookup_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/api/string_ops.h"
 
 namespace systole::app {
 

@@ -3,9 +3,9 @@
 
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/data/sources.h"
-#include "systole/graph/array_ops.h"
-#include "systole/io/csv.h"
-#include "systole/io/local_file_system.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/tables/csv.h"
 
 namespace systole::app {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/data/placed.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole::app {
 namespace {

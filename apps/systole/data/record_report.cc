@@ -10,7 +10,7 @@
 namespace systole::app {
 namespace {
 
-constexpr size_t kMostShown = 12;
+constexpr size_t kMaxShown = 12;
 
 std::string images_text(const FeatureSummary& feature) {
   std::string text;
@@ -28,7 +28,7 @@ std::string images_text(const FeatureSummary& feature) {
 std::string distinct_text(const std::map<std::string, int64_t>& distinct) {
   std::vector<std::pair<std::string, int64_t>> rows(distinct.begin(), distinct.end());
   std::ranges::stable_sort(rows, std::greater<>(), &std::pair<std::string, int64_t>::second);
-  const size_t shown = std::min(rows.size(), kMostShown);
+  const size_t shown = std::min(rows.size(), kMaxShown);
   std::string text = fmt::format("{} distinct (", rows.size());
   for (size_t i = 0; i < shown; ++i) {
     text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", rows[i].first, rows[i].second);

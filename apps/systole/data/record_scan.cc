@@ -5,15 +5,15 @@
 #include <memory>
 #include <vector>
 
-#include "systole/io/crc32c.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/wire/crc32c.h"
 
 namespace systole::app {
 namespace {
 
 constexpr uint64_t kPlainBufferBytes = 256U << 10U;
 constexpr double kLongEnough = 0.1;  // seconds of all rounds
-constexpr int kMostRounds = 10'000;
+constexpr int kMaxRounds = 10'000;
 
 // The part of a file that is read.
 struct Part {
@@ -67,7 +67,7 @@ double seconds_of_best_round(FileSystem& file_system, const std::vector<Part>& p
   double best = std::numeric_limits<double>::infinity();
   double all = 0;
   // The first round only brings what it needs into memory.
-  for (int round = 0; round < kMostRounds && (round < 2 || all < kLongEnough); ++round) {
+  for (int round = 0; round < kMaxRounds && (round < 2 || all < kLongEnough); ++round) {
     const double seconds = seconds_of_round(file_system, parts, compression, clock, buffer.get());
     all += seconds;
     if (round > 0) best = std::min(best, seconds);

@@ -7,7 +7,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
-#include "systole/io/compression.h"
+#include "systole/io/wire/compression.h"
 
 namespace systole::app {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "systole/io/memory_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::app {
 namespace {

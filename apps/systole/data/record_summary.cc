@@ -6,12 +6,12 @@
 #include <cmath>
 #include <vector>
 
-#include "systole/io/wire.h"
+#include "systole/io/wire/wire.h"
 
 namespace systole::app {
 namespace {
 
-constexpr size_t kMostDistinct = 100;
+constexpr size_t kMaxDistinct = 100;
 constexpr size_t kLongestText = 30;
 
 // Whether the bytes are a message of one of these kinds and nothing else.
@@ -65,7 +65,7 @@ double NumberStats::deviation() const {
 void FeatureSummary::add_distinct(std::string value) {
   if (too_many) return;
   ++distinct[std::move(value)];
-  if (distinct.size() <= kMostDistinct) return;
+  if (distinct.size() <= kMaxDistinct) return;
   too_many = true;
   distinct.clear();
 }

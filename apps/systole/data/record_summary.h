@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "systole/io/example.h"
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
+#include "systole/io/records/example.h"
 
 namespace systole::app {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/records/tfrecord.h"
 #include "systole/io/testing/golden.h"
-#include "systole/io/tfrecord.h"
 
 namespace systole::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::app {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "apps/systole/data/example_source.h"
 #include "systole/base/clock.h"
-#include "systole/io/compression.h"
+#include "systole/io/wire/compression.h"
 
 namespace systole::app {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 
 namespace systole::app {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 24U;
+constexpr int64_t kMaxPixels = int64_t{1} << 24U;
 
 int64_t int64_or(const ExampleView& example, std::string_view key, int64_t otherwise) {
   const FeatureView* feature = example.find(key);
@@ -24,13 +24,13 @@ std::optional<Shape> pixel_shape(const ExampleView& example, int64_t count) {
   const int64_t height = int64_or(example, "height", 0);
   const int64_t width = int64_or(example, "width", 0);
   const int64_t depth = int64_or(example, "depth", 1);
-  const bool bounded = height > 0 && width > 0 && height <= kMostPixels && width <= kMostPixels;
+  const bool bounded = height > 0 && width > 0 && height <= kMaxPixels && width <= kMaxPixels;
   if (bounded && depth >= 1 && depth <= 4) {
-    if (height * width * depth != count || count > kMostPixels) return std::nullopt;
+    if (height * width * depth != count || count > kMaxPixels) return std::nullopt;
     return Shape{height, width, depth};
   }
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
-  if (side < 4 || side * side != count || count > kMostPixels) return std::nullopt;
+  if (side < 4 || side * side != count || count > kMaxPixels) return std::nullopt;
   return Shape{side, side, 1};
 }
 
@@ -54,7 +54,7 @@ std::optional<Tensor> encoded_image(const ExampleView& example) {
     if (format != ImageFormat::jpeg && format != ImageFormat::png) continue;
     try {
       const ImageInfo info = read_image_info(value);
-      return decode_image(value, info.channels == 1 ? 1 : 3, {.max_bytes = 3 * kMostPixels});
+      return decode_image(value, info.channels == 1 ? 1 : 3, {.max_bytes = 3 * kMaxPixels});
     } catch (const Error&) {  // NOLINT(bugprone-empty-catch): broken or huge, no image to show
     }
   }

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "systole/base/tensor.h"
-#include "systole/io/example.h"
+#include "systole/io/records/example.h"
 
 namespace systole::app {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "systole/io/image.h"
+#include "systole/io/images/image.h"
 
 namespace systole::app {
 namespace {

@@ -7,8 +7,8 @@
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/npy.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/tables/npy.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {

@@ -26,8 +26,8 @@ struct BenchOptions {
 };
 
 // Runs when no number is given: about a second's worth, within these bounds.
-constexpr int kLeastRuns = 5;
-constexpr int kMostRuns = 1000;
+constexpr int kMinRuns = 5;
+constexpr int kMaxRuns = 1000;
 constexpr int64_t kTriadBytes = int64_t{64} << 20;  // an array of it is larger than any cache
 
 struct Figures {
@@ -107,8 +107,8 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
   const double once = seconds_of_run(*executable, arguments);
   const int runs = options.runs > 0
                        ? options.runs
-                       : static_cast<int>(std::clamp(1 / std::max(once, 1e-9), double{kLeastRuns},
-                                                     double{kMostRuns}));
+                       : static_cast<int>(std::clamp(1 / std::max(once, 1e-9), double{kMinRuns},
+                                                     double{kMaxRuns}));
   for (int i = 0; i < runs; ++i) figures.seconds.push_back(seconds_of_run(*executable, arguments));
   std::ranges::sort(figures.seconds);
   const auto profiled = client.compile(module, {.num_threads = options.threads, .profile = true});

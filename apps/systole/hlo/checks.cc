@@ -1,4 +1,4 @@
-#include "apps/systole/hlo/checks.h"
+#include "apps/systole/hlo/semantics/checks.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,10 +9,10 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/ir/signature.h"
 #include "systole/hlo/passes/inline_calls.h"
-#include "systole/hlo/process.h"
-#include "systole/hlo/signature.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/process.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {

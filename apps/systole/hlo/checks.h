@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/systole/hlo/difference.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
 namespace systole::app {

@@ -1,4 +1,4 @@
-#include "apps/systole/hlo/checks.h"
+#include "apps/systole/hlo/semantics/checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::app {
 namespace {

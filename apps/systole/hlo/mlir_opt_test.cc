@@ -8,8 +8,8 @@
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/hlo/support_programs.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/hlo/opcode.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/ir/opcode.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::app {
 namespace {

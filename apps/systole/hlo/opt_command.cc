@@ -8,7 +8,7 @@
 #include "systole/base/suggest.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::app {
 namespace {

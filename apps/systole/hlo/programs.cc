@@ -6,13 +6,13 @@
 #include <iterator>
 #include <set>
 
-#include "apps/systole/hlo/checks.h"
+#include "apps/systole/hlo/semantics/checks.h"
 #include "systole/base/error.h"
-#include "systole/hlo/builder.h"
-#include "systole/hlo/callees.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
-#include "systole/io/local_file_system.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::app {
@@ -65,12 +65,12 @@ std::vector<const hlo::Computation*> entry_functions(const hlo::Module& module) 
 
 // "@f, @g and 3 others"
 std::string names_of(const std::vector<const hlo::Computation*>& functions) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMax = 8;
   std::string text;
-  for (size_t i = 0; i < functions.size() && i < kMost; ++i) {
+  for (size_t i = 0; i < functions.size() && i < kMax; ++i) {
     text += fmt::format("{}@{}", i == 0 ? "" : ", ", functions[i]->name());
   }
-  if (functions.size() > kMost) text += fmt::format(" and {} others", functions.size() - kMost);
+  if (functions.size() > kMax) text += fmt::format(" and {} others", functions.size() - kMax);
   return text;
 }
 

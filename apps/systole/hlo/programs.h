@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
 namespace systole::app {

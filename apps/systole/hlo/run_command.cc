@@ -6,8 +6,8 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/npy.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/tables/npy.h"
 
 namespace systole::app {
 namespace {

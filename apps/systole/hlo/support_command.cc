@@ -5,7 +5,7 @@
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/hlo/support.h"
 #include "systole/base/error.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "systole/base/dtype.h"
-#include "systole/hlo/opcode.h"
+#include "systole/hlo/ir/opcode.h"
 
 namespace systole::app {
 

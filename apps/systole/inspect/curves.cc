@@ -7,7 +7,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/io/event_reader.h"
+#include "systole/io/events/event_reader.h"
 
 namespace systole::app {
 namespace {

@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/inspect/curves.h"
-#include "systole/hlo/text.h"
-#include "systole/io/checkpoint_state.h"
-#include "systole/io/event_reader.h"
-#include "systole/io/example.h"
-#include "systole/io/npy.h"
+#include "systole/hlo/text/text.h"
+#include "systole/io/checkpoints/checkpoint_state.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/events/event_reader.h"
 #include "systole/io/proto/graph.pb.h"
-#include "systole/io/saved_model.h"
-#include "systole/io/tensor_bundle.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/saved_models/saved_model.h"
+#include "systole/io/tables/npy.h"
 #include "systole/train/saver.h"
 
 namespace systole::app {

@@ -9,7 +9,7 @@
 #include "apps/systole/inspect/plot.h"
 #include "apps/systole/inspect/print.h"
 #include "systole/base/counted.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
 namespace {

@@ -5,9 +5,9 @@
 #include <cctype>
 
 #include "apps/systole/inspect/curves.h"
-#include "systole/io/checkpoint_state.h"
-#include "systole/io/tensor_bundle.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/checkpoints/checkpoint_state.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::app {
 namespace {

@@ -21,7 +21,7 @@ constexpr double kBottom = 34;
 constexpr double kTitleHeight = 34;
 constexpr size_t kColumns = 2;
 // Curves of fewer points show them; those of more are thinned out to two a pixel.
-constexpr size_t kMostDots = 30;
+constexpr size_t kMaxDots = 30;
 constexpr double kPlotWidth = kPanelWidth - kLeft - kRight;
 constexpr double kPlotHeight = 190;
 // The legend: its lines, what shows a run's line, the gap before the next run, a letter.
@@ -189,7 +189,7 @@ std::string panel_line(const Panel& panel, const Curve& curve, const LineStyle& 
     const double y = panel.at_value(value);
     path += fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", x, y);
     drawing = true;
-    if (curve.points.size() > kMostDots) continue;
+    if (curve.points.size() > kMaxDots) continue;
     dots += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)"
                         "\n",
                         x, y, style.color);

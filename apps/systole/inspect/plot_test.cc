@@ -8,9 +8,9 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/io/event_writer.h"
-#include "systole/io/memory_file_system.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/events/event_writer.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::app {
 namespace {

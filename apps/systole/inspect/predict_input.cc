@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "systole/base/suggest.h"
-#include "systole/io/csv.h"
-#include "systole/io/example.h"
-#include "systole/io/npy.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/example.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/io/tables/csv.h"
+#include "systole/io/tables/npy.h"
 
 namespace systole::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
-#include "systole/io/saved_model.h"
+#include "systole/io/saved_models/saved_model.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {

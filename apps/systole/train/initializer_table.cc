@@ -1,6 +1,6 @@
 // First values of variables, penalties on them, and activations, by name.
 #include "apps/systole/train/model_tables.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole::app {
 namespace {

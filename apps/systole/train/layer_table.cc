@@ -1,8 +1,8 @@
 // The layers of layers.h, by TensorFlow's names and arguments.
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/train/model_tables.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole::app {
 namespace {

@@ -1,7 +1,7 @@
 // The losses of losses.h, and what the last layer means with each.
 #include "apps/systole/train/model_tables.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/losses.h"
 
 namespace systole::app {

@@ -1,7 +1,7 @@
 // The metrics of metrics.h, each of what the model says of classes, probabilities or numbers.
 #include "apps/systole/train/model_tables.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole::app {
 namespace {

@@ -1,7 +1,7 @@
 // The sections model, loss, optimizer and metrics, as a model_fn.
 #include "apps/systole/train/model_tables.h"
 #include "apps/systole/train/training_config.h"
-#include "systole/graph/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/losses.h"
 

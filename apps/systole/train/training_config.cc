@@ -1,7 +1,7 @@
 #include "apps/systole/train/training_config.h"
 
 #include "apps/systole/data/pipeline_spec.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {

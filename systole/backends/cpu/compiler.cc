@@ -9,7 +9,7 @@
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::cpu {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "systole/backends/cpu/jit/jit.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
 namespace systole::cpu {

@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "systole/backends/cpu/kernels/convolution_problem.h"
-#include "systole/backends/cpu/passes/convolution_forms.h"
+#include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -206,7 +206,7 @@ TEST(ConvolutionProblem, IsNoneOfACutImage) {
   EXPECT_FALSE(convolution_problem(*convolution_in(*module_of(c))).has_value());
 }
 
-TEST(ConvolutionForms, MakeEveryLargeConvolutionAProblem) {
+TEST(CanonicalizeConvolutions, MakeEveryLargeConvolutionAProblem) {
   Case cut{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
   cut.attrs.padding = {{-1, 0}, {0, -2}};
   Case mirrored{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
@@ -221,13 +221,13 @@ TEST(ConvolutionForms, MakeEveryLargeConvolutionAProblem) {
   for (const Case& c : {cut, mirrored, transposed, strided, grouped}) {
     const auto module = module_of(c);
     EXPECT_FALSE(convolution_problem(*convolution_in(*module)).has_value());
-    EXPECT_TRUE(ConvolutionForms().run(*module));
+    EXPECT_TRUE(CanonicalizeConvolutions().run(*module));
     EXPECT_TRUE(convolution_problem(*convolution_in(*module)).has_value()) << hlo::print(*module);
-    EXPECT_FALSE(ConvolutionForms().run(*module));
+    EXPECT_FALSE(CanonicalizeConvolutions().run(*module));
   }
 }
 
-TEST(ConvolutionForms, KeepValues) {
+TEST(CanonicalizeConvolutions, KeepValues) {
   CaseWriter cases(101);
   RandomStream random(102);
   int rewritten = 0;
@@ -238,7 +238,7 @@ TEST(ConvolutionForms, KeepValues) {
         testing::random_tensor(random, {DType::f32, c.kernel}, -2, 2)};
     const auto module = module_of(c);
     const Tensor want = hlo::Evaluator().run(module->entry(), operands)[0];
-    rewritten += ConvolutionForms(/*small_work=*/0).run(*module) ? 1 : 0;
+    rewritten += CanonicalizeConvolutions(/*small_work=*/0).run(*module) ? 1 : 0;
     const Tensor got = hlo::Evaluator().run(module->entry(), operands)[0];
     EXPECT_EQ(testing::difference(got, want, for_sums(DType::f32)), "") << hlo::print(*module);
     EXPECT_TRUE(want.num_elements() == 0 || convolution_problem(*convolution_in(*module)))
@@ -247,10 +247,10 @@ TEST(ConvolutionForms, KeepValues) {
   EXPECT_GT(rewritten, 20);
 }
 
-TEST(ConvolutionForms, LeaveWhatIsSmall) {
+TEST(CanonicalizeConvolutions, LeaveWhatIsSmall) {
   Case cut{.input = {1, 5, 5, 2}, .kernel = {3, 3, 2, 2}, .attrs = nhwc()};
   cut.attrs.padding = {{-1, 0}, {0, 0}};
-  EXPECT_FALSE(ConvolutionForms().run(*module_of(cut)));
+  EXPECT_FALSE(CanonicalizeConvolutions().run(*module_of(cut)));
 }
 
 // A convolution and its gradients in one program, run by several threads at the same time.

@@ -6,7 +6,7 @@
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 #include "systole/runtime/replica_by_replica.h"

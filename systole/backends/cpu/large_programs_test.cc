@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/builder.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

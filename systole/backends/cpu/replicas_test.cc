@@ -4,10 +4,10 @@
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/base/error.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/testing/random_module.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::cpu {

@@ -2,10 +2,10 @@
 
 #include "systole/backends/reference/reference_backend.h"
 #include "systole/base/error.h"
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/semantics/evaluator.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 #include "systole/runtime/replica_by_replica.h"

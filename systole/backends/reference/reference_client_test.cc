@@ -2,7 +2,7 @@
 
 #include "systole/backends/reference/reference_backend.h"
 #include "systole/base/error.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::reference {
 namespace {

@@ -1,7 +1,7 @@
 // The rows of arrays in files: IDX and NPY.
 #include "systole/data/sources/record_file.h"
-#include "systole/io/idx.h"
-#include "systole/io/npy.h"
+#include "systole/io/tables/idx.h"
+#include "systole/io/tables/npy.h"
 
 namespace systole {
 namespace {
@@ -16,7 +16,7 @@ class IdxFile final : public data::RecordFile {
     const int64_t row_bytes = data::without_first(type.shape).num_elements() * size_of(type.dtype);
     rows_a_block_ = std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, row_bytes));
   }
-  bool next(Row& row) override {
+  bool next(Components& row) override {
     if (!block_.valid() || next_ == block_.dim(0)) {
       if (reader_.position() == reader_.type().shape[0]) return false;
       block_ = reader_.read(rows_a_block_);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "systole/io/compression.h"
+#include "systole/io/wire/compression.h"
 
 namespace systole::data {
 

@@ -1,4 +1,4 @@
-#include "systole/io/csv.h"
+#include "systole/io/tables/csv.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ class CsvFile final : public data::RecordFile {
   CsvFile(CsvReader reader, Columns columns)
       : reader_(std::move(reader)), columns_(std::move(columns)) {}
 
-  bool next(Row& row) override {
+  bool next(Components& row) override {
     if (!read()) return false;
     check_width();
     row.clear();

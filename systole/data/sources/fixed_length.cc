@@ -19,7 +19,7 @@ class FixedLengthFile final : public data::RecordFile {
     skip_header();
   }
 
-  bool next(Row& row) override {
+  bool next(Components& row) override {
     const size_t needed = layout_.record + layout_.footer;
     while (window_.bytes().size() < needed && window_.fill()) {
     }

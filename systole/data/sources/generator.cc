@@ -18,7 +18,7 @@ class GeneratorStage final : public Stage {
   explicit GeneratorStage(const GeneratorNode& node) : node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (ended_) return false;
     if (!generator_) make_generator();
     const int64_t index = taken_++;

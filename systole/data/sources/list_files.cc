@@ -3,7 +3,7 @@
 
 #include "systole/data/nodes.h"
 #include "systole/data/sources/record_file.h"
-#include "systole/io/file_pattern.h"
+#include "systole/io/file_systems/file_pattern.h"
 
 namespace systole {
 

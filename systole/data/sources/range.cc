@@ -21,7 +21,7 @@ class RangeStage final : public Stage {
   explicit RangeStage(const RangeNode& node) : node_(node), next_(node.start) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (node_.step > 0 ? next_ >= node_.stop : next_ <= node_.stop) return false;
     assign_number(row, next_);
     if (__builtin_add_overflow(next_, node_.step, &next_)) next_ = node_.stop;

@@ -16,7 +16,7 @@ class RecordFile {
  public:
   virtual ~RecordFile() = default;
   // False at the end. Writes all components of `row`.
-  virtual bool next(Row& row) = 0;
+  virtual bool next(Components& row) = 0;
   // The same of a file of texts, as a view that is valid until the next call.
   virtual bool next_text(std::string_view& text) {
     if (!next(text_row_)) return false;
@@ -30,7 +30,7 @@ class RecordFile {
   virtual bool can_skip() const { return false; }
 
  private:
-  Row text_row_;
+  Components text_row_;
 };
 using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::string& path)>;
 

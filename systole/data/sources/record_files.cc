@@ -1,5 +1,5 @@
 #include "systole/data/sources/record_file.h"
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole {
 namespace data {
@@ -20,7 +20,7 @@ class RecordFilesStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     return next_of_files([&] { return file_->next(row); });
   }
   bool do_next_text(std::string_view& text) override {
@@ -48,7 +48,7 @@ class RecordFilesStage final : public InputStage {
   bool next_of_files(const Ask& ask) {
     for (;;) {
       if (file_ == nullptr) {
-        Row name;
+        Components name;
         if (!input_->next(name)) return false;
         path_ = name.front().item<std::string>();
         file_ = node_.open(path_);

@@ -6,10 +6,10 @@ namespace {
 
 class TensorsStage final : public Stage {
  public:
-  explicit TensorsStage(const Row& tensors) : tensors_(tensors) {}
+  explicit TensorsStage(const Components& tensors) : tensors_(tensors) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (given_) return false;
     row = tensors_;
     given_ = true;
@@ -19,20 +19,20 @@ class TensorsStage final : public Stage {
   void do_restore(StateReader& reader) override { given_ = reader.flag(); }
 
  private:
-  const Row& tensors_;
+  const Components& tensors_;
   bool given_ = false;
 };
 
 class TensorsNode final : public DatasetNode {
  public:
-  TensorsNode(Spec spec, Row tensors)
+  TensorsNode(Spec spec, Components tensors)
       : DatasetNode("from_tensors", std::move(spec)), tensors_(std::move(tensors)) {}
   std::unique_ptr<Stage> make(const StageContext&) const override {
     return std::make_unique<TensorsStage>(tensors_);
   }
 
  private:
-  const Row tensors_;
+  const Components tensors_;
 };
 
 class ArgumentNode final : public DatasetNode {
@@ -52,7 +52,7 @@ class ArgumentNode final : public DatasetNode {
 
 }  // namespace
 
-NodePtr tensors_node(Spec spec, Row tensors) {
+NodePtr tensors_node(Spec spec, Components tensors) {
   return std::make_shared<TensorsNode>(std::move(spec), std::move(tensors));
 }
 

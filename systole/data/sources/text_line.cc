@@ -11,7 +11,7 @@ class TextFile final : public data::RecordFile {
   TextFile(std::unique_ptr<ByteSource> source, size_t buffer_bytes)
       : window_(std::move(source), buffer_bytes) {}
 
-  bool next(Row& row) override {
+  bool next(Components& row) override {
     size_t end = std::string::npos;
     size_t searched = 0;
     while ((end = window_.bytes().find('\n', searched)) == std::string::npos) {

@@ -1,4 +1,4 @@
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 
 #include "systole/data/sources/record_file.h"
 
@@ -9,7 +9,7 @@ class TFRecordFile final : public data::RecordFile {
  public:
   TFRecordFile(FileSystem& file_system, const std::string& path, const RecordReaderOptions& options)
       : reader_(file_system, path, options) {}
-  bool next(Row& row) override {
+  bool next(Components& row) override {
     std::string_view text;
     if (!next_text(text)) return false;
     data::assign_text(row, text);

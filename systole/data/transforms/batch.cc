@@ -13,7 +13,7 @@ namespace {
 // Bytes of the first batch before it is known that there are as many elements.
 constexpr int64_t kFirstBytes = int64_t{64} << 20;
 
-int64_t bytes_of_tensors(const Row& row) {
+int64_t bytes_of_tensors(const Components& row) {
   int64_t bytes = 0;
   for (const Tensor& tensor : row) bytes += tensor.byte_size();
   return bytes;
@@ -41,8 +41,8 @@ class BatchStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override { return do_next_into(row); }
-  bool do_next_into(Row& row) override {
+  bool do_next(Components& row) override { return do_next_into(row); }
+  bool do_next_into(Components& row) override {
     if (ended_ || !input_->next(part_)) {
       ended_ = true;
       return false;
@@ -66,7 +66,7 @@ class BatchStage final : public InputStage {
 
  private:
   // Memory for a batch of elements like part_: that of `row` where it fits.
-  void begin_batch(Row& row) {
+  void begin_batch(Components& row) {
     row.resize(part_.size());
     keep_own(row);
     batch_.clear();
@@ -131,9 +131,9 @@ class BatchStage final : public InputStage {
   }
 
   const BatchNode& node_;
-  Row part_;
-  Row batch_;
-  Row last_texts_;  // the memory of the last batch's texts, one a component
+  Components part_;
+  Components batch_;
+  Components last_texts_;  // the memory of the last batch's texts, one a component
   std::vector<TensorType> types_;
   int64_t capacity_ = 0;  // elements that batch_ has memory for
   bool had_whole_ = false;

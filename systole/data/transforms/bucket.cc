@@ -43,8 +43,8 @@ class BucketStage final : public InputStage {
         buckets_(node.boundaries().size() + 1) {}
 
  protected:
-  bool do_next(Row& row) override {
-    for (Row part; input_->next(part); part.clear()) {
+  bool do_next(Components& row) override {
+    for (Components part; input_->next(part); part.clear()) {
       const size_t i = bucket_of(part);
       buckets_[i].push_back(std::move(part));
       if (buckets_[i].size() == node_.batch_size(i)) return give(i, row);
@@ -67,7 +67,7 @@ class BucketStage final : public InputStage {
   }
 
  private:
-  size_t bucket_of(const Row& row) {
+  size_t bucket_of(const Components& row) {
     const int64_t index = index_++;
     const int64_t length = node_.settings.length(row, index, calling_);
     const std::vector<int64_t>& boundaries = node_.boundaries();
@@ -81,15 +81,15 @@ class BucketStage final : public InputStage {
     }
     return i;
   }
-  bool give(size_t i, Row& row) {
-    const std::vector<Row> rows = std::exchange(buckets_[i], {});
+  bool give(size_t i, Components& row) {
+    const std::vector<Components> rows = std::exchange(buckets_[i], {});
     row = stack_padded("bucket_by_sequence_length", rows, node_.padding(i));
     return true;
   }
 
   const BucketNode& node_;
   const CallContext calling_;
-  std::vector<std::vector<Row>> buckets_;
+  std::vector<std::vector<Components>> buckets_;
   int64_t index_ = 0;  // of the input's next element
 };
 

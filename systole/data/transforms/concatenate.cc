@@ -18,7 +18,7 @@ class ConcatenateStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     while (!input_->next(row)) {
       if (which_ == 1) return false;
       open(1);

@@ -32,8 +32,8 @@ class TakeStage final : public CountingStage {
       : CountingStage(node, context), limit_(n[0]) {}
 
  protected:
-  bool do_next(Row& row) override { return goes_on() && taken(input_->next(row)); }
-  bool do_next_into(Row& row) override { return goes_on() && taken(input_->next_into(row)); }
+  bool do_next(Components& row) override { return goes_on() && taken(input_->next(row)); }
+  bool do_next_into(Components& row) override { return goes_on() && taken(input_->next_into(row)); }
 
  private:
   bool goes_on() const { return limit_ < 0 || count_ < limit_; }
@@ -52,7 +52,7 @@ class SkipStage final : public CountingStage {
       : CountingStage(node, context), skipped_(n[0]) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     for (; skipped_ < 0 || count_ < skipped_; ++count_) {
       if (!input_->next(row)) return false;
       cancellation_.check();
@@ -70,7 +70,7 @@ class ShardStage final : public CountingStage {
       : CountingStage(node, context), shards_(n[0]), index_(n[1]) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     while (input_->next(row)) {
       if (count_++ % shards_ == index_) return true;
       cancellation_.check();
@@ -90,7 +90,7 @@ class EnumerateStage final : public CountingStage {
       : CountingStage(node, context), start_(n[0]) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (!input_->next(row)) return false;
     row.insert(row.begin(), Tensor(start_ + count_++));
     return true;

@@ -9,8 +9,8 @@ class PassStage final : public InputStage {
   using InputStage::InputStage;
 
  protected:
-  bool do_next(Row& row) override { return input_->next(row); }
-  bool do_next_into(Row& row) override { return input_->next_into(row); }
+  bool do_next(Components& row) override { return input_->next(row); }
+  bool do_next_into(Components& row) override { return input_->next_into(row); }
 };
 
 class OptionsNode final : public DatasetNode {
@@ -43,11 +43,11 @@ class SetShapeStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override { return input_->next(row) && checked(row); }
-  bool do_next_into(Row& row) override { return input_->next_into(row) && checked(row); }
+  bool do_next(Components& row) override { return input_->next(row) && checked(row); }
+  bool do_next_into(Components& row) override { return input_->next_into(row) && checked(row); }
 
  private:
-  bool checked(const Row& row) const {
+  bool checked(const Components& row) const {
     check_row("set_shape", row, node_.types());
     return true;
   }
@@ -75,7 +75,7 @@ class SelectStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (!input_->next(part_)) return false;
     row.clear();
     for (const size_t component : node_.components) row.push_back(part_[component]);
@@ -85,7 +85,7 @@ class SelectStage final : public InputStage {
 
  private:
   const SelectNode& node_;
-  Row part_;
+  Components part_;
 };
 
 std::unique_ptr<Stage> SelectNode::make(const StageContext& context) const {

@@ -3,7 +3,7 @@
 //   (state.h)
 // It appears under its name complete or not at all.
 #include "systole/data/nodes.h"
-#include "systole/io/tfrecord.h"
+#include "systole/io/records/tfrecord.h"
 
 namespace systole::data {
 namespace {
@@ -60,7 +60,7 @@ class FileCacheStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (input_ == nullptr) return read(row);
     try {
       if (input_->next(row)) {
@@ -128,7 +128,7 @@ class FileCacheStage final : public Stage {
     reader_ = std::move(reader);
   }
   // Behind damaged data the next record is read, behind any other error nothing.
-  bool read(Row& row) {
+  bool read(Components& row) {
     if (lost_) return false;
     try {
       open_reader();
@@ -145,7 +145,7 @@ class FileCacheStage final : public Stage {
     writer_ = std::make_unique<RecordWriter>(node_.file_system, node_.path);
     writer_->write(node_.header());
   }
-  void write(const Row& row) {
+  void write(const Components& row) {
     if (passing_) return;
     open_writer();
     StateWriter bytes;

@@ -26,7 +26,7 @@ class FilterStage final : public CountingStage {
       : CountingStage(node, context), node_(node), calling_(context.calling()) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     while (input_->next(row)) {
       if (node_.predicate(row, count_++, calling_)) return true;
       cancellation_.check();

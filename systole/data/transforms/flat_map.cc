@@ -20,10 +20,10 @@ class FlatMapStage final : public InputStage {
       : InputStage(node, context), node_(node), context_(context) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     for (;;) {
       if (inner_ == nullptr) {
-        Row source;
+        Components source;
         if (!input_->next(source)) return false;
         inner_ = std::make_unique<InnerDataset>("flat_map", node_.maker, std::move(source),
                                                 index_++, context_, node_.types());

@@ -10,12 +10,12 @@ namespace {
 
 class GatherNode final : public DatasetNode {
  public:
-  GatherNode(NodePtr indices, Spec spec, Row tensors)
+  GatherNode(NodePtr indices, Spec spec, Components tensors)
       : DatasetNode("gather", std::move(spec), {std::move(indices)}), tensors(std::move(tensors)) {}
   std::unique_ptr<Stage> make(const StageContext& context) const override;
   std::string arguments() const override { return std::to_string(tensors.front().dim(0)); }
 
-  const Row tensors;
+  const Components tensors;
 };
 
 // Rows that are asked for before their turn comes: a shuffle's are all over the memory.
@@ -48,8 +48,8 @@ class GatherStage final : public InputStage {
       : InputStage(node, context), tensors_(node.tensors) {}
 
  protected:
-  bool do_next(Row& row) override { return do_next_into(row); }
-  bool do_next_into(Row& row) override {
+  bool do_next(Components& row) override { return do_next_into(row); }
+  bool do_next_into(Components& row) override {
     if (!input_->next(indices_)) return false;
     const auto indices = std::as_const(indices_.front()).data<int64_t>();
     check(indices);
@@ -72,8 +72,8 @@ class GatherStage final : public InputStage {
     }
   }
 
-  const Row& tensors_;
-  Row indices_;
+  const Components& tensors_;
+  Components indices_;
 };
 
 std::unique_ptr<Stage> GatherNode::make(const StageContext& context) const {
@@ -82,7 +82,7 @@ std::unique_ptr<Stage> GatherNode::make(const StageContext& context) const {
 
 }  // namespace
 
-NodePtr gather_node(NodePtr indices, Spec spec, Row tensors) {
+NodePtr gather_node(NodePtr indices, Spec spec, Components tensors) {
   return std::make_shared<GatherNode>(std::move(indices), std::move(spec), std::move(tensors));
 }
 

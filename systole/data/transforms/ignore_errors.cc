@@ -7,7 +7,7 @@ namespace systole::data {
 namespace {
 
 // An input that only fails would never end.
-constexpr int64_t kMostInARow = 10'000'000;
+constexpr int64_t kMaxInARow = 10'000'000;
 
 class IgnoreErrorsNode final : public DatasetNode {
  public:
@@ -22,14 +22,14 @@ class IgnoreErrorsStage final : public InputStage {
   ~IgnoreErrorsStage() override { report(); }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     for (int64_t in_a_row = 0;; ++in_a_row) {
       try {
         if (input_->next(row)) return true;
         report();
         return false;
       } catch (const Error& error) {
-        if (error.code() == Code::cancelled || in_a_row == kMostInARow) throw;
+        if (error.code() == Code::cancelled || in_a_row == kMaxInARow) throw;
         note(error);
       }
       cancellation_.check();

@@ -31,7 +31,7 @@ class InterleaveStage final : public InputStage {
         cycle_(static_cast<size_t>(node.options.cycle_length)) {}
 
  protected:
-  bool do_next(Row& row) override;
+  bool do_next(Components& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
 
@@ -50,13 +50,13 @@ class InterleaveStage final : public InputStage {
   bool ended_ = false;  // the input
 };
 
-bool InterleaveStage::do_next(Row& row) {
+bool InterleaveStage::do_next(Components& row) {
   size_t empty_turns = 0;
   while (empty_turns < cycle_.size()) {
     context_.cancellation().check();
     std::unique_ptr<InnerDataset>& inner = cycle_[position_];
     if (inner == nullptr && !ended_) {
-      Row source;
+      Components source;
       if (input_->next(source)) {
         inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source),
                                                index_++, context_, node_.types());

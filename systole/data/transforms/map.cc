@@ -28,15 +28,15 @@ class MapStage final : public CountingStage {
       : CountingStage(node, context), arguments_(node.settings), calling_(context.calling()) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (arguments_.graph != nullptr) return do_next_into(row);
     if (!input_->next(row)) return false;
     row = arguments_.fn(std::move(row), count_++);
     return true;
   }
-  bool do_next_into(Row& row) override {
+  bool do_next_into(Components& row) override {
     if (arguments_.graph == nullptr) return InputStage::do_next_into(row);
-    Row argument;
+    Components argument;
     if (!input_->next(argument)) return false;
     keep_own(row);
     arguments_.graph->call_into(argument, count_++, calling_, row);
@@ -54,10 +54,10 @@ class ChunkedMapStage final : public InputStage {
       : InputStage(node, context), function_(*node.settings.graph), calling_(context.calling()) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     if (ready_.empty() && !ended_) fill();
     if (ready_.empty()) return false;
-    Outcome outcome = std::move(ready_.front());
+    Result outcome = std::move(ready_.front());
     ready_.pop_front();
     row = outcome.take();
     return true;
@@ -65,20 +65,20 @@ class ChunkedMapStage final : public InputStage {
   void do_save(StateWriter& writer) override {
     writer.number(static_cast<uint64_t>(index_));
     writer.flag(ended_);
-    save_outcomes(writer, ready_);
+    save_results(writer, ready_);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
     index_ = static_cast<int64_t>(reader.number());
     ended_ = reader.flag();
-    restore_outcomes(reader, ready_);
+    restore_results(reader, ready_);
     input_->restore(reader);
   }
   std::string_view form() const override { return " in chunks"; }
 
  private:
   void fill() {
-    std::vector<Outcome> chunk;
+    std::vector<Result> chunk;
     ended_ = !pull_chunk(*input_, chunk_size_, chunk);
     const int64_t taken = elements_in(chunk);
     function_.call_all(chunk, index_, calling_);
@@ -90,7 +90,7 @@ class ChunkedMapStage final : public InputStage {
 
   const GraphFunction& function_;
   const CallContext calling_;
-  std::deque<Outcome> ready_;
+  std::deque<Result> ready_;
   size_t chunk_size_ = 1;
   int64_t index_ = 0;
   bool ended_ = false;

@@ -6,15 +6,15 @@
 namespace systole::data {
 namespace {
 
-using RowsPtr = std::shared_ptr<const std::vector<Row>>;
+using RowsPtr = std::shared_ptr<const std::vector<Components>>;
 
 // Rows whose numbers are put side by side in memory, so that later epochs read it from one end to
 // the other.
 constexpr size_t kBlockRows = 64;
 constexpr int64_t kLargestRowBytes = 64 << 10;
 
-bool same_small_types(std::span<const Row> rows) {
-  for (const Row& row : rows) {
+bool same_small_types(std::span<const Components> rows) {
+  for (const Components& row : rows) {
     for (size_t c = 0; c < row.size(); ++c) {
       const bool small = row[c].dtype() != DType::string && row[c].byte_size() <= kLargestRowBytes;
       if (!small || row[c].shape() != rows.front()[c].shape()) return false;
@@ -23,9 +23,9 @@ bool same_small_types(std::span<const Row> rows) {
   return true;
 }
 
-void gather_block(std::span<Row> rows) {
+void gather_block(std::span<Components> rows) {
   if (!same_small_types(rows)) return;
-  const Row block = stack_rows("cache", rows);
+  const Components block = stack_rows("cache", rows);
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t c = 0; c < block.size(); ++c) {
       const auto row = static_cast<int64_t>(i);
@@ -98,7 +98,7 @@ class MemoryCacheStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override;
+  bool do_next(Components& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
 
@@ -117,7 +117,7 @@ class MemoryCacheStage final : public Stage {
     const Kept kept = shared_->get();
     return kept.whole() && kept.is_of_epoch_of(kept_);
   }
-  void keep(Row row);
+  void keep(Components row);
   void finish(bool share);
   void save_rows(StateWriter& writer) const;
   void restore_rows(StateReader& reader);
@@ -128,26 +128,26 @@ class MemoryCacheStage final : public Stage {
   const StageContext context_;
   size_t next_ = 0;
   std::unique_ptr<Stage> input_;
-  std::vector<Row> filling_;
+  std::vector<Components> filling_;
   bool failed_ = false;
   std::optional<Again> again_;  // rows that are to be read before anything else
   bool lost_ = false;           // they could not be read
 };
 
-void MemoryCacheStage::keep(Row row) {
+void MemoryCacheStage::keep(Components row) {
   filling_.push_back(std::move(row));
   if (filling_.size() % kBlockRows == 0) gather_block(std::span(filling_).last(kBlockRows));
 }
 
 void MemoryCacheStage::finish(bool share) {
-  kept_.rows = std::make_shared<const std::vector<Row>>(std::exchange(filling_, {}));
+  kept_.rows = std::make_shared<const std::vector<Components>>(std::exchange(filling_, {}));
   kept_.by_value = cannot_be_read_again();
   kept_.count.reset();
   if (share) shared_->set(kept_);
   input_.reset();
 }
 
-bool MemoryCacheStage::do_next(Row& row) {
+bool MemoryCacheStage::do_next(Components& row) {
   if (lost_) return false;
   if (again_) read_again();
   if (kept_.rows != nullptr) {
@@ -191,7 +191,7 @@ void MemoryCacheStage::read_again() {
   then.epoch = kept_.epoch;
   then.branch = kept_.branch;
   input_ = make_stage(node_.input(), then);
-  Row row;
+  Components row;
   bool more = true;
   while ((filling_.size() < again.rows || again.whole) && (more = input_->next(row))) {
     keep(std::exchange(row, {}));
@@ -290,9 +290,9 @@ void MemoryCacheNode::restore_left(SharedObjects& shared, StateReader& reader) c
   kept.branch = reader.number();
   kept.by_value = reader.flag();
   if (kept.by_value) {
-    std::vector<Row> rows;
+    std::vector<Components> rows;
     reader.rows(rows);
-    kept.rows = std::make_shared<const std::vector<Row>>(std::move(rows));
+    kept.rows = std::make_shared<const std::vector<Components>>(std::move(rows));
   } else {
     kept.count = reader.number();
   }

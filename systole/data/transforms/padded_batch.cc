@@ -36,9 +36,9 @@ class PaddedBatchStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
-    std::vector<Row> rows;
-    for (Row part; rows.size() < node_.batch_size && input_->next(part);) {
+  bool do_next(Components& row) override {
+    std::vector<Components> rows;
+    for (Components part; rows.size() < node_.batch_size && input_->next(part);) {
       rows.push_back(std::move(part));
       part.clear();
       cancellation_.check();

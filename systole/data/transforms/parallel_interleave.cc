@@ -5,14 +5,14 @@
 #include <numeric>
 
 #include "systole/data/inner_dataset.h"
-#include "systole/data/outcome.h"
+#include "systole/data/result.h"
 #include "systole/data/workers.h"
 
 namespace systole::data {
 namespace {
 
 // Elements that a thread reads at once.
-constexpr size_t kLeastBlock = 16;
+constexpr size_t kMinBlock = 16;
 constexpr size_t kLargestBlock = 1024;
 
 class ParallelInterleaveNode final : public DatasetNode {
@@ -40,7 +40,7 @@ class ParallelInterleaveStage final : public InputStage {
         node_(node),
         context_(context),
         in_order_(node.options.deterministic && !context.any_order),
-        least_block_(std::max(static_cast<size_t>(node.options.block_length), kLeastBlock)),
+        least_block_(std::max(static_cast<size_t>(node.options.block_length), kMinBlock)),
         cycle_(static_cast<size_t>(node.options.cycle_length)),
         workers_(context.cancellation(), thread_count(node.options.num_parallel_calls, context),
                  [this](Workers::Lock& lock) { return step(lock); }) {
@@ -51,7 +51,7 @@ class ParallelInterleaveStage final : public InputStage {
   ~ParallelInterleaveStage() override { workers_.stop(); }
 
  protected:
-  bool do_next(Row& row) override;
+  bool do_next(Components& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
   std::string_view form() const override { return " in threads"; }
@@ -59,7 +59,7 @@ class ParallelInterleaveStage final : public InputStage {
  private:
   struct Slot {
     std::unique_ptr<InnerDataset> inner;
-    std::deque<Outcome> ready;
+    std::deque<Result> ready;
     bool open = false;   // its data set has not ended, or `ready` is not empty
     bool ended = false;  // its data set has
     bool busy = false;   // in a thread's hand
@@ -86,12 +86,12 @@ class ParallelInterleaveStage final : public InputStage {
   std::vector<Slot> cycle_;
   size_t position_ = 0;
   size_t block_ = least_block_;
-  std::vector<Row> spares_;  // elements whose memory is the next ones'
+  std::vector<Components> spares_;  // elements whose memory is the next ones'
   // The consumer's own:
   std::deque<size_t> closed_;  // slots without a data set, the one whose turn comes first in front
   bool unmade_ = false;        // that one's could not be made: its `ready` has the error
-  std::deque<Outcome> taken_;
-  std::vector<Row> given_back_;
+  std::deque<Result> taken_;
+  std::vector<Components> given_back_;
   int64_t given_ = 0;  // of the block in turn, with what is in taken_
   uint64_t index_ = 0;
   bool ended_ = false;  // the input
@@ -108,7 +108,7 @@ void ParallelInterleaveStage::open_slots(Workers::Lock& lock) {
     lock.unlock();
     context_.cancellation().check();
     std::unique_ptr<InnerDataset> inner;
-    Outcome source;
+    Result source;
     try {
       if (input_->next(source.row)) {
         inner = std::make_unique<InnerDataset>("interleave", node_.maker, std::move(source.row),
@@ -145,15 +145,15 @@ bool ParallelInterleaveStage::step(Workers::Lock& lock) {
 void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   slot.busy = true;
   const size_t wanted = block_ - std::min(block_, slot.ready.size());
-  std::vector<Row> memory;
+  std::vector<Components> memory;
   for (; !spares_.empty() && memory.size() < wanted; spares_.pop_back())
     memory.push_back(std::move(spares_.back()));
   lock.unlock();
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<Outcome> block;
+  std::vector<Result> block;
   bool ended = false;
   while (block.size() < wanted && !ended && !context_.cancellation().cancelled()) {
-    Outcome outcome;
+    Result outcome;
     if (!memory.empty()) {
       outcome.row = std::move(memory.back());
       memory.pop_back();
@@ -233,12 +233,12 @@ void ParallelInterleaveStage::fill() {
   if (slot != nullptr) take(slot);
 }
 
-bool ParallelInterleaveStage::do_next(Row& row) {
+bool ParallelInterleaveStage::do_next(Components& row) {
   // A thread's allocations that another frees would have them wait for one another.
   if (!row.empty() && given_back_.size() < kLargestBlock) given_back_.push_back(std::move(row));
   if (taken_.empty()) fill();
   if (taken_.empty()) return false;
-  Outcome outcome = std::move(taken_.front());
+  Result outcome = std::move(taken_.front());
   taken_.pop_front();
   row = outcome.take();
   return true;
@@ -246,7 +246,7 @@ bool ParallelInterleaveStage::do_next(Row& row) {
 
 void ParallelInterleaveStage::do_save(StateWriter& writer) {
   const Workers::Pause pause(workers_);
-  save_outcomes(writer, taken_);
+  save_results(writer, taken_);
   writer.number(closed_.size());
   for (const size_t slot : closed_) writer.number(slot);
   writer.flag(unmade_);
@@ -257,14 +257,14 @@ void ParallelInterleaveStage::do_save(StateWriter& writer) {
   for (Slot& slot : cycle_) {
     writer.flag(slot.open);
     writer.flag(slot.ended);
-    save_outcomes(writer, slot.ready);
+    save_results(writer, slot.ready);
     if (slot.open && !slot.ended) slot.inner->save(writer);
   }
   input_->save(writer);
 }
 
 void ParallelInterleaveStage::do_restore(StateReader& reader) {
-  restore_outcomes(reader, taken_);
+  restore_results(reader, taken_);
   closed_.resize(reader.count());
   for (size_t& slot : closed_) slot = reader.number() % cycle_.size();
   unmade_ = reader.flag() && !closed_.empty();
@@ -275,7 +275,7 @@ void ParallelInterleaveStage::do_restore(StateReader& reader) {
   for (Slot& slot : cycle_) {
     slot.open = reader.flag();
     slot.ended = reader.flag();
-    restore_outcomes(reader, slot.ready);
+    restore_results(reader, slot.ready);
     if (slot.open && !slot.ended) {
       slot.inner =
           InnerDataset::restored(reader, "interleave", node_.maker, context_, node_.types());

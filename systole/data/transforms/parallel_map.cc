@@ -4,7 +4,7 @@
 
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
-#include "systole/data/outcome.h"
+#include "systole/data/result.h"
 #include "systole/data/workers.h"
 
 namespace systole::data {
@@ -45,7 +45,7 @@ class ParallelMapStage final : public InputStage {
   ~ParallelMapStage() override { workers_.stop(); }
 
  protected:
-  bool do_next(Row& row) override;
+  bool do_next(Components& row) override;
   void do_save(StateWriter& writer) override;
   void do_restore(StateReader& reader) override;
   std::string_view form() const override { return " in threads"; }
@@ -53,7 +53,7 @@ class ParallelMapStage final : public InputStage {
  private:
   struct Chunk {
     int64_t first_index = 0;
-    std::vector<Outcome> outcomes;
+    std::vector<Result> outcomes;
     size_t next = 0;  // of outcomes, for the consumer
     enum class State : uint8_t { waiting, busy, done } state = State::waiting;
   };
@@ -91,7 +91,7 @@ size_t ParallelMapStage::apply(Chunk& chunk, ChunkClock::time_point until) const
 
 // The elements of a chunk from `begin` on become one that waits.
 void ParallelMapStage::put_aside(Chunks::iterator chunk, size_t begin) {
-  std::vector<Outcome>& outcomes = chunk->outcomes;
+  std::vector<Result>& outcomes = chunk->outcomes;
   const auto rest = outcomes.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto aside = chunks_.emplace(std::next(chunk));
   aside->first_index = chunk->first_index + static_cast<int64_t>(begin);
@@ -159,7 +159,7 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
   return chunks_.end();
 }
 
-bool ParallelMapStage::do_next(Row& row) {
+bool ParallelMapStage::do_next(Components& row) {
   Workers::Lock lock = workers_.lock();
   note_threads(workers_.count());
   workers_.start();
@@ -172,7 +172,7 @@ bool ParallelMapStage::do_next(Row& row) {
     if (chunk == chunks_.end()) return false;
     cancellation_.check();  // apply() may have left it as it was
     if (chunk->next < chunk->outcomes.size()) {
-      Outcome outcome = std::move(chunk->outcomes[chunk->next++]);
+      Result outcome = std::move(chunk->outcomes[chunk->next++]);
       if (chunk->next == chunk->outcomes.size()) {
         chunks_.erase(chunk);
         workers_.wake();
@@ -208,7 +208,7 @@ void ParallelMapStage::do_restore(StateReader& reader) {
   ended_ = reader.flag();
   index_ = static_cast<int64_t>(reader.number());
   Chunk chunk;
-  restore_outcomes(reader, chunk.outcomes);
+  restore_results(reader, chunk.outcomes);
   chunk.state = State::done;
   if (!chunk.outcomes.empty()) chunks_.push_back(std::move(chunk));
   input_->restore(reader);

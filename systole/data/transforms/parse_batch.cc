@@ -1,7 +1,7 @@
 // batch and, on the way into it, the parser of tf.Examples that a map behind it begins with: each
 // record is read where it lies, once, and what it takes is the next one's.
 #include "systole/data/nodes.h"
-#include "systole/session/example_parser.h"
+#include "systole/session/host/example_parser.h"
 
 namespace systole::data {
 namespace {
@@ -30,7 +30,7 @@ class ParseBatchStage final : public CountingStage {
       : CountingStage(node, context), arguments_(node.settings) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     std::string_view text;
     if (ended_ || !input_->next_text(text)) {
       ended_ = true;

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "systole/data/nodes.h"
-#include "systole/data/outcome.h"
+#include "systole/data/result.h"
 #include "systole/data/workers.h"
 
 namespace systole::data {
@@ -12,7 +12,7 @@ namespace {
 // AUTOTUNE begins with this many and doubles whenever the consumer had to wait.
 constexpr size_t kFirstDepth = 2;
 
-int64_t bytes_of(const Row& row) {
+int64_t bytes_of(const Components& row) {
   int64_t bytes = 0;
   for (const Tensor& tensor : row) {
     bytes += tensor.byte_size();
@@ -48,14 +48,14 @@ class PrefetchStage final : public InputStage {
   ~PrefetchStage() override { workers_.stop(); }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     Workers::Lock lock = workers_.lock();
     note_threads(1);
     workers_.start();
     if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
     workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
     if (ready_.empty()) return false;
-    Outcome outcome = std::move(ready_.front());
+    Result outcome = std::move(ready_.front());
     ready_.pop_front();
     workers_.wake_one();
     lock.unlock();
@@ -65,12 +65,12 @@ class PrefetchStage final : public InputStage {
   void do_save(StateWriter& writer) override {
     const Workers::Pause pause(workers_);
     writer.flag(ended_);
-    save_outcomes(writer, ready_);
+    save_results(writer, ready_);
     input_->save(writer);
   }
   void do_restore(StateReader& reader) override {
     ended_ = reader.flag();
-    restore_outcomes(reader, ready_);
+    restore_results(reader, ready_);
     input_->restore(reader);
   }
 
@@ -82,7 +82,7 @@ class PrefetchStage final : public InputStage {
       return false;
     }
     lock.unlock();
-    std::optional<Outcome> outcome = pull(*input_);
+    std::optional<Result> outcome = pull(*input_);
     const int64_t bytes = outcome && tuned_ ? bytes_of(outcome->row) : 0;
     lock.lock();
     largest_bytes_ = std::max(largest_bytes_, bytes);
@@ -104,7 +104,7 @@ class PrefetchStage final : public InputStage {
 
   const bool tuned_;
   // Guarded by the lock of workers_:
-  std::deque<Outcome> ready_;
+  std::deque<Result> ready_;
   size_t depth_;
   const int64_t bytes_limit_;
   int64_t largest_bytes_ = 0;

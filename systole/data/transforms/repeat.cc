@@ -25,10 +25,10 @@ class RepeatStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     return next_of_epochs([&] { return input_->next(row); });
   }
-  bool do_next_into(Row& row) override {
+  bool do_next_into(Components& row) override {
     return next_of_epochs([&] { return input_->next_into(row); });
   }
   bool do_next_text(std::string_view& text) override {

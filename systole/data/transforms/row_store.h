@@ -32,7 +32,7 @@ class RowStore {
     return rows_.size();
   }
   // Takes the contents of `row`.
-  void push(Row& row) {
+  void push(Components& row) {
     switch (form_) {
       case Form::texts:
         texts_.push(std::move(own_text(row)));
@@ -46,7 +46,7 @@ class RowStore {
     }
   }
   // Gives element `i` away; the last takes its place.
-  void take(size_t i, Row& row) {
+  void take(size_t i, Components& row) {
     switch (form_) {
       case Form::texts:
         own_text(row) = texts_.take(i);
@@ -71,7 +71,7 @@ class RowStore {
     if (form_ == Form::texts) texts_.touch(i);
   }
   // Element `i` for that in `row`.
-  void exchange(size_t i, Row& row) {
+  void exchange(size_t i, Components& row) {
     switch (form_) {
       case Form::texts:
         texts_.exchange(i, own_text(row));
@@ -86,7 +86,7 @@ class RowStore {
 
   void save(StateWriter& writer) const {
     writer.number(size());
-    Row row;
+    Components row;
     for (size_t i = 0; i < size(); ++i) {
       if (form_ == Form::texts) assign_text(row, texts_.text(i));
       if (form_ == Form::numbers) assign_number(row, numbers_[i]);
@@ -96,7 +96,7 @@ class RowStore {
   // REQUIRES: it is empty.
   void restore(StateReader& reader, const std::vector<TensorType>& types) {
     for (size_t count = reader.count(); count > 0; --count) {
-      Row row = reader.row();
+      Components row = reader.row();
       check_row("iterator state: shuffle", row, types);
       push(row);
     }
@@ -114,7 +114,7 @@ class RowStore {
   }
 
   Form form_ = Form::rows;
-  std::vector<Row> rows_;
+  std::vector<Components> rows_;
   TextStore texts_;
   std::vector<int64_t> numbers_;
 };

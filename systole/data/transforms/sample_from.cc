@@ -33,7 +33,7 @@ class SampleStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     for (;;) {
       const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
       if (total <= 0) return false;

@@ -38,7 +38,7 @@ class ShuffleStage final : public InputStage {
         buffer_(node.types(), node.buffer_size) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     settle();
     fill([&] { return input_->next(row); }, [&] { buffer_.push(row); });
     // The buffer's last element need not go there: it is the one, or takes the place of the one.

@@ -58,7 +58,7 @@ void fill(Tensor& tensor, const Tensor& value) {
 }
 
 // The largest of each unknown dimension; known ones as they are.
-Shape padded_shape(std::string_view what, std::span<const Row> rows, size_t component,
+Shape padded_shape(std::string_view what, std::span<const Components> rows, size_t component,
                    const Shape& declared) {
   Shape shape = declared;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -101,8 +101,8 @@ void stack_into(std::string_view what, const Tensor& first, const Tensor& part, 
 
 }  // namespace
 
-Row stack_rows(std::string_view what, std::span<const Row> rows) {
-  Row result;
+Components stack_rows(std::string_view what, std::span<const Components> rows) {
+  Components result;
   const auto count = static_cast<int64_t>(rows.size());
   for (size_t c = 0; c < rows.front().size(); ++c) {
     const Tensor& first = rows.front()[c];
@@ -115,8 +115,9 @@ Row stack_rows(std::string_view what, std::span<const Row> rows) {
   return result;
 }
 
-Row stack_padded(std::string_view what, std::span<const Row> rows, const Padding& padding) {
-  Row result;
+Components stack_padded(std::string_view what, std::span<const Components> rows,
+                        const Padding& padding) {
+  Components result;
   const auto count = static_cast<int64_t>(rows.size());
   for (size_t c = 0; c < padding.shapes.size(); ++c) {
     const Shape shape = padded_shape(what, rows, c, padding.shapes[c]);

@@ -89,8 +89,8 @@ class TextStore {
 
  private:
   static constexpr size_t kLongest = 64U << 10U;  // text in a block
-  static constexpr size_t kLeastBlock = 4U << 10U;
-  static constexpr size_t kMostBlock = 4U << 20U;  // large enough for huge pages
+  static constexpr size_t kMinBlock = 4U << 10U;
+  static constexpr size_t kMaxBlock = 4U << 20U;  // large enough for huge pages
 
   struct Block {
     char* begin;
@@ -116,8 +116,8 @@ class TextStore {
   }
   // For as many texts of `bytes` as there still may be.
   void add_block(size_t bytes) {
-    const size_t coming = std::min(most_ - std::min(most_, size()) + 1, kMostBlock / bytes);
-    const size_t wanted = std::clamp(coming * bytes, std::max(kLeastBlock, bytes), kMostBlock);
+    const size_t coming = std::min(most_ - std::min(most_, size()) + 1, kMaxBlock / bytes);
+    const size_t wanted = std::clamp(coming * bytes, std::max(kMinBlock, bytes), kMaxBlock);
     auto* const begin = static_cast<char*>(allocate_block(wanted));
     if (begin == nullptr) {
       throw make_error(Code::resource_exhausted, "shuffle: no memory, got a request for {} bytes",

@@ -22,7 +22,7 @@ class UnbatchStage final : public InputStage {
   using InputStage::InputStage;
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     while (next_ >= size_) {
       size_ = 0;
       next_ = 0;
@@ -64,7 +64,7 @@ class UnbatchStage final : public InputStage {
     return batch_.front().dim(0);
   }
 
-  Row batch_;
+  Components batch_;
   int64_t next_ = 0;
   int64_t size_ = 0;
 };

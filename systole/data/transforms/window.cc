@@ -33,16 +33,16 @@ class WindowStage final : public InputStage {
       : InputStage(node, context), node_(node) {}
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     // The buffer holds what lies from the begin of the window to its end.
     const size_t span = static_cast<size_t>((node_.size - 1) * node_.stride + 1);
-    for (Row part; skip_ > 0 && input_->next(part); --skip_) cancellation_.check();
-    for (Row part; buffer_.size() < span && input_->next(part); part.clear()) {
+    for (Components part; skip_ > 0 && input_->next(part); --skip_) cancellation_.check();
+    for (Components part; buffer_.size() < span && input_->next(part); part.clear()) {
       buffer_.push_back(std::move(part));
       cancellation_.check();
     }
     if (buffer_.empty() || (node_.drop_remainder && buffer_.size() < span)) return false;
-    std::vector<Row> window;
+    std::vector<Components> window;
     for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(node_.stride)) {
       window.push_back(buffer_[i]);
     }
@@ -65,7 +65,7 @@ class WindowStage final : public InputStage {
 
  private:
   const WindowNode& node_;
-  std::deque<Row> buffer_;
+  std::deque<Components> buffer_;
   int64_t skip_ = 0;  // elements between the last window and the next
 };
 

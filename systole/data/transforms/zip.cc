@@ -19,7 +19,7 @@ class ZipStage final : public Stage {
   }
 
  protected:
-  bool do_next(Row& row) override {
+  bool do_next(Components& row) override {
     row.clear();
     if (ended_) return false;
     // All are asked even when one fails, so that they stay side by side.
@@ -48,7 +48,7 @@ class ZipStage final : public Stage {
 
  private:
   std::vector<std::unique_ptr<Stage>> inputs_;
-  Row part_;
+  Components part_;
   bool ended_ = false;
 };
 

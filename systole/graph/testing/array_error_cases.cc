@@ -1,5 +1,5 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/array_op_cases.h"
 
 namespace systole::graph_testing {

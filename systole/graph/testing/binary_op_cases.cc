@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 

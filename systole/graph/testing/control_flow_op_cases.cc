@@ -1,9 +1,9 @@
 #include "systole/graph/testing/control_flow_op_cases.h"
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/control_flow_ops.h"
-#include "systole/graph/functional_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/functional_ops.h"
+#include "systole/graph/api/math_ops.h"
 
 namespace systole::graph_testing {
 namespace {

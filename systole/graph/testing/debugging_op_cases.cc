@@ -1,10 +1,10 @@
 #include "systole/graph/testing/debugging_op_cases.h"
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/control_flow_ops.h"
-#include "systole/graph/custom_gradient.h"
-#include "systole/graph/debugging_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/debugging_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/custom_gradient.h"
 
 namespace systole::graph_testing {
 namespace {

@@ -1,5 +1,5 @@
 // Ops of math_ops.h on a dtype that they do not have.
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/math_op_cases.h"
 
 namespace systole::graph_testing {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "systole/graph/image_ops.h"
+#include "systole/graph/api/image_ops.h"
 #include "systole/graph/testing/scalar_reference.h"
 
 namespace systole::graph_testing {

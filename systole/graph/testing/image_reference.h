@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "systole/graph/nn_ops.h"
+#include "systole/graph/api/nn_ops.h"
 #include "systole/graph/testing/scalar_reference.h"
 
 namespace systole::graph_testing {

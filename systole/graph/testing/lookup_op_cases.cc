@@ -2,8 +2,8 @@
 #include <limits>
 #include <numeric>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 

@@ -1,4 +1,4 @@
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/math_op_cases.h"
 
 namespace systole::graph_testing {

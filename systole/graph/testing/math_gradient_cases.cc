@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/math_op_cases.h"
 
 namespace systole::graph_testing {

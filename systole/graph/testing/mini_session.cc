@@ -1,7 +1,7 @@
 #include "systole/graph/testing/mini_session.h"
 
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/verifier.h"
 
 namespace systole::graph_testing {
 

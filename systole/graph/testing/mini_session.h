@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "systole/graph/graph.h"
-#include "systole/graph/specialize.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/lowering/specialize.h"
 
 namespace systole::graph_testing {
 

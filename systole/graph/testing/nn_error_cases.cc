@@ -1,5 +1,5 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/nn_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/nn_ops.h"
 #include "systole/graph/testing/nn_op_cases.h"
 
 namespace systole::graph_testing {

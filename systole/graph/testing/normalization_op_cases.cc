@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/nn_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
 #include "systole/graph/testing/nn_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 

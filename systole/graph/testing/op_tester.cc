@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "systole/base/random.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/gradients.h"
 
 namespace systole::graph_testing {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "systole/graph/gradients.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/nn_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/image_reference.h"
 #include "systole/graph/testing/nn_op_cases.h"
 

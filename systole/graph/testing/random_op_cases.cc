@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/random_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/random_ops.h"
 
 namespace systole::graph_testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 

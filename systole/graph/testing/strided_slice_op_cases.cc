@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/random.h"
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 

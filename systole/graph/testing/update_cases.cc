@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/training_ops.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
-#include "systole/graph/training_ops.h"
-#include "systole/graph/variable.h"
 
 namespace systole::graph_testing {
 namespace {

@@ -1,10 +1,10 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/control_flow_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/random_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/random_ops.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
-#include "systole/graph/variable.h"
 
 namespace systole::graph_testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "systole/base/error.h"
-#include "systole/hlo/checks.h"
+#include "systole/hlo/semantics/checks.h"
 
 namespace systole::hlo::chlo {
 namespace {

@@ -16,7 +16,7 @@ constexpr NamedExpansion kBroadcastForms[] = {
   {"broadcast_" name, ((flags)&kElementwise) != 0 && (max_operands) == 2 \
                           ? &expand_broadcast_form<Opcode::enumerator>   \
                           : nullptr},
-#include "systole/hlo/opcodes.def"
+#include "systole/hlo/ir/opcodes.def"
 #undef OP
 };
 

@@ -1,4 +1,4 @@
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/hlo/token.h"
+#include "systole/hlo/ir/token.h"
 
 namespace systole::hlo::ops {
 namespace {

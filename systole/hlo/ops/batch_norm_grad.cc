@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "systole/base/error.h"
-#include "systole/hlo/batch_norm.h"
+#include "systole/hlo/semantics/batch_norm.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/hlo/batch_norm.h"
+#include "systole/hlo/semantics/batch_norm.h"
 
 namespace systole::hlo::ops {
 namespace {

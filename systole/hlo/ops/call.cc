@@ -1,4 +1,4 @@
-#include "systole/hlo/callees.h"
+#include "systole/hlo/ir/callees.h"
 
 namespace systole::hlo::ops {
 namespace {

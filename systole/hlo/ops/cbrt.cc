@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

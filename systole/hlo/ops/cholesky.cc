@@ -3,8 +3,8 @@
 #include <complex>
 
 #include "systole/base/error.h"
-#include "systole/hlo/checks.h"
-#include "systole/hlo/conjugate.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/conjugate.h"
 
 namespace systole::hlo::ops {
 namespace {

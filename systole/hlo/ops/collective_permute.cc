@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/collective.h"
+#include "systole/hlo/ir/collective.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/hlo/collective.h"
+#include "systole/hlo/ir/collective.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,10 +1,10 @@
 // What processes do together. Each case is a function run by every process of a grid.
 #include <gmock/gmock.h>
 
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/op_case.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
-#include "systole/hlo/comparator.h"
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,6 +1,6 @@
 #include "systole/base/error.h"
-#include "systole/hlo/op_semantics.h"
-#include "systole/hlo/placement.h"
+#include "systole/hlo/ir/placement.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,6 +1,6 @@
-#include "systole/hlo/checks.h"
-#include "systole/hlo/index.h"
-#include "systole/hlo/matmul.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/index.h"
+#include "systole/hlo/semantics/matmul.h"
 
 namespace systole::hlo::ops {
 namespace {

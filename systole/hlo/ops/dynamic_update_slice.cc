@@ -1,4 +1,4 @@
-#include "systole/hlo/dynamic_start.h"
+#include "systole/hlo/semantics/dynamic_start.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

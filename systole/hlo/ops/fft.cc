@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "systole/base/error.h"
-#include "systole/hlo/checks.h"
-#include "systole/hlo/index.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/hlo/checks.h"
+#include "systole/hlo/semantics/checks.h"
 
 namespace systole::hlo::ops {
 namespace {

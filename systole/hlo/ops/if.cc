@@ -1,7 +1,7 @@
 #include "systole/base/error.h"
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/op_semantics.h"
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/signature.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "systole/base/error.h"
-#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

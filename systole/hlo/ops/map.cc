@@ -1,7 +1,7 @@
 #include "systole/base/error.h"
-#include "systole/hlo/checks.h"
-#include "systole/hlo/lifted_region.h"
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/signature.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/lifted_region.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/hlo/op_semantics.h"
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/signature.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

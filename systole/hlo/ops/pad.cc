@@ -1,4 +1,4 @@
-#include "systole/hlo/window.h"
+#include "systole/hlo/semantics/window.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
 // dot_general, convolution.
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/testing/op_case.h"
 #include "systole/hlo/testing/run_op.h"
 

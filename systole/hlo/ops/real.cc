@@ -2,7 +2,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
-#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

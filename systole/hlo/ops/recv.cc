@@ -1,6 +1,6 @@
 #include "systole/base/error.h"
-#include "systole/hlo/collective.h"
-#include "systole/hlo/token.h"
+#include "systole/hlo/ir/collective.h"
+#include "systole/hlo/ir/token.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/hlo/checks.h"
-#include "systole/hlo/reducer.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/reducer.h"
 
 namespace systole::hlo::ops {
 namespace {

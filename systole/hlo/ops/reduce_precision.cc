@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/hlo/reducer.h"
-#include "systole/hlo/window.h"
+#include "systole/hlo/semantics/reducer.h"
+#include "systole/hlo/semantics/window.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/hlo/op_semantics.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/hlo/checks.h"
-#include "systole/hlo/index.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
 namespace {

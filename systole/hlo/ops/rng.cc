@@ -1,8 +1,8 @@
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
-#include "systole/hlo/checks.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "systole/base/random.h"
-#include "systole/hlo/checks.h"
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,6 +1,6 @@
-#include "systole/hlo/dynamic_start.h"
-#include "systole/hlo/lifted_region.h"
-#include "systole/hlo/reducer.h"
+#include "systole/hlo/semantics/dynamic_start.h"
+#include "systole/hlo/semantics/lifted_region.h"
+#include "systole/hlo/semantics/reducer.h"
 
 namespace systole::hlo::ops {
 namespace {

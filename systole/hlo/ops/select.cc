@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "systole/base/error.h"
-#include "systole/hlo/elementwise.h"
+#include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,7 +1,7 @@
-#include "systole/hlo/comparator.h"
-#include "systole/hlo/lifted_region.h"
-#include "systole/hlo/reducer.h"
-#include "systole/hlo/window.h"
+#include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/semantics/lifted_region.h"
+#include "systole/hlo/semantics/reducer.h"
+#include "systole/hlo/semantics/window.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "systole/hlo/checks.h"
-#include "systole/hlo/comparator.h"
-#include "systole/hlo/lifted_region.h"
-#include "systole/hlo/reducer.h"
+#include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/lifted_region.h"
+#include "systole/hlo/semantics/reducer.h"
 
 namespace systole::hlo::ops {
 namespace {

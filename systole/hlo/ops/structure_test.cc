@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/hlo/verifier.h"
 
 namespace systole::hlo {
 namespace {

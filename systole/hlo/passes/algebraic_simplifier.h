@@ -7,7 +7,7 @@
 // no equal instructions (cse does). What a rewrite leaves unused is erased.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "systole/hlo/callees.h"
-#include "systole/hlo/placement.h"
+#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/ir/placement.h"
 
 namespace systole::hlo {
 namespace {

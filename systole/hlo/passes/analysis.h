@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
 #include "systole/hlo/passes/partial_evaluation.h"

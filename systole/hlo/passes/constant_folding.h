@@ -9,7 +9,7 @@
 // which is within a unit in the last place of a backend's.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "systole/hlo/callees.h"
+#include "systole/hlo/ir/callees.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {

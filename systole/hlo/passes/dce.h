@@ -9,7 +9,7 @@
 // main.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -2,7 +2,7 @@
 // instruction, so that what lies between them never goes to memory.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/base/random.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::hlo {
 namespace {

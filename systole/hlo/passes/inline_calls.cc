@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "systole/hlo/callees.h"
+#include "systole/hlo/ir/callees.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {

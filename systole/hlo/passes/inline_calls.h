@@ -4,7 +4,7 @@
 // dce removes those that nothing calls any more.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/sketch.h"
-#include "systole/hlo/verifier.h"
 
 namespace systole::hlo {
 namespace {

@@ -9,7 +9,7 @@
 // alone. A loop that never runs then computes what it would not have.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "systole/base/tensor.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo {
 

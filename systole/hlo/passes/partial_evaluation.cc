@@ -4,10 +4,10 @@
 #include <unordered_map>
 
 #include "systole/base/error.h"
-#include "systole/hlo/callees.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/ir/callees.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::hlo {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::hlo {
 namespace {

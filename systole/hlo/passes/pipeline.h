@@ -2,7 +2,7 @@
 // combining all-reduces) is the backend's, behind this.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

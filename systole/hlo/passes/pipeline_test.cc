@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/error.h"
-#include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/algebraic_simplifier.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/constant_folding.h"
@@ -11,10 +10,11 @@
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/loop_invariant_code_motion.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/random_module.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

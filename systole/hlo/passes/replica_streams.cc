@@ -1,6 +1,6 @@
 #include "systole/hlo/passes/replica_streams.h"
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::hlo {
 namespace {

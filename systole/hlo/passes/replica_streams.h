@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo {
 

@@ -8,13 +8,13 @@
 #include "systole/base/error.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/builder.h"
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/index.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/inline_calls.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/index.h"
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/random_module.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

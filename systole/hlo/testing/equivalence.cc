@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "systole/base/random.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/testing/random_module.h"
 
 namespace systole::hlo::testing {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo::testing {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "systole/base/error.h"
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

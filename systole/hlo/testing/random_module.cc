@@ -42,13 +42,13 @@ void add_parameters(Computation& main, RandomScope& scope, int count) {
 
 // What nothing uses, so that little is dead, and something that is used.
 std::vector<Entry> choose_results(RandomScope& scope) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMax = 8;
   std::vector<Entry> results;
   for (const Entry& entry : scope.pool()) {
     const bool is_parameter = entry.value.def->is(Opcode::parameter);
     if (entry.value.def->unused() && !is_parameter) results.push_back(entry);
   }
-  while (results.size() > kMost) {
+  while (results.size() > kMax) {
     results.erase(results.begin() + scope.below(static_cast<int64_t>(results.size())));
   }
   results.push_back(scope.any());

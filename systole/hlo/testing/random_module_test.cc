@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/base/random.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/testing/random_module.h"
 
 namespace systole::hlo::testing {

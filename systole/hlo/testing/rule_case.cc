@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/sketch.h"
-#include "systole/hlo/verifier.h"
 
 namespace systole::hlo::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/algebraic_simplifier/rule.h"
 
 namespace systole::hlo::testing {

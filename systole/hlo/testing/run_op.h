@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "systole/base/error.h"
-#include "systole/hlo/builder.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::hlo::testing {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::hlo::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/attrs.h"
 #include "systole/hlo/chlo/chlo.h"
-#include "systole/hlo/opcode.h"
+#include "systole/hlo/ir/attrs.h"
+#include "systole/hlo/ir/opcode.h"
 #include "systole/hlo/text/attribute.h"
 
 namespace systole::hlo::text {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/attrs.h"
+#include "systole/hlo/ir/attrs.h"
 #include "systole/hlo/text/syntax.h"
 
 namespace systole::hlo::text {

@@ -17,8 +17,8 @@
 #include <span>
 #include <string_view>
 
-#include "systole/hlo/attrs.h"
-#include "systole/hlo/opcode.h"
+#include "systole/hlo/ir/attrs.h"
+#include "systole/hlo/ir/opcode.h"
 
 namespace systole::hlo::text {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "systole/hlo/builder.h"
-#include "systole/hlo/callees.h"
-#include "systole/hlo/op_semantics.h"
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/ir/signature.h"
+#include "systole/hlo/semantics/op_semantics.h"
 #include "systole/hlo/text/attr_reader.h"
 #include "systole/hlo/text/attrs.h"
 #include "systole/hlo/text/import.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/names.h"
 #include "systole/hlo/text/op_reader.h"
 

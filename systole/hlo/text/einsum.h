@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::hlo::text {
 

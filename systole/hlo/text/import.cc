@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/hlo/builder.h"
 #include "systole/hlo/chlo/chlo.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/text/attr_reader.h"
 #include "systole/hlo/text/einsum.h"
 

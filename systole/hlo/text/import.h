@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/op_reader.h"
 
 namespace systole::hlo::text {

@@ -151,13 +151,13 @@ void Lexer::move_to(size_t offset) {
 }
 
 void Lexer::charge(size_t offset, int64_t bytes) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  if (bytes <= kMost - memory_) {
+  constexpr int64_t kMax = int64_t{1} << 30;
+  if (bytes <= kMax - memory_) {
     memory_ += bytes;
     return;
   }
-  throw error_at(
-      offset, fmt::format("constant, got {} bytes, expected at most {}", bytes, kMost - memory_));
+  throw error_at(offset,
+                 fmt::format("constant, got {} bytes, expected at most {}", bytes, kMax - memory_));
 }
 
 Token Lexer::take() {

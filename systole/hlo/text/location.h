@@ -1,7 +1,7 @@
 // loc(...) behind an op.
 #pragma once
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {

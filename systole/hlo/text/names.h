@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/type.h"
 

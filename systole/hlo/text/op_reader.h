@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/attribute.h"
 #include "systole/hlo/text/names.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/signature.h"
 
 namespace systole::hlo::text {
 namespace {

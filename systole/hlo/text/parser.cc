@@ -1,13 +1,13 @@
 #include <limits>
 #include <optional>
 
-#include "systole/hlo/signature.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/ir/signature.h"
 #include "systole/hlo/text/attr_reader.h"
 #include "systole/hlo/text/body_reader.h"
 #include "systole/hlo/text/format.h"
 #include "systole/hlo/text/location.h"
 #include "systole/hlo/text/mesh.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace text {

@@ -3,12 +3,12 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "systole/hlo/builder.h"
-#include "systole/hlo/text.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/mesh.h"
 #include "systole/hlo/text/syntax_writer.h"
+#include "systole/hlo/text/text.h"
 #include "systole/hlo/text/type.h"
 
 namespace systole::hlo {

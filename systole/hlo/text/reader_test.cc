@@ -1,8 +1,8 @@
 // Pretty forms, and whatever else a text may hold, are read as what their generic forms say.
 #include <gtest/gtest.h>
 
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "systole/hlo/opcode.h"
+#include "systole/hlo/ir/opcode.h"
 
 namespace systole::hlo::text {
 namespace {

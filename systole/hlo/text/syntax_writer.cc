@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "systole/hlo/signature.h"
+#include "systole/hlo/ir/signature.h"
 #include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/type.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/syntax.h"
 

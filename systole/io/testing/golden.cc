@@ -1,6 +1,6 @@
 #include "systole/io/testing/golden.h"
 
-#include "systole/io/local_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::testing {
 

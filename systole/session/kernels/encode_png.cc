@@ -1,5 +1,5 @@
-#include "systole/io/image.h"
-#include "systole/session/host_kernel.h"
+#include "systole/io/images/image.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
 namespace {

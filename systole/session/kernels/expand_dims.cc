@@ -1,4 +1,4 @@
-#include "systole/session/host_kernel.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
 

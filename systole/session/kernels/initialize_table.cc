@@ -1,4 +1,4 @@
-#include "systole/session/vocabulary.h"
+#include "systole/session/host/vocabulary.h"
 
 namespace systole::kernels {
 

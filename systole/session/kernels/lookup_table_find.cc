@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "systole/graph/fingerprint.h"
-#include "systole/session/vocabulary.h"
+#include "systole/graph/ops/string/fingerprint.h"
+#include "systole/session/host/vocabulary.h"
 
 namespace systole::kernels {
 namespace {

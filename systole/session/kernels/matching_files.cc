@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "systole/io/file_pattern.h"
-#include "systole/io/local_file_system.h"
-#include "systole/session/host_kernel.h"
+#include "systole/io/file_systems/file_pattern.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
 

@@ -1,4 +1,4 @@
-#include "systole/session/example_parser.h"
+#include "systole/session/host/example_parser.h"
 
 namespace systole::kernels {
 

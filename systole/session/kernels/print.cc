@@ -1,8 +1,8 @@
 #include <atomic>
 
 #include "systole/base/log.h"
-#include "systole/session/host_kernel.h"
-#include "systole/session/print_text.h"
+#include "systole/session/host/host_kernel.h"
+#include "systole/session/host/print_text.h"
 
 namespace systole::kernels {
 namespace {

@@ -1,5 +1,5 @@
-#include "systole/io/local_file_system.h"
-#include "systole/session/host_kernel.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
 

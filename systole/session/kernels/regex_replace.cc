@@ -1,4 +1,4 @@
-#include "systole/session/regex.h"
+#include "systole/session/host/regex.h"
 
 namespace systole::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/session/image_resizer.h"
+#include "systole/session/host/image_resizer.h"
 
 namespace systole::kernels {
 

@@ -1,5 +1,5 @@
-#include "systole/graph/array_common.h"
-#include "systole/session/host_kernel.h"
+#include "systole/graph/ops/array/array_common.h"
+#include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
 

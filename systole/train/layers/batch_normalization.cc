@@ -1,6 +1,6 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/composition.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/replicas.h"
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "systole/graph/composition.h"
-#include "systole/graph/control_flow_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/op_error.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
 
 namespace systole::layers {
 

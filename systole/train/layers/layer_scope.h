@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "systole/graph/math_ops.h"
-#include "systole/graph/nn_ops.h"
-#include "systole/graph/where_scope.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/train/layers.h"
 
 namespace systole::layers {

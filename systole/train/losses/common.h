@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "systole/graph/composition.h"
-#include "systole/graph/op_error.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/train/losses.h"
 
 namespace systole::losses {

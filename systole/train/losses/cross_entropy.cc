@@ -1,6 +1,6 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/nn_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
 #include "systole/train/losses/common.h"
 
 namespace systole::losses {

@@ -1,5 +1,5 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/losses/common.h"
 

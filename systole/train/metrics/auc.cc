@@ -1,5 +1,5 @@
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
 
 namespace systole::metrics {

@@ -1,8 +1,8 @@
 // Metrics of how often each class was predicted for each.
-#include "systole/graph/array_functions.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/math_functions.h"
-#include "systole/graph/math_ops.h"
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_functions.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
 
 namespace systole::metrics {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::nn::rnn_cell {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/train/rnn.h"
 
 namespace systole::nn::rnn_cell {

@@ -1,4 +1,4 @@
-#include "systole/graph/array_ops.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/train/rnn/cell.h"
 
 namespace systole::nn::rnn_cell {

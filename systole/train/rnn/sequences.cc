@@ -1,8 +1,8 @@
-#include "systole/graph/array_functions.h"
-#include "systole/graph/array_ops.h"
-#include "systole/graph/functional_ops.h"
-#include "systole/graph/math_ops.h"
-#include "systole/graph/node_builder.h"
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/functional_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/rnn.h"
 

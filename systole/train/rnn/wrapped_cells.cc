@@ -1,5 +1,5 @@
 // Cells made of other cells.
-#include "systole/graph/fingerprint.h"
+#include "systole/graph/ops/string/fingerprint.h"
 #include "systole/train/rnn/cell.h"
 
 namespace systole::nn::rnn_cell {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/backends/cpu/analysis/element_access.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "systole/backends/cpu/analysis/row_access.h"
-#include "systole/hlo/evaluator.h"
+#include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::cpu {
 namespace {

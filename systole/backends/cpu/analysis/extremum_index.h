@@ -1,7 +1,7 @@
 // Reductions that look for the place of the best element.
 #pragma once
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

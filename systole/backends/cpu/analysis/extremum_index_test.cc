@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/builder.h"
-#include "systole/hlo/evaluator.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/backends/cpu/analysis/affine.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

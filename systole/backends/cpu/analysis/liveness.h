@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

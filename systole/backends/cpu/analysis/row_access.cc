@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/analysis/window_access.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
 

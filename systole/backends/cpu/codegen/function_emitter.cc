@@ -2,7 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
-#include "systole/backends/cpu/codegen/shared_steps.h"
+#include "systole/backends/cpu/codegen/outlined_steps.h"
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
 #include "systole/backends/cpu/sizes.h"
@@ -237,11 +237,11 @@ void FunctionEmitter::call(llvm::Function* step) {
 }
 
 void FunctionEmitter::call_shared(llvm::Function* step, std::span<const Slice> memory) {
-  if (std::ssize(memory) > kMostStepMemory) {
+  if (std::ssize(memory) > kMaxStepMemory) {
     throw internal_error("shared step '{}': arrays, got {}, expected at most {}",
-                         step->getName().str(), memory.size(), kMostStepMemory);
+                         step->getName().str(), memory.size(), kMaxStepMemory);
   }
-  if (table_ == nullptr) table_ = local(b.getPtrTy(), kMostStepMemory);
+  if (table_ == nullptr) table_ = local(b.getPtrTy(), kMaxStepMemory);
   for (size_t i = 0; i < memory.size(); ++i) {
     b.CreateStore(address(memory[i]), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table_, i));
   }

@@ -18,8 +18,8 @@
 namespace systole::cpu {
 
 struct HostTarget;  // jit.h
-struct StepMemory;  // shared_steps.h
-class SharedSteps;
+struct StepMemory;  // outlined_steps.h
+class OutlinedSteps;
 
 // The program being emitted: what its functions share.
 struct ProgramEmitter {
@@ -35,7 +35,8 @@ struct ProgramEmitter {
   // While the code of a shared step is emitted: the memory that its functions are given. Null: all
   // functions are given the program's.
   StepMemory* step_memory = nullptr;
-  std::shared_ptr<SharedSteps> shared_steps = nullptr;  // made by the first step that may be shared
+  std::shared_ptr<OutlinedSteps> outlined_steps =
+      nullptr;  // made by the first step that may be shared
 
   llvm::LLVMContext& context() const { return module.getContext(); }
 };

@@ -1,7 +1,7 @@
 // Which instructions this backend has code of its own for.
 #pragma once
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

@@ -5,7 +5,7 @@
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/jit/jit.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
 namespace {
@@ -77,7 +77,7 @@ llvm::Value* identity_of(const Instruction& reduction, llvm::Value* initial) {
 }
 
 int64_t parts_bytes(const ReduceStep& s) {
-  return kMostParts * s.reductions[0]->shape().num_elements() * kPartBytes *
+  return kMaxParts * s.reductions[0]->shape().num_elements() * kPartBytes *
          static_cast<int64_t>(s.reductions.size());
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/jit/memory_hints.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
 namespace {
@@ -310,7 +310,7 @@ llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator
   auto& b = g.b;
   llvm::Value* memory = b.CreateConstInBoundsGEP1_64(
       b.getInt8Ty(), g.address(r_.scratch),
-      accumulator * static_cast<uint64_t>(kMostParts * r_.results * kPartBytes));
+      accumulator * static_cast<uint64_t>(kMaxParts * r_.results * kPartBytes));
   llvm::Value* at = b.CreateAdd(b.CreateMul(part, g.i64(r_.results)), offset, "", true, true);
   return b.CreateInBoundsGEP(register_type(g.program.context(), r_.accumulators[accumulator]),
                              memory, at);
@@ -419,7 +419,7 @@ void ReductionEmitter::emit() {
       r_.cost * 0.1 *
       static_cast<double>(iterations(kept_) * iterations(reduced_) * (row_ ? row_->size : 1));
   const int64_t parts =
-      r_.scratch.bytes == 0 || reduced_.empty() ? 1 : std::min(kMostParts, reduced_.front().size);
+      r_.scratch.bytes == 0 || reduced_.empty() ? 1 : std::min(kMaxParts, reduced_.front().size);
   if (f_.rows.count > 0) {
     emit_range(f_,
                [&](Elements& e) { r_.gathers ? gather(e) : nest(e, f_.rows.begin, f_.rows.end); });
@@ -526,8 +526,8 @@ void ReductionEmitter::gather(Elements& e) {
 }  // namespace
 
 int64_t reduction_parts(int64_t elements, int64_t results, int64_t split) {
-  if (results > kFewResults || split >= kMostParts || results == 0) return 1;
-  return elements >= kMostParts * std::max(kPartElements, results) ? kMostParts : 1;
+  if (results > kFewResults || split >= kMaxParts || results == 0) return 1;
+  return elements >= kMaxParts * std::max(kPartElements, results) ? kMaxParts : 1;
 }
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction) {

@@ -43,7 +43,7 @@ struct Reduction {
 // Parts that a reduction of so many elements to so many results is done in, whatever the number of
 // threads; 1 where it is not. `split` is how many loops' iterations threads can share without.
 int64_t reduction_parts(int64_t elements, int64_t results, int64_t split);
-constexpr int64_t kMostParts = 32;
+constexpr int64_t kMaxParts = 32;
 constexpr int64_t kPartBytes = 8;  // of one accumulator of one part
 
 void emit_reduction(FunctionEmitter& f, const Reduction& reduction);

@@ -49,7 +49,7 @@ class RowFusion {
   void emit(FunctionEmitter& f) const {
     const int64_t blocks = (rows_ + together_ - 1) / together_;
     // What is gathered must not depend on the number of threads.
-    const int64_t per_part = gathers_.empty() ? 1 : (blocks + kMostParts - 1) / kMostParts;
+    const int64_t per_part = gathers_.empty() ? 1 : (blocks + kMaxParts - 1) / kMaxParts;
     const int64_t parts = (blocks + per_part - 1) / per_part;
     emit_parallel_body(
         f, parts, work(), [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {

@@ -9,8 +9,8 @@
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
-#include "systole/backends/cpu/codegen/shared_steps.h"
-#include "systole/hlo/op_semantics.h"
+#include "systole/backends/cpu/codegen/outlined_steps.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
 namespace {

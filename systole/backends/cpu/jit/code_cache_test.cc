@@ -10,8 +10,8 @@
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/local_file_system.h"
-#include "systole/io/memory_file_system.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
 
 namespace systole::cpu {
 namespace {

@@ -25,7 +25,7 @@ namespace {
 
 namespace orc = llvm::orc;
 
-constexpr int64_t kLeastStreamed = int64_t{8} << 20;
+constexpr int64_t kMinStreamed = int64_t{8} << 20;
 constexpr unsigned kLargeProgram = 1500;  // instructions
 constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
@@ -54,7 +54,7 @@ HostTarget describe_host(const orc::JITTargetMachineBuilder& builder) {
   host.has_fma = has("fma") && has("avx2");
   host.vector_bits = has("avx512f") && has("avx512vl") ? 512 : has("avx2") ? 256 : 128;
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  host.streamed_bytes = std::max<int64_t>(cache / 2, kLeastStreamed);
+  host.streamed_bytes = std::max<int64_t>(cache / 2, kMinStreamed);
   return host;
 }
 

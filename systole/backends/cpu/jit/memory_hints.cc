@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kAhead = "systole.ahead.";
 // Narrower stores may leave the write buffers before their line is complete.
-constexpr uint64_t kLeastVector = 32;  // bytes
+constexpr uint64_t kMinVector = 32;    // bytes
 constexpr int64_t kFirstLevel = 4096;  // bytes ahead that the first-level cache can keep
 
 // Calls fn(name) for every scope of the access.
@@ -52,7 +52,7 @@ std::optional<int64_t> bytes_ahead(const llvm::LoadInst& load) {
 void stream(llvm::StoreInst& store) {
   const llvm::DataLayout& layout = store.getModule()->getDataLayout();
   const uint64_t bytes = layout.getTypeStoreSize(store.getValueOperand()->getType());
-  if (bytes < kLeastVector || !llvm::isPowerOf2_64(bytes)) return;
+  if (bytes < kMinVector || !llvm::isPowerOf2_64(bytes)) return;
   const llvm::Align known = std::max(
       store.getAlign(), llvm::getKnownAlignment(store.getPointerOperand(), layout, &store));
   if (known.value() < bytes) return;

@@ -16,7 +16,7 @@ using hlo::Instruction;
 constexpr int64_t kTileRows = 256;
 constexpr int64_t kTileColumns = 240;
 constexpr int64_t kTileDepth = 128;
-constexpr int64_t kMostSums = 8 * 48;  // of a panel of any type and width
+constexpr int64_t kMaxSums = 8 * 48;  // of a panel of any type and width
 constexpr int64_t kFewestRows = 8;
 constexpr int64_t kFewestColumns = 16;
 
@@ -76,7 +76,7 @@ struct Panel {
   static constexpr int kRows = Bytes == 64 ? 8 : 4;
   static constexpr int kColumns = kLanes * kVectors;
   static_assert(kTileColumns % kColumns == 0 && kTileRows % kRows == 0 &&
-                kRows * kColumns <= kMostSums);
+                kRows * kColumns <= kMaxSums);
 
   // Both operands step by step along the depth: kRows elements of the one, kColumns of the other.
   [[gnu::always_inline]] static inline void multiply(const T* rows, const T* columns, int64_t depth,
@@ -267,7 +267,7 @@ class BlockedDot : public Kernel {
   // A panel of which only so many rows and columns are part of the result.
   void multiply_cut(const T* rows, const T* columns, int64_t depth, const Target<T>& target,
                     int64_t num_rows, int64_t num_columns) const {
-    alignas(64) T sums[kMostSums];
+    alignas(64) T sums[kMaxSums];
     panel_.multiply(rows, columns, depth, {sums, panel_.columns, false});
     for (int64_t r = 0; r < num_rows; ++r) {
       T* const to = target.first + r * target.stride;

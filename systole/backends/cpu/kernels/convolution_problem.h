@@ -5,7 +5,7 @@
 #include <dnnl.hpp>
 #include <optional>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 
@@ -32,8 +32,8 @@ inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_
 //   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
 //   a window larger than the result, or batch groups                      -> kernel_gradient
 //   any other over an input without holes, the window not reversed        -> forward
-// nullopt for what is none of these (see passes/convolution_forms.h), other types than f32 and
-// bf16, and padding that cuts off elements.
+// nullopt for what is none of these (see passes/canonicalize_convolutions.h), other types than f32
+// and bf16, and padding that cuts off elements.
 std::optional<ConvolutionProblem> convolution_problem(const hlo::Instruction& convolution);
 
 }  // namespace systole::cpu

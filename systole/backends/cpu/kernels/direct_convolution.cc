@@ -14,7 +14,7 @@ constexpr int64_t kFewestImages = 8;
 bool has_work_for_all(const ConvolutionProblem& p, const DirectSizes& s, int num_threads) {
   const bool in_parts = p.form == ConvolutionProblem::Form::kernel_gradient;
   return s.batch >= std::max<int64_t>(kFewestImages, num_threads) &&
-         (!in_parts || num_threads <= kMostGradientParts);
+         (!in_parts || num_threads <= kMaxGradientParts);
 }
 
 // Measured: how often one is as fast as oneDNN's code for channels-last images, in brackets.

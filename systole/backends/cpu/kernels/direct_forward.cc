@@ -18,7 +18,7 @@ constexpr int64_t kPixels = 14;  // of a panel: columns of the output
 constexpr int64_t kPixelVectors = 2;
 constexpr int64_t kPixelFeatures = kPixelVectors * kDirectLanes;
 constexpr int64_t kPaddedElements = 32 * 1024;  // of a task: they stay in the second-level cache
-constexpr double kMostPixels = 1.2;             // computed for one that is wanted
+constexpr double kMaxPixels = 1.2;              // computed for one that is wanted
 
 // What one panel reads and writes. The kernel's elements lie in the order in which they are used.
 struct PixelPanel {
@@ -148,7 +148,7 @@ class DirectForward : public Kernel {
 bool fits_direct_forward(const DirectSizes& s) {
   if (s.out_features % kPixelFeatures != 0 || s.columns < kPixels) return false;
   const int64_t computed = (s.columns + kPixels - 1) / kPixels * kPixels;
-  return static_cast<double>(computed) <= kMostPixels * static_cast<double>(s.columns);
+  return static_cast<double>(computed) <= kMaxPixels * static_cast<double>(s.columns);
 }
 
 std::unique_ptr<Kernel> make_direct_forward_kernel(const DirectSizes& sizes) {

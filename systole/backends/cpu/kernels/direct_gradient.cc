@@ -13,7 +13,7 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kMostTapSums = 192 * 1024;      // of a part: they stay in the second-level cache
+constexpr int64_t kMaxTapSums = 192 * 1024;       // of a part: they stay in the second-level cache
 constexpr int64_t kTapImageElements = 48 * 1024;  // of images, at a time: the same
 constexpr int64_t kNearPixels = 128;              // of the output, whose panels stay in the first
 
@@ -118,7 +118,7 @@ class DirectGradient : public Kernel {
   }
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
-    const int64_t parts = std::min(s_.batch, kMostGradientParts);
+    const int64_t parts = std::min(s_.batch, kMaxGradientParts);
     auto sums = sums_.take(parts * part_size());
     const Arrays arrays{static_cast<const float*>(buffers[0]),
                         static_cast<const float*>(buffers[1])};
@@ -231,7 +231,7 @@ class DirectGradient : public Kernel {
 
 bool fits_direct_gradient(const DirectSizes& s) {
   return s.out_features % kTapFeatures == 0 &&
-         s.kernel_height * s.depth() * s.out_features <= kMostTapSums;
+         s.kernel_height * s.depth() * s.out_features <= kMaxTapSums;
 }
 
 std::unique_ptr<Kernel> make_direct_gradient_kernel(const DirectSizes& sizes) {

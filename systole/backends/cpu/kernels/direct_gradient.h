@@ -9,7 +9,7 @@
 namespace systole::cpu {
 
 // Parts of the batch that have sums of their own, and so the threads that have work.
-inline constexpr int64_t kMostGradientParts = 16;
+inline constexpr int64_t kMaxGradientParts = 16;
 
 // Whole panels of output features, and a kernel so small that each part of the batch can have sums
 // of its own.

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "systole/backends/cpu/kernels/run_context.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "systole/hlo/evaluator.h"
 #include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::cpu {
 namespace {

@@ -15,9 +15,9 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kLeastBytes = 16 * 1024;
+constexpr int64_t kMinBytes = 16 * 1024;
 constexpr int64_t kTileBytes = 256;         // of a run along either axis
-constexpr int64_t kLeastRun = 64;           // bytes, to be copied as a whole
+constexpr int64_t kMinRun = 64;             // bytes, to be copied as a whole
 constexpr int64_t kStripBytes = 4096;       // of tiles along the operand's minor axis: a page
 constexpr int64_t kGrainBytes = 64 * 1024;  // that are worth a thread
 
@@ -324,12 +324,12 @@ class RunsKernel : public Kernel {
 
 std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& x, int64_t streamed_bytes) {
   const int64_t bytes = x.type().byte_size();
-  if (bytes < kLeastBytes) return nullptr;
+  if (bytes < kMinBytes) return nullptr;
   std::vector<Axis> axes =
       merged_axes(x.operand(0).shape(), x.attrs<hlo::TransposeAttrs>().permutation);
   const bool streams = bytes >= streamed_bytes;
   if (axes.back().from == 1) {
-    if (axes.back().size * size_of(x.dtype()) < kLeastRun) return nullptr;
+    if (axes.back().size * size_of(x.dtype()) < kMinRun) return nullptr;
     return std::make_unique<RunsKernel>(std::move(axes), size_of(x.dtype()), streams);
   }
   return std::make_unique<TransposeKernel>(std::move(axes), size_of(x.dtype()), streams);

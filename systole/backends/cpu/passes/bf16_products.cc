@@ -1,7 +1,7 @@
 #include "systole/backends/cpu/passes/bf16_products.h"
 
 #include "systole/backends/cpu/passes/rewrite_each.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
 namespace {

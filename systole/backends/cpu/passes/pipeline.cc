@@ -2,10 +2,10 @@
 
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
-#include "systole/backends/cpu/passes/convolution_forms.h"
+#include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
-#include "systole/backends/cpu/passes/wide_products.h"
+#include "systole/backends/cpu/passes/upcast_dots.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -61,9 +61,9 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   if (options.optimize) {
     // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does
     // those of f32.
-    pipeline.add<WideProducts>();
+    pipeline.add<UpcastDots>();
     // The copies that it makes can be fused with what they copy.
-    pipeline.add<ConvolutionForms>();
+    pipeline.add<CanonicalizeConvolutions>();
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
     pipeline.add<ThinDots>();

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
 namespace systole::cpu {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 

@@ -21,11 +21,11 @@ using hlo::Opcode;
 using hlo::Value;
 using InstructionSet = std::unordered_set<const Instruction*>;
 
-constexpr int64_t kLeastRowsBytes = 512 * 1024;  // of the largest array: less stays in a cache
-constexpr int64_t kLeastRowBytes = 256;          // of the largest array
-constexpr int64_t kMostRowBytes = 256 * 1024;    // of all results together
-constexpr int64_t kMostGathered = 16 * 1024;     // elements
-constexpr size_t kMostSteps = 16;
+constexpr int64_t kMinRowsBytes = 512 * 1024;  // of the largest array: less stays in a cache
+constexpr int64_t kMinRowBytes = 256;          // of the largest array
+constexpr int64_t kMaxRowBytes = 256 * 1024;   // of all results together
+constexpr int64_t kMaxGathered = 16 * 1024;    // elements
+constexpr size_t kMaxSteps = 16;
 
 bool is_step(const Instruction& x) {
   if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
@@ -40,7 +40,7 @@ bool can_gather(const Instruction& x, int64_t rows) {
   for (int k = 0; k < x.num_results(); ++k) {
     const Value result{const_cast<Instruction*>(&x), k};
     if (!is_gathered(result, rows)) continue;
-    if (result.shape().num_elements() > kMostGathered) return false;
+    if (result.shape().num_elements() > kMaxGathered) return false;
     if (!is_used(result) && !x.is(Opcode::rng_bit_generator)) return false;
   }
   return true;
@@ -145,7 +145,7 @@ class RowGroup {
       for (const Value& operand : program_[member].operands())
         largest = std::max(largest, operand.type().byte_size());
     }
-    return members_.size() > 1 && largest >= kLeastRowsBytes && largest / rows_ >= kLeastRowBytes;
+    return members_.size() > 1 && largest >= kMinRowsBytes && largest / rows_ >= kMinRowBytes;
   }
 
   void add_to(InstructionSet& instructions) const {
@@ -197,10 +197,10 @@ class RowGroup {
   }
 
   bool fits(const Instruction& x) const {
-    if (members_.size() >= kMostSteps || !is_step(x)) return false;
+    if (members_.size() >= kMaxSteps || !is_step(x)) return false;
     int64_t bytes = result_bytes(x);
     for (const size_t member : members_) bytes += result_bytes(program_[member]);
-    return bytes / rows_ <= kMostRowBytes && can_gather(x, rows_) &&
+    return bytes / rows_ <= kMaxRowBytes && can_gather(x, rows_) &&
            works_by_rows(x, rows_, [&](Value v) { return is_member(v); });
   }
 

@@ -3,7 +3,7 @@
 // over each row several times, then pass over memory once.
 #pragma once
 
-#include "systole/hlo/pass.h"
+#include "systole/hlo/passes/pass.h"
 
 namespace systole::cpu {
 

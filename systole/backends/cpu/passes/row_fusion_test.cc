@@ -4,10 +4,10 @@
 
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/fusion.h"
-#include "systole/hlo/text.h"
-#include "systole/hlo/verifier.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "systole/backends/cpu/kernels/onednn_dot.h"
 #include "systole/backends/cpu/passes/rewrite_each.h"
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::cpu {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu::testing {
 

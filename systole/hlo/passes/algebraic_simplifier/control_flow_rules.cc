@@ -1,9 +1,9 @@
 // Branches whose predicate is known, and loops that run once or not at all.
-#include "systole/hlo/index.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
 #include "systole/hlo/passes/partial_evaluation.h"
+#include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,9 +1,9 @@
 // Slices at computed places, where the place turns out to be a constant.
 #include <algorithm>
 
-#include "systole/hlo/index.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,7 +1,7 @@
 // Operations that give back an operand, or a constant.
+#include "systole/hlo/ir/placement.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/match.h"
-#include "systole/hlo/placement.h"
 
 namespace systole::hlo {
 namespace {

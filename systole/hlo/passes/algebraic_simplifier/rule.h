@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/hlo/builder.h"
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo {
 

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "systole/hlo/module.h"
+#include "systole/hlo/ir/module.h"
 
 namespace systole::hlo::replicas {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "systole/hlo/builder.h"
+#include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/replicas/variance.h"
 
 namespace systole::hlo::replicas {

@@ -1,0 +1,248 @@
+#include "systole/data/feed/step_feed.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <chrono>
+#include <utility>
+
+#include "systole/data/feed/step_stack.h"
+#include "systole/data/stage.h"
+#include "systole/data/workers.h"
+
+namespace systole::data {
+namespace {
+
+using FeedClock = std::chrono::steady_clock;
+
+double seconds_since(FeedClock::time_point begin) {
+  return std::chrono::duration<double>(FeedClock::now() - begin).count();
+}
+
+std::vector<TensorType> types_of(const Components& row) {
+  std::vector<TensorType> types;
+  types.reserve(row.size());
+  for (const Tensor& tensor : row) types.push_back(tensor.type());
+  return types;
+}
+
+bool is_in_place(const Step& step) {
+  return std::ranges::any_of(
+      step, [](const Components& row) { return std::ranges::any_of(row, &Tensor::is_lent); });
+}
+
+// Memory of its own for what lies in a stack that is not for it.
+void take_ownership(Step& step) {
+  for (Components& row : step) {
+    for (Tensor& tensor : row) tensor = tensor.clone();
+  }
+}
+
+// What replicas get of each step, where the data sets say so; nothing where only batches will tell.
+std::vector<TensorType> declared_types(const StepSource& source) {
+  const std::vector<TensorType> element = source.datasets.front().element_spec().flatten();
+  const bool known = std::ranges::all_of(element, &TensorType::is_static);
+  if (!known || source.pad) return {};
+  return part_types(source, element);
+}
+
+}  // namespace
+
+int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas) {
+  int64_t bytes = 0;
+  for (const TensorType& type : batch) bytes += type.byte_size();
+  return bytes * replicas;
+}
+
+struct StepFeed::Impl {
+  Impl(StepSource from, const StackOptions& how)
+      : source(std::move(from)),
+        options(how),
+        reader(source, how.iterator),
+        types(declared_types(source)),
+        workers(cancellation, 1, [this](Workers::Lock& lock) { return work(lock); }) {}
+  ~Impl() {
+    reader.cancel();
+    cancellation.cancel();
+    workers.stop();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  bool work(Workers::Lock& lock);
+  void fill(StepStack& stack, int64_t steps);
+  std::optional<Step> read(StepStack& stack);
+  bool takes(StepStack& stack, const std::vector<TensorType>& of_step);
+  void ask(int64_t steps);
+  StackedSteps first_steps(const StepStack& stack, int64_t steps) const;
+  StepStack& filled() { return stacks[1 - with_consumer]; }
+
+  const StepSource source;
+  StackOptions options;
+  // Of the thread that fills while `asked`, else of the caller's:
+  StepReader reader;
+  std::vector<TensorType> types;  // of the last step; at first of what is declared
+  std::array<StepStack, 2> stacks{StepStack(source), StepStack(source)};
+  size_t with_consumer = 1;    // the other one has what is to be given next
+  std::optional<Error> error;  // came after its steps
+
+  Cancellation cancellation;
+  // Guarded by the lock of workers:
+  std::optional<int64_t> asked;  // steps to fill the other one up to
+  bool ready = false;            // that is done
+  FeedReport report;
+  std::optional<FeedClock::time_point> first_call;
+  Workers workers;
+};
+
+bool StepFeed::Impl::work(Workers::Lock& lock) {
+  if (!asked) return false;
+  const int64_t steps = *asked;
+  StepStack& stack = filled();
+  lock.unlock();
+  fill(stack, steps);
+  lock.lock();
+  asked.reset();
+  ready = true;
+  return true;
+}
+
+void StepFeed::Impl::fill(StepStack& stack, int64_t steps) {
+  try {
+    while (stack.steps() < steps) {
+      std::optional<Step> step = read(stack);
+      if (!step) break;
+      const bool in_place = is_in_place(*step);
+      const std::vector<TensorType> of_step = part_types(source, types_of(step->front()));
+      if (in_place && of_step != stack.types()) take_ownership(*step);
+      if (!takes(stack, of_step)) {
+        reader.unread(std::move(*step));
+        break;
+      }
+      stack.push(*step);
+      if (!in_place) reader.recycle(std::move(*step));
+    }
+  } catch (...) {
+    error = current_error();
+  }
+}
+
+// The next step, in its place where the data sets can write it there.
+std::optional<Step> StepFeed::Impl::read(StepStack& stack) {
+  if (stack.steps() == 0 && !types.empty()) stack.set_types(types, options.max_steps);
+  return reader.read(reader.takes_places() && !stack.types().empty() ? stack.places() : Step());
+}
+
+// Whether the stack can have a step of these types. Errors: INVALID_ARGUMENT when no stack can.
+bool StepFeed::Impl::takes(StepStack& stack, const std::vector<TensorType>& of_step) {
+  if (options.fixed && !types.empty() && of_step != types) {
+    throw invalid_argument(
+        "{}: batch, got {} after {}, expected batches of one size; batch(batch_size, "
+        "drop_remainder = true) leaves an incomplete one out",
+        source.name, of_step[0], types[0]);
+  }
+  types = of_step;
+  if (stack.steps() > 0) return stack.types() == types;
+  stack.set_types(types, options.max_steps);
+  return true;
+}
+
+StackedSteps StepFeed::Impl::first_steps(const StepStack& stack, int64_t steps) const {
+  StackedSteps result{.types = stack.types(), .stacks = stack.buffers(), .steps = steps};
+  for (int64_t step = 0; step < steps; ++step) {
+    result.in_replica = stack.examples(step);
+    for (const int64_t count : result.in_replica) result.examples += count;
+  }
+  return result;
+}
+
+// REQUIRES: the lock, and that nothing is asked for or ready.
+void StepFeed::Impl::ask(int64_t steps) {
+  asked = std::min(steps, options.max_steps);
+  workers.start();
+  workers.wake();
+}
+
+StepFeed::StepFeed(StepSource source, const StackOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(source), options)) {}
+StepFeed::~StepFeed() = default;
+
+int64_t StepFeed::step_bytes() {
+  std::optional<Step> first = impl_->reader.read();
+  if (!first) return 0;
+  const int64_t bytes =
+      step_bytes_of(part_types(impl_->source, types_of(first->front())), impl_->source.replicas);
+  impl_->reader.unread(std::move(*first));
+  return bytes;
+}
+
+void StepFeed::set_max_steps(int64_t max_steps) { impl_->options.max_steps = max_steps; }
+
+std::optional<StackedSteps> StepFeed::next(int64_t steps, int64_t ahead) {
+  Impl& impl = *impl_;
+  const auto begin = FeedClock::now();
+  Workers::Lock lock = impl.workers.lock();
+  if (!impl.first_call) impl.first_call = begin;
+  if (!impl.ready && !impl.asked) impl.ask(steps);
+  impl.workers.wait(lock, [&] { return impl.ready; });
+  impl.ready = false;
+  StepStack& stack = impl.filled();
+  const bool fails = impl.error && (impl.options.errors_first || stack.steps() == 0);
+  if (fails) throw Error(*std::exchange(impl.error, std::nullopt));
+  if (stack.steps() == 0) return std::nullopt;
+  StackedSteps result = impl.first_steps(stack, std::min(steps, stack.steps()));
+  impl.with_consumer = 1 - impl.with_consumer;
+  // What is left, and an error, comes with the next call.
+  impl.ready = result.steps < stack.steps() || impl.error.has_value();
+  if (impl.ready) {
+    impl.filled().assign_rest(stack, result.steps);
+  } else {
+    impl.filled().clear();
+    if (ahead > 0) impl.ask(ahead);
+  }
+  result.waited_seconds = seconds_since(begin);
+  impl.report.waited_seconds += result.waited_seconds;
+  impl.report.seconds = seconds_since(*impl.first_call);
+  impl.report.steps += result.steps;
+  ++impl.report.loops;
+  return result;
+}
+
+std::string StepFeed::save_state() {
+  Impl& impl = *impl_;
+  Workers::Lock lock = impl.workers.lock();
+  impl.workers.wait(lock, [&] { return !impl.asked; });
+  std::vector<Step> ahead;
+  const StepStack& stack = impl.filled();
+  // What comes next, whole or up to its error; else the steps behind an error that was given first.
+  assert(impl.ready || !impl.error);
+  assert(impl.ready || impl.options.errors_first || stack.steps() == 0);
+  for (int64_t i = 0; i < stack.steps(); ++i) ahead.push_back(stack.step(i));
+  StateWriter writer;
+  writer.number(static_cast<uint64_t>(impl.source.replicas));
+  writer.number(impl.types.size());
+  for (const TensorType& type : impl.types) writer.type(type);
+  impl.reader.save(writer, ahead, impl.error);
+  return writer.take();
+}
+
+void StepFeed::restore_state(std::string_view state) {
+  const Workers::Lock lock = impl_->workers.lock();
+  StateReader reader(state);
+  // What each of another number of replicas gets is of another size.
+  const bool same_parts = reader.number() == static_cast<uint64_t>(impl_->source.replicas);
+  std::vector<TensorType> types(reader.count());
+  for (TensorType& type : types) type = reader.type();
+  impl_->reader.restore(reader);
+  reader.expect_end();
+  if (same_parts) impl_->types = std::move(types);
+}
+
+FeedReport StepFeed::report() const {
+  const Workers::Lock lock = impl_->workers.lock();
+  FeedReport result = impl_->report;
+  result.stages = impl_->reader.stats();
+  return result;
+}
+
+}  // namespace systole::data

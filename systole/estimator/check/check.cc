@@ -1,0 +1,184 @@
+#include "systole/estimator/check/check.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "systole/base/counted.h"
+#include "systole/base/log.h"
+#include "systole/estimator/check/memory_estimate.h"
+#include "systole/graph/lowering/plan.h"
+#include "systole/graph/op_def.h"
+#include "systole/train/losses.h"
+
+namespace systole::estimator {
+namespace {
+
+// What a TPU computes with.
+bool supported(DType dtype) {
+  switch (dtype) {
+    case DType::pred:
+    case DType::s8:
+    case DType::s32:
+    case DType::u8:
+    case DType::u32:
+    case DType::bf16:
+    case DType::f32:
+    case DType::c64:
+    case DType::resource:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// All that the operations need, in the order in which they were added.
+std::vector<const Node*> needed(std::vector<const Node*> roots) {
+  const std::unordered_set<const Node*> found = ancestors(std::move(roots));
+  std::vector<const Node*> nodes(found.begin(), found.end());
+  std::ranges::sort(nodes, {}, &Node::id);
+  return nodes;
+}
+
+std::vector<const Node*> roots_of(const Model& model) {
+  std::vector<const Node*> roots;
+  if (model.spec.train_op.valid()) roots.push_back(model.spec.train_op.node());
+  if (model.spec.loss.valid()) roots.push_back(model.spec.loss.node());
+  for (const auto& [name, metric] : model.metrics) roots.push_back(metric.update_op.node());
+  for (const Output& output : model.spec.predictions.flatten()) roots.push_back(output.node());
+  return roots;
+}
+
+// The step counter is kept in 64 bits on purpose, so that checkpoints fit.
+bool refused(DType dtype) {
+  return !supported(dtype) && dtype != DType::s64 && dtype != DType::u64;
+}
+
+std::optional<DType> refused_dtype(const Node& node) {
+  for (const TensorType& type : node.output_types()) {
+    if (refused(type.dtype)) return type.dtype;
+  }
+  return std::nullopt;
+}
+
+std::string dtype_fix(DType dtype, std::string_view where) {
+  return dtype == DType::string
+             ? "parse and decode in the input_fn"
+             : fmt::format("cast it to {}{}", is_floating(dtype) ? "float32" : "int32", where);
+}
+
+// Where a dtype comes from: what computes with it further on changes with that.
+void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
+                  std::vector<Violation>& found) {
+  std::set<DType> known;
+  for (const Output& input : model.inputs) {
+    if (!refused(input.dtype())) continue;
+    known.insert(input.dtype());
+    found.push_back({.what = fmt::format("input '{}' is {}, which a TPU does not support",
+                                         input.name(), dtype_info(input.dtype()).tf_name),
+                     .fix = dtype_fix(input.dtype(), " in the input_fn")});
+  }
+  const auto is_input = [&](const Node& node) {
+    return std::ranges::any_of(model.inputs,
+                               [&](const Output& input) { return input.node() == &node; });
+  };
+  // Constants have the dtype of what they are used with, gradients that of what they are of: they
+  // are told of where nothing else is.
+  for (const bool derived : {false, true}) {
+    const std::set<DType> before = known;
+    for (const Node* node : nodes) {
+      const std::optional<DType> dtype = refused_dtype(*node);
+      if (!dtype || is_input(*node) || (derived && before.contains(*dtype))) continue;
+      const bool is_derived = node->op_name() == "Const" ||
+                              ("/" + node->name()).find("/gradients/") != std::string::npos;
+      const bool takes_it = std::ranges::any_of(
+          node->inputs(), [&](const Output& input) { return input.dtype() == *dtype; });
+      if (is_derived != derived || takes_it) continue;
+      known.insert(*dtype);
+      found.push_back({.what = fmt::format("dtype {} of {} is not supported on a TPU",
+                                           dtype_info(*dtype).tf_name, node->describe()),
+                       .fix = dtype_fix(*dtype, "")});
+    }
+  }
+}
+
+void check_op(const Node& node, std::vector<Violation>& found) {
+  if (node.op().lower || node.op_name() == "Placeholder" || node.op_name() == "VarHandleOp") return;
+  found.push_back(
+      {.what = fmt::format("{} ({}) runs on the host only", node.describe(), node.op_name()),
+       .fix = "move it to the input_fn, or to a host_call"});
+}
+
+void check_inputs(const Model& model, std::vector<Violation>& found) {
+  for (const Output& input : model.inputs) {
+    const TensorType& type = input.type();
+    if (!type.is_static()) {
+      found.push_back(
+          {.what = fmt::format("input '{}' has the unknown shape {}", input.name(), type),
+           .fix =
+               "give it a known one in the input_fn: batch(batch_size, drop_remainder = true), or "
+               "set_shape()"});
+    }
+    if (type.dtype == DType::s64) {
+      found.push_back(
+          {.what = fmt::format("input '{}' is int64; a TPU narrows it to int32", input.name()),
+           .fix = "cast it in the input_fn",
+           .note = true});
+    }
+  }
+}
+
+void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
+                     const CheckOptions& options, std::vector<Violation>& found) {
+  if (!model.spec.train_op.valid()) return;
+  if (std::max(options.replicas, options.reference_replicas) == 1) return;
+  for (const Node* node : nodes) {
+    if (node->op_name() == "CrossReplicaSum") return;
+  }
+  found.push_back({.what = "CrossShardOptimizer must be used for model training on TPUs.",
+                   .fix = "wrap the optimizer: CrossShardOptimizer(optimizer)"});
+}
+
+}  // namespace
+
+CheckReport check_model(const Model& model, const CheckOptions& options) {
+  CheckReport report;
+  std::vector<Violation>& found = report.violations;
+  check_inputs(model, found);
+  const std::vector<const Node*> nodes = needed(roots_of(model));
+  for (const Node* node : nodes) {
+    if (node->op_name() == "Placeholder") continue;
+    check_op(*node, found);
+  }
+  check_dtypes(model, nodes, found);
+  check_optimizer(model, nodes, options, found);
+  constexpr int64_t kMemoryOfV2 = int64_t{8} << 30;
+  report.memory =
+      estimate_memory(model, nodes, options.core_memory > 0 ? options.core_memory : kMemoryOfV2);
+  if (report.memory.total() > report.memory.limit) {
+    found.push_back({.what = "a step does not fit into a core: " + report.memory.to_string(),
+                     .fix = "a smaller batch, more cores, or bfloat16"});
+  }
+  return report;
+}
+
+void enforce(const CheckReport& report, Check check) {
+  if (check == Check::off) return;
+  std::string all;
+  int count = 0;
+  for (const Violation& violation : report.violations) {
+    const std::string line = fmt::format("{}; {}", violation.what, violation.fix);
+    if (violation.note || check == Check::warn) {
+      log_warning("check: {}", line);
+      continue;
+    }
+    all += fmt::format("\n  {}. {}", ++count, line);
+  }
+  if (count == 0) return;
+  throw invalid_argument("model_fn: {} a TPU would refuse, expected none{}",
+                         counted(count, "thing"), all);
+}
+
+}  // namespace systole::estimator

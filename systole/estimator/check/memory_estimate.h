@@ -1,0 +1,14 @@
+// What a step of a model needs of a core's memory.
+#pragma once
+
+#include <span>
+
+#include "systole/estimator/check/check_report.h"
+#include "systole/estimator/model.h"
+
+namespace systole::estimator {
+
+// `nodes`: all that a step runs, in the order of the graph; `limit`: bytes of the core.
+MemoryReport estimate_memory(const Model& model, std::span<const Node* const> nodes, int64_t limit);
+
+}  // namespace systole::estimator

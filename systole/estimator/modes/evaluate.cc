@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <chrono>
+
+#include "systole/base/log.h"
+#include "systole/estimator/hooks/hook_runner.h"
+#include "systole/estimator/hooks/signals.h"
+#include "systole/estimator/hooks/watchdog.h"
+#include "systole/estimator/impl.h"
+#include "systole/estimator/modes/host_calls.h"
+#include "systole/estimator/modes/train_summaries.h"
+
+namespace systole {
+namespace {
+
+using estimator::Heartbeat;
+
+std::vector<Variable> accumulators_of(const MetricMap& metrics) {
+  std::vector<Variable> all;
+  for (const auto& [name, metric] : metrics) {
+    all.insert(all.end(), metric.accumulators.begin(), metric.accumulators.end());
+  }
+  return all;
+}
+
+std::vector<Operation> updates_of(const estimator::Model& model) {
+  std::vector<Operation> updates;
+  for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
+  return updates;
+}
+
+// One pass over the input. Made by evaluate(), run by a thread that may be left behind: what it
+// uses is its own.
+struct EvaluationPass {
+  estimator::Input input;
+  std::shared_ptr<estimator::BuiltModel> built;
+  std::optional<estimator::HookRunner> hooks;
+  std::optional<data::StepFeed> feed;
+  Precision precision = Precision::full;
+  int64_t limit = INT64_MAX;  // batches
+  int64_t global_step = 0;
+  int64_t done = 0;
+  int64_t examples = 0;
+
+  void run(Heartbeat& heartbeat);
+
+ private:
+  void make_runner(int64_t steps);
+  std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat) const;
+  bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
+};
+
+// The one that is there takes as many steps as it was made for.
+void EvaluationPass::make_runner(int64_t steps) {
+  std::optional<estimator::Runner>& runner = built->runner;
+  const estimator::Model& model = built->model;
+  std::vector<Output> fetches = hooks->fetches();
+  const std::vector<Output> of_host =
+      estimator::host_call_fetches(model.spec.host_call, model.mask);
+  fetches.insert(fetches.end(), of_host.begin(), of_host.end());
+  if (runner && runner->options().max_steps == steps && runner->options().fetches == fetches) {
+    return;
+  }
+  runner.emplace(model, *built->session,
+                 estimator::Runner::Options{.fetches = std::move(fetches),
+                                            .targets = updates_of(model),
+                                            .replicas = input.replicas,
+                                            .max_steps = steps,
+                                            .keep = calls_host() ? StepLoopOptions::Keep::every_step
+                                                                 : StepLoopOptions::Keep::last,
+                                            .summed = accumulators_of(model.metrics),
+                                            .precision = precision});
+}
+
+// What hooks see of it.
+std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
+                                           Heartbeat& heartbeat) const {
+  const auto results =
+      heartbeat.launch(done, batches.steps, [&] { return built->runner->run(batches); });
+  const size_t count = hooks->fetches().size();
+  estimator::run_host_calls(built->model.spec.host_call, results.subspan(count),
+                            {.first = done,
+                             .steps = batches.steps,
+                             .first_replica = input.layout == estimator::Layout::broadcast},
+                            heartbeat);
+  return estimator::hook_values(results.first(count), calls_host() ? batches.steps : 0);
+}
+
+void EvaluationPass::run(Heartbeat& heartbeat) {
+  int64_t steps_each = 1;
+  {
+    const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, 0, 1);
+    steps_each = estimator::launch_steps(std::min<int64_t>(limit, 32), feed->step_bytes());
+  }
+  feed->set_max_steps(steps_each);
+  make_runner(steps_each);
+  hooks->start(*built->session, global_step);
+  const auto steps_after = [&](int64_t before) { return std::min(steps_each, limit - before); };
+  while (done < limit && hooks->before()) {
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t steps = steps_after(done);
+    const auto batches = [&] {
+      const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, done, done + steps);
+      return feed->next(steps, steps_after(done + steps));
+    }();
+    if (!batches) break;
+    const std::vector<Tensor> values = launch(*batches, heartbeat);
+    done += batches->steps;
+    examples += batches->examples;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (!hooks->after({.global_step = global_step,
+                       .steps = batches->steps,
+                       .seconds = seconds.count(),
+                       .examples = batches->examples},
+                      values)) {
+      break;
+    }
+    if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
+      throw make_error(Code::cancelled,
+                       "evaluate: metrics, got {} after {} batches, expected the end of the input",
+                       signal, done);
+    }
+  }
+  hooks->end();
+}
+
+// Of no examples there is no metric: zeros would look like one.
+Evaluation::Values metric_values(const estimator::Model& model, Session& session,
+                                 int64_t examples) {
+  Evaluation::Values named;
+  if (examples == 0) {
+    log_warning("evaluate: input, got no examples: there is nothing to measure");
+    return named;
+  }
+  std::vector<Fetch> fetches;
+  for (const auto& [name, metric] : model.metrics) fetches.emplace_back(metric.value);
+  std::vector<Tensor> values = session.run(fetches);
+  for (const auto& [name, metric] : model.metrics) {
+    named[name] = std::move(values[named.size()]);
+  }
+  return named;
+}
+
+}  // namespace
+
+Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateOptions& eval) {
+  if (eval.steps && *eval.steps <= 0) {
+    throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
+  }
+  const StopSignals signals;
+  const std::string prefix = checkpoint_for(eval.checkpoint_path);
+  const auto pass = std::make_shared<EvaluationPass>();
+  pass->input = make_input(input_fn, Mode::eval);
+  pass->built = build(pass->input, Mode::eval, eval.hooks);
+  const estimator::Model& model = pass->built->model;
+  Session& session = *pass->built->session;
+  HookList hooks = eval.hooks;
+  hooks.insert(hooks.end(), model.spec.evaluation_hooks.begin(), model.spec.evaluation_hooks.end());
+  pass->hooks.emplace(std::move(hooks), *model.graph);
+  pass->hooks->add_prints(*model.graph,
+                          estimator::host_call_fetches(model.spec.host_call, model.mask),
+                          updates_of(model));
+  restore(model, session, prefix);
+  pass->global_step = session.variable_value(model.global_step).item<int64_t>();
+  pass->feed.emplace(
+      estimator::step_source(pass->input, /*pad=*/true),
+      data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
+  pass->limit = eval.steps.value_or(INT64_MAX);
+  pass->precision = config.tpu_config.precision;
+  estimator::run_watched(config.tpu_config.hang_timeout_secs,
+                         [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });
+  if (eval.steps && pass->done < *eval.steps) {
+    log_warning("evaluate: the input ended after {} of {} batches ({} examples)", pass->done,
+                *eval.steps, pass->examples);
+  }
+  Evaluation::Values values = metric_values(model, session, pass->examples);
+  values["global_step"] = Tensor(pass->global_step);
+  Evaluation result(std::move(values), pass->examples);
+  estimator::write_evaluation(
+      config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), pass->global_step,
+      result.values());
+  log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
+  return result;
+}
+
+}  // namespace systole

@@ -1,0 +1,222 @@
+#include <chrono>
+#include <deque>
+#include <set>
+
+#include "systole/base/log.h"
+#include "systole/estimator/hooks/hook_runner.h"
+#include "systole/estimator/hooks/watchdog.h"
+#include "systole/estimator/impl.h"
+#include "systole/estimator/modes/host_calls.h"
+
+namespace systole {
+namespace {
+
+using estimator::Runner;
+
+// Only the predictions that are asked for.
+Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::string>& keys) {
+  if (keys.empty()) return predictions;
+  if (!predictions.is_dict()) {
+    throw invalid_argument("predict_keys argument is not valid in case of non-dict predictions.");
+  }
+  std::vector<Nest<Output>::Entry> entries;
+  entries.reserve(keys.size());
+  for (const std::string& key : keys) entries.emplace_back(key, predictions[key]);
+  return Nest<Output>::dict(std::move(entries));
+}
+
+// Everything that a range of predictions needs while it lives.
+struct Predictor : std::enable_shared_from_this<Predictor> {
+  estimator::Input input;
+  std::shared_ptr<estimator::BuiltModel> built;
+  Nest<Output> predictions;
+  std::optional<data::StepFeed> feed;
+  std::optional<estimator::HookRunner> hooks;
+  bool single_examples = true;
+  std::deque<Nest<Tensor>> ready;
+  int64_t batches = 0;
+  bool ended = false;
+  std::optional<estimator::WatchedThread> thread;  // of all batches; ends first
+
+  std::optional<Nest<Tensor>> next();
+  void next_batch();
+  // Both on a thread that may be left behind: in a Visit they touch nothing that next() does.
+  struct Batch {
+    std::optional<data::StackedSteps> input;
+    std::vector<Tensor> seen;  // by hooks
+  };
+  void read_and_run(Batch& batch, estimator::Heartbeat& heartbeat);
+  std::vector<Tensor> run_batch(const data::StackedSteps& batch, estimator::Heartbeat& heartbeat);
+  void call_host(std::span<const Tensor> fetched, estimator::Heartbeat& heartbeat) const;
+};
+
+void check_batch(const Output& prediction, const estimator::Input& input) {
+  const Shape& shape = prediction.shape();
+  if (shape.rank() > 0 &&
+      (shape[0] == kUnknown || !input.replica_batch || shape[0] == *input.replica_batch)) {
+    return;
+  }
+  throw invalid_argument(
+      "predictions: '{}', got {}, expected the batch of {} examples as the first dimension",
+      prediction.name(), prediction.type(), input.replica_batch.value_or(kUnknown));
+}
+
+// The rows of real examples, one replica's behind the other's: [examples, ...]. Memory of its own:
+// the loop's results are overwritten by its next run.
+Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
+  const int64_t batch = all.dim(1);
+  Dims dims(all.shape().begin() + 1, all.shape().end());
+  dims[0] *= all.dim(0);
+  std::vector<int64_t> real;
+  for (size_t replica = 0; replica < in_replica.size(); ++replica) {
+    for (int64_t i = 0; i < in_replica[replica]; ++i) {
+      real.push_back(static_cast<int64_t>(replica) * batch + i);
+    }
+  }
+  return estimator::take_rows(all.reshape(Shape(std::move(dims))), real);
+}
+
+// One example of a replica's part.
+Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> results,
+                        int64_t replica, int64_t i) {
+  std::vector<Tensor> values;
+  values.reserve(results.size());
+  for (const Tensor& all : results) {
+    const std::span<const int64_t> dims(all.shape().dims());
+    const Tensor rows = all.slice(replica, replica + 1).reshape(Shape(dims.subspan(1)));
+    // A prediction that is kept keeps no batch.
+    values.push_back(rows.slice(i, i + 1).reshape(Shape(dims.subspan(2))).clone());
+  }
+  return pack_like(structure, std::move(values));
+}
+
+// A batch is a step: [replicas, ...] -> [1, replicas, ...].
+void Predictor::call_host(std::span<const Tensor> fetched, estimator::Heartbeat& heartbeat) const {
+  std::vector<Tensor> steps;
+  for (const Tensor& value : fetched) {
+    Dims dims = value.shape().dims();
+    dims.insert(dims.begin(), 1);
+    steps.push_back(value.reshape(Shape(std::move(dims))));
+  }
+  estimator::run_host_calls(
+      built->model.spec.host_call, steps,
+      {.first = batches, .first_replica = input.layout == estimator::Layout::broadcast}, heartbeat);
+}
+
+// Returns what hooks see of it.
+std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
+                                         estimator::Heartbeat& heartbeat) {
+  const std::span<const Tensor> all =
+      heartbeat.launch(batches, 1, [&] { return built->runner->run(batch); });
+  const std::vector<Output> of_predictions = predictions.flatten();
+  const auto results = all.first(of_predictions.size());
+  const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
+  call_host(all.subspan(results.size() + of_hooks.size()), heartbeat);
+  if (single_examples) {
+    for (size_t r = 0; r < batch.in_replica.size(); ++r) {
+      for (int64_t i = 0; i < batch.in_replica[r]; ++i) {
+        ready.push_back(example_of(predictions, results, static_cast<int64_t>(r), i));
+      }
+    }
+  } else if (batch.examples > 0) {
+    std::vector<Tensor> rows;
+    rows.reserve(results.size());
+    for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
+    ready.push_back(pack_like(predictions, std::move(rows)));
+  }
+  return estimator::hook_values(of_hooks, 0);
+}
+
+void Predictor::read_and_run(Batch& batch, estimator::Heartbeat& heartbeat) {
+  {
+    const estimator::Heartbeat::Visit visit(heartbeat, estimator::Heartbeat::At::input, batches,
+                                            batches + 1);
+    batch.input = feed->next(1, 1);
+  }
+  if (batch.input) batch.seen = run_batch(*batch.input, heartbeat);
+}
+
+void Predictor::next_batch() {
+  const auto start = std::chrono::steady_clock::now();
+  const auto batch = std::make_shared<Batch>();
+  ended = true;  // also behind an error, as a generator is; a thread may still be in the input
+  if (hooks->before()) {
+    thread->run([self = shared_from_this(), batch](estimator::Heartbeat& heartbeat) {
+      self->read_and_run(*batch, heartbeat);
+    });
+  }
+  if (batch->input) {
+    ++batches;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    ended = !hooks->after(
+        {.steps = 1, .seconds = seconds.count(), .examples = batch->input->examples}, batch->seen);
+  }
+  if (ended) hooks->end();
+}
+
+std::optional<Nest<Tensor>> Predictor::next() {
+  while (ready.empty() && !ended) next_batch();
+  if (ready.empty()) return std::nullopt;
+  Nest<Tensor> value = std::move(ready.front());
+  ready.pop_front();
+  return value;
+}
+
+}  // namespace
+
+PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
+                                            const PredictOptions& predict) {
+  const std::string prefix = checkpoint_for(predict.checkpoint_path);
+  auto predictor = std::make_shared<Predictor>();
+  predictor->input = make_input(input_fn, Mode::predict);
+  predictor->built = build(predictor->input, Mode::predict, predict.hooks);
+  estimator::BuiltModel& built = *predictor->built;
+  predictor->predictions = selected(built.model.spec.predictions, predict.predict_keys);
+  predictor->single_examples = predict.yield_single_examples;
+  predictor->thread.emplace(config.tpu_config.hang_timeout_secs);
+  std::vector<Output> fetches = predictor->predictions.flatten();
+  for (const Output& output : fetches) check_batch(output, predictor->input);
+  HookList hooks = predict.hooks;
+  const HookList& of_model = built.model.spec.prediction_hooks;
+  hooks.insert(hooks.end(), of_model.begin(), of_model.end());
+  predictor->hooks.emplace(std::move(hooks), *built.model.graph);
+  const std::vector<Output> of_host =
+      estimator::host_call_fetches(built.model.spec.host_call, built.model.mask);
+  std::vector<Output> step = fetches;
+  step.insert(step.end(), of_host.begin(), of_host.end());
+  predictor->hooks->add_prints(*built.model.graph, step);
+  const std::vector<Output>& seen = predictor->hooks->fetches();
+  fetches.insert(fetches.end(), seen.begin(), seen.end());
+  fetches.insert(fetches.end(), of_host.begin(), of_host.end());
+  restore(built.model, *built.session, prefix);
+  predictor->hooks->start(*built.session, 0);
+  predictor->feed.emplace(
+      estimator::step_source(predictor->input, /*pad=*/true),
+      data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
+  if (!built.runner || built.runner->options().fetches != fetches) {
+    built.runner.emplace(built.model, *built.session,
+                         Runner::Options{.fetches = fetches,
+                                         .replicas = predictor->input.replicas,
+                                         .max_steps = 1,
+                                         .precision = config.tpu_config.precision});
+  }
+  PredictionRange range;
+  range.next_ = [predictor] { return predictor->next(); };
+  return range;
+}
+
+std::optional<Nest<Tensor>> PredictionRange::next() { return next_ ? next_() : std::nullopt; }
+
+PredictionRange::Iterator PredictionRange::begin() {
+  Iterator iterator;
+  iterator.range_ = this;
+  iterator.current_ = next();
+  return iterator;
+}
+
+PredictionRange::Iterator& PredictionRange::Iterator::operator++() {
+  current_ = range_->next();
+  return *this;
+}
+
+}  // namespace systole

@@ -1,0 +1,96 @@
+#include <chrono>
+#include <set>
+
+#include "systole/base/log.h"
+#include "systole/estimator/estimator.h"
+#include "systole/estimator/hooks/signals.h"
+#include "systole/io/file_systems/local_file_system.h"
+
+namespace systole {
+namespace {
+
+void check_exporters(const ExporterList& exporters) {
+  std::set<std::string> names;
+  for (const auto& exporter : exporters) {
+    if (exporter == nullptr) throw invalid_argument("`exporters`, got none, expected an exporter");
+    if (!names.insert(exporter->name()).second) {
+      throw invalid_argument(
+          "`exporters` must have unique names. Such a name, got '{}' twice, expected one folder "
+          "each",
+          exporter->name());
+    }
+  }
+}
+
+// The evaluations of one training, and what is exported after each.
+class Evaluations {
+ public:
+  Evaluations(TPUEstimator& estimator, const EvalSpec& spec) : estimator_(estimator), spec_(spec) {}
+
+  const Evaluation& last() const { return last_; }
+  bool is_due() const {
+    const std::chrono::duration<double> since = Clock::now() - when_;
+    return step_ < 0 || since.count() >= spec_.throttle_secs;
+  }
+
+  void run(int64_t step, bool is_final) {
+    try {
+      last_ = estimator_.evaluate(spec_.input_fn,
+                                  {.steps = spec_.steps, .hooks = spec_.hooks, .name = spec_.name});
+      export_models(is_final);
+    } catch (const Error& error) {
+      if (error.code() != Code::cancelled || StopSignals::received() == nullptr) throw;
+      log_warning("{}", error.message());
+    }
+    step_ = step;
+    when_ = Clock::now();
+  }
+
+  // The training is over, with a checkpoint of `step`.
+  void finish(int64_t step) {
+    if (step_ != step || step_ < 0) return run(step, true);
+    if (!exported_final_) export_models(true);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void export_models(bool is_final) {
+    exported_final_ = is_final;
+    for (const auto& exporter : spec_.exporters) {
+      const std::string folder =
+          join_path(join_path(estimator_.model_dir(), "export"), exporter->name());
+      exporter->export_model(estimator_, folder, estimator_.latest_checkpoint(), last_, is_final);
+    }
+  }
+
+  TPUEstimator& estimator_;
+  const EvalSpec& spec_;
+  Evaluation last_;
+  int64_t step_ = -1;  // of the last evaluation
+  bool exported_final_ = false;
+  Clock::time_point when_;
+};
+
+}  // namespace
+
+Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
+                              const EvalSpec& eval_spec) {
+  check_exporters(eval_spec.exporters);
+  Evaluations evaluations(estimator, eval_spec);
+  const int64_t first = estimator.latest_checkpoint().empty() ? 0 : -1;
+  int64_t saved = -1;
+  TrainOptions options{.max_steps = train_spec.max_steps, .hooks = train_spec.hooks};
+  options.saving_listeners.emplace_back([&](Session&, int64_t step) {
+    saved = step;
+    if (step == first) return;            // nothing is learned yet
+    if (StopSignals::received()) return;  // whoever stops it wants it to end
+    const bool is_final = train_spec.max_steps && step >= *train_spec.max_steps;
+    if (evaluations.is_due()) evaluations.run(step, is_final);
+  });
+  estimator.train(train_spec.input_fn, options);
+  if (!StopSignals::received()) evaluations.finish(saved);
+  return evaluations.last();
+}
+
+}  // namespace systole

@@ -1,0 +1,85 @@
+// The convolutions of nn_functions.h.
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/nn_functions.h"
+#include "systole/graph/api/op_error.h"
+#include "systole/graph/ops/nn/convolution_gradient.h"
+
+namespace systole {
+
+Output conv2d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
+                        const Conv2DTransposeOptions& options) {
+  constexpr std::string_view kOp = "conv2d_transpose";
+  const CompositionScope scope(value, options.name, kOp);
+  const Output x = resolve_as(kOp, value, DTypeClass::floating);
+  const Output f = resolve(kOp, filter, x.dtype());
+  AttrMap attrs = convolution_attrs(
+      kOp, value,
+      {.strides = options.strides, .padding = options.padding, .data_format = options.data_format});
+  attrs.emplace("T", x.dtype());
+  const Output sizes = resolve(kOp, output_shape);
+  const Output result =
+      Graph::current()
+          .add_node("Conv2DBackpropInput", {sizes, f, x}, attrs, {}, scope.result().name)
+          ->output();
+  with_op(kOp, value.where(), [&] {
+    const Shape made = convolution_shape(attrs, result.type(), f.type(), ConvolutionKind::plain);
+    if (made.compatible_with(x.shape())) return;
+    throw invalid_argument("value, got {}, expected {}, as conv2d makes of output_shape {}",
+                           x.type(), made, result.shape());
+  });
+  return result;
+}
+
+// One row of pixels.
+Output conv1d(const Input& value, const Input& filters, int64_t stride,
+              const Conv1DOptions& options) {
+  constexpr std::string_view kOp = "conv1d";
+  const CompositionScope scope(value, options.name, kOp);
+  const Output x = resolve_as(kOp, value, DTypeClass::floating);
+  const Output f = resolve(kOp, filters, x.dtype());
+  with_op(kOp, value.where(), [&] {
+    if (x.shape().rank() != 3 || f.shape().rank() != 3) {
+      throw invalid_argument("value and filters, got {} and {}, expected rank 3", x.type(),
+                             f.type());
+    }
+    if (options.data_format != "NWC" && options.data_format != "NCW") {
+      throw invalid_argument("data_format, got '{}', expected 'NWC' or 'NCW'", options.data_format);
+    }
+  });
+  const bool channels_last = options.data_format == "NWC";
+  const int64_t row = channels_last ? 1 : 2;
+  const Output y = conv2d(expand_dims(x, row), expand_dims(f, 0),
+                          {.strides = {1, stride},
+                           .padding = options.padding,
+                           .dilations = {1, options.dilation},
+                           .data_format = channels_last ? "NHWC" : "NCHW"});
+  return squeeze(y, {.axis = row, .name = scope.result().name});
+}
+
+Output separable_conv2d(const Input& input, const Input& depthwise_filter,
+                        const Input& pointwise_filter, const Conv2DOptions& options) {
+  constexpr std::string_view kOp = "separable_conv2d";
+  const CompositionScope scope(input, options.name, kOp);
+  const Output pointwise = resolve(kOp, pointwise_filter, input.dtype());
+  with_op(kOp, input.where(), [&] {
+    const Shape& f = pointwise.shape();
+    if (f.rank() == 4 && f.compatible_with({1, 1, f[2], f[3]})) return;
+    throw invalid_argument("pointwise_filter, got {}, expected [1,1,in,out]", pointwise.type());
+  });
+  Conv2DOptions of_each = options;
+  of_each.name.clear();
+  const Output spread = depthwise_conv2d(input, depthwise_filter, of_each);
+  return conv2d(spread, pointwise,
+                {.data_format = options.data_format, .name = scope.result().name});
+}
+
+Output atrous_conv2d(const Input& value, const Input& filters, int64_t rate, Padding padding,
+                     const NameOptions& options) {
+  return conv2d(value, filters,
+                {.padding = padding,
+                 .dilations = {rate},
+                 .name = options.name.empty() ? "atrous_conv2d" : options.name});
+}
+
+}  // namespace systole

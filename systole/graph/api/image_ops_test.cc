@@ -1,0 +1,122 @@
+#include "systole/graph/api/image_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/testing/image_op_cases.h"
+
+namespace systole {
+namespace {
+
+using graph_testing::check_op;
+using graph_testing::error_of;
+using graph_testing::evaluate;
+using graph_testing::MiniSession;
+using graph_testing::OpCase;
+using graph_testing::random_tensor;
+
+TEST(ImageOpsTable, All) {
+  for (const OpCase& row : graph_testing::image_op_cases()) check_op(row);
+}
+
+class ImageOpsTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  GraphScope scope_{*graph_};
+};
+
+// Sizes that only the run knows, as those of a decoded image.
+TEST_F(ImageOpsTest, SizesMayBeUnknown) {
+  const Output x = placeholder(DType::u8, {kUnknown, kUnknown, 3});
+  const Output resized = image::resize_bilinear(x, {2, 2});
+  const Output fitted = image::resize_with_crop_or_pad(x, 2, 6);
+  EXPECT_EQ(resized.type(), (TensorType{DType::f32, {2, 2, 3}}));
+  EXPECT_EQ(fitted.type(), (TensorType{DType::u8, {2, 6, 3}}));
+  EXPECT_EQ(image::decode_jpeg(constant(Tensor("x")), {.channels = 1}).shape(),
+            (Shape{kUnknown, kUnknown, 1}));
+  const Tensor value = random_tensor({4, 4, 3}, 0, 255, DType::u8);
+  const auto got = evaluate({resized, fitted, image::central_crop(x, 0.5)}, {{x, value}});
+  EXPECT_EQ(got[0].data<float>()[3], static_cast<float>(value.data<uint8_t>()[6]));
+  EXPECT_EQ(got[1].data<uint8_t>()[3], value.data<uint8_t>()[12]);
+  EXPECT_EQ(got[2].shape(), (Shape{2, 2, 3}));
+}
+
+// 1 2 3
+// 4 5 6
+TEST_F(ImageOpsTest, TurnsAndColours) {
+  const Output x = constant(Tensor::of<int32_t>({2, 3, 1}, {1, 2, 3, 4, 5, 6}));
+  const auto is = [](const Output& y, const Shape& shape, const std::vector<int32_t>& values) {
+    const Tensor got = evaluate(y);
+    EXPECT_TRUE(got.identical(Tensor::of<int32_t>(shape, values))) << got.to_string();
+  };
+  is(image::rot90(x), {3, 2, 1}, {3, 6, 2, 5, 1, 4});
+  is(image::rot90(x, -1), {3, 2, 1}, {4, 1, 5, 2, 6, 3});
+  is(image::rot90(x, 4), {2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  is(image::transpose_image(x), {3, 2, 1}, {1, 4, 2, 5, 3, 6});
+  is(image::grayscale_to_rgb(image::crop_to_bounding_box(x, 0, 1, 1, 2)), {1, 2, 3},
+     {2, 2, 2, 3, 3, 3});
+  is(image::resize_images(x, {1, 1}, image::ResizeMethod::nearest_neighbor), {1, 1, 1}, {1});
+  EXPECT_EQ(evaluate(image::resize_images(x, {2, 2})).as_double(1), 2.5);
+  EXPECT_NE(error_of([&] {
+              image::grayscale_to_rgb(image::grayscale_to_rgb(x));
+            }).find("grayscale_to_rgb: images, got s32[2,3,3], expected 1 channel"),
+            std::string::npos);
+}
+
+TEST_F(ImageOpsTest, IntegersSaturate) {
+  const Output x = constant(Tensor::of<uint8_t>({1, 1, 3}, {0, 128, 250}));
+  const auto got = evaluate(
+      {image::adjust_brightness(x, 0.1), image::adjust_brightness(x, -0.5),
+       image::convert_image_dtype(x, DType::f32), image::convert_image_dtype(x, DType::u16),
+       image::convert_image_dtype(image::convert_image_dtype(x, DType::f32), DType::u8)});
+  EXPECT_TRUE(got[0].identical(Tensor::of<uint8_t>({1, 1, 3}, {25, 153, 255})))
+      << got[0].to_string();
+  EXPECT_TRUE(got[1].identical(Tensor::of<uint8_t>({1, 1, 3}, {0, 0, 122}))) << got[1].to_string();
+  EXPECT_FLOAT_EQ(got[2].data<float>()[2], 250.0F / 255);
+  EXPECT_EQ(got[3].data<uint16_t>()[1], 128 * 256);
+  EXPECT_TRUE(got[4].identical(Tensor::of<uint8_t>({1, 1, 3}, {0, 128, 250})));
+}
+
+TEST_F(ImageOpsTest, RandomOpsDrawAnewInEachRun) {
+  const Tensor picture = random_tensor({6, 6, 1});
+  const Output x = constant(picture);
+  const Output crop = image::random_crop(x, {2, 3, 1}, {.seed = 1});
+  const Output flip = image::random_flip_left_right(x, {.seed = 2});
+  const Output light = image::random_brightness(x, 0.5, {.seed = 3});
+  const Output contrast = image::random_contrast(x, 0.5, 1.5, {.seed = 4});
+  MiniSession session;
+  std::set<float> corners;
+  int flips = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto got = session.run({crop, flip, light, contrast});
+    EXPECT_EQ(got[0].shape(), (Shape{2, 3, 1}));
+    corners.insert(got[0].data<float>()[0]);
+    const bool same = got[1].identical(picture);
+    flips += same ? 0 : 1;
+    EXPECT_EQ(got[1].data<float>()[same ? 0 : 5], picture.data<float>()[0]);
+    EXPECT_LE(std::abs(got[2].data<float>()[0] - picture.data<float>()[0]), 0.5F);
+  }
+  EXPECT_GE(corners.size(), 15U);
+  EXPECT_LE(corners.size(), 20U);
+  EXPECT_GE(flips, 15);
+  EXPECT_LE(flips, 45);
+}
+
+// What is too small for the crop is found when its size is known.
+TEST_F(ImageOpsTest, RandomCropOfUnknownSizes) {
+  const Output x = placeholder(DType::f32, {kUnknown, kUnknown, 1});
+  const Output crop = image::random_crop(x, {2, 2, 1});
+  MiniSession session;
+  EXPECT_EQ(session.run(crop, {{x, Tensor::zeros(DType::f32, {2, 5, 1})}}).shape(),
+            (Shape{2, 2, 1}));
+  EXPECT_NE(error_of([&] {
+              session.run(crop, {{x, Tensor::zeros(DType::f32, {1, 5, 1})}});
+            }).find("elements of axis 0 of [1,5,1], got [0,2)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,66 @@
+// Tables from words to numbers and back. (tf.contrib.lookup)
+//
+// A table is read when it is first used, or by tables_initializer(), once for each session. Lookups
+// run on the host. Errors when run: those of the vocabulary's file; INVALID_ARGUMENT for a word
+// that is in it twice, with both lines.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/op_options.h"
+
+namespace systole {
+
+// A handle on a table of the current graph.
+class LookupTable {
+ public:
+  // The value for each key, at the keys' shape.
+  Output lookup(const Input& keys, const NameOptions& options = {}) const;
+  // Reads the table now.
+  Operation initializer() const { return initializer_; }
+
+ private:
+  friend LookupTable make_table(AttrMap attrs, std::string_view name, SourceLocation where);
+  AttrMap attrs_;
+  Operation initializer_;
+};
+
+struct IndexTableOptions {
+  int64_t num_oov_buckets = 0;  // words outside get vocabulary size + hash % this
+  int64_t vocab_size = 0;       // lines that count; 0: all
+  int64_t default_value = -1;   // for words outside, when there are no buckets
+  std::string name = "string_to_index";
+};
+// string -> s64: the number of the word's line, from 0 on; the buckets are TensorFlow's.
+// (index_table_from_file, index_table_from_tensor)
+LookupTable index_table_from_file(const std::string& vocabulary_file,
+                                  const IndexTableOptions& options = {},
+                                  Input::Where where = Input::Where::current());
+LookupTable index_table_from_tensor(const Tensor& vocabulary_list,
+                                    const IndexTableOptions& options = {},
+                                    Input::Where where = Input::Where::current());
+
+struct IndexToStringOptions {
+  int64_t vocab_size = 0;
+  std::string default_value = "UNK";  // for numbers outside
+  std::string name = "index_to_string";
+};
+// s64 -> string, the other way round. (index_to_string_table_from_file, _from_tensor)
+LookupTable index_to_string_table_from_file(const std::string& vocabulary_file,
+                                            const IndexToStringOptions& options = {},
+                                            Input::Where where = Input::Where::current());
+LookupTable index_to_string_table_from_tensor(const Tensor& vocabulary_list,
+                                              const IndexToStringOptions& options = {},
+                                              Input::Where where = Input::Where::current());
+
+// Reads all tables of the current graph. (tf.tables_initializer)
+Operation tables_initializer(Input::Where where = Input::Where::current());
+
+// hash % num_buckets of each string: FarmHash's fingerprint, as TensorFlow's. -> s64
+// (tf.string_to_hash_bucket_fast)
+Output string_to_hash_bucket_fast(const Input& input, int64_t num_buckets,
+                                  const NameOptions& options = {});
+
+}  // namespace systole

@@ -1,0 +1,19 @@
+#include "systole/graph/ops/array/extremum_index.h"
+
+namespace systole {
+
+Output argmin(const Input& input, const ArgOptions& options) {
+  return extremum_index_op("ArgMin", input, options);
+}
+
+namespace ops {
+extern const OpDef op_argmin;
+const OpDef op_argmin{
+    .name = "ArgMin",
+    .doc = "The index of the smallest element along an axis, the lowest of those that tie.",
+    .infer = infer_extremum_index,
+    .lower = [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::lt); },
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,36 @@
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_placeholder_with_default(const InferContext& c) {
+  const auto& shape = c.attr<Shape>("shape");
+  if (!c.input(0).shape.compatible_with(shape)) {
+    throw invalid_argument("input, got {}, expected one of shape {}", c.input(0), shape);
+  }
+  return {{c.input(0).dtype, shape}};
+}
+
+}  // namespace
+
+Output placeholder_with_default(const Input& input, const Shape& shape, std::string_view name) {
+  constexpr std::string_view kOp = "PlaceholderWithDefault";
+  const Output value = resolve(kOp, input);
+  return Graph::current()
+      .add_node(kOp, {value}, {{"dtype", value.dtype()}, {"shape", shape}}, input.where(), name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_placeholder_with_default;
+const OpDef op_placeholder_with_default{
+    .name = "PlaceholderWithDefault",
+    .doc = "Its input, unless a run feeds another value.",
+    .infer = infer_placeholder_with_default,
+    .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
+    .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
+};
+}  // namespace ops
+}  // namespace systole

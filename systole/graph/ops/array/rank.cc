@@ -1,0 +1,30 @@
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/ops/array/array_common.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_rank(const InferContext&) { return {{DType::s32, {}}}; }
+
+std::vector<hlo::Value> lower_rank(LowerContext& c) {
+  return {c.b.scalar(DType::s32, c.input(0).shape().rank())};
+}
+
+}  // namespace
+
+Output rank(const Input& input, const NameOptions& options) {
+  return add_op("Rank", {input}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_rank;
+const OpDef op_rank{
+    .name = "Rank",
+    .doc = "The number of axes.",
+    .infer = infer_rank,
+    .lower = lower_rank,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,21 @@
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+
+Output stop_gradient(const Input& x, const NameOptions& options) {
+  return add_op("StopGradient", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_stop_gradient;
+const OpDef op_stop_gradient{
+    .name = "StopGradient",
+    .doc = "Its input, through which no gradient flows.",
+    .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
+    .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,24 @@
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+
+Output zeros_like(const Input& x, const LikeOptions& options) {
+  if (options.dtype == DType::invalid || options.dtype == x.dtype()) {
+    return add_op("ZerosLike", {x}, options.name);
+  }
+  return fill(shape(x), constant(0, {.dtype = options.dtype}), {.name = options.name});
+}
+
+namespace ops {
+extern const OpDef op_zeros_like;
+const OpDef op_zeros_like{
+    .name = "ZerosLike",
+    .doc = "Zeros of the shape and dtype of its input.",
+    .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
+    .lower = [](LowerContext& c) { return std::vector{c.b.splat_like(c.input(0), 0)}; },
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

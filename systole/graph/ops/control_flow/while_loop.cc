@@ -1,0 +1,68 @@
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/gradients/gradients.h"
+#include "systole/graph/gradients/loop_gradient.h"
+#include "systole/graph/lowering/loop_lowering.h"
+#include "systole/graph/op_def.h"
+#include "systole/graph/ops/control_flow/control_flow.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_while_loop(const InferContext& c) {
+  const Graph& body = *c.attr<FunctionRef>("body");
+  std::vector<TensorType> types;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const TensorType& argument = body.arguments()[static_cast<size_t>(i)].type();
+    const TensorType& got = c.input(i);
+    if (got.dtype != argument.dtype || !got.shape.compatible_with(argument.shape)) {
+      throw invalid_argument("loop variable {}, got {}, expected {}", i, got, argument);
+    }
+    types.push_back(argument);
+  }
+  types.push_back({DType::s32, {}});
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    TensorType history = types[static_cast<size_t>(i)];
+    Dims dims = {kUnknown};
+    dims.insert(dims.end(), history.shape.begin(), history.shape.end());
+    if (history.dtype != DType::resource) history.shape = Shape(dims);
+    types.push_back(history);
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<Output> while_loop(const LoopConditionFn& cond, const LoopBodyFn& body,
+                               const InputList& loop_vars, const WhileLoopOptions& options) {
+  if (options.maximum_iterations && *options.maximum_iterations < 0) {
+    throw invalid_argument("while_loop: maximum_iterations, got {}, expected at least 0",
+                           *options.maximum_iterations);
+  }
+  SourceLocation where;
+  std::vector<Output> initial;
+  for (const Input& input : loop_vars.inputs()) {
+    if (!where.known()) where = input.where();
+    initial.push_back(input.resolve());
+  }
+  const auto count = static_cast<int>(initial.size());
+  Node* node = add_while({.initial = std::move(initial),
+                          .cond = cond,
+                          .body = body,
+                          .maximum_iterations = options.maximum_iterations.value_or(-1)},
+                         where, options.name);
+  std::vector<Output> results;
+  for (int i = 0; i < count; ++i) results.push_back(node->output(i));
+  return results;
+}
+
+namespace ops {
+extern const OpDef op_while_loop;
+const OpDef op_while_loop{
+    .name = "While",
+    .doc = "Applies a function to its loop variables as long as another is true of them.",
+    .infer = infer_while_loop,
+    .lower = [](LowerContext& c) { return LoopLowering(c).run(); },
+    .gradient = loop_gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,192 @@
+#include "systole/graph/ops/image/image_resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
+#include "systole/graph/ops/array/array_common.h"
+
+namespace systole {
+namespace {
+
+enum : int { kImages, kSize };
+
+float scale_of(int64_t source, int64_t target, bool align_corners) {
+  return align_corners && target > 1
+             ? static_cast<float>(source - 1) / static_cast<float>(target - 1)
+             : static_cast<float>(source) / static_cast<float>(target);
+}
+
+std::vector<TensorType> infer_image_resize(const InferContext& c, DType dtype) {
+  const TensorType& images = c.input(kImages);
+  if (images.shape.rank() != 4) {
+    throw invalid_argument("images, got {}, expected [batch, height, width, channels]", images);
+  }
+  if (c.attr<bool>("align_corners") && c.attr<bool>("half_pixel_centers")) {
+    throw invalid_argument("align_corners and half_pixel_centers, got both, expected one at most");
+  }
+  const auto size = c.input_as_shape(kSize);
+  if (!size || size->rank() != 2) {
+    throw invalid_argument("size, got {}, expected two integers", c.input(kSize));
+  }
+  const auto bad = [](int64_t n) { return n != kUnknown && n < 1; };
+  if (std::ranges::any_of(*size, bad)) {
+    throw invalid_argument("size, got {}, expected sizes above 0", *size);
+  }
+  const Shape& x = images.shape;
+  return {{dtype, {x[0], (*size)[0], (*size)[1], x[3]}}};
+}
+
+AttrMap coordinates(const Node& node) {
+  return {{"align_corners", node.attr<bool>("align_corners")},
+          {"half_pixel_centers", node.attr<bool>("half_pixel_centers")}};
+}
+
+Output size_of_images(Output images) { return strided_slice(shape(images), {1}, {3}); }
+
+// The pixel at or before `position`, one of 0 to `last`: to which a float may round up too far.
+int32_t pixel_at(float position, int64_t last) {
+  const auto pixel = static_cast<int64_t>(std::clamp(position, 0.0F, static_cast<float>(last)));
+  return static_cast<int32_t>(std::min(pixel, last));
+}
+
+// [.., n, ..] with [m, n] -> [.., m at the end]
+hlo::Value contract(hlo::Builder& b, hlo::Value x, int axis, const Tensor& matrix) {
+  hlo::DotAttrs attrs;
+  attrs.lhs_contracting_dimensions = {axis};
+  attrs.rhs_contracting_dimensions = {0};
+  return b.dot_general(x, b.convert(b.constant(matrix), x.dtype()), std::move(attrs));
+}
+
+}  // namespace
+
+Tensor ResizeAxis::matrix(int64_t source) const {
+  Tensor result = Tensor::zeros(DType::f32, {static_cast<int64_t>(low.size()), source});
+  const auto weights = result.data<float>();
+  for (size_t i = 0; i < low.size(); ++i) {
+    float* const row = weights.data() + static_cast<int64_t>(i) * source;
+    row[low[i]] += 1 - fraction[i];
+    row[high[i]] += fraction[i];
+  }
+  return result;
+}
+
+ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis) {
+  const TensorType& images = c.input(0).type();
+  if (images.shape[1] == 0 || images.shape[2] == 0) {
+    throw invalid_argument("images, got {}, expected height and width above 0", images);
+  }
+  const std::vector<int64_t> size = c.constant_ints(kSize);
+  const bool align = c.attr<bool>("align_corners");
+  const bool half = c.attr<bool>("half_pixel_centers");
+  return {.rows = axis(images.shape[1], size[0], align, half),
+          .columns = axis(images.shape[2], size[1], align, half)};
+}
+
+ResizeAxis bilinear_axis(int64_t source, int64_t target, bool align_corners,
+                         bool half_pixel_centers) {
+  ResizeAxis axis;
+  axis.low.reserve(static_cast<size_t>(target));
+  axis.high.reserve(static_cast<size_t>(target));
+  axis.fraction.reserve(static_cast<size_t>(target));
+  const float scale = scale_of(source, target, align_corners);
+  for (int64_t i = 0; i < target; ++i) {
+    const float at = half_pixel_centers ? (static_cast<float>(i) + 0.5F) * scale - 0.5F
+                                        : static_cast<float>(i) * scale;
+    const float floor = std::floor(at);
+    axis.low.push_back(pixel_at(floor, source - 1));
+    axis.high.push_back(pixel_at(half_pixel_centers ? std::ceil(at) : floor + 1, source - 1));
+    axis.fraction.push_back(at - floor);
+  }
+  return axis;
+}
+
+ResizeAxis nearest_axis(int64_t source, int64_t target, bool align_corners,
+                        bool half_pixel_centers) {
+  ResizeAxis axis;
+  const float scale = scale_of(source, target, align_corners);
+  for (int64_t i = 0; i < target; ++i) {
+    const float at = (static_cast<float>(i) + (half_pixel_centers ? 0.5F : 0)) * scale;
+    const float pixel = align_corners ? std::round(at) : std::floor(at);
+    axis.low.push_back(pixel_at(pixel, source - 1));
+  }
+  axis.high = axis.low;
+  axis.fraction.assign(axis.low.size(), 0);
+  return axis;
+}
+
+std::vector<TensorType> infer_resize(const InferContext& c, DType dtype) {
+  check_dtype("dtype", c.input(kImages).dtype, DTypeClass::number);
+  return infer_image_resize(c, dtype);
+}
+
+std::vector<TensorType> infer_resize_gradient(const InferContext& c) {
+  check_dtype("dtype", c.input(kImages).dtype, DTypeClass::floating);
+  return infer_image_resize(c, c.input(kImages).dtype);
+}
+
+// The axes that a product contracts go to the end: h, then w, then channels are moved back.
+std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeAxisFn axis) {
+  const hlo::Value gradient = c.input(kImages);
+  const std::vector<int64_t> size = c.constant_ints(kSize);
+  const bool align = c.attr<bool>("align_corners");
+  const bool half = c.attr<bool>("half_pixel_centers");
+  hlo::Value x = c.b.convert(gradient, accumulation_dtype(gradient.dtype()));
+  for (const int64_t source : size) {  // [b,oh,ow,c] -> [b,ow,c,h] -> [b,c,h,w]
+    x = contract(c.b, x, 1, axis(source, x.shape()[1], align, half).matrix(source));
+  }
+  return {c.b.convert(c.b.transpose(x, {0, 2, 3, 1}), gradient.dtype())};
+}
+
+hlo::Value take(hlo::Builder& b, hlo::Value x, int axis, const std::vector<int32_t>& positions) {
+  hlo::GatherAttrs attrs;
+  for (int i = 0; i < x.shape().rank(); ++i) {
+    if (i != axis) attrs.offset_dims.push_back(i);
+  }
+  attrs.collapsed_slice_dims = {axis};
+  attrs.start_index_map = {axis};
+  attrs.index_vector_dim = 1;
+  attrs.slice_sizes = x.shape().dims();
+  attrs.slice_sizes[static_cast<size_t>(axis)] = 1;
+  const Tensor indices = Tensor::of<int32_t>({static_cast<int64_t>(positions.size())}, positions);
+  return b.op(hlo::Opcode::gather, {x, b.constant(indices)}, attrs)->result();
+}
+
+Output add_resize(std::string_view op, const Input& images, image::Size size,
+                  const image::ResizeOptions& options) {
+  const CompositionScope scope(images, options.name, op);
+  const Output value = resolve(op, images);
+  const bool single = value.shape().rank() == 3;
+  const Output batch = single ? expand_dims(value, 0) : value;
+  Node* const node =
+      Graph::current().add_node(op, {batch, ints_constant({size.height, size.width}, "size")},
+                                {{"T", value.dtype()},
+                                 {"align_corners", options.align_corners},
+                                 {"half_pixel_centers", options.half_pixel_centers}},
+                                {}, single ? std::string_view() : scope.result().name);
+  if (!single) return node->output();
+  return squeeze(node->output(), {.axis = 0, .name = scope.result().name});
+}
+
+std::vector<Output> resize_gradient(GradientContext& c, std::string_view grad_op) {
+  const Output images = c.input(kImages);
+  if (!is_floating(images.dtype())) return {Output(), Output()};
+  AttrMap attrs = coordinates(c.node);
+  attrs.emplace("T", c.grad().dtype());
+  const Output gradient =
+      Graph::current().add_node(grad_op, {c.grad(), size_of_images(images)}, attrs)->output();
+  return {cast(gradient, images.dtype()), Output()};
+}
+
+std::vector<Output> resize_gradient_gradient(GradientContext& c, std::string_view op) {
+  AttrMap attrs = coordinates(c.node);
+  attrs.emplace("T", c.grad().dtype());
+  const Output back =
+      Graph::current().add_node(op, {c.grad(), size_of_images(c.input(kImages))}, attrs)->output();
+  return {cast(back, c.input(kImages).dtype()), Output()};
+}
+
+}  // namespace systole

@@ -1,0 +1,55 @@
+// Where the pixels of a resized image come from.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/api/image_ops.h"
+#include "systole/graph/op_def.h"
+
+namespace systole {
+
+// Along one axis: result i is source[low[i]] + fraction[i] * (source[high[i]] - source[low[i]]),
+// computed in f32 as TensorFlow's kernels do.
+struct ResizeAxis {
+  std::vector<int32_t> low;
+  std::vector<int32_t> high;
+  std::vector<float> fraction;
+
+  // As [results, source size]: the weight of each source pixel.
+  Tensor matrix(int64_t source) const;
+};
+ResizeAxis bilinear_axis(int64_t source, int64_t target, bool align_corners,
+                         bool half_pixel_centers);
+// low == high, fractions 0.
+ResizeAxis nearest_axis(int64_t source, int64_t target, bool align_corners,
+                        bool half_pixel_centers);
+using ResizeAxisFn = ResizeAxis (*)(int64_t, int64_t, bool, bool);
+
+// Inference of the resize ops: (images [b,h,w,c], size s32[2]) -> `dtype` of the new size.
+// Errors: INVALID_ARGUMENT for other ranks, sizes below 1, both coordinate options.
+std::vector<TensorType> infer_resize(const InferContext& c, DType dtype);
+// Of their gradients: (gradient [b,oh,ow,c], size of the images) -> that of the gradient.
+std::vector<TensorType> infer_resize_gradient(const InferContext& c);
+// Lowering of their gradients: products with the transposed weights.
+std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeAxisFn axis);
+
+struct ResizeAxes {
+  ResizeAxis rows;
+  ResizeAxis columns;
+};
+// Both axes of the images [b,h,w,c] that a resize op is lowered for. Errors: INVALID_ARGUMENT for
+// images without pixels.
+ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis);
+// x at constant positions of an axis.
+hlo::Value take(hlo::Builder& b, hlo::Value x, int axis, const std::vector<int32_t>& positions);
+
+// Adds a resize node for a batch or one image.
+Output add_resize(std::string_view op, const Input& images, image::Size size,
+                  const image::ResizeOptions& options);
+// The gradient in user ops, by the op `grad_op`.
+std::vector<Output> resize_gradient(GradientContext& c, std::string_view grad_op);
+// That of the gradient op: resizing is linear.
+std::vector<Output> resize_gradient_gradient(GradientContext& c, std::string_view op);
+
+}  // namespace systole

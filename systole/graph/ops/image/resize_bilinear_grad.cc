@@ -1,0 +1,14 @@
+#include "systole/graph/ops/image/image_resize.h"
+
+namespace systole::ops {
+
+extern const OpDef op_resize_bilinear_grad;
+const OpDef op_resize_bilinear_grad{
+    .name = "ResizeBilinearGrad",
+    .doc = "The gradient of ResizeBilinear by its images.",
+    .infer = infer_resize_gradient,
+    .lower = [](LowerContext& c) { return lower_resize_gradient(c, bilinear_axis); },
+    .gradient = [](GradientContext& c) { return resize_gradient_gradient(c, "ResizeBilinear"); },
+};
+
+}  // namespace systole::ops

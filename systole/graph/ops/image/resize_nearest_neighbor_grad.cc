@@ -1,0 +1,15 @@
+#include "systole/graph/ops/image/image_resize.h"
+
+namespace systole::ops {
+
+extern const OpDef op_resize_nearest_neighbor_grad;
+const OpDef op_resize_nearest_neighbor_grad{
+    .name = "ResizeNearestNeighborGrad",
+    .doc = "The gradient of ResizeNearestNeighbor by its images.",
+    .infer = infer_resize_gradient,
+    .lower = [](LowerContext& c) { return lower_resize_gradient(c, nearest_axis); },
+    .gradient =
+        [](GradientContext& c) { return resize_gradient_gradient(c, "ResizeNearestNeighbor"); },
+};
+
+}  // namespace systole::ops

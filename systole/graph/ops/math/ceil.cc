@@ -1,0 +1,20 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+
+Output ceil(const Input& x, const NameOptions& options) {
+  return add_op("Ceil", {x}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_ceil;
+const OpDef op_ceil{
+    .name = "Ceil",
+    .doc = "The smallest integer not below x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::ceil>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

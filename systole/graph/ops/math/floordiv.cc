@@ -1,0 +1,34 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/lowering/integer_division.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower_floordiv(LowerContext& c) {
+  check_divisor(c, c.input(1));
+  const auto [x, y] = broadcast_operands(c);
+  const hlo::Value quotient = c.b.divide(x, y);
+  if (is_floating(x.dtype())) return {c.b.unary(hlo::Opcode::floor, quotient)};
+  if (!dtype_info(x.dtype()).is_signed) return {quotient};
+  const hlo::Value down = rounds_up(c.b, c.b.binary(hlo::Opcode::remainder, x, y), y);
+  return {c.b.select(down, c.b.subtract(quotient, c.b.splat_like(quotient, 1)), quotient)};
+}
+
+}  // namespace
+
+Output floordiv(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("FloorDiv", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_floordiv;
+const OpDef op_floordiv{
+    .name = "FloorDiv",
+    .doc = "x / y rounded down.",
+    .infer = infer_binary<DTypeClass::number>,
+    .lower = lower_floordiv,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

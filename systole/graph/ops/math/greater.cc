@@ -1,0 +1,20 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+
+Output greater(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("Greater", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_greater;
+const OpDef op_greater{
+    .name = "Greater",
+    .doc = "x > y.",
+    .infer = infer_comparison<DTypeClass::number>,
+    .lower = lower_comparison<hlo::ComparisonDirection::gt>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,20 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+
+Output less(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("Less", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_less;
+const OpDef op_less{
+    .name = "Less",
+    .doc = "x < y.",
+    .infer = infer_comparison<DTypeClass::number>,
+    .lower = lower_comparison<hlo::ComparisonDirection::lt>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

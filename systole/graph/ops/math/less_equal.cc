@@ -1,0 +1,20 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+
+Output less_equal(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("LessEqual", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_less_equal;
+const OpDef op_less_equal{
+    .name = "LessEqual",
+    .doc = "x <= y.",
+    .infer = infer_comparison<DTypeClass::number>,
+    .lower = lower_comparison<hlo::ComparisonDirection::le>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,23 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> log_gradient(GradientContext& c) { return {c.grad() / c.input(0)}; }
+
+}  // namespace
+
+Output log(const Input& x, const NameOptions& options) { return add_op("Log", {x}, options.name); }
+
+namespace ops {
+extern const OpDef op_log;
+const OpDef op_log{
+    .name = "Log",
+    .doc = "The natural logarithm of x.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::log>,
+    .gradient = log_gradient,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,19 @@
+#include "systole/graph/ops/math/reduction.h"
+
+namespace systole {
+
+Output reduce_all(const Input& input_tensor, const ReduceOptions& options) {
+  return reduction_op("All", input_tensor, options);
+}
+
+namespace ops {
+extern const OpDef op_reduce_all;
+const OpDef op_reduce_all{
+    .name = "All",
+    .doc = "Whether all elements over axes are true.",
+    .infer = infer_reduction<DTypeClass::boolean>,
+    .lower = lower_reduction<hlo::Opcode::and_>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,19 @@
+#include "systole/graph/ops/math/reduction.h"
+
+namespace systole {
+
+Output reduce_any(const Input& input_tensor, const ReduceOptions& options) {
+  return reduction_op("Any", input_tensor, options);
+}
+
+namespace ops {
+extern const OpDef op_reduce_any;
+const OpDef op_reduce_any{
+    .name = "Any",
+    .doc = "Whether any element over axes is true.",
+    .infer = infer_reduction<DTypeClass::boolean>,
+    .lower = lower_reduction<hlo::Opcode::or_>,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

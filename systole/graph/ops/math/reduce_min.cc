@@ -1,0 +1,19 @@
+#include "systole/graph/ops/math/reduction.h"
+
+namespace systole {
+
+Output reduce_min(const Input& input_tensor, const ReduceOptions& options) {
+  return reduction_op("Min", input_tensor, options);
+}
+
+namespace ops {
+extern const OpDef op_reduce_min;
+const OpDef op_reduce_min{
+    .name = "Min",
+    .doc = "The smallest element over axes.",
+    .infer = infer_reduction<DTypeClass::number>,
+    .lower = lower_reduction<hlo::Opcode::minimum>,
+    .gradient = extremum_gradient,
+};
+}  // namespace ops
+}  // namespace systole

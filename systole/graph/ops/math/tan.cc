@@ -1,0 +1,25 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+namespace {
+
+std::vector<Output> tan_gradient(GradientContext& c) {
+  return {c.grad() * (1 + square(c.output()))};
+}
+
+}  // namespace
+
+Output tan(const Input& x, const NameOptions& options) { return add_op("Tan", {x}, options.name); }
+
+namespace ops {
+extern const OpDef op_tan;
+const OpDef op_tan{
+    .name = "Tan",
+    .doc = "The tangent of x radians.",
+    .infer = infer_unary<DTypeClass::floating>,
+    .lower = lower_unary<hlo::Opcode::tan>,
+    .gradient = tan_gradient,
+};
+}  // namespace ops
+}  // namespace systole

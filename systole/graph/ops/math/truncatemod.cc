@@ -1,0 +1,29 @@
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/lowering/integer_division.h"
+#include "systole/graph/ops/math/elementwise.h"
+
+namespace systole {
+namespace {
+
+std::vector<hlo::Value> lower_truncatemod(LowerContext& c) {
+  check_divisor(c, c.input(1));
+  return lower_binary(c, hlo::Opcode::remainder);
+}
+
+}  // namespace
+
+Output truncatemod(const Input& x, const Input& y, const NameOptions& options) {
+  return add_op("TruncateMod", {x, y}, options.name);
+}
+
+namespace ops {
+extern const OpDef op_truncatemod;
+const OpDef op_truncatemod{
+    .name = "TruncateMod",
+    .doc = "What x / y rounded towards zero leaves, with x's sign.",
+    .infer = infer_binary<DTypeClass::number>,
+    .lower = lower_truncatemod,
+    .blocks_gradient = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,14 @@
+#include "systole/graph/ops/nn/convolution_gradient.h"
+
+namespace systole::ops {
+
+extern const OpDef op_conv2d_backprop_filter;
+const OpDef op_conv2d_backprop_filter{
+    .name = "Conv2DBackpropFilter",
+    .doc = "The gradient of Conv2D by its filter.",
+    .infer = infer_backprop_filter,
+    .lower = lower_backprop_filter<ConvolutionKind::plain>,
+    .gradient = backprop_filter_gradient<ConvolutionKind::plain>,
+};
+
+}  // namespace systole::ops

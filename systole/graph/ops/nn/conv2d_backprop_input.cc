@@ -1,0 +1,14 @@
+#include "systole/graph/ops/nn/convolution_gradient.h"
+
+namespace systole::ops {
+
+extern const OpDef op_conv2d_backprop_input;
+const OpDef op_conv2d_backprop_input{
+    .name = "Conv2DBackpropInput",
+    .doc = "The gradient of Conv2D by its input.",
+    .infer = infer_backprop_input,
+    .lower = lower_backprop_input<ConvolutionKind::plain>,
+    .gradient = backprop_input_gradient<ConvolutionKind::plain>,
+};
+
+}  // namespace systole::ops

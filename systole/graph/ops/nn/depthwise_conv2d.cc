@@ -1,0 +1,34 @@
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/ops/nn/convolution_gradient.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_depthwise_conv2d(const InferContext& c) {
+  return {{c.input(0).dtype,
+           convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
+}
+
+std::vector<hlo::Value> lower_depthwise_conv2d(LowerContext& c) {
+  return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::depthwise)};
+}
+
+}  // namespace
+
+Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOptions& options) {
+  constexpr std::string_view kOp = "DepthwiseConv2dNative";
+  return add_op(kOp, {input, filter}, options.name.empty() ? "depthwise" : options.name,
+                convolution_attrs(kOp, input, options));
+}
+
+namespace ops {
+extern const OpDef op_depthwise_conv2d;
+const OpDef op_depthwise_conv2d{
+    .name = "DepthwiseConv2dNative",
+    .doc = "2-D convolution of each channel with filters of its own.",
+    .infer = infer_depthwise_conv2d,
+    .lower = lower_depthwise_conv2d,
+    .gradient = convolution_gradient<ConvolutionKind::depthwise>,
+};
+}  // namespace ops
+}  // namespace systole

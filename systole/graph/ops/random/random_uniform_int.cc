@@ -1,0 +1,62 @@
+#include "systole/graph/lowering/random_lowering.h"
+
+namespace systole {
+namespace {
+
+std::vector<TensorType> infer_random_uniform_int(const InferContext& c) {
+  const DType dtype = c.attr<DType>("Tout");
+  if (!is_integer(dtype)) throw invalid_argument("dtype, got {}, expected an integer", dtype);
+  const std::optional<Shape> shape = c.input_as_shape(0);
+  if (!shape) {
+    throw invalid_argument("shape, got {}, expected a known number of dimensions", c.input(0));
+  }
+  const TensorType scalar{dtype, {}};
+  if (c.input(1) != scalar || c.input(2) != scalar) {
+    throw invalid_argument("minval and maxval, got {} and {}, expected {}", c.input(1), c.input(2),
+                           scalar);
+  }
+  return {{dtype, *shape}};
+}
+
+// bits * range / 2^64 for ranges up to 2^32: the high word of the product by halves.
+hlo::Value scaled_integer(hlo::Builder& b, hlo::Value bits, hlo::Value range) {
+  const auto shift = [&](hlo::Value v) {
+    return b.binary(hlo::Opcode::shift_right_logical, v, b.splat_like(v, 32));
+  };
+  const hlo::Value low_mask =
+      b.broadcast(b.constant(Tensor::scalar(uint64_t{0xffffffffU})), bits.shape());
+  const hlo::Value low = b.multiply(b.binary(hlo::Opcode::and_, bits, low_mask), range);
+  return shift(b.add(b.multiply(shift(bits), range), shift(low)));
+}
+
+std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
+  hlo::Builder& b = c.b;
+  const Shape shape = random_shape(c);
+  const DType dtype = c.attr<DType>("Tout");
+  const hlo::Value bits = random_bits(c, DType::u64, shape);
+  // Two's complement: the difference of the bounds is right modulo 2^64 for every integer dtype.
+  const hlo::Value low = b.convert(c.input(1), DType::u64);
+  const hlo::Value range = b.subtract(b.convert(c.input(2), DType::u64), low);
+  const hlo::Value empty = b.compare(c.input(2), c.input(1), hlo::ComparisonDirection::le);
+  const hlo::Value range_or_1 = b.select(empty, b.constant(Tensor::scalar(uint64_t{1})), range);
+  const hlo::Value ranges = b.broadcast(range_or_1, shape);
+  const bool narrow = dtype_info(dtype).bits <= 32;
+  const hlo::Value offset =
+      narrow ? scaled_integer(b, bits, ranges) : b.binary(hlo::Opcode::remainder, bits, ranges);
+  return {b.convert(b.add(offset, b.broadcast(low, shape)), dtype)};
+}
+
+}  // namespace
+
+namespace ops {
+extern const OpDef op_random_uniform_int;
+const OpDef op_random_uniform_int{
+    .name = "RandomUniformInt",
+    .doc = "Integers uniform in [minval, maxval).",
+    .infer = infer_random_uniform_int,
+    .lower = lower_random_uniform_int,
+    .blocks_gradient = true,
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

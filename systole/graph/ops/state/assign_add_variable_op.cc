@@ -1,0 +1,15 @@
+#include "systole/graph/ops/state/variable_ops.h"
+
+namespace systole::ops {
+
+extern const OpDef op_assign_add_variable_op;
+const OpDef op_assign_add_variable_op{
+    .name = "AssignAddVariableOp",
+    .doc = "A value is added to a variable.",
+    .infer = infer_assignment,
+    .lower = lower_assignment<hlo::Opcode::add>,
+    .blocks_gradient = true,
+    .stateful = true,
+};
+
+}  // namespace systole::ops

@@ -1,0 +1,24 @@
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/ops/string/string_common.h"
+
+namespace systole {
+
+Output regex_full_match(const Input& input, const std::string& pattern,
+                        const NameOptions& options) {
+  return Graph::current()
+      .add_node("StaticRegexFullMatch", {resolve("StaticRegexFullMatch", input)},
+                {{"pattern", pattern}}, input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_regex_full_match;
+const OpDef op_regex_full_match{
+    .name = "StaticRegexFullMatch",
+    .doc = "Whether all of each string matches a regular expression.",
+    .infer = infer_string_map<DType::pred>,
+    .host = kernel_of_session,
+};
+}  // namespace ops
+}  // namespace systole

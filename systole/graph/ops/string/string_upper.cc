@@ -1,0 +1,36 @@
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/string_ops.h"
+#include "systole/graph/ops/string/string_common.h"
+
+namespace systole {
+namespace {
+
+std::string upper_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::vector<Tensor> run_string_upper(HostContext& c) {
+  return {map_strings<std::string>(c.inputs[0], upper_case)};
+}
+
+}  // namespace
+
+Output string_upper(const Input& input, const NameOptions& options) {
+  return Graph::current()
+      .add_node("StringUpper", {resolve("StringUpper", input)}, {}, input.where(), options.name)
+      ->output();
+}
+
+namespace ops {
+extern const OpDef op_string_upper;
+const OpDef op_string_upper{
+    .name = "StringUpper",
+    .doc = "ASCII letters in upper case.",
+    .infer = infer_string_map<DType::string>,
+    .host = run_string_upper,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,14 @@
+#include "systole/graph/ops/summary/summary_common.h"
+
+namespace systole::ops {
+
+extern const OpDef op_histogram_summary;
+const OpDef op_histogram_summary{
+    .name = "HistogramSummary",
+    .doc = "The distribution of values for TensorBoard.",
+    .infer = infer_summary,
+    .host = summary_kernel,
+    .blocks_gradient = true,
+};
+
+}  // namespace systole::ops

@@ -1,0 +1,14 @@
+#include "systole/graph/ops/summary/summary_common.h"
+
+namespace systole::ops {
+
+extern const OpDef op_image_summary;
+const OpDef op_image_summary{
+    .name = "ImageSummary",
+    .doc = "The first images of a batch for TensorBoard.",
+    .infer = infer_summary,
+    .host = summary_kernel,
+    .blocks_gradient = true,
+};
+
+}  // namespace systole::ops

@@ -1,0 +1,14 @@
+#include "systole/graph/ops/summary/summary_common.h"
+
+namespace systole::ops {
+
+extern const OpDef op_scalar_summary;
+const OpDef op_scalar_summary{
+    .name = "ScalarSummary",
+    .doc = "A number for TensorBoard.",
+    .infer = infer_summary,
+    .host = summary_kernel,
+    .blocks_gradient = true,
+};
+
+}  // namespace systole::ops

@@ -1,0 +1,14 @@
+#include "systole/graph/ops/summary/summary_common.h"
+
+namespace systole::ops {
+
+extern const OpDef op_tensor_summary;
+const OpDef op_tensor_summary{
+    .name = "TensorSummaryV2",
+    .doc = "A tensor for a plugin of TensorBoard: text.",
+    .infer = infer_summary,
+    .host = summary_kernel,
+    .blocks_gradient = true,
+};
+
+}  // namespace systole::ops

@@ -1,0 +1,46 @@
+#include "systole/graph/api/training_ops.h"
+#include "systole/graph/ops/training/training_common.h"
+
+namespace systole {
+namespace {
+
+enum : int {
+  kApplyAdagradVar,
+  kApplyAdagradAccum,
+  kApplyAdagradLearningRate,
+  kApplyAdagradGradient
+};
+
+std::vector<hlo::Value> lower_apply_adagrad(LowerContext& c) {
+  const UpdateLowering u(c);
+  const hlo::Value gradient = u.tensor(kApplyAdagradGradient);
+  const hlo::Value accum =
+      c.b.add(u.variable(kApplyAdagradAccum), c.b.multiply(gradient, gradient));
+  const hlo::Value step = c.b.multiply(c.b.multiply(u.scalar(kApplyAdagradLearningRate), gradient),
+                                       c.b.unary(hlo::Opcode::rsqrt, accum));
+  u.assign(kApplyAdagradAccum, accum);
+  u.assign(kApplyAdagradVar, c.b.subtract(u.variable(kApplyAdagradVar), step));
+  return {};
+}
+
+}  // namespace
+
+Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient) {
+  return Graph::current().add_node("ResourceApplyAdagrad", {var, accum, learning_rate, gradient},
+                                   {{"update_slots", true}});
+}
+
+namespace ops {
+extern const OpDef op_apply_adagrad;
+const OpDef op_apply_adagrad{
+    .name = "ResourceApplyAdagrad",
+    .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/2, kApplyAdagradGradient);
+        },
+    .lower = lower_apply_adagrad,
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,22 @@
+#include "systole/graph/api/training_ops.h"
+#include "systole/graph/ops/training/rms_prop.h"
+
+namespace systole {
+
+Operation apply_centered_rms_prop(const RMSPropInputs& i) {
+  return Graph::current().add_node("ResourceApplyCenteredRMSProp",
+                                   {i.var, i.mean_gradient, i.mean_square, i.momentum_slot,
+                                    i.learning_rate, i.rho, i.momentum, i.epsilon, i.gradient});
+}
+
+namespace ops {
+extern const OpDef op_apply_centered_rms_prop;
+const OpDef op_apply_centered_rms_prop{
+    .name = "ResourceApplyCenteredRMSProp",
+    .doc = "RMSProp that divides by the estimated standard deviation of the gradient.",
+    .infer = [](const InferContext& c) { return infer_rms_prop(c, /*centered=*/true); },
+    .lower = [](LowerContext& c) { return lower_rms_prop(c, /*centered=*/true); },
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

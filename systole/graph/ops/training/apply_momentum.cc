@@ -1,0 +1,52 @@
+#include "systole/graph/api/training_ops.h"
+#include "systole/graph/ops/training/training_common.h"
+
+namespace systole {
+namespace {
+
+enum : int {
+  kApplyMomentumVar,
+  kApplyMomentumAccum,
+  kApplyMomentumLearningRate,
+  kApplyMomentumGradient,
+  kApplyMomentumMomentum
+};
+
+std::vector<hlo::Value> lower_apply_momentum(LowerContext& c) {
+  const UpdateLowering u(c);
+  const hlo::Value momentum = u.scalar(kApplyMomentumMomentum);
+  const hlo::Value gradient = u.tensor(kApplyMomentumGradient);
+  const hlo::Value accum =
+      c.b.add(c.b.multiply(u.variable(kApplyMomentumAccum), momentum), gradient);
+  const hlo::Value direction =
+      c.attr<bool>("use_nesterov") ? c.b.add(gradient, c.b.multiply(accum, momentum)) : accum;
+  u.assign(kApplyMomentumAccum, accum);
+  u.assign(kApplyMomentumVar,
+           c.b.subtract(u.variable(kApplyMomentumVar),
+                        c.b.multiply(u.scalar(kApplyMomentumLearningRate), direction)));
+  return {};
+}
+
+}  // namespace
+
+Operation apply_momentum(Output var, Output accum, Output learning_rate, Output gradient,
+                         Output momentum, bool use_nesterov) {
+  return Graph::current().add_node("ResourceApplyMomentum",
+                                   {var, accum, learning_rate, gradient, momentum},
+                                   {{"use_nesterov", use_nesterov}});
+}
+
+namespace ops {
+extern const OpDef op_apply_momentum;
+const OpDef op_apply_momentum{
+    .name = "ResourceApplyMomentum",
+    .doc = "accum = momentum * accum + grad; var -= lr * accum, or Nesterov's form.",
+    .infer =
+        [](const InferContext& c) {
+          return infer_update(c, /*num_handles=*/2, kApplyMomentumGradient);
+        },
+    .lower = lower_apply_momentum,
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

@@ -1,0 +1,22 @@
+#include "systole/graph/api/training_ops.h"
+#include "systole/graph/ops/training/rms_prop.h"
+
+namespace systole {
+
+Operation apply_rms_prop(const RMSPropInputs& i) {
+  return Graph::current().add_node("ResourceApplyRMSProp",
+                                   {i.var, i.mean_square, i.momentum_slot, i.learning_rate, i.rho,
+                                    i.momentum, i.epsilon, i.gradient});
+}
+
+namespace ops {
+extern const OpDef op_apply_rms_prop;
+const OpDef op_apply_rms_prop{
+    .name = "ResourceApplyRMSProp",
+    .doc = "RMSProp with momentum.",
+    .infer = [](const InferContext& c) { return infer_rms_prop(c, /*centered=*/false); },
+    .lower = [](LowerContext& c) { return lower_rms_prop(c, /*centered=*/false); },
+    .stateful = true,
+};
+}  // namespace ops
+}  // namespace systole

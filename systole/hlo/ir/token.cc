@@ -1,0 +1,21 @@
+#include "systole/hlo/ir/token.h"
+
+#include "systole/base/error.h"
+
+namespace systole::hlo {
+
+void check_token(const InferContext& context, int i) {
+  if (context.operand(i) == token_type()) return;
+  throw invalid_argument("{}: operand {}, got {}, expected a token", context.opcode, i,
+                         context.operand(i));
+}
+
+std::vector<TensorType> declared_and_token(const InferContext& context) {
+  if (context.declared.empty() || context.declared.back() != token_type()) {
+    throw invalid_argument("{}: last result type, got {}, expected a token", context.opcode,
+                           context.declared.empty() ? "none" : context.declared.back().to_string());
+  }
+  return {context.declared.begin(), context.declared.end()};
+}
+
+}  // namespace systole::hlo

@@ -1,0 +1,63 @@
+// What the files of elementwise opcodes are made of: a kernel holds the opcode's value for one
+// element, as one function a family of element types, and inference and evaluation follow from it.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "systole/hlo/semantics/op_semantics.h"
+
+namespace systole::hlo {
+
+// Elements are widened to the family's type before the function and rounded (floating) or wrapped
+// (integers) to the element type after it. A null member means that the opcode is not defined for
+// that family.
+struct UnaryKernel {
+  double (*floating)(double) = nullptr;  // f16, bf16, f32, f64
+  std::complex<double> (*complex)(std::complex<double>) = nullptr;
+  int64_t (*signed_integer)(int64_t) = nullptr;
+  uint64_t (*unsigned_integer)(uint64_t) = nullptr;
+  // Signed and unsigned integers alike, as `width` bits without sign: what wraps is written with
+  // this.
+  uint64_t (*bits)(uint64_t, int width) = nullptr;
+  bool (*pred)(bool) = nullptr;
+};
+
+struct BinaryKernel {
+  double (*floating)(double, double) = nullptr;
+  std::complex<double> (*complex)(std::complex<double>, std::complex<double>) = nullptr;
+  int64_t (*signed_integer)(int64_t, int64_t) = nullptr;
+  uint64_t (*unsigned_integer)(uint64_t, uint64_t) = nullptr;
+  uint64_t (*bits)(uint64_t, uint64_t, int width) = nullptr;
+  bool (*pred)(bool, bool) = nullptr;
+};
+
+// C1: the types of operands and result are equal. I1, I2: their element type is of a family of the
+// kernel.
+std::vector<TensorType> infer_elementwise(const InferContext& context, const UnaryKernel& kernel);
+std::vector<TensorType> infer_elementwise(const InferContext& context, const BinaryKernel& kernel);
+
+Tensor map_elements(const UnaryKernel& kernel, std::span<const Tensor> operands);
+Tensor map_elements(const BinaryKernel& kernel, std::span<const Tensor> operands);
+
+// The semantics of an opcode that is nothing but its kernel.
+template <const auto& Kernel>
+constexpr OpSemantics elementwise() {
+  return {.infer = [](const InferContext& context) { return infer_elementwise(context, Kernel); },
+          .evaluate =
+              [](const Instruction&, std::span<const Tensor> operands, const Evaluator&) {
+                return std::vector<Tensor>{map_elements(Kernel, operands)};
+              }};
+}
+
+// A scalar's element at every place of `shape`; a tensor that has this shape already is returned as
+// it is.
+Tensor splat_to(const Tensor& x, const Shape& shape);
+
+// The bits of element `index` of a numeric tensor that is not complex, zero-extended.
+uint64_t element_bits(const Tensor& x, int64_t index);
+void set_element_bits(Tensor& x, int64_t index, uint64_t bits);
+
+}  // namespace systole::hlo

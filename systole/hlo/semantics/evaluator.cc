@@ -1,0 +1,156 @@
+#include "systole/hlo/semantics/evaluator.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "systole/base/error.h"
+#include "systole/hlo/semantics/op_semantics.h"
+
+namespace systole::hlo {
+namespace {
+
+void check_arguments(const Computation& computation, std::span<const Tensor> arguments) {
+  const auto wanted = static_cast<size_t>(computation.num_parameters());
+  if (arguments.size() != wanted) {
+    throw invalid_argument("{}: number of arguments, got {}, expected {}", computation.name(),
+                           arguments.size(), wanted);
+  }
+  for (int i = 0; i < computation.num_parameters(); ++i) {
+    const TensorType got = arguments[static_cast<size_t>(i)].type();
+    if (got != computation.parameter(i).type()) {
+      throw invalid_argument("{}: type of argument {}, got {}, expected {}", computation.name(), i,
+                             got, computation.parameter(i).type());
+    }
+  }
+}
+
+// The instruction of `computation` that is `user` or has it in a region.
+const Instruction* anchor_in(const Computation& computation, const Instruction* user) {
+  while (&user->parent() != &computation) user = user->parent().owner();
+  return user;
+}
+
+// By position in `program`: the instructions whose results are used for the last time there.
+std::vector<std::vector<Instruction*>> last_uses(const Computation& computation,
+                                                 std::span<Instruction* const> program) {
+  std::unordered_map<const Instruction*, size_t> position;
+  for (size_t i = 0; i < program.size(); ++i) position[program[i]] = i;
+  std::vector<std::vector<Instruction*>> result(program.size());
+  for (Instruction* def : program) {
+    size_t last = position[def];
+    for (const Instruction* user : def->users()) {
+      last = std::max(last, position[anchor_in(computation, user)]);
+    }
+    result[last].push_back(def);
+  }
+  return result;
+}
+
+std::string place_of(const Process& process) {
+  return fmt::format("from replica {}, partition {}", process.replica_id(), process.partition_id());
+}
+
+}  // namespace
+
+const Tensor& Evaluator::lookup(Value value, const Environment& innermost) const {
+  if (const auto found = innermost.find(value); found != innermost.end()) return found->second;
+  for (const Evaluator* e = this; e != nullptr; e = e->outer_) {
+    if (e->environment_ == nullptr) continue;
+    const auto found = e->environment_->find(value);
+    if (found != e->environment_->end()) return found->second;
+  }
+  throw internal_error("evaluate: value, got a use of '{}' before its definition, {}",
+                       value.def->opcode(), value.def->describe());
+}
+
+std::vector<Tensor> Evaluator::run(const Computation& computation,
+                                   std::span<const Tensor> arguments) const {
+  check_arguments(computation, arguments);
+  Environment values;
+  const Evaluator inner(this, &values);
+  for (int i = 0; i < computation.num_parameters(); ++i) {
+    values[computation.parameter(i)] = arguments[static_cast<size_t>(i)];
+  }
+  const std::vector<Instruction*> program = computation.instructions();
+  const auto dead_after = last_uses(computation, program);
+  for (size_t i = 0; i < program.size(); ++i) {
+    Instruction* instruction = program[i];
+    std::vector<Tensor> operands;
+    for (const Value& operand : instruction->operands())
+      operands.push_back(lookup(operand, values));
+    if (instruction == computation.terminator()) return operands;
+    if (!instruction->is(Opcode::parameter)) {
+      std::vector<Tensor> results = inner.evaluate(*instruction, operands);
+      for (int k = 0; k < instruction->num_results(); ++k) {
+        values[instruction->result(k)] = std::move(results[static_cast<size_t>(k)]);
+      }
+    }
+    for (Instruction* dead : dead_after[i]) {
+      for (int k = 0; k < dead->num_results(); ++k) values.erase(dead->result(k));
+    }
+  }
+  throw internal_error("{}: evaluate, got no return, expected one", computation.name());
+}
+
+std::vector<Tensor> Evaluator::evaluate(const Instruction& instruction,
+                                        std::span<const Tensor> operands) const try {
+  const OpSemantics& semantics = semantics_of(instruction.opcode());
+  if (semantics.evaluate == nullptr) {
+    throw internal_error("evaluate: got '{}', expected an opcode with a value",
+                         instruction.opcode());
+  }
+  std::vector<Tensor> results = semantics.evaluate(instruction, operands, *this);
+  if (results.size() != instruction.results().size()) {
+    throw internal_error("{}: number of values, got {}, expected {}", instruction.opcode(),
+                         results.size(), instruction.results().size());
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].type() != instruction.results()[i]) {
+      throw internal_error("{}: type of value {}, got {}, expected {}", instruction.opcode(), i,
+                           results[i].type(), instruction.results()[i]);
+    }
+  }
+  return results;
+} catch (const Error& error) {
+  const std::string source = instruction.metadata().to_string();
+  if (source.empty()) throw;
+  throw error.with_context(source);
+}
+
+std::vector<std::vector<Tensor>> evaluate_parallel(const Computation& function,
+                                                   const ProcessGrid& grid,
+                                                   std::span<const std::vector<Tensor>> arguments) {
+  const auto count = static_cast<size_t>(grid.size());
+  if (arguments.size() != count) {
+    throw invalid_argument("{}: lists of arguments, got {}, expected {}, one a process",
+                           function.name(), arguments.size(), count);
+  }
+  Rendezvous rendezvous(grid.size());
+  std::vector<std::vector<Tensor>> results(count);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        Process process(grid, static_cast<int64_t>(i), rendezvous);
+        try {
+          results[i] = Evaluator(process).run(function, arguments[i]);
+          rendezvous.finish();
+        } catch (const Error& error) {
+          rendezvous.fail(error.with_context(place_of(process)));
+        } catch (const std::exception& error) {
+          rendezvous.fail(internal_error("{}: {}", place_of(process), error.what()));
+        }
+      });
+    }
+  }
+  if (rendezvous.failure()) throw Error(*rendezvous.failure());
+  return results;
+}
+
+std::vector<std::vector<Tensor>> evaluate_replicated(
+    const Module& module, std::span<const std::vector<Tensor>> arguments) {
+  const ProcessGrid grid{.num_replicas = static_cast<int64_t>(arguments.size())};
+  return evaluate_parallel(module.entry(), grid, arguments);
+}
+
+}  // namespace systole::hlo

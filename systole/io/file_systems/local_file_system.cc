@@ -1,0 +1,291 @@
+#include "systole/io/file_systems/local_file_system.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace systole {
+namespace {
+
+constexpr size_t kFileBufferBytes = 64 * 1024;
+constexpr off_t kWriteBackBytes = 8 << 20;
+
+Code code_of(int error) {
+  switch (error) {
+    case ENOENT:
+      return Code::not_found;
+    case EEXIST:
+      return Code::already_exists;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Code::permission_denied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Code::resource_exhausted;
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case EXDEV:
+    case ETXTBSY:
+      return Code::failed_precondition;
+    case EINVAL:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return Code::invalid_argument;
+    default:
+      return Code::unavailable;
+  }
+}
+
+// `what` says what was wanted: "cannot open".
+Error system_error(const std::string& path, std::string_view what, int error = errno) {
+  return make_error(code_of(error), "{}: {}, got '{}'", path, what,
+                    std::generic_category().message(error));
+}
+
+// Calls a system call again while a signal interrupts it.
+template <class Call>
+auto retried(Call&& call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags, std::string_view what)
+      : value_(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
+    if (value_ < 0) throw system_error(path, what);
+  }
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+class LocalReader final : public RandomAccessFile {
+ public:
+  explicit LocalReader(const std::string& path)
+      : path_(path), file_(path, O_RDONLY, "cannot open") {
+    struct stat info {};
+    if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot open");
+    // open() takes a directory; only the first read would tell.
+    if (S_ISDIR(info.st_mode)) throw system_error(path_, "cannot open", EISDIR);
+  }
+
+  size_t read(uint64_t offset, size_t size, void* out) const override {
+    size_t done = 0;
+    while (done < size) {
+      const ssize_t got = retried([&] {
+        return ::pread(file_.get(), static_cast<char*>(out) + done, size - done,
+                       static_cast<off_t>(offset + done));
+      });
+      if (got < 0) {
+        throw system_error(path_, fmt::format("cannot read at offset {}", offset + done));
+      }
+      if (got == 0) break;
+      done += static_cast<size_t>(got);
+    }
+    return done;
+  }
+
+  uint64_t size() const override {
+    struct stat info {};
+    if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot stat");
+    return static_cast<uint64_t>(info.st_size);
+  }
+
+  const std::string& path() const override { return path_; }
+
+ private:
+  std::string path_;
+  Descriptor file_;
+};
+
+class LocalWriter final : public WritableFile {
+ public:
+  explicit LocalWriter(const std::string& path)
+      : path_(path), file_(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot create") {}
+
+  ~LocalWriter() override {
+    try {
+      if (!failed_) close();
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a destructor reports nothing
+    }
+  }
+
+  void append(std::string_view bytes) override {
+    check_open("append");
+    if (buffer_.size() + bytes.size() < kFileBufferBytes) {
+      buffer_ += bytes;
+      return;
+    }
+    flush();
+    if (bytes.size() < kFileBufferBytes) {
+      buffer_ += bytes;
+    } else {
+      write(bytes);
+    }
+  }
+
+  void flush() override {
+    check_open("flush");
+    write(buffer_);
+    buffer_.clear();
+  }
+
+  void sync() override {
+    flush();
+    if (retried([&] { return ::fdatasync(file_.get()); }) != 0) fail("cannot sync");
+  }
+
+  void close() override {
+    if (file_.get() < 0) return;
+    flush();
+    // Not retried: the descriptor is gone even when the call was interrupted.
+    if (::close(file_.release()) != 0 && errno != EINTR) fail("cannot close");
+  }
+
+ private:
+  void check_open(std::string_view what) const {
+    if (failed_ || file_.get() < 0) {
+      throw failed_precondition("{}: {}, got a file that {}, expected an open one", path_, what,
+                                failed_ ? "failed before" : "is closed");
+    }
+  }
+
+  [[noreturn]] void fail(std::string_view what) {
+    const Error error = system_error(path_, what);
+    failed_ = true;
+    throw error;
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written =
+          retried([&] { return ::write(file_.get(), bytes.data(), bytes.size()); });
+      if (written < 0) fail("cannot write");
+      bytes.remove_prefix(static_cast<size_t>(written));
+      written_ += written;
+    }
+    if (written_ - begun_ < kWriteBackBytes) return;
+    // The disk begins while the rest is still written, so that a sync has less to wait for. Not
+    // every file system can; the sync reports what goes wrong.
+    static_cast<void>(
+        ::sync_file_range(file_.get(), begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE));
+    begun_ = written_;
+  }
+
+  std::string path_;
+  Descriptor file_;
+  std::string buffer_;
+  off_t written_ = 0;  // bytes
+  off_t begun_ = 0;    // of these, those on their way to the disk
+  bool failed_ = false;
+};
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<RandomAccessFile> open(const std::string& path) override {
+    return std::make_unique<LocalReader>(path);
+  }
+
+  std::unique_ptr<WritableFile> create(const std::string& path) override {
+    return std::make_unique<LocalWriter>(path);
+  }
+
+  bool exists(const std::string& path) override {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0) return true;
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    throw system_error(path, "cannot stat");
+  }
+
+  FileStat stat(const std::string& path) override {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) throw system_error(path, "cannot stat");
+    const bool directory = S_ISDIR(info.st_mode);
+    return {.size = directory ? 0 : static_cast<uint64_t>(info.st_size),
+            .is_directory = directory,
+            .modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+  }
+
+  std::vector<std::string> list(const std::string& directory) override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
+    if (stream == nullptr) throw system_error(directory, "cannot list");
+    std::vector<std::string> names;
+    while (true) {
+      errno = 0;
+      const dirent* entry =
+          ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): a stream of its own
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+    if (errno != 0) throw system_error(directory, "cannot list");
+    std::ranges::sort(names);
+    return names;
+  }
+
+  void make_directories(const std::string& directory) override {
+    if (::mkdir(directory.c_str(), 0777) == 0) return;
+    if (errno == EEXIST) {
+      if (!stat(directory).is_directory)
+        throw system_error(directory, "cannot make a directory", ENOTDIR);
+      return;
+    }
+    if (errno != ENOENT || parent_path(directory) == directory) {
+      throw system_error(directory, "cannot make a directory");
+    }
+    make_directories(parent_path(directory));
+    // Another process may have been first.
+    if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
+      throw system_error(directory, "cannot make a directory");
+    }
+  }
+
+  void rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+      throw system_error(from, fmt::format("cannot rename to {}", to));
+    }
+    const Descriptor directory(parent_path(to), O_RDONLY | O_DIRECTORY, "cannot sync");
+    // EINVAL: a file system whose directories cannot be synced.
+    if (retried([&] { return ::fsync(directory.get()); }) != 0 && errno != EINVAL) {
+      throw system_error(parent_path(to), "cannot sync");
+    }
+  }
+
+  void remove(const std::string& path) override {
+    if (std::remove(path.c_str()) != 0) throw system_error(path, "cannot remove");
+  }
+};
+
+}  // namespace
+
+FileSystem& local_file_system() {
+  static LocalFileSystem instance;
+  return instance;
+}
+
+}  // namespace systole

@@ -1,0 +1,300 @@
+#include "systole/session/graph_def/graph_def.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/debugging_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/gradients/custom_gradient.h"
+#include "systole/graph/gradients/gradients.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/proto/graph.pb.h"
+#include "systole/io/saved_models/saved_model.h"
+#include "systole/io/wire/message.h"
+#include "systole/io/wire/tensor_message.h"
+#include "systole/session/session.h"
+
+namespace systole {
+namespace {
+
+using systole::testing::error_of;
+
+const tensorflow::NodeDef* find(const tensorflow::GraphDef& graph, const std::string& name) {
+  for (const auto& node : graph.node()) {
+    if (node.name() == name) return &node;
+  }
+  return nullptr;
+}
+
+tensorflow::NodeDef& add_node(tensorflow::GraphDef& graph, const std::string& name,
+                              const std::string& op, const std::vector<std::string>& inputs) {
+  auto& node = *graph.add_node();
+  node.set_name(name);
+  node.set_op(op);
+  for (const std::string& input : inputs) node.add_input(input);
+  return node;
+}
+
+TEST(GraphDefTest, NodesAreTensorFlows) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {kUnknown, 2}, "x");
+  const Variable w(Tensor::of<float>({2, 1}, {1, 2}), {.name = "w"});
+  const Output y = matmul(x, w.value(), {.name = "y"});
+  const ControlDependencies after({y.node()});
+  identity(y, {.name = "z"});
+  const auto message = to_graph_def(graph);
+  const auto* matmul_node = find(*message, "y");
+  ASSERT_NE(matmul_node, nullptr);
+  EXPECT_EQ(print_message_text(*matmul_node),
+            "name: \"y\"\nop: \"MatMul\"\ninput: \"x\"\ninput: \"w/Read/ReadVariableOp\"\n"
+            "attr {\n  key: \"T\"\n  value {\n    type: DT_FLOAT\n  }\n}\n"
+            "attr {\n  key: \"transpose_a\"\n  value {\n    b: false\n  }\n}\n"
+            "attr {\n  key: \"transpose_b\"\n  value {\n    b: false\n  }\n}\n");
+  EXPECT_EQ(find(*message, "z")->input(1), "^y");
+  EXPECT_EQ(to_graph_def(graph, std::vector<Operation>{y})->node_size(), 4);  // x, w, read, y
+  EXPECT_GT(message->versions().producer(), 0);
+}
+
+TEST(GraphDefTest, AGraphWithGradientsAndFunctionsIsWritten) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable w(2.0F, {.name = "w"});
+  const Output y = cond(
+      w.value() > 1.0F, [&] { return w.value() * 3.0F; }, [&] { return w.value() + 1.0F; });
+  gradients({y * y + y}, {w.value()});
+  const auto message = to_graph_def(graph);
+  EXPECT_GE(message->library().function_size(), 2);
+  EXPECT_EQ(message->node_size(), static_cast<int>(graph.nodes().size()));
+  for (const auto& node : message->node()) {
+    if (node.op() != "AddN") continue;
+    EXPECT_TRUE(node.attr().contains("T"));
+    EXPECT_EQ(node.attr().at("N").i(), node.input_size());
+  }
+}
+
+// What is written and read again computes the same.
+TEST(GraphDefTest, ComesBack) {
+  Graph graph;
+  tensorflow::GraphDef message;
+  Tensor expected;
+  const Tensor image = Tensor::of<float>({1, 4, 4, 1}, {1, 2, 3, 4, 5, 6, 7, 8,  //
+                                                        8, 7, 6, 5, 4, 3, 2, 1});
+  {
+    const GraphScope scope(graph);
+    const Output x = placeholder(DType::f32, {kUnknown, 4, 4, 1}, "x");
+    const Variable filter(Tensor::full(DType::f32, {3, 3, 1, 2}, 0.5), {.name = "conv/kernel"});
+    Output h = relu(conv2d(x, filter, {.strides = {1, 1}, .padding = Padding::same}));
+    h = max_pool(h, {.ksize = {2, 2}, .strides = {2, 2}, .padding = Padding::valid});
+    h = reshape(h, {-1, 8});
+    h = softmax(h * 0.1F - reduce_mean(h, {.axis = {1}, .keepdims = true}), {.name = "out"});
+    Session session("", {.graph = &graph});
+    session.run({global_variables_initializer()});
+    expected = session.run(h, {{x, image}});
+    message = *to_graph_def(graph, std::vector<Operation>{h});
+  }
+  Graph copy;
+  const GraphScope scope(copy);
+  const Output x = placeholder(DType::f32, {kUnknown, 4, 4, 1}, "x");
+  const ImportedGraph imported =
+      import_graph_def(message, {.inputs = {{"x:0", x}}, .outputs = {"out:0"}});
+  Session session("", {.graph = &copy});
+  session.set_variable(imported.variables.at("conv/kernel"),
+                       Tensor::full(DType::f32, {3, 3, 1, 2}, 0.5));
+  EXPECT_TRUE(session.run(imported.outputs[0], {{x, image}}).identical(expected));
+}
+
+// Types as TensorFlow's ops declare them.
+TEST(GraphDefTest, OpsThatLookIntoARunComeBack) {
+  Graph graph;
+  tensorflow::GraphDef message;
+  {
+    const GraphScope scope(graph);
+    const Output x = placeholder(DType::f32, {2}, "x");
+    assert_positive(x, {.name = "positive"});
+    const auto twice = custom_gradient([](const Output& v) {
+      return CustomGradient{v * 2.0F, [](const Output& dy) { return dy; }};
+    });
+    const Output y = check_numerics(twice(x), "twice", {.name = "checked"});
+    print_op(y, {"y", y, 7}, {.message = "y: ", .name = "out"});
+    message = *to_graph_def(graph);
+  }
+  const auto types = [&](const char* node, const char* attr) {
+    const auto& list = find(message, node)->attr().at(attr).list().type();
+    return std::vector<int>(list.begin(), list.end());
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(types("IdentityN", "T"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_FLOAT));
+  EXPECT_THAT(types("out", "U"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_INT32));
+  EXPECT_EQ(find(message, "out")->attr().at("T").type(), tensorflow::DT_FLOAT);
+  EXPECT_THAT(types("positive", "T"), ElementsAre(tensorflow::DT_BOOL));
+  EXPECT_EQ(find(message, "positive")->input_size(), 2);
+  Graph copy;
+  const GraphScope scope(copy);
+  const Output x = placeholder(DType::f32, {2}, "x");
+  const ImportedGraph imported =
+      import_graph_def(message, {.inputs = {{"x:0", x}}, .outputs = {"out:0"}});
+  Session session("", {.graph = &copy});
+  EXPECT_EQ(session.run(imported.outputs[0], {{x, Tensor::of<float>({2}, {1, 2})}}).to_string(),
+            Tensor::of<float>({2}, {2, 4}).to_string());
+  EXPECT_THAT(error_of([&] {
+                session.run(imported.outputs[0], {{x, Tensor::of<float>({2}, {1, NAN})}});
+              }),
+              ::testing::HasSubstr("twice: Tensor had NaN values"));
+}
+
+TEST(GraphDefTest, OpsOfOtherReleases) {
+  tensorflow::GraphDef message;
+  auto& values = add_node(message, "c", "Const", {});
+  values.mutable_attr()->operator[]("dtype").set_type(tensorflow::DT_FLOAT);
+  tensor_to_message(Tensor::of<float>({1, 1, 1, 2}, {4, 6}),
+                    *(*values.mutable_attr())["value"].mutable_tensor());
+  for (const char* name : {"scale", "offset", "mean", "variance"}) {
+    auto& node = add_node(message, name, "Const", {});
+    (*node.mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+    tensor_to_message(Tensor::of<float>({2}, {1, 4}),
+                      *(*node.mutable_attr())["value"].mutable_tensor());
+  }
+  auto& norm =
+      add_node(message, "n", "FusedBatchNormV3", {"c", "scale", "offset", "mean", "variance"});
+  (*norm.mutable_attr())["is_training"].set_b(false);
+  (*norm.mutable_attr())["epsilon"].set_f(0);
+  add_node(message, "sum", "AddV2", {"n", "c"});
+  Graph graph;
+  const GraphScope scope(graph);
+  const auto imported = import_graph_def(message, {.outputs = {"sum:0"}});
+  Session session("", {.graph = &graph});
+  // (4 - 1) / 1 * 1 + 1 + 4, (6 - 4) / 2 * 4 + 4 + 6
+  EXPECT_EQ(session.run(imported.outputs[0]).to_string(), "f32[1,1,1,2] {{{{8, 14}}}}");
+}
+
+TEST(GraphDefTest, WhatCannotBeImported) {
+  const auto error_with = [](const tensorflow::GraphDef& message) {
+    Graph graph;
+    const GraphScope scope(graph);
+    return error_of([&] { import_graph_def(message, {.outputs = {"y:0"}, .what = "g.pb"}); });
+  };
+  tensorflow::GraphDef message;
+  EXPECT_THAT(error_with(message), ::testing::StartsWith("NOT_FOUND: g.pb: input of 'y:0'"));
+  add_node(message, "y", "Frobnicate", {"a", "b"});
+  add_node(message, "a", "LookupTableFindV2", {});
+  add_node(message, "b", "LookupTableFindV2", {});
+  EXPECT_EQ(error_with(message),
+            "UNIMPLEMENTED: g.pb: ops, got Frobnicate (1 node), LookupTableFindV2 (2 nodes), "
+            "expected ones that this version has");
+  message.Clear();
+  add_node(message, "y", "", {});
+  EXPECT_THAT(error_with(message),
+              ::testing::StartsWith("UNIMPLEMENTED: g.pb: ops, got  (1 node)"));
+  message.Clear();
+  add_node(message, "y", "Neg", {"x"});
+  add_node(message, "x", "Neg", {"y"});
+  EXPECT_EQ(error_with(message),
+            "INVALID_ARGUMENT: g.pb: node 'y', got one that needs its own result, expected no "
+            "cycle");
+  message.Clear();
+  add_node(message, "y", "Neg", {"x"});
+  add_node(message, "x", "Placeholder", {});
+  EXPECT_EQ(error_with(message),
+            "INVALID_ARGUMENT: g.pb: node 'x': placeholder, got no value, expected it among the "
+            "inputs");
+  message.Clear();
+  add_node(message, "y", "Conv2D", {"x", "x"});
+  auto& constant_node = add_node(message, "x", "Const", {});
+  tensor_to_message(Tensor::zeros(DType::f32, {1, 1, 1, 1}),
+                    *(*constant_node.mutable_attr())["value"].mutable_tensor());
+  EXPECT_THAT(error_with(message), ::testing::StartsWith("INVALID_ARGUMENT: g.pb: node 'y': "));
+}
+
+TEST(GraphDefTest, SqueezeWithoutAxesTakesAllOfSizeOne) {
+  for (const bool given : {false, true}) {
+    tensorflow::GraphDef message;
+    auto& node = add_node(message, "y", "Squeeze", {"x"});
+    if (given) (*node.mutable_attr())["squeeze_dims"].mutable_list()->add_i(-1);
+    auto& constant_node = add_node(message, "x", "Const", {});
+    tensor_to_message(Tensor::zeros(DType::f32, {1, 2, 1}),
+                      *(*constant_node.mutable_attr())["value"].mutable_tensor());
+    Graph graph;
+    const GraphScope scope(graph);
+    const auto imported = import_graph_def(message, {.outputs = {"y:0"}, .what = "g.pb"});
+    EXPECT_EQ(imported.outputs[0].shape(), given ? Shape({1, 2}) : Shape({2}));
+  }
+}
+
+// One of unknown rank declares nothing.
+TEST(GraphDefTest, DeclaredShapes) {
+  for (const bool known : {false, true}) {
+    tensorflow::GraphDef message;
+    auto& node = add_node(message, "y", "EnsureShape", {"x"});
+    auto& shape = *(*node.mutable_attr())["shape"].mutable_shape();
+    shape.set_unknown_rank(!known);
+    if (known) shape.add_dim()->set_size(3);
+    auto& constant_node = add_node(message, "x", "Const", {});
+    tensor_to_message(Tensor::zeros(DType::f32, {2}),
+                      *(*constant_node.mutable_attr())["value"].mutable_tensor());
+    Graph graph;
+    const GraphScope scope(graph);
+    const std::string error = error_of([&] {
+      const auto imported = import_graph_def(message, {.outputs = {"y:0"}, .what = "g.pb"});
+      EXPECT_EQ(imported.outputs[0].shape(), Shape({2}));
+    });
+    EXPECT_THAT(error, ::testing::HasSubstr(known ? "shape, got [2], expected [3]" : "no error"));
+  }
+}
+
+// Frozen graphs that TensorFlow wrote.
+TEST(GoldenGraphDefTest, FrozenGraphsRun) {
+  if (!local_file_system().exists("../shared/golden/graphdef")) {
+    GTEST_SKIP() << "no folder ../shared/golden beside the checkout";
+  }
+  struct Case {
+    const char* path;
+    std::map<std::string, Tensor> feeds;
+    const char* output;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {"rust/addition/model.pb",
+       {{"x", Tensor(int32_t{3})}, {"y", Tensor(int32_t{20})}},
+       "z:0",
+       "s32[] 23"},
+      {"rust/multiplication.pb", {{"a", Tensor(3.0F)}, {"b", Tensor(0.5F)}}, "c:0", "f32[] 1.5"},
+      // 24 and 529 nodes: what they compute nobody has written down, but a type and finite numbers.
+      {"onnx_fc-layers/frozen.pb", {{"X", Tensor::zeros(DType::f32, {2, 784})}}, "output:0", ""},
+      {"onnx_lstm/frozen.pb",
+       {{"X", Tensor::zeros(DType::f32, {2, 784})}, {"keep_prob", Tensor(1.0F)}},
+       "output:0",
+       ""},
+  };
+  for (const Case& row : cases) {
+    const auto message =
+        read_graph_def(local_file_system(), std::string("../shared/golden/graphdef/") + row.path);
+    Graph graph;
+    const GraphScope scope(graph);
+    ImportOptions options{.outputs = {row.output}, .what = row.path};
+    std::vector<FeedItem> feeds;
+    for (const auto& [name, value] : row.feeds) {
+      const Output fed = placeholder(value.dtype(), value.shape(), name);
+      options.inputs[name + ":0"] = fed;
+      feeds.emplace_back(fed, value);
+    }
+    const auto imported = import_graph_def(*message, options);
+    Session session("", {.graph = &graph});
+    const Tensor got = session.run(imported.outputs[0], feeds);
+    if (std::string_view(row.expected).empty()) {
+      EXPECT_EQ(got.shape(), Shape({2, 10})) << row.path;
+      for (int64_t i = 0; i < got.num_elements(); ++i) EXPECT_TRUE(std::isfinite(got.as_double(i)));
+    } else {
+      EXPECT_EQ(got.to_string(), row.expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace systole

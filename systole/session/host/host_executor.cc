@@ -1,0 +1,129 @@
+#include "systole/session/host/host_executor.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+
+namespace systole {
+namespace {
+
+template <class T>
+using HostSmall = absl::InlinedVector<T, 8>;
+
+// The values of one run, by slot: fed ones are borrowed, constants are the plan's.
+class HostRun {
+ public:
+  HostRun(const HostPlan& plan, std::span<const Tensor* const> feeds,
+          const HostEnvironment& environment, HostContextState& state, DeviceRunner& device)
+      : environment_(environment), state_(state), device_(device) {
+    values_.resize(static_cast<size_t>(plan.num_slots), nullptr);
+    owned_.resize(values_.size());
+    targets_.resize(values_.size(), nullptr);
+    std::ranges::copy(feeds, values_.begin());
+    for (const auto& [slot, value] : plan.constants) values_[static_cast<size_t>(slot)] = &value;
+  }
+
+  // What is stored in `slot` goes into the memory of `tensor`, which it takes, where it can.
+  void set_target(int slot, Tensor& tensor) { targets_[static_cast<size_t>(slot)] = &tensor; }
+
+  void run(const HostPlan::Step& step) {
+    if (step.node == nullptr) {
+      run_device(step);
+    } else {
+      run_host(step);
+    }
+  }
+
+  Tensor result(int slot) const { return *values_[static_cast<size_t>(slot)]; }
+
+ private:
+  void store(int slot, Tensor value) {
+    const auto at = static_cast<size_t>(slot);
+    owned_[at] = std::move(value);
+    values_[at] = &owned_[at];
+  }
+
+  void run_device(const HostPlan::Step& step) {
+    HostSmall<const Tensor*> fed;
+    for (const int slot : step.inputs) fed.push_back(values_[static_cast<size_t>(slot)]);
+    HostSmall<Tensor> fetched(step.outputs.size());
+    for (size_t i = 0; i < fetched.size(); ++i) {
+      Tensor* const target = targets_[static_cast<size_t>(step.outputs[i])];
+      if (target != nullptr) fetched[i] = std::move(*target);
+    }
+    device_.run(step, fed, {fetched.data(), fetched.size()});
+    for (size_t i = 0; i < fetched.size(); ++i) store(step.outputs[i], std::move(fetched[i]));
+  }
+
+  void run_host(const HostPlan::Step& step) {
+    const Node& node = *step.node;
+    HostSmall<Tensor> inputs;
+    for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
+    std::vector<Tensor> results;
+    try {
+      results = evaluate(step, {inputs.data(), inputs.size()});
+    } catch (const Error& error) {
+      const std::string op = fmt::format("{}: ", node.op_name());
+      throw Error(error.code(),
+                  error.message().starts_with(op) ? error.message() : op + error.message())
+          .with_context(node.describe());
+    }
+    if (results.size() != step.outputs.size()) {
+      throw internal_error("{}: kernel, got {} values, expected {}", node.describe(),
+                           results.size(), step.outputs.size());
+    }
+    for (size_t i = 0; i < results.size(); ++i) store(step.outputs[i], std::move(results[i]));
+  }
+
+  std::vector<Tensor> evaluate(const HostPlan::Step& step, std::span<const Tensor> inputs) {
+    const Node& node = *step.node;
+    if (step.kernel != nullptr) {
+      KernelContext context{node, inputs, environment_, state_.resources};
+      return (*step.kernel)(context);
+    }
+    if (node.op().host == nullptr) return state_.mover.run(node, inputs);
+    HostContext context{node, inputs, environment_};
+    return node.op().host(context);
+  }
+
+  const HostEnvironment& environment_;
+  HostContextState& state_;
+  DeviceRunner& device_;
+  HostSmall<const Tensor*> values_;
+  HostSmall<Tensor> owned_;
+  HostSmall<Tensor*> targets_;  // null where there is none
+};
+
+bool is_made_by_device(const HostPlan& plan, int slot) {
+  return std::ranges::any_of(plan.steps, [&](const HostPlan::Step& step) {
+    return step.node == nullptr && std::ranges::find(step.outputs, slot) != step.outputs.end();
+  });
+}
+
+}  // namespace
+
+const Tensor* FeedValues::find(Output key) const {
+  const auto it = std::ranges::find(keys, key);
+  return it == keys.end() ? nullptr : values[static_cast<size_t>(it - keys.begin())];
+}
+
+void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
+                   const HostEnvironment& environment, HostContextState& state,
+                   DeviceRunner& device, std::span<Tensor> fetched) {
+  HostRun run(plan, feeds, environment, state, device);
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    const int slot = plan.fetch_slots[i];
+    if (slot < 0 || !fetched[i].valid()) continue;
+    if (is_made_by_device(plan, slot)) {
+      run.set_target(slot, fetched[i]);
+    } else {
+      fetched[i] = Tensor();  // a kernel may get its memory, while caches still know it
+    }
+  }
+  for (const HostPlan::Step& step : plan.steps) run.run(step);
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    if (plan.fetch_slots[i] >= 0) fetched[i] = run.result(plan.fetch_slots[i]);
+  }
+}
+
+}  // namespace systole

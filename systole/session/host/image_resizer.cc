@@ -1,0 +1,184 @@
+#include "systole/session/host/image_resizer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "systole/session/host/bilinear_pairs.h"
+
+namespace systole {
+namespace {
+
+// Four neighbouring floats, wherever they lie.
+using Four [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+constexpr int64_t kFour = 4;
+
+Four mixed(const float* low, const float* high, float fraction) {
+  const Four from = *reinterpret_cast<const Four*>(low);
+  return from + (*reinterpret_cast<const Four*>(high) - from) * fraction;
+}
+
+// In blocks of a known size, which the compiler turns into vector instructions.
+[[gnu::always_inline]] inline void convert(const uint8_t* __restrict from, float* __restrict to,
+                                           int64_t count) {
+  constexpr int64_t kBlock = 16;
+  for (; count >= kBlock; count -= kBlock, from += kBlock, to += kBlock) {
+    for (int64_t i = 0; i < kBlock; ++i) to[i] = static_cast<float>(from[i]);
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void convert_wide(const uint8_t* from, float* to, int64_t count) {
+  convert(from, to, count);
+}
+#endif
+
+void to_floats(const uint8_t* from, float* to, int64_t count) {
+#if defined(__x86_64__)
+  static const bool wide = __builtin_cpu_supports("avx2") != 0;
+  if (wide) return convert_wide(from, to, count);
+#endif
+  convert(from, to, count);
+}
+void to_floats(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
+
+// Resizes images of T, row by row: along the width first, as TensorFlow's kernel rounds.
+template <class T>
+class Bilinear {
+ public:
+  Bilinear(const ResizeAxes& axes, int64_t width, int64_t channels)
+      : axes_(axes),
+        width_(width),
+        channels_(channels),
+        columns_(static_cast<int64_t>(axes.columns.low.size())),
+        left_(axes.columns.low),
+        right_(axes.columns.high),
+        source_(static_cast<size_t>(width * channels + kFour)),
+        low_{.values = std::vector<float>(static_cast<size_t>(columns_ * channels + kFour))},
+        high_(low_) {
+    for (int32_t& at : left_) at *= static_cast<int32_t>(channels);
+    for (int32_t& at : right_) at *= static_cast<int32_t>(channels);
+  }
+
+  void run(const T* image, float* out) {
+    low_.source = high_.source = -1;
+    for (size_t i = 0; i < axes_.rows.low.size(); ++i) {
+      // What was the lower row is often the upper one of the next.
+      if (low_.source != axes_.rows.low[i]) std::swap(low_, high_);
+      load(image, axes_.rows.low[i], low_);
+      load(image, axes_.rows.high[i], high_);
+      mix_rows(axes_.rows.fraction[i], out);
+      out += columns_ * channels_;
+    }
+  }
+
+ private:
+  // A row of the image, resized, and room for what is written past its end.
+  struct Row {
+    std::vector<float> values;
+    int32_t source = -1;
+  };
+
+  void load(const T* image, int32_t source, Row& row) {
+    if (row.source == source) return;
+    row.source = source;
+    to_floats(image + source * width_ * channels_, source_.data(), width_ * channels_);
+    const float* const from = source_.data();
+    const int32_t* const left = left_.data();
+    const int32_t* const right = right_.data();
+    const float* const fractions = axes_.columns.fraction.data();
+    const int64_t channels = channels_;
+    float* out = row.values.data();
+    // What is written behind a pixel is overwritten by the next.
+    for (size_t i = 0; i < left_.size(); ++i, out += channels) {
+      for (int64_t c = 0; c < channels; c += kFour) {
+        *reinterpret_cast<Four*>(out + c) =
+            mixed(from + left[i] + c, from + right[i] + c, fractions[i]);
+      }
+    }
+  }
+  void mix_rows(float fraction, float* out) const {
+    const int64_t count = columns_ * channels_;
+    const float* const low = low_.values.data();
+    const float* const high = high_.values.data();
+    int64_t i = 0;
+    for (; i + kFour <= count; i += kFour) {
+      *reinterpret_cast<Four*>(out + i) = mixed(low + i, high + i, fraction);
+    }
+    for (; i < count; ++i) out[i] = low[i] + (high[i] - low[i]) * fraction;
+  }
+
+  const ResizeAxes& axes_;
+  const int64_t width_;
+  const int64_t channels_;
+  const int64_t columns_;
+  std::vector<int32_t> left_;  // of a pixel, its numbers in a row of the image
+  std::vector<int32_t> right_;
+  std::vector<float> source_;
+  Row low_;
+  Row high_;
+};
+
+template <class T>
+void bilinear(const Tensor& images, const ResizeAxes& axes, Tensor& out) {
+  const int64_t channels = images.dim(3);
+  const int64_t source = images.dim(1) * images.dim(2) * channels;
+  const int64_t target = out.dim(1) * out.dim(2) * channels;
+  const auto run = [&](auto one) {
+    for (int64_t i = 0; i < images.dim(0); ++i) {
+      one.run(images.data<T>().data() + i * source, out.data<float>().data() + i * target);
+    }
+  };
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    if (BilinearPairs::takes(axes, images.dim(1), images.dim(2), channels)) {
+      return run(BilinearPairs(axes, images.dim(2), channels));
+    }
+  }
+  run(Bilinear<T>(axes, images.dim(2), channels));
+}
+
+void nearest(const Tensor& images, const ResizeAxes& axes, Tensor& out) {
+  const auto pixel = static_cast<size_t>(images.dim(3) * size_of(images.dtype()));
+  const size_t row = pixel * static_cast<size_t>(images.dim(2));
+  const auto* image = static_cast<const std::byte*>(images.raw());
+  auto* to = static_cast<std::byte*>(out.raw());
+  for (int64_t i = 0; i < images.dim(0); ++i, image += row * static_cast<size_t>(images.dim(1))) {
+    for (const int32_t y : axes.rows.low) {
+      for (const int32_t x : axes.columns.low) {
+        std::memcpy(to, image + static_cast<size_t>(y) * row + static_cast<size_t>(x) * pixel,
+                    pixel);
+        to += pixel;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Tensor resize_images(KernelContext& context, ResizeAxisFn axis) {
+  const Tensor& images = context.input(0);
+  if (images.dim(1) == 0 || images.dim(2) == 0) {
+    throw invalid_argument("images, got {}, expected height and width above 0", images.type());
+  }
+  const auto size = context.input(1).data<int32_t>();
+  if (size[0] < 1 || size[1] < 1) {
+    throw invalid_argument("size, got [{},{}], expected sizes above 0", size[0], size[1]);
+  }
+  const bool align = context.attr<bool>("align_corners");
+  const bool half = context.attr<bool>("half_pixel_centers");
+  const ResizeAxes axes{.rows = axis(images.dim(1), size[0], align, half),
+                        .columns = axis(images.dim(2), size[1], align, half)};
+  const DType dtype = context.node.output_types()[0].dtype;
+  Tensor out(dtype, {images.dim(0), size[0], size[1], images.dim(3)});
+  if (axis == nearest_axis) {
+    nearest(images, axes, out);
+  } else if (images.dtype() == DType::u8) {
+    bilinear<uint8_t>(images, axes, out);
+  } else {
+    bilinear<float>(images.cast(DType::f32), axes, out);
+  }
+  return out;
+}
+
+}  // namespace systole
