@@ -40,7 +40,7 @@ void fill_better(hlo::Computation& region, DType dtype, hlo::ComparisonDirection
       {b.select(first, a.value, z.value), b.select(tie, lower, b.select(first, a.index, z.index))});
 }
 
-int64_t checked_axis(const Tensor& axis, const Shape& shape) {
+int64_t extremum_axis(const Tensor& axis, const Shape& shape) {
   const int64_t result = normalize_axis(static_cast<int64_t>(axis.as_double(0)), shape.rank());
   if (shape[static_cast<int>(result)] != 0) return result;
   throw invalid_argument("axis {} of {}, got no elements, expected at least one", result, shape);
@@ -71,7 +71,7 @@ std::vector<TensorType> infer_extremum_index(const InferContext& c) {
   if (!dimension || !is_integer(dimension->dtype()) || dimension->num_elements() != 1) {
     throw invalid_argument("axis, got {}, expected an integer known while building", c.input(1));
   }
-  const int64_t axis = checked_axis(*dimension, x.shape);
+  const int64_t axis = extremum_axis(*dimension, x.shape);
   Dims dims = x.shape.dims();
   dims.erase(dims.begin() + axis);
   return {{index, Shape(std::move(dims))}};
@@ -79,7 +79,7 @@ std::vector<TensorType> infer_extremum_index(const InferContext& c) {
 
 std::vector<hlo::Value> lower_extremum_index(LowerContext& c, hlo::ComparisonDirection better) {
   const hlo::Value x = c.input(0);
-  const int64_t axis = checked_axis(c.constant_input(1), x.shape());
+  const int64_t axis = extremum_axis(c.constant_input(1), x.shape());
   const hlo::Value index = c.b.iota({DType::s32, x.shape()}, axis);
   const hlo::Value worst =
       c.b.identity(better == gt ? hlo::Opcode::maximum : hlo::Opcode::minimum, x.dtype());
