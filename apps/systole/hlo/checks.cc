@@ -1,4 +1,4 @@
-#include "apps/systole/hlo/semantics/checks.h"
+#include "apps/systole/hlo/checks.h"
 
 #include <algorithm>
 #include <charconv>

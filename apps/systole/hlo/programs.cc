@@ -6,7 +6,7 @@
 #include <iterator>
 #include <set>
 
-#include "apps/systole/hlo/semantics/checks.h"
+#include "apps/systole/hlo/checks.h"
 #include "systole/base/error.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/ir/callees.h"
