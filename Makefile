@@ -1,5 +1,5 @@
-# What people run. Each target first installs what is missing (tools/install-deps.sh: Debian packages only), so that it
-# works on a bare Debian 12. `make help` lists the targets.
+# The commands of this repository. Each target first installs the Debian packages that it needs and that are missing
+# (tools/install-deps.sh), so it works on a bare Debian 12. `make help` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -10,14 +10,19 @@ BASE ?=
 PROGRAMS ?= 5000
 ROUNDS ?= 100
 SECONDS_EACH ?= 60
-# The program that `make quickstart` runs with its arguments (or "iris_session --report"), and its CMake target.
+# The program that `make quickstart` runs, with its arguments, such as "iris_session --report", and its CMake target.
 QUICKSTART ?= quickstart
 QUICKSTART_TARGET ?= $(firstword $(QUICKSTART))
 bin := build/release/bin
 
-# Configures once (CMake reconfigures by itself), again when an option given here changes.
-configure = { cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
-compile = cmake --build --preset $(1) --parallel $(JOBS)
+# Appends the time of a command to build/step_times; tools/slowest.py prints those since BEGIN.
+timed = tools/timed.sh '$(1)'
+export BEGIN := $(shell date +%s)
+
+# $(call configure,PRESET), $(call compile,PRESET) and $(call run_tests,CTEST OPTIONS).
+configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
+compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
+run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
 .PHONY: quickstart build test quick-test sanitize stress kill-test mnist-accuracy fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
@@ -32,17 +37,17 @@ build: deps ## the release build: programs and libraries, in build/release
 
 test: test-deps ## all tests in the release build; those of the core under the address, undefined-behaviour and thread sanitizers too
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
-	@cd build/release && ctest -C sanitize --parallel $(JOBS) --output-on-failure --progress
+	@$(call run_tests,-C sanitize)
 
 sanitize: deps ## all tests that the sanitizer builds have: an hour on two cores
 	@for preset in release asan tsan; do $(call configure,$$preset) || exit 1; done
 	@for preset in asan tsan; do $(call compile,$$preset) --target sanitized_tests || exit 1; done
-	@cd build/release && ctest -C sanitize_all -R '^[at]san:' --parallel $(JOBS) --output-on-failure --progress
+	@$(call run_tests,-C sanitize_all -R '^[at]san:')
 
 quick-test: test-deps ## all tests of the release build, without the sanitizers: a third of the time
 	@$(call configure,release)
 	@$(call compile,release)
-	@cd build/release && ctest --parallel $(JOBS) --output-on-failure --progress
+	@$(call run_tests)
 
 stress: deps ## random programs on the cpu backend against the reference; PROGRAMS=number of them
 	@$(call configure,release)
@@ -74,13 +79,13 @@ bench: deps ## our figures beside the machine's limit; FILTER=regex picks some
 
 bench-peers: ## the same with libtorch beside, which it installs
 	@tools/install-deps.sh build peers
-	@$(call configure,release) --fresh
+	@$(call configure,release)
 	@$(call compile,release) --target systole_bench
 	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
 
 lint: ## format, layers, sizes, names, documents; headers and clang-tidy for what changed since BASE
 	@tools/install-deps.sh build lint
-	@tools/lint.sh $(BASE)
+	@$(call timed,lint) tools/lint.sh $(BASE)
 
 tidy: ## lint, with headers and clang-tidy on everything
 	@tools/install-deps.sh build lint
