@@ -1,4 +1,4 @@
-# systole_op_list(<out variable> KIND graph|hlo|chlo|kernel FOLDER <folder>)
+# systole_op_list(<out variable> KIND graph|hlo|chlo|kernel|layer|optimizer FOLDER <folder>)
 #
 # Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
 #   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>;                      in namespace systole::ops
@@ -7,6 +7,10 @@
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
+#   layer  layers/<layer>.cc       LayerClass <layer>_class();                      in namespace systole::keras::layers
+#          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/layer_class.h
+#   optimizer optimizers/<o>.cc    OptimizerClass <o>_class();                      in namespace systole::keras
+#          the file defines         optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
 #   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
 #          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host/host_kernel.h
 # Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
@@ -21,9 +25,16 @@ function(systole_op_list out)
   set(names "")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
+    # The folders of these hold what several files share, too.
     if(arg_KIND STREQUAL "graph")
-      # A family's folder holds what its ops share, too.
-      file(STRINGS "${file}" definition REGEX "OpDef op_${stem}[^a-z0-9_]" LIMIT_COUNT 1)
+      set(defines "OpDef op_${stem}[^a-z0-9_]")
+    elseif(arg_KIND STREQUAL "layer" OR arg_KIND STREQUAL "optimizer")
+      set(defines "Class ${stem}_class\\(")
+    else()
+      set(defines "")
+    endif()
+    if(defines)
+      file(STRINGS "${file}" definition REGEX "${defines}" LIMIT_COUNT 1)
       if(NOT definition)
         continue()
       endif()
@@ -38,6 +49,12 @@ function(systole_op_list out)
     if(arg_KIND STREQUAL "graph")
       string(APPEND declarations "extern const OpDef op_${name};\n")
       string(APPEND rows "    &ops::op_${name},\n")
+    elseif(arg_KIND STREQUAL "layer")
+      string(APPEND declarations "LayerClass ${name}_class();\n")
+      string(APPEND rows "      layers::${name}_class,\n")
+    elseif(arg_KIND STREQUAL "optimizer")
+      string(APPEND declarations "OptimizerClass ${name}_class();\n")
+      string(APPEND rows "      ${name}_class,\n")
     elseif(arg_KIND STREQUAL "chlo")
       string(APPEND declarations "extern const Expand ${name}_expansion;\n")
       string(APPEND rows "      {\"${name}\", ops::${name}_expansion},\n")

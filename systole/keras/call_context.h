@@ -1,0 +1,81 @@
+// What a layer's call() may ask for while it adds ops to a graph.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/graph/api/variable.h"
+#include "systole/keras/weight.h"
+
+namespace systole::keras {
+
+// One program under construction: its learning phase, the variables that stand for weights, the
+// masks of its tensors, and what the calls add to the loss and to the updates. Lives while the
+// program is built.
+class CallContext {
+ public:
+  struct Update {
+    WeightPtr weight;
+    Output value;
+  };
+
+  // `variable_of` returns the variable that stands for a weight; without it (shape inference)
+  // weights are placeholders.
+  // The program's graph is the current one; layers may ask from functions within it (bodies of
+  // loops).
+  CallContext(bool training, std::function<Variable(const WeightPtr&)> variable_of)
+      : graph_(Graph::current()), training_(training), variable_of_(std::move(variable_of)) {}
+
+  // Whether the program trains (the learning phase, or the `training` of the call).
+  bool training() const { return training_override_.value_or(training_); }
+  // Whether it only infers shapes.
+  bool abstract() const { return variable_of_ == nullptr; }
+
+  // The value of a weight in this program.
+  Output value(const WeightPtr& weight);
+  // Sets a weight after each step (running statistics, states). On several replicas the mean of
+  // the replicas' values.
+  void add_update(const WeightPtr& weight, const Output& value) {
+    updates_.push_back({weight, value});
+  }
+  // Adds a scalar to the total loss.
+  void add_loss(const Output& loss) { losses_.push_back(loss); }
+
+  // pred [batch, time]; invalid when the tensor has no mask.
+  Output mask(const Output& tensor) const;
+  void set_mask(const Output& tensor, const Output& mask) { masks_[tensor] = mask; }
+
+  const std::vector<Update>& updates() const { return updates_; }
+  const std::vector<Output>& losses() const { return losses_; }
+
+  // While it lives, training() is `training`.
+  class TrainingScope {
+   public:
+    TrainingScope(CallContext& context, std::optional<bool> training)
+        : context_(context), previous_(context.training_override_) {
+      if (training) context.training_override_ = training;
+    }
+    ~TrainingScope() { context_.training_override_ = previous_; }
+    TrainingScope(const TrainingScope&) = delete;
+    TrainingScope& operator=(const TrainingScope&) = delete;
+
+   private:
+    CallContext& context_;
+    std::optional<bool> previous_;
+  };
+
+ private:
+  Graph& graph_;
+  bool training_;
+  std::optional<bool> training_override_;
+  std::function<Variable(const WeightPtr&)> variable_of_;
+  std::unordered_map<const Weight*, Output> values_;
+  std::unordered_map<Output, Output> masks_;
+  std::vector<Update> updates_;
+  std::vector<Output> losses_;
+};
+
+}  // namespace systole::keras

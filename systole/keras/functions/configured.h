@@ -1,0 +1,96 @@
+// Objects that are known by a class name and a configuration: initializers, regularizers,
+// constraints.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+#include "systole/keras/json.h"
+
+namespace systole::keras {
+
+// A function of type F with the class name and configuration that files know it by.
+template <class F>
+struct Configured {
+  std::string class_name;
+  Json config = Json::object();
+  F function = nullptr;
+};
+
+// Classes of one kind: "GlorotUniform" -> a function of its configuration. Short names are aliases
+// with default configurations. Not thread-safe while classes are added.
+template <class F>
+class ClassTable {
+ public:
+  using Make = std::function<F(const Json& config)>;
+  explicit ClassTable(std::string kind) : kind_(std::move(kind)) {}
+
+  void add(const std::string& class_name, std::vector<std::string> aliases, Make make) {
+    if (!makers_.emplace(class_name, std::move(make)).second) {
+      throw make_error(Code::already_exists, "{} '{}' is registered already", kind_, class_name);
+    }
+    for (std::string& alias : aliases) aliases_.emplace(std::move(alias), class_name);
+  }
+
+  // Errors: NOT_FOUND with the nearest name.
+  Configured<F> make(const std::string& name, Json config = Json::object()) const {
+    const auto alias = aliases_.find(name);
+    const std::string& class_name = alias == aliases_.end() ? name : alias->second;
+    const auto it = makers_.find(class_name);
+    if (it == makers_.end()) {
+      const std::vector<std::string> known = names();
+      throw not_found("Unknown {}: {}{}", kind_, name, did_you_mean(name, known));
+    }
+    F function = it->second(config);
+    return {.class_name = class_name, .config = std::move(config), .function = std::move(function)};
+  }
+
+  // From {"class_name": ..., "config": {...}} or a name.
+  Configured<F> from_json(const Json& json) const {
+    if (json.is_string()) return make(json.get<std::string>());
+    if (!json.is_object() || !json.contains("class_name")) {
+      throw invalid_argument("got {}, expected the name or configuration of a {}", json.dump(),
+                             kind_);
+    }
+    return make(json.at("class_name").get<std::string>(),
+                json.value("config", Json(Json::object())));
+  }
+
+  static Json to_json(const Configured<F>& object) {
+    return {{"class_name", object.class_name}, {"config", object.config}};
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, make] : makers_) all.push_back(name);
+    for (const auto& [alias, name] : aliases_) all.push_back(alias);
+    return all;
+  }
+
+ private:
+  std::string kind_;
+  std::map<std::string, Make> makers_;
+  std::map<std::string, std::string> aliases_;
+};
+
+// null for none. Errors: UNIMPLEMENTED for a function without a class name.
+template <class F>
+Json optional_to_json(const Configured<F>& object, std::string_view kind) {
+  if (object.function == nullptr) return nullptr;
+  if (object.class_name.empty()) {
+    throw make_error(Code::unimplemented,
+                     "{}: a function without a name cannot be saved, expected a registered class",
+                     kind);
+  }
+  return ClassTable<F>::to_json(object);
+}
+
+}  // namespace systole::keras

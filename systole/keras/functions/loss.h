@@ -1,0 +1,44 @@
+// Losses by name or as functions. (tf.keras.losses)
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "systole/graph/api/graph.h"
+
+namespace systole::keras {
+
+// (targets, predictions) -> one loss for each example, or for each example and step: all axes but
+// the last, over which the mean is taken.
+using LossFn = std::function<Output(const Output& y_true, const Output& y_pred)>;
+
+// "binary_crossentropy" or its alias, or a function. Short names ("mse") count as the long ones.
+class LossSpec {
+ public:
+  LossSpec() = default;  // the output is not trained
+  // Errors: NOT_FOUND `Unknown loss function:<name>` with the nearest name.
+  LossSpec(const char* name) : LossSpec(std::string(name)) {}  // NOLINT
+  LossSpec(const std::string& name);                           // NOLINT
+  template <std::invocable<Output, Output> F>
+  LossSpec(F function) : function_(std::move(function)) {}  // NOLINT
+
+  explicit operator bool() const { return function_ != nullptr; }
+  Output operator()(const Output& y_true, const Output& y_pred) const {
+    return function_(y_true, y_pred);
+  }
+  // Keras's full name; "" for a function without one.
+  const std::string& name() const { return name_; }
+  // Targets are integers of the predictions' shape without the last axis, or with size 1 there.
+  bool sparse() const { return name_ == "sparse_categorical_crossentropy"; }
+
+ private:
+  LossFn function_;
+  std::string name_;
+};
+
+void register_loss(const std::string& name, LossFn function);
+std::vector<std::string> loss_names();
+
+}  // namespace systole::keras

@@ -1,0 +1,253 @@
+#include "systole/keras/layer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/where_scope.h"
+#include "systole/keras/layer_class.h"
+#include "systole/keras/seed.h"
+
+namespace systole::keras {
+namespace {
+
+std::string sizes_in_parentheses(const Shape& shape) {
+  std::string text = "(";
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i > 0) text += ", ";
+    text += shape[i] < 0 ? "None" : std::to_string(shape[i]);
+  }
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
+// Why `shape` does not meet `spec`; "" when it does.
+std::string mismatch(const InputSpec& spec, const Shape& shape) {
+  const int rank = shape.rank();
+  if (spec.ndim >= 0 && rank != spec.ndim) {
+    return fmt::format("expected ndim={}, found ndim={}", spec.ndim, rank);
+  }
+  if (spec.max_ndim >= 0 && rank > spec.max_ndim) {
+    return fmt::format("expected max_ndim={}, found ndim={}", spec.max_ndim, rank);
+  }
+  if (spec.min_ndim >= 0 && rank < spec.min_ndim) {
+    return fmt::format("expected min_ndim={}, found ndim={}", spec.min_ndim, rank);
+  }
+  for (const auto& [axis, size] : spec.axes) {
+    const int at = axis < 0 ? axis + rank : axis;
+    if (at < 0 || at >= rank || shape[at] < 0 || shape[at] == size) continue;
+    return fmt::format("expected axis {} of input shape to have value {} but received input", axis,
+                       size);
+  }
+  return "";
+}
+
+Output mask_placeholder(const KerasTensor& tensor) {
+  const auto& shape = tensor.call()->mask_shapes.at(static_cast<size_t>(tensor.index()));
+  return shape ? placeholder(DType::pred, *shape) : Output();
+}
+
+}  // namespace
+
+const TensorType& KerasTensor::type() const {
+  if (!valid()) throw invalid_argument("KerasTensor: got none, expected the result of a layer");
+  return call_->outputs.at(static_cast<size_t>(index_));
+}
+
+std::string KerasTensor::name() const {
+  return valid() ? fmt::format("{}/output:{}", call_->layer->name(), index_) : "none";
+}
+
+KerasTensors::KerasTensors(std::initializer_list<KerasTensors> parts) {
+  for (const KerasTensors& part : parts) {
+    tensors_.insert(tensors_.end(), part.begin(), part.end());
+  }
+}
+
+const KerasTensor& KerasTensors::only() const {
+  if (tensors_.size() != 1) {
+    throw invalid_argument("KerasTensors: got {} tensors, expected one", tensors_.size());
+  }
+  return tensors_[0];
+}
+
+LayerDefinition::~LayerDefinition() = default;
+
+Json LayerDefinition::config() const {
+  throw make_error(Code::unimplemented,
+                   "layer '{}': {} has no config(), expected one that returns the constructor's "
+                   "arguments, so that the layer can be saved",
+                   name_, class_name());
+}
+
+void LayerDefinition::set_trainable(bool trainable) {
+  trainable_ = trainable;
+  for (const auto& layer : sublayers()) layer->set_trainable(trainable);
+}
+
+std::vector<WeightPtr> LayerDefinition::trainable_weights() const {
+  std::vector<WeightPtr> found;
+  if (!trainable_) return found;
+  std::ranges::copy_if(own_weights_, std::back_inserter(found), &Weight::trainable);
+  for (const auto& layer : sublayers()) {
+    for (const WeightPtr& weight : layer->trainable_weights()) found.push_back(weight);
+  }
+  return found;
+}
+
+std::vector<WeightPtr> LayerDefinition::non_trainable_weights() const {
+  std::vector<WeightPtr> found;
+  for (const WeightPtr& weight : own_weights_) {
+    if (!trainable_ || !weight->trainable()) found.push_back(weight);
+  }
+  for (const auto& layer : sublayers()) {
+    for (const WeightPtr& weight : trainable_ ? layer->non_trainable_weights() : layer->weights()) {
+      found.push_back(weight);
+    }
+  }
+  return found;
+}
+
+std::vector<WeightPtr> LayerDefinition::weights() const {
+  std::vector<WeightPtr> all = trainable_weights();
+  for (const WeightPtr& weight : non_trainable_weights()) all.push_back(weight);
+  return all;
+}
+
+WeightPtr LayerDefinition::add_weight(std::string name, Shape shape, WeightOptions options) {
+  own_weights_.push_back(
+      std::make_shared<Weight>(std::move(name), std::move(shape), std::move(options)));
+  return own_weights_.back();
+}
+
+void LayerDefinition::ensure_built(const std::vector<Shape>& input_shapes) {
+  if (built_) return;
+  build(input_shapes);
+  built_ = true;
+}
+
+void LayerDefinition::check_inputs(const std::vector<Output>& inputs) const {
+  for (size_t i = 0; i < std::min(input_specs_.size(), inputs.size()); ++i) {
+    const Shape& shape = inputs[i].shape();
+    const std::string problem = mismatch(input_specs_[i], shape);
+    if (problem.empty()) continue;
+    throw invalid_argument(
+        "Input {} of layer {} is incompatible with the layer: {}. Full shape received: {}", i,
+        name_, problem, sizes_in_parentheses(shape));
+  }
+}
+
+void LayerDefinition::propagate_mask(CallContext& context, const std::vector<Output>& inputs,
+                                     const std::vector<Output>& outputs) const {
+  if (mask_support() != MaskSupport::pass || inputs.empty()) return;
+  const Output mask = context.mask(inputs[0]);
+  if (!mask.valid()) return;
+  for (const Output& output : outputs) context.set_mask(output, mask);
+}
+
+std::vector<Output> LayerDefinition::apply(CallContext& context,
+                                           const std::vector<Output>& inputs) {
+  const WhereScope where(where_);
+  const NameScope scope(name_);
+  check_inputs(inputs);
+  std::vector<Shape> shapes;
+  for (const Output& input : inputs) shapes.push_back(input.shape());
+  ensure_built(shapes);
+  check_inputs(inputs);
+  if (mask_support() == MaskSupport::refuse) {
+    for (const Output& input : inputs) {
+      if (!context.mask(input).valid()) continue;
+      throw invalid_argument(
+          "Layer {} does not support masking, but was passed an input_mask: remove mask_zero or "
+          "Masking before it, or end the mask with a recurrent layer or pooling over time",
+          name_);
+    }
+  }
+  std::vector<Output> outputs = call(context, inputs);
+  propagate_mask(context, inputs, outputs);
+  if (activity_regularizer_ != nullptr) {
+    for (const Output& output : outputs) context.add_loss(activity_regularizer_(output));
+  }
+  return outputs;
+}
+
+KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& options) const {
+  auto call = std::make_shared<LayerCall>();
+  call->layer = definition_;
+  call->inputs = inputs.all();
+  call->training = options.training;
+  // Types come from building the call in a graph that is thrown away.
+  const UserGraphScope user_graph;
+  Graph scratch;
+  const GraphScope scope(scratch);
+  CallContext context(/*training=*/false, nullptr);
+  std::vector<Output> values;
+  for (const KerasTensor& input : inputs) {
+    values.push_back(placeholder(input.dtype(), input.shape()));
+    const Output mask = mask_placeholder(input);
+    if (mask.valid()) context.set_mask(values.back(), mask);
+  }
+  const std::vector<Output> outputs = definition_->apply(context, values);
+  for (const Output& output : outputs) {
+    call->outputs.push_back(output.type());
+    const Output mask = context.mask(output);
+    call->mask_shapes.push_back(mask.valid() ? std::optional(mask.shape()) : std::nullopt);
+  }
+  call->node_index = definition_->num_calls++;
+  std::vector<KerasTensor> results;
+  for (size_t i = 0; i < outputs.size(); ++i) results.emplace_back(call, static_cast<int>(i));
+  return results;
+}
+
+std::vector<Tensor> Layer::get_weights() const {
+  const std::vector<WeightPtr> all = definition_->weights();
+  initialize(all);
+  std::vector<Tensor> values;
+  for (const WeightPtr& weight : all) values.push_back(weight->value().clone());
+  return values;
+}
+
+void Layer::set_weights(const std::vector<Tensor>& values) const {
+  const std::vector<WeightPtr> all = definition_->weights();
+  if (values.size() != all.size()) {
+    throw invalid_argument(
+        "You called `set_weights(weights)` on layer \"{}\" with a weight list of length {}, but "
+        "the layer was expecting {} weights",
+        name(), values.size(), all.size());
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (values[i].type() == all[i]->type()) continue;
+    throw invalid_argument("layer '{}': weight '{}', got {}, expected {}", name(), all[i]->name(),
+                           values[i].type(), all[i]->type());
+  }
+  for (size_t i = 0; i < all.size(); ++i) all[i]->set_value(values[i].clone());
+}
+
+int64_t Layer::count_params() const {
+  int64_t count = 0;
+  for (const WeightPtr& weight : weights()) count += weight->shape().num_elements();
+  return count;
+}
+
+Json Layer::get_config() const { return definition_->config(); }
+
+std::string snake_case(std::string_view class_name) {
+  // As Keras: "_" before a capital that follows a small letter or precedes a small letter or digit.
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string text;
+  for (size_t i = 0; i < class_name.size(); ++i) {
+    const char c = class_name[i];
+    const char next = i + 1 < class_name.size() ? class_name[i + 1] : ' ';
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && i > 0 &&
+        (is_lower(class_name[i - 1]) || is_lower(next) || (next >= '0' && next <= '9'))) {
+      text += '_';
+    }
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+}  // namespace systole::keras

@@ -1,0 +1,216 @@
+// Layers and the symbolic tensors between them. (tf.keras.layers.Layer)
+//
+//   auto x = st::keras::Input({784});
+//   auto y = st::keras::layers::Dense(10, {.activation = "softmax"})(x);
+//
+// A layer is a handle: copies mean the same layer and share its weights. Nothing here is
+// synchronised. Errors: INVALID_ARGUMENT `<layer name>: <what>, got <value>, expected <value>`,
+// with the line on which the user made the layer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/api/graph.h"
+#include "systole/keras/call_context.h"
+#include "systole/keras/json.h"
+#include "systole/keras/weight.h"
+
+namespace systole::keras {
+
+class Layer;
+class LayerDefinition;
+struct LayerClass;
+
+// One call of a layer on symbolic tensors: a node of a model's graph of layers.
+struct LayerCall;
+
+// What a layer returned when it was called on symbolic tensors: its type is known, its value is
+// not. The first dimension is the batch, -1 when not fixed.
+class KerasTensor {
+ public:
+  KerasTensor() = default;
+  KerasTensor(std::shared_ptr<LayerCall> call, int index) : call_(std::move(call)), index_(index) {}
+
+  bool valid() const { return call_ != nullptr; }
+  const TensorType& type() const;
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+  // "dense/output:0"
+  std::string name() const;
+  const std::shared_ptr<LayerCall>& call() const { return call_; }
+  int index() const { return index_; }
+
+  friend bool operator==(const KerasTensor&, const KerasTensor&) = default;
+
+ private:
+  std::shared_ptr<LayerCall> call_;
+  int index_ = 0;
+};
+
+// One symbolic tensor or several: what layers take and return.
+class KerasTensors {
+ public:
+  KerasTensors() = default;
+  KerasTensors(KerasTensor tensor) : tensors_{std::move(tensor)} {}  // NOLINT
+  KerasTensors(std::vector<KerasTensor> tensors)                     // NOLINT
+      : tensors_(std::move(tensors)) {}
+  KerasTensors(std::initializer_list<KerasTensors> parts);
+
+  size_t size() const { return tensors_.size(); }
+  const KerasTensor& operator[](size_t i) const { return tensors_.at(i); }
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+  const std::vector<KerasTensor>& all() const { return tensors_; }
+  // The only one. Errors: INVALID_ARGUMENT when there are several.
+  const KerasTensor& only() const;
+  operator const KerasTensor&() const { return only(); }  // NOLINT(google-explicit-constructor)
+  const Shape& shape() const { return only().shape(); }
+
+ private:
+  std::vector<KerasTensor> tensors_;
+};
+
+struct LayerCall {
+  std::shared_ptr<LayerDefinition> layer;
+  std::vector<KerasTensor> inputs;
+  std::optional<bool> training;  // in place of the program's learning phase
+  std::vector<TensorType> outputs;
+  std::vector<std::optional<Shape>> mask_shapes;  // one an output; nullopt: no mask
+  int node_index = 0;                             // among the calls of the layer
+};
+
+enum class MaskSupport : uint8_t {
+  refuse,  // an input with a mask is an error
+  pass,    // the outputs have the mask of the first input
+  custom,  // call() reads and sets masks itself
+};
+
+// Requirements on an input, checked before each call.
+struct InputSpec {
+  int ndim = -1;  // with the batch; -1: any
+  int min_ndim = -1;
+  int max_ndim = -1;
+  // (axis, size): negative axes count from the end.
+  std::vector<std::pair<int, int64_t>> axes = {};
+};
+
+// Base of all layers. Derive from it to write one; docs/keras.md shows how.
+class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
+ public:
+  LayerDefinition() = default;
+  virtual ~LayerDefinition();
+  LayerDefinition(const LayerDefinition&) = delete;
+  LayerDefinition& operator=(const LayerDefinition&) = delete;
+
+  // "Dense": the name in configurations.
+  virtual std::string class_name() const = 0;
+  // Adds the weights, once, with the shapes of the first inputs.
+  virtual void build(const std::vector<Shape>& input_shapes) { static_cast<void>(input_shapes); }
+  // Adds ops to the current graph that compute the outputs. Takes weights from `context`.
+  virtual std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) = 0;
+  virtual MaskSupport mask_support() const { return MaskSupport::refuse; }
+  // Layers inside this one, whose weights count as its own.
+  virtual std::vector<std::shared_ptr<LayerDefinition>> sublayers() const { return {}; }
+  // The constructor's arguments. Errors: UNIMPLEMENTED when the layer cannot be saved.
+  virtual Json config() const;
+  // The type of a placeholder for the layer's first input; the dtype of ids for Embedding.
+  virtual DType input_dtype() const { return DType::f32; }
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  bool trainable() const { return trainable_; }
+  // Also of the layers inside. Takes effect when a model is compiled.
+  virtual void set_trainable(bool trainable);
+  bool built() const { return built_; }
+  // With the batch dimension; nullopt when not given.
+  const std::optional<Shape>& batch_input_shape() const { return batch_input_shape_; }
+  void set_batch_input_shape(std::optional<Shape> shape) { batch_input_shape_ = std::move(shape); }
+  const SourceLocation& where() const { return where_; }
+  void set_where(SourceLocation where) { where_ = where; }
+  const RegularizerFn& activity_regularizer() const { return activity_regularizer_; }
+  void set_activity_regularizer(RegularizerFn fn) { activity_regularizer_ = std::move(fn); }
+
+  // Trainable ones first, then the others, each in the order of creation; with sublayers.
+  std::vector<WeightPtr> weights() const;
+  std::vector<WeightPtr> trainable_weights() const;
+  std::vector<WeightPtr> non_trainable_weights() const;
+  // Weights that this layer itself added.
+  const std::vector<WeightPtr>& own_weights() const { return own_weights_; }
+
+  // Checks the inputs, builds the layer if need be, calls it and propagates masks.
+  std::vector<Output> apply(CallContext& context, const std::vector<Output>& inputs);
+  void ensure_built(const std::vector<Shape>& input_shapes);
+
+  // The number of symbolic calls so far.
+  int num_calls = 0;
+
+ protected:
+  WeightPtr add_weight(std::string name, Shape shape, WeightOptions options);
+  // Requirements on input i, in order; set by build() or the constructor.
+  std::vector<InputSpec> input_specs_;
+
+ private:
+  void check_inputs(const std::vector<Output>& inputs) const;
+  void propagate_mask(CallContext& context, const std::vector<Output>& inputs,
+                      const std::vector<Output>& outputs) const;
+
+  std::string name_;
+  bool trainable_ = true;
+  bool built_ = false;
+  std::optional<Shape> batch_input_shape_;
+  SourceLocation where_;
+  RegularizerFn activity_regularizer_;
+  std::vector<WeightPtr> own_weights_;
+};
+
+struct CallOptions {
+  std::optional<bool> training = std::nullopt;
+};
+
+// A handle on a layer.
+class Layer {
+ public:
+  explicit Layer(std::shared_ptr<LayerDefinition> definition)
+      : definition_(std::move(definition)) {}
+
+  // Calls the layer on symbolic tensors.
+  KerasTensors operator()(const KerasTensors& inputs, const CallOptions& options = {}) const;
+
+  const std::string& name() const { return definition_->name(); }
+  std::string class_name() const { return definition_->class_name(); }
+  bool trainable() const { return definition_->trainable(); }
+  void set_trainable(bool trainable) const { definition_->set_trainable(trainable); }
+  std::vector<WeightPtr> weights() const { return definition_->weights(); }
+  // Copies of the values. Errors: FAILED_PRECONDITION when the layer has not been built.
+  std::vector<Tensor> get_weights() const;
+  // Errors: INVALID_ARGUMENT for another number of arrays or other shapes; nothing has changed
+  // then.
+  void set_weights(const std::vector<Tensor>& values) const;
+  int64_t count_params() const;
+  Json get_config() const;
+  const std::shared_ptr<LayerDefinition>& definition() const { return definition_; }
+
+  friend bool operator==(const Layer& a, const Layer& b) { return a.definition_ == b.definition_; }
+
+ private:
+  std::shared_ptr<LayerDefinition> definition_;
+};
+
+struct InputOptions {
+  int64_t batch_size = -1;
+  std::string name = {};
+  DType dtype = DType::f32;
+};
+// An input of a functional model; `shape` without the batch. (tf.keras.Input)
+KerasTensor Input(const Shape& shape, const InputOptions& options = {});
+
+// "dense", then "dense_1", ...: unique in the current graph since clear_session().
+std::string unique_layer_name(std::string_view class_name);
+// "SeparableConv2D" -> "separable_conv2d".
+std::string snake_case(std::string_view class_name);
+
+}  // namespace systole::keras

@@ -1,0 +1,110 @@
+#include "systole/keras/layer_class.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+
+namespace systole::keras {
+namespace {
+
+struct Registry {
+  std::map<std::string, LayerClass> classes;
+  std::map<std::string, std::string> aliases;
+
+  void add(LayerClass added) {
+    const std::string name = added.name;
+    for (const std::string& alias : added.aliases) aliases.emplace(alias, name);
+    if (!classes.emplace(name, std::move(added)).second) {
+      throw make_error(Code::already_exists, "layer class '{}' is registered already", name);
+    }
+  }
+};
+
+Registry& registry() {
+  static Registry made = [] {
+    Registry all;
+    for (LayerClass (*const file)() : layer_class_files()) all.add(file());
+    return all;
+  }();
+  return made;
+}
+
+Shape shape_from_json(const Json& json) {
+  Dims dims;
+  for (const Json& size : json) {
+    dims.push_back(size.is_null() ? -1 : JsonType<int64_t>::from_json(size));
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+const LayerClass& find_layer_class(const std::string& name) {
+  const Registry& all = registry();
+  const auto alias = all.aliases.find(name);
+  const auto it = all.classes.find(alias == all.aliases.end() ? name : alias->second);
+  if (it == all.classes.end()) {
+    throw not_found("Unknown layer: {}{}", name, did_you_mean(name, layer_class_names()));
+  }
+  return it->second;
+}
+
+std::vector<std::string> layer_class_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, layer_class] : registry().classes) names.push_back(name);
+  return names;
+}
+
+void register_layer_class(LayerClass layer_class) { registry().add(std::move(layer_class)); }
+
+CommonArguments take_common_arguments(Json& config) {
+  CommonArguments common;
+  const auto take = [&](const char* key) -> std::optional<Json> {
+    const auto it = config.find(key);
+    if (it == config.end()) return std::nullopt;
+    Json value = std::move(*it);
+    config.erase(it);
+    return value.is_null() ? std::nullopt : std::optional(std::move(value));
+  };
+  if (const auto name = take("name")) common.name = name->get<std::string>();
+  if (const auto trainable = take("trainable")) common.trainable = trainable->get<bool>();
+  if (const auto shape = take("batch_input_shape")) {
+    common.batch_input_shape = shape_from_json(*shape);
+  }
+  if (const auto shape = take("input_shape")) {
+    common.batch_input_shape = with_batch(-1, shape_from_json(*shape));
+  }
+  take("dtype");
+  return common;
+}
+
+Json common_config(const LayerDefinition& layer) {
+  Json json = {{"name", layer.name()}, {"trainable", layer.trainable()}};
+  if (layer.batch_input_shape()) {
+    Json shape = Json::array();
+    for (const int64_t size : *layer.batch_input_shape()) {
+      shape.push_back(size < 0 ? Json(nullptr) : Json(size));
+    }
+    json["batch_input_shape"] = std::move(shape);
+  }
+  json["dtype"] = "float32";
+  return json;
+}
+
+void apply_common(LayerDefinition& layer, const CommonArguments& common) {
+  layer.set_name(common.name.empty() ? unique_layer_name(layer.class_name()) : common.name);
+  layer.set_trainable(common.trainable);
+  layer.set_batch_input_shape(common.batch_input_shape);
+  layer.set_where(common.where);
+}
+
+Shape with_batch(int64_t batch, const Shape& shape) {
+  Dims dims{batch};
+  dims.insert(dims.end(), shape.begin(), shape.end());
+  return Shape(std::move(dims));
+}
+
+}  // namespace systole::keras

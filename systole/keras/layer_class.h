@@ -1,0 +1,137 @@
+// Classes of layers: what one file of layers/ declares about its layer, and the registry of all of
+// them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/keras/fields.h"
+#include "systole/keras/layer.h"
+
+namespace systole::keras {
+
+// `shape` after a batch dimension.
+Shape with_batch(int64_t batch, const Shape& shape);
+
+// Arguments that every layer takes. Options structs of layers repeat the fields.
+struct CommonArguments {
+  std::string name;  // unique_layer_name() when empty
+  bool trainable = true;
+  std::optional<Shape> batch_input_shape;
+  SourceLocation where;
+};
+
+struct ArgumentDoc {
+  std::string name;
+  std::string type;
+  Json default_value;  // discarded (see Json::is_discarded) for a required argument
+};
+
+// A class of layers as files, YAML and docs know it. `name` is Keras's: "Dense".
+struct LayerClass {
+  std::string name;
+  std::vector<std::string> aliases = {};
+  std::vector<ArgumentDoc> arguments = {};
+  // Makes a layer from its configuration. Errors: INVALID_ARGUMENT
+  // `<class>: <argument>, got <json>, expected <type>`; NOT_FOUND for an unknown argument.
+  std::function<std::shared_ptr<LayerDefinition>(const Json& config)> from_config = nullptr;
+};
+
+// Errors: NOT_FOUND `Unknown layer: <name>` with the nearest name.
+const LayerClass& find_layer_class(const std::string& name);
+std::vector<std::string> layer_class_names();
+// Adds a user's class. Errors: ALREADY_EXISTS.
+void register_layer_class(LayerClass layer_class);
+
+// Reads the arguments that all layers share and removes them from `config`.
+CommonArguments take_common_arguments(Json& config);
+// Writes them.
+Json common_config(const LayerDefinition& layer);
+// Applies them to a new layer.
+void apply_common(LayerDefinition& layer, const CommonArguments& common);
+
+// Defined by the build from the files of layers/.
+std::span<LayerClass (*const)()> layer_class_files();
+
+// Base of layers whose arguments are an options struct with the fields `name`, `trainable` and,
+// where layers can be the first of a model, `input_shape` and `batch_input_shape`. `Derived` has
+//   static constexpr std::string_view kClassName = "Dense";
+//   static std::vector<Field<Options>> fields();
+//   explicit Derived(Options options);
+template <class Derived, class Options>
+class LayerOf : public LayerDefinition {
+ public:
+  std::string class_name() const override { return std::string(Derived::kClassName); }
+  Json config() const override {
+    Json json = common_config(*this);
+    for (const Field<Options>& field : Derived::fields()) json[field.name] = field.get(options_);
+    return json;
+  }
+  const Options& options() const { return options_; }
+
+ protected:
+  explicit LayerOf(Options options) : options_(std::move(options)) {}
+  const Options options_;
+};
+
+// Options with the arguments of a configuration.
+template <class Derived, class Options>
+Options options_from(Json config) {
+  Options options;
+  const std::vector<Field<Options>> fields = Derived::fields();
+  for (const auto& [key, value] : config.items()) {
+    const auto it = std::find_if(fields.begin(), fields.end(),
+                                 [&](const Field<Options>& field) { return field.name == key; });
+    if (it == fields.end()) {
+      std::vector<std::string> names;
+      for (const Field<Options>& field : fields) names.push_back(field.name);
+      throw not_found("{}: argument '{}' is not known{}", Derived::kClassName, key,
+                      did_you_mean(key, names));
+    }
+    try {
+      it->set(options, value);
+    } catch (const Error& error) {
+      throw invalid_argument("{}: {}, {}", Derived::kClassName, key, error.what());
+    }
+  }
+  return options;
+}
+
+// The class of `Derived`, for its file's function.
+template <class Derived, class Options>
+LayerClass layer_class(std::vector<std::string> aliases = {}) {
+  LayerClass made{.name = std::string(Derived::kClassName), .aliases = std::move(aliases)};
+  const Options defaults;
+  for (const Field<Options>& field : Derived::fields()) {
+    made.arguments.push_back({field.name, field.type, field.get(defaults)});
+  }
+  made.from_config = [](const Json& given) -> std::shared_ptr<LayerDefinition> {
+    Json config = given;
+    const CommonArguments common = take_common_arguments(config);
+    auto layer = std::make_shared<Derived>(options_from<Derived, Options>(std::move(config)));
+    apply_common(*layer, common);
+    return layer;
+  };
+  return made;
+}
+
+// A layer from a C++ program's options, made at its line.
+template <class Derived, class Options>
+std::shared_ptr<LayerDefinition> make_layer(Options options, SourceLocation where) {
+  CommonArguments common{.name = options.name, .trainable = options.trainable, .where = where};
+  if constexpr (requires { options.batch_input_shape; }) {
+    common.batch_input_shape = options.batch_input_shape;
+  }
+  if constexpr (requires { options.input_shape; }) {
+    if (options.input_shape) common.batch_input_shape = with_batch(-1, *options.input_shape);
+  }
+  auto layer = std::make_shared<Derived>(std::move(options));
+  apply_common(*layer, common);
+  return layer;
+}
+
+}  // namespace systole::keras

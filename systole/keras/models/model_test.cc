@@ -1,0 +1,168 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "systole/base/random.h"
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/api/graph.h"
+#include "systole/keras/keras.h"
+
+namespace systole::keras {
+namespace {
+
+class ModelTest : public ::testing::Test {
+ protected:
+  ModelTest() : scope_(graph_) { set_random_seed(1); }
+  Graph graph_;
+  GraphScope scope_;
+};
+
+Tensor normal(const Shape& shape, uint64_t seed) {
+  Tensor t(DType::f32, shape);
+  RandomStream stream(seed);
+  for (float& x : t.data<float>()) x = static_cast<float>(stream.next_normal());
+  return t;
+}
+
+TEST_F(ModelTest, SummaryIsKerasTableOfTheImdbModel) {
+  Sequential model;
+  model.add(layers::Embedding(15000, 32, {.input_length = 250}));
+  model.add(layers::LSTM(100));
+  model.add(layers::Dense(1, {.activation = "sigmoid"}));
+  std::string text;
+  model.summary([&](const std::string& line) { text += line + "\n"; });
+  EXPECT_EQ(text,
+            "_________________________________________________________________\n"
+            "Layer (type)                 Output Shape              Param #   \n"
+            "=================================================================\n"
+            "embedding (Embedding)        (None, 250, 32)           480000    \n"
+            "_________________________________________________________________\n"
+            "lstm (LSTM)                  (None, 100)               53200     \n"
+            "_________________________________________________________________\n"
+            "dense (Dense)                (None, 1)                 101       \n"
+            "=================================================================\n"
+            "Total params: 533,301\n"
+            "Trainable params: 533,301\n"
+            "Non-trainable params: 0\n"
+            "_________________________________________________________________\n");
+}
+
+TEST_F(ModelTest, FitLearnsALinearFunction) {
+  const Tensor x = normal({256, 3}, 1);
+  Tensor y(DType::f32, {256, 1});
+  for (int64_t i = 0; i < 256; ++i) {
+    const auto row = x.data<float>().subspan(static_cast<size_t>(3 * i), 3);
+    y.data<float>()[static_cast<size_t>(i)] = 2 * row[0] - row[1] + 0.5F * row[2] + 1;
+  }
+  Sequential model({layers::Dense(1, {.input_shape = Shape{3}})});
+  model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
+  const History history = model.fit(x, y, {.batch_size = 50, .epochs = 20, .verbose = 0});
+  EXPECT_EQ(history.epoch.size(), 20U);
+  EXPECT_LT(history.history.at("loss").back(), 1e-4);
+  const std::vector<Tensor> weights = model.get_weights();
+  EXPECT_NEAR(weights[0].data<float>()[0], 2, 0.02);
+  EXPECT_NEAR(weights[1].data<float>()[0], 1, 0.02);
+  const Scores scores = model.evaluate(x, y, {.verbose = 0});
+  EXPECT_EQ(scores.names, (std::vector<std::string>{"loss", "mean_absolute_error"}));
+  EXPECT_LT(scores["loss"], 1e-4);
+  EXPECT_EQ(model.predict(x.slice(0, 6)).shape(), (Shape{6, 1}));
+}
+
+// One LSTM step in f64, by the formula of facts: gates i, f, c, o.
+TEST_F(ModelTest, LstmComputesItsFormula) {
+  constexpr int kUnits = 4;
+  constexpr int kDepth = 3;
+  Sequential model({layers::LSTM(kUnits, {.input_shape = Shape{2, kDepth}})});
+  const Tensor x = normal({5, 2, kDepth}, 2);
+  const Tensor got = model.predict(x);
+  const std::vector<Tensor> w = model.get_weights();
+  ASSERT_EQ(w.size(), 3U);
+  const auto sigma = [](double v) { return std::min(std::max(0.2 * v + 0.5, 0.0), 1.0); };
+  for (int n = 0; n < 5; ++n) {
+    std::vector<double> h(kUnits);
+    std::vector<double> c(kUnits);
+    for (int t = 0; t < 2; ++t) {
+      std::vector<double> z(4 * kUnits);
+      for (int j = 0; j < 4 * kUnits; ++j) {
+        double sum = w[2].data<float>()[static_cast<size_t>(j)];
+        for (int k = 0; k < kDepth; ++k) {
+          sum +=
+              static_cast<double>(x.data<float>()[static_cast<size_t>((n * 2 + t) * kDepth + k)]) *
+              w[0].data<float>()[static_cast<size_t>(k * 4 * kUnits + j)];
+        }
+        for (int k = 0; k < kUnits; ++k) {
+          sum += h[static_cast<size_t>(k)] *
+                 w[1].data<float>()[static_cast<size_t>(k * 4 * kUnits + j)];
+        }
+        z[static_cast<size_t>(j)] = sum;
+      }
+      for (size_t u = 0; u < kUnits; ++u) {
+        c[u] = sigma(z[kUnits + u]) * c[u] + sigma(z[u]) * std::tanh(z[2 * kUnits + u]);
+        h[u] = sigma(z[3 * kUnits + u]) * std::tanh(c[u]);
+      }
+    }
+    for (size_t u = 0; u < kUnits; ++u) {
+      EXPECT_NEAR(got.data<float>()[static_cast<size_t>(n) * kUnits + u], h[u], 1e-5);
+    }
+  }
+}
+
+TEST_F(ModelTest, FunctionalModelWithSharedLayer) {
+  const KerasTensor a = Input({4});
+  const KerasTensor b = Input({4});
+  const layers::Dense shared(3);
+  const Model model({a, b}, {shared(a), shared(b)});
+  EXPECT_EQ(model.input_names(), (std::vector<std::string>{"input_1", "input_2"}));
+  EXPECT_EQ(model.weights().size(), 2U);
+  const Tensor x = normal({2, 4}, 3);
+  const std::vector<Tensor> outputs = model.predict_all(std::vector<Tensor>{x, x});
+  EXPECT_TRUE(outputs[0].identical(outputs[1]));
+}
+
+TEST_F(ModelTest, EightReplicasTrainAsOne) {
+  const Tensor x = normal({100, 6}, 4);
+  Tensor y(DType::f32, {100, 1});
+  for (int64_t i = 0; i < 100; ++i) {
+    y.data<float>()[static_cast<size_t>(i)] =
+        x.data<float>()[static_cast<size_t>(6 * i)] > 0 ? 1.0F : 0.0F;
+  }
+  std::vector<std::vector<double>> losses;
+  for (const Placement& place : {Placement{}, Placement{"local:v3-8", 8}}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    set_random_seed(7);
+    Sequential model({layers::Dense(5, {.activation = "tanh", .input_shape = Shape{6}}),
+                      layers::Dense(1, {.activation = "sigmoid"})});
+    model.place(place);
+    model.compile({.optimizer = "adam", .loss = "binary_crossentropy", .metrics = {"accuracy"}});
+    const History history = model.fit(x, y, {.batch_size = 64, .epochs = 3, .verbose = 0});
+    losses.push_back(history.history.at("loss"));
+    EXPECT_EQ(model.predict(x.slice(0, 6)).shape(), (Shape{6, 1}));
+  }
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5);
+}
+
+TEST_F(ModelTest, ErrorsNameWhatIsWrong) {
+  Sequential model({layers::Dense(2, {.input_shape = Shape{4}})});
+  EXPECT_THAT(systole::testing::error_of([&] {
+                model.fit(normal({3, 4}, 1), normal({3, 2}, 1));
+              }),
+              ::testing::HasSubstr("You must compile your model before using it."));
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_THAT(
+      systole::testing::error_of([&] {
+        model.fit(normal({3, 5}, 1), normal({3, 2}, 1));
+      }),
+      ::testing::HasSubstr("expected dense_input to have shape (4,) but got array with shape "
+                           "(5,)"));
+  EXPECT_THAT(systole::testing::error_of([&] {
+                model.fit(normal({3, 4}, 1), normal({2, 2}, 1));
+              }),
+              ::testing::HasSubstr("Found 3 input samples and 2 target samples."));
+  EXPECT_THAT(systole::testing::error_of([] { layers::Dense(2, {.activation = "rellu"}); }),
+              ::testing::HasSubstr("Unknown activation function:rellu, did you mean 'relu'?"));
+}
+
+}  // namespace
+}  // namespace systole::keras

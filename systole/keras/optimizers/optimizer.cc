@@ -1,0 +1,85 @@
+#include "systole/keras/optimizers/optimizer.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/optimizer_class.h"
+
+namespace systole::keras {
+
+OptimizerDefinition::OptimizerDefinition()
+    : iterations_(std::make_shared<Weight>(
+          "iterations", Shape{},
+          WeightOptions{
+              .initializer = zeros_initializer(), .trainable = false, .dtype = DType::s64})) {}
+
+WeightPtr OptimizerDefinition::hyperparameter(const std::string& name, double value) {
+  auto made = std::make_shared<Weight>(
+      name, Shape{}, WeightOptions{.initializer = zeros_initializer(), .trainable = false});
+  made->set_value(Tensor(static_cast<float>(value)));
+  return made;
+}
+
+WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter) {
+  if (parameter_index_ >= slots.size()) {
+    slots.push_back(std::make_shared<Weight>(parameter->name(), parameter->shape(),
+                                             WeightOptions{.initializer = zeros_initializer(),
+                                                           .trainable = false,
+                                                           .dtype = parameter->type().dtype}));
+  }
+  return slots.at(parameter_index_);
+}
+
+Output OptimizerDefinition::clipped(const Output& gradient) const {
+  Output g = gradient;
+  if (clipnorm_ > 0) {
+    const Output norm = sqrt(reduce_sum(square(g)));
+    g = g * minimum(clipnorm_ / maximum(norm, 1e-30), 1.0F);
+  }
+  if (clipvalue_ > 0) g = clip_by_value(g, -clipvalue_, clipvalue_);
+  return g;
+}
+
+void OptimizerDefinition::add_updates(CallContext& context,
+                                      const std::vector<Parameter>& parameters) {
+  const Output iterations = context.value(iterations_);
+  step_ = cast(iterations + 1, DType::f32);
+  if (lr_) {
+    rate_ = context.value(lr_);
+    if (decay_) {
+      rate_ = rate_ / (1.0F + context.value(decay_) * cast(iterations, DType::f32));
+    }
+  }
+  prepare(context);
+  for (parameter_index_ = 0; parameter_index_ < parameters.size(); ++parameter_index_) {
+    const Parameter& p = parameters[parameter_index_];
+    Output value = update(context, p.weight, clipped(p.gradient));
+    if (const ConstraintFn& constraint = p.weight->options().constraint) value = constraint(value);
+    context.add_update(p.weight, value);
+  }
+  finish(context);
+  context.add_update(iterations_, iterations + 1);
+}
+
+OptimizerSpec::OptimizerSpec(const std::string& name) : OptimizerSpec(optimizer_from_json(name)) {}
+
+OptimizerSpec optimizer_from_json(const Json& json) {
+  const bool is_name = json.is_string();
+  const std::string name =
+      is_name ? json.get<std::string>() : json.at("class_name").get<std::string>();
+  const Json config = is_name ? Json(Json::object()) : json.at("config");
+  std::vector<std::string> names;
+  for (OptimizerClass (*const file)() : optimizer_class_files()) {
+    const OptimizerClass made = file();
+    if (made.name == name || made.alias == name) return made.from_config(config);
+    names.push_back(made.name);
+    names.push_back(made.alias);
+  }
+  throw not_found("Unknown optimizer: {}{}", name, did_you_mean(name, names));
+}
+
+}  // namespace systole::keras

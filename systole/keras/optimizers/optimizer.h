@@ -1,0 +1,115 @@
+// Optimizers of Keras, whose formulas differ from tf.train's, and tf.train's wrapped.
+// (tf.keras.optimizers)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "systole/keras/call_context.h"
+#include "systole/keras/json.h"
+#include "systole/train/optimizer.h"
+
+namespace systole::keras {
+
+struct Parameter {
+  WeightPtr weight;
+  Output gradient;
+};
+
+// Base of optimizers. Its state (iterations, hyperparameters, slots) are weights, so that it lives
+// as long as the optimizer, whichever model uses it.
+class OptimizerDefinition {
+ public:
+  virtual ~OptimizerDefinition() = default;
+  virtual std::string class_name() const = 0;
+  virtual Json config() const = 0;
+  // Adds the updates of the parameters, and of the optimizer's own state, to `context`. Constraints
+  // are applied to the new values.
+  void add_updates(CallContext& context, const std::vector<Parameter>& parameters);
+  // The weights that files keep, in their order: iterations, slots. Made by the first
+  // add_updates().
+  virtual std::vector<WeightPtr> weights() const = 0;
+  // The learning rate; null for an optimizer without one.
+  virtual WeightPtr lr() const { return lr_; }
+  const WeightPtr& iterations() const { return iterations_; }
+
+ protected:
+  OptimizerDefinition();
+  // `gradient` after clipping. Returns the new value of the parameter.
+  virtual Output update(CallContext& context, const WeightPtr& parameter,
+                        const Output& gradient) = 0;
+  // Called once before the updates of a step.
+  virtual void prepare(CallContext& context) { static_cast<void>(context); }
+  // Called once after them.
+  virtual void finish(CallContext& context) { static_cast<void>(context); }
+
+  // A scalar that a program may change between runs.
+  WeightPtr hyperparameter(const std::string& name, double value);
+  // One weight for each parameter, of its shape, zeros at first. The same at each call.
+  WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter);
+
+  double clipnorm_ = 0;   // of each gradient; 0: none
+  double clipvalue_ = 0;  // of each element; 0: none
+  WeightPtr lr_;
+  WeightPtr decay_;
+  WeightPtr iterations_;
+  // lr / (1 + decay * iterations) in this program; set before update().
+  Output rate_;
+  // iterations + 1 as f32.
+  Output step_;
+  // The parameter that update() is for, among all.
+  size_t parameter_index_ = 0;
+
+ private:
+  Output clipped(const Output& gradient) const;
+};
+
+// A handle on an optimizer: copies are the same one.
+class OptimizerSpec {
+ public:
+  OptimizerSpec() = default;
+  // With its default arguments. Errors: NOT_FOUND `Unknown optimizer: <name>` with the nearest
+  // name.
+  OptimizerSpec(const char* name) : OptimizerSpec(std::string(name)) {}  // NOLINT
+  OptimizerSpec(const std::string& name);                                // NOLINT
+  explicit OptimizerSpec(std::shared_ptr<OptimizerDefinition> definition)
+      : definition_(std::move(definition)) {}
+
+  explicit operator bool() const { return definition_ != nullptr; }
+  OptimizerDefinition* operator->() const { return definition_.get(); }
+  const std::shared_ptr<OptimizerDefinition>& definition() const { return definition_; }
+
+ private:
+  std::shared_ptr<OptimizerDefinition> definition_;
+};
+
+// From {"class_name": ..., "config": {...}} or a name.
+OptimizerSpec optimizer_from_json(const Json& json);
+
+namespace optimizers {
+
+struct SGDOptions {
+  double momentum = 0;
+  double decay = 0;
+  bool nesterov = false;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// v = momentum v - lr g; p += v, with nesterov p += momentum v - lr g.
+OptimizerSpec SGD(double lr = 0.01, const SGDOptions& options = {});
+
+struct AdamOptions {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double decay = 0;
+  bool amsgrad = false;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// Source: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
+OptimizerSpec Adam(double lr = 0.001, const AdamOptions& options = {});
+
+}  // namespace optimizers
+}  // namespace systole::keras

@@ -1,0 +1,29 @@
+// Seeds of what draws random numbers in layers and has no seed of its own.
+#pragma once
+
+#include <cstdint>
+
+namespace systole::keras {
+
+// Keeps the graph that is current when the outermost scope begins as the one whose seed and
+// counters count, on this thread, while Keras builds in graphs of its own.
+class UserGraphScope {
+ public:
+  UserGraphScope();
+  ~UserGraphScope();
+  UserGraphScope(const UserGraphScope&) = delete;
+  UserGraphScope& operator=(const UserGraphScope&) = delete;
+
+ private:
+  bool outermost_;
+};
+
+// Returns the next seed of the user's graph: the same sequence after set_random_seed() with the
+// same seed, or after clear_session(); from the operating system when the graph has no seed.
+int64_t next_seed();
+
+// Forgets layer names and seeds handed out so far in the current graph.
+// (tf.keras.backend.clear_session)
+void clear_session();
+
+}  // namespace systole::keras

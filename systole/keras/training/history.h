@@ -1,0 +1,16 @@
+// What fit() returns. (tf.keras.callbacks.History)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace systole::keras {
+
+struct History {
+  std::vector<int64_t> epoch;                          // indices from 0
+  std::map<std::string, std::vector<double>> history;  // by name: "loss", "acc", "val_loss"...
+};
+
+}  // namespace systole::keras

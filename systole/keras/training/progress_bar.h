@@ -1,0 +1,40 @@
+// The progress bar of fit() and evaluate(), as Keras draws it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "systole/keras/training/callback.h"
+
+namespace systole::keras {
+
+// " 3200/25000 [==>...........................] - ETA: 5:01 - loss: 0.6931 - acc: 0.5078"
+// Values are the running means that the caller gives. Drawn at most every 0.05 s, and only on a
+// terminal; elsewhere finish() writes one line.
+class ProgressBar {
+ public:
+  ProgressBar(std::FILE* out, int64_t target);
+  void update(int64_t done, const Logs& logs);
+  // The last state, with the time that a sample took.
+  void finish(const Logs& logs);
+
+  // The text of a state after `seconds`: exposed for tests.
+  static std::string line(int64_t done, int64_t target, double seconds, const Logs& logs);
+
+ private:
+  double elapsed() const;
+
+  std::FILE* out_;
+  bool terminal_;
+  int64_t target_;
+  std::chrono::steady_clock::time_point start_;
+  double drawn_at_ = -1;
+  size_t width_ = 0;
+};
+
+// " - loss: 0.6931 - acc: 0.5078"; small values as 1.0000e-04.
+std::string values_text(const Logs& logs);
+
+}  // namespace systole::keras

@@ -1,0 +1,161 @@
+// The device side of a compiled model: its programs to train, test and predict, and the values of
+// its weights while a device has them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "systole/keras/functions/loss.h"
+#include "systole/keras/functions/metric.h"
+#include "systole/keras/models/network.h"
+#include "systole/keras/optimizers/optimizer.h"
+#include "systole/session/session.h"
+#include "systole/session/step_loop.h"
+
+namespace systole::keras {
+
+// One value for each output of a model: one for all, a list, or by the output's name.
+template <class T>
+class PerOutput {
+ public:
+  PerOutput() = default;
+  template <class U>
+  requires std::constructible_from<T, U> PerOutput(U&& one)
+      : list_{T(std::forward<U>(one))}, one_(true) {}                      // NOLINT
+  PerOutput(std::vector<T> list) : list_(std::move(list)) {}               // NOLINT
+  PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}  // NOLINT
+
+  bool empty() const { return list_.empty() && named_.empty(); }
+  // The value for output `i` of `count`; nullopt where a dict does not name it. Errors:
+  // INVALID_ARGUMENT for another number of values.
+  std::optional<T> of(size_t i, size_t count, const std::string& name) const {
+    if (!named_.empty()) {
+      const auto it = named_.find(name);
+      return it == named_.end() ? std::nullopt : std::optional(it->second);
+    }
+    if (list_.empty()) return std::nullopt;
+    if (one_) return list_[0];
+    if (list_.size() != count) {
+      throw invalid_argument("got a list of {} values, expected one for each of {} outputs",
+                             list_.size(), count);
+    }
+    return list_.at(i);
+  }
+
+ private:
+  std::vector<T> list_;
+  std::map<std::string, T> named_;
+  bool one_ = false;
+};
+
+struct CompileOptions {
+  OptimizerSpec optimizer = {};
+  PerOutput<LossSpec> loss = {};
+  std::vector<MetricSpec> metrics = {};
+  // Metrics of outputs by name, besides `metrics`.
+  std::map<std::string, std::vector<MetricSpec>> output_metrics = {};
+  PerOutput<double> loss_weights = {};
+  // Metrics that see sample weights.
+  std::vector<MetricSpec> weighted_metrics = {};
+};
+
+// Where programs run: a session's target and the number of replicas (cores).
+struct Placement {
+  std::string target = "";
+  int64_t replicas = 1;
+};
+
+// The arrays of some examples: inputs, targets and sample weights of each output, in the model's
+// order. Weights may be empty.
+struct Arrays {
+  std::vector<Tensor> x;
+  std::vector<Tensor> y;
+  std::vector<Tensor> sample_weights;
+
+  int64_t examples() const { return x.empty() ? 0 : x[0].dim(0); }
+};
+
+enum class Phase : uint8_t { train, test, predict };
+
+// A program's inputs for K steps: [replicas, K, batch, ...] each, in the order x, y, sample
+// weights, example mask.
+class Trainer : public WeightHolder {
+ public:
+  // `model` outlives it.
+  Trainer(ModelDefinition& model, CompileOptions options, Placement placement);
+  ~Trainer() override;
+
+  const CompileOptions& options() const { return options_; }
+  const Placement& placement() const { return placement_; }
+  // "loss", then those of outputs and metrics, as Keras orders them. Known after prepare() of train
+  // or test.
+  const std::vector<std::string>& metrics_names() const { return metrics_names_; }
+
+  struct BatchShape {
+    std::vector<TensorType> x;  // of one replica's batch
+    std::vector<TensorType> y;
+    bool weighted = false;
+    int64_t max_steps = 1;
+  };
+  // Compiles the program of a phase for batches of these types, or finds it.
+  StepLoop& prepare(Phase phase, const BatchShape& shape);
+  // Runs it. Results: of train and test f32 [steps, replicas, values]; of predict the outputs
+  // [steps, replicas, batch, ...].
+  std::span<const Tensor> run(Phase phase, const BatchShape& shape, std::span<const Tensor> inputs,
+                              int64_t steps);
+
+  void release_weights() override;
+  std::string random_state() { return session_->random_state(); }
+  void set_random_state(std::string_view bytes) { session_->set_random_state(bytes); }
+
+ private:
+  struct Program {
+    std::vector<Output> inputs;
+    std::vector<Output> fetches;
+    std::vector<Operation> targets;
+    std::vector<WeightPtr> updated;
+    std::unique_ptr<StepLoop> loop;
+  };
+
+  Variable variable_of(const WeightPtr& weight);
+  Program build(Phase phase, const BatchShape& shape);
+  // What a step reports: scalars with their names, "loss" first.
+  struct OutputValues {
+    std::vector<std::string> names;
+    std::vector<Output> values;
+    void add(const std::string& name, const Output& value);
+  };
+  Output build_output_losses(OutputValues& values, const Program& program,
+                             const CallContext& context, const std::vector<Output>& outputs,
+                             const BatchShape& shape);
+  void build_metrics(OutputValues& values, const Program& program, const CallContext& context,
+                     const std::vector<Output>& outputs, const BatchShape& shape);
+  void build_losses(Program& program, CallContext& context, const std::vector<Output>& outputs,
+                    const BatchShape& shape, Phase phase);
+  void build_updates(Program& program, CallContext& context, const Output& loss);
+  Output regularization(CallContext& context);
+  void upload();
+
+  ModelDefinition& model_;
+  CompileOptions options_;
+  Placement placement_;
+  std::vector<WeightPtr> trainable_;  // when compiled
+  std::vector<std::string> metrics_names_;
+  Graph graph_;
+  std::unique_ptr<Session> session_;
+  struct Held {
+    WeightPtr weight;
+    Variable variable;
+    uint64_t version = ~uint64_t{0};  // of the value that the session has
+  };
+  std::vector<Held> held_;
+  std::unordered_map<const Weight*, size_t> index_of_;
+  std::map<std::string, Program> programs_;
+};
+
+}  // namespace systole::keras
