@@ -23,6 +23,7 @@ std::shared_ptr<estimator::BuiltModel> TPUEstimator::Impl::build(const estimator
                                                                  Mode mode, const HookList& hooks) {
   auto fresh = std::make_shared<estimator::BuiltModel>();
   fresh->model = trace(input, mode);
+  ask_scaffold(fresh->model);
   const TPUEstimatorSpec& spec = fresh->model.spec;
   const bool alone =
       hooks.empty() && spec.evaluation_hooks.empty() && spec.prediction_hooks.empty();

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "systole/estimator/iterations_per_loop.h"
 #include "systole/session/session.h"
+#include "systole/train/loop/iterations_per_loop.h"
 
 namespace systole {
 
@@ -36,9 +36,9 @@ enum class Check : uint8_t { off, warn, error };
 enum class Precision : uint8_t { full, tpu };
 
 struct TPUConfig {
-  // Steps of training that one launch runs. Nothing on the host runs between them: hooks, summaries
-  // and checkpoints see every iterations_per_loop-th step.
-  IterationsPerLoop iterations_per_loop = 2;
+  // Steps of a training loop. Hooks, summaries and checkpoints run between loops only. Absent: 2 on
+  // a TPU; elsewhere as many steps as no hook needs to see, so that hooks run as if it were 1.
+  std::optional<IterationsPerLoop> iterations_per_loop = std::nullopt;
   // The number of replicas, only to be compared with the number that there are.
   std::optional<int64_t> num_shards = std::nullopt;
   // 1; more (a model over several cores) is UNIMPLEMENTED.

@@ -22,7 +22,7 @@ struct Refused {
 
 TEST(RunConfig, has_tensorflows_defaults) {
   const RunConfig config;
-  EXPECT_EQ(config.tpu_config.iterations_per_loop.count(), 2);
+  EXPECT_EQ(config.tpu_config.iterations_per_loop, std::nullopt);
   EXPECT_EQ(config.tpu_config.per_host_input_for_training, InputPipelineConfig::PER_HOST_V1);
   EXPECT_EQ(config.save_summary_steps, 100);
   EXPECT_EQ(config.log_step_count_steps, 100);

@@ -67,8 +67,11 @@ struct WarmStartSettings {
   WarmStartSettings(std::string path) : ckpt_to_initialize_from(std::move(path)) {}  // NOLINT
   WarmStartSettings(const char* path) : ckpt_to_initialize_from(path) {}             // NOLINT
 
-  std::string ckpt_to_initialize_from;    // a checkpoint's prefix, or a model_dir
-  std::string vars_to_warm_start = ".*";  // a regular expression; trainable variables only
+  // A checkpoint's prefix, a model_dir, or the folder of a SavedModel.
+  std::string ckpt_to_initialize_from;
+  // A regular expression that matches from the start of the names of trainable variables, as
+  // Python's re.match.
+  std::string vars_to_warm_start = ".*";
   std::map<std::string, std::string> var_name_to_prev_var_name = {};
 };
 
@@ -94,8 +97,9 @@ struct TrainOptions {
   std::optional<int64_t> steps = std::nullopt;
   std::optional<int64_t> max_steps = std::nullopt;
   HookList hooks = {};
-  // Called after each checkpoint with the step it is of.
-  std::vector<std::function<void(Session& session, int64_t global_step)>> saving_listeners = {};
+  // Called around each checkpoint: CheckpointSaverListeners, or functions (session, global_step)
+  // that are called after it.
+  std::vector<SavingListener> saving_listeners = {};
 };
 
 struct EvaluateOptions {

@@ -14,12 +14,12 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/model_dir_lock.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
+#include "systole/train/loop/model_dir_lock.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"
 

@@ -7,7 +7,17 @@
 namespace systole::estimator {
 namespace {
 
+void add_names(const ElementSpec& spec, const std::string& name, Model& model) {
+  if (spec.is_leaf()) model.input_names.push_back(name);
+  for (size_t i = 0; !spec.is_leaf() && i < spec.size(); ++i) {
+    const std::string key =
+        spec.is_dict() ? fmt::format("'{}'", spec.names()[i]) : fmt::format("{}", i);
+    add_names(spec[i], fmt::format("{}[{}]", name, key), model);
+  }
+}
+
 Nest<Output> placeholders(const ElementSpec& spec, std::string_view name, Model& model) {
+  add_names(spec, std::string(name), model);
   return spec.map([&](const TensorType& type) {
     model.inputs.push_back(placeholder(type.dtype, type.shape, name));
     return model.inputs.back();

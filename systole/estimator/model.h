@@ -12,8 +12,9 @@ namespace systole::estimator {
 
 struct Model {
   std::shared_ptr<Graph> graph;
-  std::vector<Output> inputs;  // placeholders of features and labels, flattened
-  Output mask;                 // the example mask, not in training
+  std::vector<Output> inputs;            // placeholders of features and labels, flattened
+  std::vector<std::string> input_names;  // of the same: "features['x']"
+  Output mask;                           // the example mask, not in training
   TPUEstimatorSpec spec;
   MetricMap metrics;  // of an evaluation, with "loss"
   Variable global_step;

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/estimator/hooks/hooks.h"
 #include "systole/estimator/mode.h"
 #include "systole/graph/api/variable.h"
+#include "systole/train/loop/hooks.h"
+#include "systole/train/loop/scaffold.h"
 #include "systole/train/metrics.h"
 
 namespace systole {
@@ -79,14 +80,6 @@ struct HostCall {
   std::function<void(std::span<const Tensor> values)> fn = nullptr;
   std::vector<Output> tensors = {};
   explicit operator bool() const { return fn != nullptr; }
-};
-
-// What scaffold_fn gives: how the variables begin. It is called in every training, before anything
-// is restored or run, while the model's graph is the current one and may still grow.
-struct Scaffold {
-  // Called with the session once the variables are initialised and no checkpoint was restored; the
-  // model's graph is the current one. It may add nothing to the step.
-  std::function<void(Session&)> init_fn = nullptr;
 };
 
 struct TPUEstimatorSpec {

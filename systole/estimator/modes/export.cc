@@ -105,6 +105,7 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
         return receiver.features;
       },
       {.mode = Mode::predict, .params = options.params, .seed = config.tf_random_seed});
+  ask_scaffold(model);
   const ExportOptions wanted = export_options(model, receiver, given);
   // The graph that is served has no replicas: any device runs it.
   const std::unique_ptr<Session> session = make_session(model, "");

@@ -1,6 +1,6 @@
 #include "systole/estimator/modes/host_calls.h"
 
-#include "systole/estimator/hooks/hook_runner.h"
+#include "systole/train/loop/hook_runner.h"
 
 namespace systole::estimator {
 namespace {
@@ -25,7 +25,8 @@ Tensor real_rows(const Tensor& rows, const Tensor& mask) {
   for (int64_t i = 0; i < mask.num_elements(); ++i) {
     if (mask.as_double(i) != 0) real.push_back(i);
   }
-  return static_cast<int64_t>(real.size()) == mask.num_elements() ? rows : take_rows(rows, real);
+  return static_cast<int64_t>(real.size()) == mask.num_elements() ? rows
+                                                                  : train::take_rows(rows, real);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ std::vector<Output> host_call_fetches(const HostCall& host_call, const Output& m
 }
 
 void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
-                    const HostCallRun& run, Heartbeat& heartbeat) {
+                    const HostCallRun& run, train::Heartbeat& heartbeat) {
   if (!host_call) return;
   const size_t count = host_call.tensors.size();
   const bool masked = fetched.size() > count;
@@ -53,7 +54,8 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
       values.back() = real_rows(values.back(), of_step(fetched[count], step, run.first_replica));
     }
     const int64_t first = run.first + step;
-    const Heartbeat::Visit visit(heartbeat, Heartbeat::At::host_call, first, first + 1);
+    const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::host_call, first,
+                                        first + 1);
     host_call.fn(values);
   }
 }

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "systole/estimator/hooks/watchdog.h"
 #include "systole/estimator/spec.h"
+#include "systole/train/loop/watchdog.h"
 
 namespace systole::estimator {
 
@@ -26,6 +26,6 @@ struct HostCallRun {
 // gets [replicas * batch, ...] of each tensor (scalars: [replicas]); with the mask, of a tensor
 // that has a row for each example, the real ones alone.
 void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
-                    const HostCallRun& run, Heartbeat& heartbeat);
+                    const HostCallRun& run, train::Heartbeat& heartbeat);
 
 }  // namespace systole::estimator

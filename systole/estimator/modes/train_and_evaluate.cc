@@ -3,8 +3,8 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/hooks/signals.h"
 #include "systole/io/file_systems/local_file_system.h"
+#include "systole/train/loop/signals.h"
 
 namespace systole {
 namespace {
