@@ -81,8 +81,9 @@ struct RunConfig {
 
   // Errors: as TPUConfig's.
   void validate() const;
-  // The same with what the environment variable TF_CONFIG (JSON: model_dir, session_master,
-  // eval_session_master, service) says where nothing is set here.
+  // Returns a copy whose empty fields are filled from the environment variable TF_CONFIG (JSON:
+  // model_dir, session_master, eval_session_master). Warns once when TF_CONFIG has a cluster or a
+  // task, which are ignored. Errors: INVALID_ARGUMENT for a TF_CONFIG that cannot be read.
   RunConfig with_environment() const;
 };
 

@@ -254,10 +254,10 @@ struct EvalSpec {
   ExporterList exporters = {};
   double throttle_secs = 600;  // at least between two evaluations
 };
-// Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
-// evaluation: where SIGINT or SIGTERM ended the training or an evaluation there is none after it.
-// Errors: those of train(), evaluate() and the exporters; INVALID_ARGUMENT for two exporters of one
-// name.
+// Trains, and evaluates after checkpoints in the same process without building the model again.
+// Returns the last evaluation; one without examples when training was already complete, or when a
+// signal ended it before the first. Errors: those of train(), evaluate() and the exporters;
+// INVALID_ARGUMENT for two exporters of one name.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
+#include "systole/base/log.h"
 #include "systole/graph/api/graph.h"
 
 namespace systole {
@@ -109,11 +111,40 @@ std::optional<int64_t> common_batch(const Input& input) {
   sizes.erase(kUnknown);
   if (sizes.size() > 1) {
     throw invalid_argument(
-        "input_fn: first dimension of features and labels, got {}, expected one batch size",
+        "input_fn: first dimension of features and labels, got {}, expected one batch size; "
+        "without "
+        "batch() elements are single examples",
         fmt::join(sizes, " and "));
   }
   if (sizes.empty()) return std::nullopt;
   return *sizes.begin();
+}
+
+// A TPU needs batches: labels without a dimension, or no dimension at all, are single examples.
+void check_batched(const ElementSpec& labels, const ElementSpec& all) {
+  const auto is_scalar = [](const TensorType& type) { return type.shape.rank() == 0; };
+  const std::vector<TensorType> of_labels = labels.flatten();
+  const std::vector<TensorType> of_all = all.flatten();
+  if (!std::ranges::any_of(of_labels, is_scalar) && !std::ranges::all_of(of_all, is_scalar)) return;
+  throw invalid_argument(
+      "input_fn: elements, got {}, which are single examples, expected batches: add "
+      "batch(params[\"batch_size\"], /*drop_remainder=*/true)",
+      all.to_string());
+}
+
+// The batch size that the input_fn was told must be that of its batches, where they say it.
+void check_told_batch(const ElementSpec& spec, int64_t told, const Input& input) {
+  for (const TensorType& type : spec.flatten()) {
+    if (type.shape.rank() == 0 || type.shape[0] == kUnknown || type.shape[0] == told) continue;
+    const std::string text = fmt::format(
+        "input_fn: batch, got {} examples ({}), expected params[\"batch_size\"] = {}: is it "
+        "batch(params[\"batch_size\"]), and is batch() there?",
+        type.shape[0], type, told);
+    const bool fits = input.layout != Layout::split || type.shape[0] % input.replicas == 0;
+    if (!fits) throw invalid_argument("{}", text);
+    log_warning("{}", text);
+    return;
+  }
 }
 
 void read_spec(Input& input) {
@@ -168,6 +199,12 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
                                             .replicas_consumed = options.replicas / calls})));
     }
     input.datasets.push_back(input_fn(params).dataset());
+  }
+  if (options.use_tpu) {
+    const ElementSpec& spec = input.datasets.front().element_spec();
+    const bool pair = spec.is_tuple() && spec.size() == 2;
+    check_batched(pair ? spec[1] : ElementSpec(), spec);
+    if (options.batch_size) check_told_batch(spec, params["batch_size"], input);
   }
   read_spec(input);
   input.replica_batch = common_batch(input);

@@ -1,5 +1,7 @@
 #include "systole/estimator/model.h"
 
+#include <algorithm>
+
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/example_mask.h"
@@ -63,9 +65,16 @@ void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Outp
   try {
     model.spec = model_fn(features, labels, options.mode, params);
   } catch (const Error& error) {
-    if (!labels.empty() || options.mode == Mode::predict) throw;
-    throw Error(error.code(), fmt::format("{} (input_fn gives features without labels: {})",
-                                          error.message(), features.to_string()));
+    if (options.mode == Mode::predict) throw;
+    const auto is_scalar = [](const Output& label) { return label.shape().rank() == 0; };
+    std::string hint;
+    if (labels.empty()) {
+      hint = fmt::format("input_fn gives features without labels: {}", features.to_string());
+    } else if (std::ranges::any_of(labels.flatten(), is_scalar)) {
+      hint = "input_fn gives single examples: is batch() missing?";
+    }
+    if (hint.empty()) throw;
+    throw Error(error.code(), fmt::format("{} ({})", error.message(), hint));
   }
   model.spec.mode = options.mode;
   model.spec.validate();

@@ -1,14 +1,19 @@
 // What a model_fn returns. (tf.estimator.EstimatorSpec, tf.contrib.tpu.TPUEstimatorSpec)
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "systole/base/nest.h"
+#include "systole/base/source_location.h"
 #include "systole/estimator/mode.h"
 #include "systole/graph/api/variable.h"
 #include "systole/train/loop/hooks.h"
@@ -69,6 +74,24 @@ class EvalMetrics {
   std::function<MetricMap()> call_;
 };
 
+// The function of a host_call, and the line that gives it, for errors.
+class HostCallFunction {
+ public:
+  HostCallFunction(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  template <std::invocable<std::span<const Tensor>> F>
+  HostCallFunction(  // NOLINT(google-explicit-constructor)
+      F fn, const std::source_location& where = std::source_location::current())
+      : fn_(std::move(fn)), where_(where) {}
+
+  explicit operator bool() const { return fn_ != nullptr; }
+  // Errors: what the function throws, with the step and the line.
+  void operator()(std::span<const Tensor> values, int64_t step) const;
+
+ private:
+  std::function<void(std::span<const Tensor> values)> fn_;
+  SourceLocation where_;
+};
+
 // Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
 // plain C++ and gets each tensor's values of all replicas one behind the other along the first
 // axis, once a step, when its launch is over (a loop is one launch, or several where its input is
@@ -77,9 +100,9 @@ class EvalMetrics {
 // row for each example, which are those whose first dimension is a replica's batch: one that has it
 // by chance loses rows of that batch too.
 struct HostCall {
-  std::function<void(std::span<const Tensor> values)> fn = nullptr;
+  HostCallFunction fn = nullptr;
   std::vector<Output> tensors = {};
-  explicit operator bool() const { return fn != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(fn); }
 };
 
 struct TPUEstimatorSpec {

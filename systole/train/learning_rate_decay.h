@@ -9,9 +9,10 @@
 
 namespace systole {
 
-// Every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the
-// learning rate's dtype (f32 for a literal). All are computed in the program, so that K steps of
-// one launch see K different rates.
+// For every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the
+// learning rate's dtype (f32 for a literal). Schedules are computed on the device, so each step of
+// a launch has its own rate. Errors: INVALID_ARGUMENT with the user's line unless the learning rate
+// and the decay rate are 0 or more, and decay_steps is above 0, where these are known numbers.
 
 struct ExponentialDecayOptions {
   bool staircase = false;

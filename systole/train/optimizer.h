@@ -71,6 +71,9 @@ class Optimizer {
 
  protected:
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
+  // Checks a learning rate and returns it. Errors: INVALID_ARGUMENT with the user's line for a
+  // number below 0, NaN or infinity.
+  static Input checked_learning_rate(std::string_view optimizer, Input learning_rate);
 
   // Makes what all updates share; called once an apply_gradients, before apply().
   virtual void prepare(const std::vector<Variable>& variables) { static_cast<void>(variables); }
@@ -93,7 +96,8 @@ class Optimizer {
   std::vector<Variable> made_;
 };
 
-// A hyperparameter: a number, or a tensor such as a learning rate schedule gives.
+// A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
+// optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
 using Hyperparameter = Input;
 
 struct GradientDescentOptions {

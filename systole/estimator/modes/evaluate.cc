@@ -149,8 +149,8 @@ void EvaluationPass::run(Heartbeat& heartbeat) {
     }
     if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
       throw make_error(Code::cancelled,
-                       "evaluate: metrics, got {} after {} batches, expected the end of the input",
-                       signal, done);
+                       "evaluate: metrics, got {} after {}, expected the end of the input", signal,
+                       done == 1 ? "1 batch" : fmt::format("{} batches", done));
     }
   }
   hooks->end();

@@ -56,7 +56,7 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
     const int64_t first = run.first + step;
     const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::host_call, first,
                                         first + 1);
-    host_call.fn(values);
+    host_call.fn(values, first + 1);
   }
 }
 

@@ -89,6 +89,10 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
     if (evaluations.is_due()) evaluations.run(step, is_final);
   });
   estimator.train(train_spec.input_fn, options);
+  if (saved < 0) {
+    log_info("train_and_evaluate: the model is trained already; nothing is evaluated");
+    return {};
+  }
   if (!StopSignals::received()) evaluations.finish(saved);
   return evaluations.last();
 }

@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/replicas.h"
 
@@ -94,6 +95,10 @@ Moments normalizing_moments(const Output& x, int axis, const NormalizationVariab
 Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options) {
   constexpr std::string_view kLayer = "batch_normalization";
   const LayerScope scope(inputs, options.name, kLayer, options.reuse);
+  check_hyperparameter(kLayer, "momentum", options.momentum, HyperparameterRange::fraction,
+                       inputs.where());
+  check_hyperparameter(kLayer, "epsilon", options.epsilon, HyperparameterRange::not_negative,
+                       inputs.where());
   const Output given = resolve_inputs(kLayer, inputs);
   const int rank = given.shape().rank();
   const int axis = normalize_axis(kLayer, options.axis, rank);
