@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-// All that programs are made of: the graph, and what is wanted of it where.
+// Identifies the programs of a model: its graph, fetches and device.
 std::string key_of(const estimator::Model& model, const TPUEstimator::Impl::Place& place) {
   std::string key = fmt::format("{} {}\n", place.target, place.replicas);
   for (const auto& [name, metric] : model.metrics) {

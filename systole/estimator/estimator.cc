@@ -68,7 +68,7 @@ int64_t count_replicas(const std::string& target) {
   return tpu::Topology::parse(session.run(tpu::initialize_system())).num_cores();
 }
 
-// What num_shards says must be what there is; 1 asks for one core.
+// Checks num_shards against the device; 1 selects one core.
 int64_t checked_replicas(const RunConfig& config, const std::string& target, int64_t cores) {
   const std::optional<int64_t> shards = config.tpu_config.num_shards;
   if (!shards || *shards == cores) return cores;
@@ -93,7 +93,7 @@ std::regex pattern_of(const WarmStartSettings& settings) {
   }
 }
 
-// The variables of a SavedModel, if the path is the folder of one; else the path.
+// Returns the prefix of a SavedModel's variables if the path is its folder, otherwise the path.
 std::string checkpoint_of(const std::string& path) {
   const std::string variables = join_path(path, "variables/variables");
   return bundle_exists(local_file_system(), variables) ? variables : path;
@@ -211,7 +211,7 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   const Place& where = place(mode);
   estimator::InputOptions wanted = input_options(*this, mode);
   std::vector<Violation> of_input;
-  // The input, or nothing after a violation that `fix` mends.
+  // Returns the input; nothing after it recorded a violation.
   const auto try_input = [&](std::string fix) -> std::optional<estimator::Input> {
     try {
       return estimator::make_input(input_fn, wanted);
@@ -226,12 +226,12 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   std::optional<estimator::Input> input =
       try_input(too_many == 0 ? other_input : "change the batch size of the estimator");
   if (!input && too_many != 0) {
-    // What else there is to say is said of a batch that can be split.
+    // Continue with a batch that can be split, to find other violations.
     *wanted.batch_size += where.replicas - too_many;
     input = try_input(other_input);
   }
   if (!input && wanted.use_tpu) {
-    // Shapes that are not known are among what is found in the model: all of them.
+    // Unknown shapes are reported by the check of the model, all at once.
     wanted.use_tpu = false;
     of_input.pop_back();
     input = try_input(other_input);
@@ -282,7 +282,7 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
   const std::regex wanted = pattern_of(settings);
   AssignmentMap map;
   for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
-    // From the start of the name, as Python's re.match.
+    // Matches from the start of the name, as Python's re.match.
     if (!std::regex_search(variable.name(), wanted, std::regex_constants::match_continuous)) {
       continue;
     }

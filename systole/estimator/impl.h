@@ -1,4 +1,4 @@
-// What TPUEstimator is made of. Internal to this folder.
+// The implementation of TPUEstimator. Internal to this folder.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ namespace systole {
 
 namespace estimator {
 
-// A model that evaluates or predicts, with all that is made of it.
+// A model that evaluates or predicts, with its session and programs.
 struct BuiltModel {
   Model model;
   std::unique_ptr<Session> session;
-  std::string random_state;     // of the session when it was new
-  Operation initialize_locals;  // what metrics have added up
+  std::string random_state;     // of the session, initially
+  Operation initialize_locals;  // resets the sums of metrics
   std::optional<train::StepRunner> runner;
-  std::string key;  // equal for models that are the same but for their variables' values
+  std::string key;  // equal for models that differ only in the values of variables
 };
 
 }  // namespace estimator
@@ -30,25 +30,25 @@ struct TPUEstimator::Impl {
   Impl(TPUEstimatorOptions given, bool plain_estimator);
   ~Impl();
 
-  // Where a mode runs, and on how many replicas.
+  // Where a mode runs.
   struct Place {
     std::string target;
     int64_t replicas = 1;
     bool use_tpu = false;
-    int64_t core_memory = 0;  // bytes; 0: not limited
+    int64_t core_memory = 0;  // bytes; 0: unlimited
   };
   const Place& place(Mode mode);
 
   estimator::Input make_input(const InputFn& input_fn, Mode mode);
   estimator::Model trace(const estimator::Input& input, Mode mode);
-  // Its local variables have their initial values.
+  // Returns a session of the model's graph, with local variables initialised.
   std::unique_ptr<Session> make_session(const estimator::Model& model, const std::string& target);
-  // A model to evaluate or predict with, its global variables without values or with any: the last
-  // one of the mode, with its programs, when the model_fn builds the same again, nobody uses it any
-  // more, and no hooks may add to its graph.
+  // Returns a model to evaluate or predict with; its global variables must be set. Reuses the last
+  // model of the mode, with its programs, if the model_fn builds the same graph again, the last one
+  // is not in use, and there are no hooks that may add to the graph.
   std::shared_ptr<estimator::BuiltModel> build(const estimator::Input& input, Mode mode,
                                                const HookList& hooks);
-  // What random numbers come from that have no seed: tf_random_seed where it is given.
+  // The seed of unseeded random ops: tf_random_seed, if given.
   std::optional<uint64_t> entropy() const;
   // Calls the model's scaffold_fn, if any, with its graph current.
   static Scaffold ask_scaffold(const estimator::Model& model);
@@ -63,7 +63,7 @@ struct TPUEstimator::Impl {
   // What the config says; 2 on a TPU by default, absent elsewhere.
   std::optional<IterationsPerLoop> iterations_per_loop();
 
-  // Refuses, or warns of, what config.tpu_config.check says.
+  // Applies config.tpu_config.check: throws, warns or does nothing.
   void check(const estimator::Model& model, Mode mode);
   CheckReport check(const InputFn& input_fn, Mode mode);
 
@@ -77,9 +77,9 @@ struct TPUEstimator::Impl {
   TPUEstimatorOptions options;
   RunConfig config;
   bool plain = false;
-  bool temporary = false;  // model_dir is ours to remove
+  bool temporary = false;  // model_dir is removed with the estimator
   std::map<std::string, Place> places;
-  std::map<Mode, std::shared_ptr<estimator::BuiltModel>> built;  // the last of each
+  std::map<Mode, std::shared_ptr<estimator::BuiltModel>> built;  // the last model of each mode
 };
 
 }  // namespace systole

@@ -21,14 +21,14 @@ namespace {
 
 std::string_view name_of(Mode mode) { return mode == Mode::predict ? "predict" : to_string(mode); }
 
-// "120 and 128" around 125 for 8 replicas.
+// "120 or 128" for 125 and 8 replicas.
 std::string nearest(int64_t batch, int64_t replicas) {
   const int64_t below = batch / replicas * replicas;
   return below == 0 ? fmt::format("{}", below + replicas)
                     : fmt::format("{} or {}", below, below + replicas);
 }
 
-// Evaluation and prediction have no use for a function a replica.
+// Returns the configuration that applies: PER_SHARD_V1 is for training only.
 InputPipelineConfig effective(const InputOptions& options) {
   if (options.mode != Mode::train && options.config == InputPipelineConfig::PER_SHARD_V1) {
     return InputPipelineConfig::PER_HOST_V1;
@@ -57,7 +57,7 @@ void check_batch_size(const InputOptions& options, Layout layout) {
   }
 }
 
-// A replica's type of a component of an element.
+// Returns the type of a replica's part of a component.
 TensorType replica_type(const TensorType& type, const Input& input) {
   TensorType result = type;
   if (result.shape.rank() == 0 || input.layout != Layout::split) return result;
@@ -66,7 +66,7 @@ TensorType replica_type(const TensorType& type, const Input& input) {
   return result;
 }
 
-// Batches of unknown size are of the batch size when they are padded to it.
+// Sets the batch dimension of all components.
 void set_batch(ElementSpec& spec, int64_t batch) {
   spec = spec.map([&](const TensorType& type) {
     TensorType result = type;
@@ -75,7 +75,7 @@ void set_batch(ElementSpec& spec, int64_t batch) {
   });
 }
 
-// `path`: where in them a tensor is, "['x'][0]".
+// `path`: the position of `spec` in the features or labels, "['x'][0]".
 void check_static(const ElementSpec& spec, std::string_view what, const std::string& path = "") {
   if (!spec.is_leaf()) {
     for (size_t i = 0; i < spec.size(); ++i) {
@@ -120,7 +120,7 @@ std::optional<int64_t> common_batch(const Input& input) {
   return *sizes.begin();
 }
 
-// A TPU needs batches: labels without a dimension, or no dimension at all, are single examples.
+// Throws if elements are single examples: labels are scalars, or all components are.
 void check_batched(const ElementSpec& labels, const ElementSpec& all) {
   const auto is_scalar = [](const TensorType& type) { return type.shape.rank() == 0; };
   const std::vector<TensorType> of_labels = labels.flatten();
@@ -132,7 +132,7 @@ void check_batched(const ElementSpec& labels, const ElementSpec& all) {
       all.to_string());
 }
 
-// The batch size that the input_fn was told must be that of its batches, where they say it.
+// Compares the batch size of the elements, if known, with the one that the input_fn was told.
 void check_told_batch(const ElementSpec& spec, int64_t told, const Input& input) {
   for (const TensorType& type : spec.flatten()) {
     if (type.shape.rank() == 0 || type.shape[0] == kUnknown || type.shape[0] == told) continue;

@@ -39,13 +39,13 @@ void add_metrics(Model& model) {
   TPUEstimatorSpec checked = model.spec;
   checked.eval_metric_ops = model.metrics;
   checked.validate();
-  // Each batch's loss counts by how many real examples it has.
+  // The mean is weighted by the number of real examples of each batch.
   const NameScope scope("eval_loss");
   model.metrics["loss"] = metrics::mean({.values = cast(reduce_mean(model.spec.loss), DType::f32),
                                          .weights = reduce_sum(model.mask)});
 }
 
-// A model without an input. The graph is the current one while the caller fills it in.
+// Returns a model with an empty graph.
 Model empty_model(const ModelFn& model_fn) {
   if (!model_fn) throw invalid_argument("model_fn must be provided to Estimator.");
   Model model;

@@ -1,4 +1,4 @@
-// The parameters that an input_fn and a model_fn are given.
+// The parameters of an input_fn and a model_fn.
 #pragma once
 
 #include <any>
@@ -15,7 +15,7 @@
 
 namespace systole {
 
-// One parameter: an integer, a number, a truth value, a text, or any C++ value (an optimizer).
+// One parameter: an integer, a number, a bool, a string, or any C++ value (an optimizer).
 class Param {
  public:
   Param() = default;
@@ -54,7 +54,7 @@ class Param {
   std::variant<std::monostate, bool, int64_t, double, std::string, std::any> value_;
 };
 
-// Names and values. Copied for every call of a function that takes it. A value type.
+// Parameters by name. A value type.
 //   st::Params params = {{"learning_rate", 0.05}, {"layers", 3}};
 class Params {
  public:
@@ -64,7 +64,7 @@ class Params {
   // Errors, with the caller's line: NOT_FOUND lists the names, with near misses.
   Param operator[](const NameAtLine& name) const;
   bool contains(std::string_view name) const { return params_.contains(name); }
-  // `otherwise` when there is no such parameter.
+  // Returns `otherwise` if there is no such parameter.
   template <class T>
   T get(const NameAtLine& name, T otherwise) const {
     return contains(name.name) ? (*this)[name].as<T>() : otherwise;

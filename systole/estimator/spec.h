@@ -1,4 +1,4 @@
-// What a model_fn returns. (tf.estimator.EstimatorSpec, tf.contrib.tpu.TPUEstimatorSpec)
+// The result of a model_fn. (tf.estimator.EstimatorSpec, tf.contrib.tpu.TPUEstimatorSpec)
 #pragma once
 
 #include <concepts>
@@ -22,14 +22,14 @@
 
 namespace systole {
 
-// Metrics by the names under which evaluate() gives them.
+// Metrics by their names in the result of evaluate().
 using MetricMap = std::map<std::string, Metric>;
 
-// A function that makes metrics, and the tensors it is given: in order, or by name.
+// A function that creates metrics, and its arguments: in order, or by name.
 //   .eval_metrics = {metric_fn, {labels, predictions}}
 //   .eval_metrics = {metric_fn, {{"labels", labels}, {"predictions", predictions}}}
-// In the first form the function takes as many Outputs, or one std::vector<Output>; in the second
-// one std::map<std::string, Output>. It is called while the model is built, on every device.
+// In the first form the function takes that many Outputs, or one std::vector<Output>; in the second
+// one std::map<std::string, Output>. It is called while the model is built, for every device.
 class EvalMetrics {
  public:
   using NamedOutputs = std::map<std::string, Output>;
@@ -92,13 +92,12 @@ class HostCallFunction {
   SourceLocation where_;
 };
 
-// Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
-// plain C++ and gets each tensor's values of all replicas one behind the other along the first
-// axis, once a step, when its launch is over (a loop is one launch, or several where its input is
-// large). Where all replicas have the same batch (BROADCAST) these are the first replica's alone.
-// Rows that fill up the last batch of an evaluation or prediction are left out of tensors with a
-// row for each example, which are those whose first dimension is a replica's batch: one that has it
-// by chance loses rows of that batch too.
+// A C++ function that receives values of every step of training, evaluation and prediction. It is
+// called once for each step, after the launch of the step. Each tensor has the values of all
+// replicas, concatenated along the first axis; a scalar arrives as [replicas]. With BROADCAST,
+// where all replicas have the same batch, it has those of replica 0 only. In an evaluation or
+// prediction, padding rows are removed from tensors whose first dimension is a replica's batch
+// size, also if that is a coincidence.
 struct HostCall {
   HostCallFunction fn = nullptr;
   std::vector<Output> tensors = {};
@@ -107,18 +106,20 @@ struct HostCall {
 
 struct TPUEstimatorSpec {
   Mode mode = Mode::train;
-  // What predict() gives, by name: [batch, ...] each.
+  // The results of predict(), by name, [batch, ...] each; or one tensor.
   Nest<Output> predictions = {};
-  Output loss = {};         // a scalar, to train and evaluate
-  Operation train_op = {};  // to train
+  Output loss = {};         // a floating scalar; to train and evaluate
+  Operation train_op = {};  // increments the global step; to train
   EvalMetrics eval_metrics = {};
-  // The plain form: metrics by name. Both may be given.
+  // Metrics by name. May be combined with eval_metrics.
   MetricMap eval_metric_ops = {};
-  // Signatures of an exported model; {"serving_default": predictions} when empty.
+  // Signatures of an exported model; empty: {"serving_default": predictions}.
   std::map<std::string, Nest<Output>> export_outputs = {};
   HostCall host_call = {};
+  // Called in every mode, once hooks have begun in training, while the model's graph is current and
+  // may still grow.
   std::function<Scaffold()> scaffold_fn = nullptr;
-  // Their begin() may add to the step; nothing behind it does.
+  // begin() of a hook may add to the step.
   std::vector<std::shared_ptr<SessionRunHook>> training_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> evaluation_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> prediction_hooks = {};

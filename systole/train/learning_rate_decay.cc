@@ -12,13 +12,13 @@
 namespace systole {
 namespace {
 
-// The learning rate as a tensor, and step and decay_steps in its dtype.
+// The learning rate as a tensor; step and decay_steps are converted to its dtype.
 struct Progress {
   Output learning_rate;
   Output step;
   Output decay_steps;
 
-  // How many times decay_steps have passed.
+  // step / decay_steps.
   Output periods(bool staircase) const {
     const Output quotient = divide(step, decay_steps);
     return staircase ? floor(quotient) : quotient;

@@ -1,5 +1,5 @@
-// Learning rate schedules: scalar tensors that follow the global step. (tf.train.exponential_decay
-// and its kin)
+// Learning rate schedules: scalar tensors computed from the global step.
+// (tf.train.exponential_decay and others)
 #pragma once
 
 #include <string>
@@ -42,8 +42,8 @@ Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
                           const Input& decay_steps, const Input& decay_rate,
                           const InverseTimeDecayOptions& options = {});
 
-// values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last behind.
-// Errors: INVALID_ARGUMENT unless boundaries rise and there is one value more than boundaries.
+// values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], and so on; then the last.
+// Errors: INVALID_ARGUMENT unless boundaries ascend and there is one value more than boundaries.
 Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries,
                           const std::vector<double>& values,
                           const std::string& name = "PiecewiseConstant");
@@ -55,7 +55,7 @@ struct PolynomialDecayOptions {
   std::string name = "PolynomialDecay";
 };
 // (learning_rate - end) * (1 - min(step, decay_steps) / decay_steps) ^ power + end; with `cycle`
-// decay_steps grows to the next multiple beyond the step.
+// decay_steps is rounded up to the next multiple after the step.
 Output polynomial_decay(const Input& learning_rate, const Input& global_step,
                         const Input& decay_steps, const PolynomialDecayOptions& options = {});
 

@@ -97,8 +97,7 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
                                        std::string_view operation_name, double initial_value) {
   Variable& slot = slots_[{variable.handle().node(), std::string(slot_name)}];
   if (!slot.valid()) {
-    // Slots are named by their variable alone, and get their first values without what the training
-    // waits for, wherever the optimizer is called.
+    // The caller's name scope and control dependencies do not apply to slots.
     const NameScope root("");
     const ControlDependencies lifted(nullptr);
     const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);

@@ -75,7 +75,7 @@ struct EvaluationPass {
   bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
 };
 
-// The one that is there takes as many steps as it was made for.
+// Keeps an existing runner if its fetches and the steps of a launch are the same.
 void EvaluationPass::make_runner(int64_t steps) {
   std::optional<train::StepRunner>& runner = built->runner;
   const estimator::Model& model = built->model;

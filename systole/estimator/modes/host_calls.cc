@@ -5,8 +5,7 @@
 namespace systole::estimator {
 namespace {
 
-// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or its first replica's
-// part.
+// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or replica 0 of it.
 Tensor of_step(const Tensor& all, int64_t step, bool first_replica) {
   Dims dims(all.shape().begin() + 1, all.shape().end());
   Tensor replicas = all.slice(step, step + 1).reshape(Shape(dims));
@@ -19,7 +18,7 @@ Tensor of_step(const Tensor& all, int64_t step, bool first_replica) {
   return replicas.reshape(Shape(std::move(dims)));
 }
 
-// The rows whose mask is not 0.
+// Returns the rows whose mask is not 0.
 Tensor real_rows(const Tensor& rows, const Tensor& mask) {
   std::vector<int64_t> real;
   for (int64_t i = 0; i < mask.num_elements(); ++i) {

@@ -11,7 +11,7 @@
 namespace systole {
 namespace {
 
-// Only the predictions that are asked for.
+// Returns the requested predictions.
 Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::string>& keys) {
   if (keys.empty()) return predictions;
   if (!predictions.is_dict()) {
@@ -23,7 +23,7 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
   return Nest<Output>::dict(std::move(entries));
 }
 
-// Everything that a range of predictions needs while it lives.
+// The state of a range of predictions.
 struct Predictor : std::enable_shared_from_this<Predictor> {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
@@ -38,7 +38,7 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
 
   std::optional<Nest<Tensor>> next();
   void next_batch();
-  // Both on a thread that may be left behind: in a Visit they touch nothing that next() does.
+  // Both run on a thread that may be abandoned: in a Visit they use nothing that next() uses.
   struct Batch {
     std::optional<data::StackedSteps> input;
     std::vector<Tensor> seen;  // by hooks
@@ -60,7 +60,7 @@ void check_batch(const Output& prediction, const estimator::Input& input) {
       input.replica_batch ? fmt::format(" of {} examples", *input.replica_batch) : "");
 }
 
-// A dimension that was unknown may turn out not to be the batch's.
+// Checks dimensions that were unknown when the model was built.
 void check_rows(const Nest<Output>& predictions, std::span<const Tensor> results, int64_t batch) {
   const std::vector<Output> outputs = predictions.flatten();
   for (size_t i = 0; i < results.size(); ++i) {
@@ -70,8 +70,7 @@ void check_rows(const Nest<Output>& predictions, std::span<const Tensor> results
   }
 }
 
-// The rows of real examples, one replica's behind the other's: [examples, ...]. Memory of its own:
-// the loop's results are overwritten by its next run.
+// Copies the rows of real examples of all replicas: [examples, ...]. The next run overwrites `all`.
 Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
   const int64_t batch = all.dim(1);
   Dims dims(all.shape().begin() + 1, all.shape().end());
@@ -85,7 +84,7 @@ Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
   return train::take_rows(all.reshape(Shape(std::move(dims))), real);
 }
 
-// One example of a replica's part.
+// Copies example `i` of a replica.
 Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> results,
                         int64_t replica, int64_t i) {
   std::vector<Tensor> values;
@@ -93,13 +92,13 @@ Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> r
   for (const Tensor& all : results) {
     const std::span<const int64_t> dims(all.shape().dims());
     const Tensor rows = all.slice(replica, replica + 1).reshape(Shape(dims.subspan(1)));
-    // A prediction that is kept keeps no batch.
+    // A copy, so that a prediction does not keep its batch alive.
     values.push_back(rows.slice(i, i + 1).reshape(Shape(dims.subspan(2))).clone());
   }
   return pack_like(structure, std::move(values));
 }
 
-// A batch is a step: [replicas, ...] -> [1, replicas, ...].
+// Calls the host_call. A batch is one step: [replicas, ...] -> [1, replicas, ...].
 void Predictor::call_host(std::span<const Tensor> fetched, train::Heartbeat& heartbeat) const {
   std::vector<Tensor> steps;
   for (const Tensor& value : fetched) {
@@ -112,7 +111,7 @@ void Predictor::call_host(std::span<const Tensor> fetched, train::Heartbeat& hea
       {.first = batches, .first_replica = input.layout == estimator::Layout::broadcast}, heartbeat);
 }
 
-// Returns what hooks see of it.
+// Returns the values for hooks.
 std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
                                          train::Heartbeat& heartbeat) {
   const std::span<const Tensor> all =

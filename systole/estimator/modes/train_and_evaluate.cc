@@ -22,7 +22,7 @@ void check_exporters(const ExporterList& exporters) {
   }
 }
 
-// The evaluations of one training, and what is exported after each.
+// The evaluations of one training, and the exports after them.
 class Evaluations {
  public:
   Evaluations(TPUEstimator& estimator, const EvalSpec& spec) : estimator_(estimator), spec_(spec) {}
@@ -46,7 +46,7 @@ class Evaluations {
     when_ = Clock::now();
   }
 
-  // The training is over, with a checkpoint of `step`.
+  // Training ended with a checkpoint of `step`.
   void finish(int64_t step) {
     if (step_ != step || step_ < 0) return run(step, true);
     if (!exported_final_) export_models(true);

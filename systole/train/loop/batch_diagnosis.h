@@ -1,4 +1,4 @@
-// What in a batch makes a loss that is not finite.
+// Finds what in a batch causes a loss that is not finite.
 #pragma once
 
 #include <string>

@@ -176,7 +176,7 @@ std::vector<Tensor> hook_values(std::span<const Tensor> results, int64_t steps) 
   std::vector<Tensor> values;
   values.reserve(results.size());
   for (const Tensor& result : results) {
-    // A step is what comes first then.
+    // [steps, replicas, ...] or [replicas, ...].
     values.push_back(steps > 0 ? of_first_replica(of_first_replica(result.slice(steps - 1, steps)))
                                : of_first_replica(result));
   }

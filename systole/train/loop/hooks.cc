@@ -122,7 +122,7 @@ std::optional<std::string> first_non_finite(const Tensor& value) {
   return std::nullopt;
 }
 
-// Noted on the device, step by step: the host sees the end of a loop alone.
+// The device records the step: the host sees only the last step of a loop.
 void NanTensorHook::begin() {
   const NameScope scope("first_non_finite");
   const Variable first(Tensor::zeros(DType::s64, {replicas_}),
@@ -139,7 +139,7 @@ void NanTensorHook::begin() {
 
 namespace {
 
-// "nan at [] in step 37 on replica 2"; nothing when all losses were finite.
+// Returns "nan at [] in step 37 on replica 2"; nothing if all losses were finite.
 std::optional<std::string> first_bad_loss(std::span<const Tensor> values) {
   auto last = first_non_finite(values[0]);
   const std::span<const int64_t> steps = values[1].data<int64_t>();
@@ -182,7 +182,7 @@ StepCounterHook::StepCounterHook(Options options)
       timer_({.every_steps = options_.every_n_steps, .every_secs = options_.every_n_secs}) {}
 
 void StepCounterHook::before_run(RunContext& context) {
-  // The time of the first loop counts, that of compiling before it does not.
+  // Starts the timer at the first loop, after the compilation.
   if (!timer_.should_trigger(context.global_step()) || examples_ > 0) return;
   timer_.triggered(context.global_step());
 }

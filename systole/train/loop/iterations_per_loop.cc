@@ -61,7 +61,7 @@ std::string IterationsPerLoop::to_string() const {
   return is_time() ? fmt::format("{}s", seconds_) : fmt::format("{}", count_);
 }
 
-// The last loop was as long as wanted, or the mean one is, and steps take equally long.
+// True if the last or the mean loop is close to the target, and steps have equal times.
 bool IterationCountEstimator::settled(double loop_seconds) const {
   if (seen_ <= static_cast<int64_t>(kCapacity)) return false;
   const auto target = static_cast<double>(target_seconds_);

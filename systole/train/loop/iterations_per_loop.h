@@ -1,4 +1,4 @@
-// How many steps one launch of the device runs: a number, or as many as fit a time.
+// The length of a training loop: a number of steps, or as many as fit a time.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace systole {
 
 // 100, or "30s", "2m", "1h". Errors: INVALID_ARGUMENT "Invalid TPUConfig `iterations_per_loop`
-// value. ..." for what is neither a positive integer nor a positive integer with s, m or h.
+// value. ..." unless it is a positive integer, or one with s, m or h.
 class IterationsPerLoop {
  public:
   IterationsPerLoop(int64_t count);  // NOLINT(google-explicit-constructor)
@@ -20,8 +20,8 @@ class IterationsPerLoop {
       : IterationsPerLoop(std::string_view(text)) {}
 
   bool is_time() const { return seconds_ > 0; }
-  int64_t count() const { return count_; }      // 0 when a time
-  int64_t seconds() const { return seconds_; }  // 0 when a count
+  int64_t count() const { return count_; }      // 0 if it is a time
+  int64_t seconds() const { return seconds_; }  // 0 if it is a count
   std::string to_string() const;
 
  private:
@@ -29,8 +29,8 @@ class IterationsPerLoop {
   int64_t seconds_ = 0;
 };
 
-// Finds how many steps take a time, from the loops so far: the first loop is one step, later ones
-// are the time divided by the mean step of the last 20 loops, until the estimate holds still.
+// Estimates how many steps take a time. The first loop is one step; later loops are the time
+// divided by the mean step of the last 20 loops, until the estimate has converged.
 class IterationCountEstimator {
  public:
   explicit IterationCountEstimator(int64_t target_seconds) : target_seconds_(target_seconds) {}

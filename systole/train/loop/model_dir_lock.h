@@ -1,13 +1,13 @@
-// One process trains in a model_dir at a time.
+// A lock that allows one process at a time to train in a folder.
 #pragma once
 
 #include <string>
 
 namespace systole {
 
-// Holds the file `model_dir`/.systole.lock while it lives. The operating system releases it when
-// the process ends, however it does. Errors: FAILED_PRECONDITION names the process that holds it;
-// PERMISSION_DENIED for a folder that cannot be written to.
+// Locks the file `model_dir`/.systole.lock. The operating system releases it when the process ends.
+// Errors: FAILED_PRECONDITION names the process that holds it; PERMISSION_DENIED for a folder that
+// is not writable.
 class ModelDirLock {
  public:
   explicit ModelDirLock(const std::string& model_dir);

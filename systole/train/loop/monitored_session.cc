@@ -97,7 +97,7 @@ void MonitoredSession::Impl::save(Session& of, int64_t at) {
   if (checkpointer) checkpointer->save(of, at, hooks);  // else there are no variables
 }
 
-// The global step; `runs` where the graph has none.
+// Returns the global step, or `runs` if the graph has none.
 int64_t MonitoredSession::Impl::step_now(int64_t runs) {
   if (!global_step) return runs;
   return session->variable_value(*global_step).cast(DType::s64).item<int64_t>();
@@ -162,13 +162,13 @@ void MonitoredSession::close() { impl_->close(/*at_end=*/true); }
 
 namespace {
 
-// When something is done: one of the two is there.
+// A schedule: one of the two is set.
 struct Schedule {
   std::optional<int64_t> steps = std::nullopt;
   std::optional<double> secs = std::nullopt;
 };
 
-// `usual` where nothing is said; nothing where it is off. `what`: "save_checkpoint".
+// Returns `usual` if nothing is given, nothing if it is off. `what`: "save_checkpoint".
 std::optional<Schedule> schedule_of(std::string_view what, Schedule given, const Schedule& usual) {
   if (!given.steps && !given.secs) return usual;
   if (given.steps.value_or(0) <= 0) given.steps.reset();

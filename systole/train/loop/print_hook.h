@@ -1,4 +1,4 @@
-// tf.Print in a model_fn.
+// Print ops in the step of a loop.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace systole::train {
 
-// Writes what the Print ops of a model print (graph/debugging_ops.h) after each loop: the values of
-// its last step on replica 0.
+// Logs the values of Print ops (graph/api/debugging_ops.h) after each loop: those of its last step
+// on replica 0.
 class PrintHook final : public SessionRunHook {
  public:
   explicit PrintHook(std::vector<const Node*> prints);
@@ -18,10 +18,10 @@ class PrintHook final : public SessionRunHook {
 
  private:
   std::vector<const Node*> prints_;
-  std::vector<int64_t> printed_;  // by node: how often
+  std::vector<int64_t> printed_;  // the number of times, for each node
 };
 
-// The hook for the Print ops of a graph that these nodes need; null where they need none.
+// Returns a hook for the Print ops that these nodes need; null if they need none.
 std::shared_ptr<PrintHook> print_hook_for(const Graph& graph, std::vector<const Node*> roots);
 
 }  // namespace systole::train

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 
-// A name for a row of the trace.
+// Names a row of the trace.
 nlohmann::json row_name(int row, const std::string& name) {
   return {
       {"name", "thread_name"}, {"ph", "M"}, {"pid", 0}, {"tid", row}, {"args", {{"name", name}}}};
@@ -48,7 +48,7 @@ std::string chrome_trace(std::span<const runtime::StepProfile> steps, int64_t gl
     begin += step.seconds;
   }
   const nlohmann::json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
-  // Names may come from a user's program in any encoding.
+  // Names from a user's program may have any encoding.
   return trace.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// Where the time of a step goes, as a trace for chrome://tracing. (tf.train.ProfilerHook)
+// The time of each operation of a step, as a trace for chrome://tracing. (tf.train.ProfilerHook)
 #pragma once
 
 #include <optional>
@@ -9,18 +9,17 @@
 
 namespace systole {
 
-// Writes timeline-N.json, N the global step, every so many steps or seconds, the first loop's too:
-// the operations of the loop that was just run, one behind the other in the order of the program,
-// each as long as all its runs took together, under the wall time of the loop. A loop that is
-// profiled runs a program of its own, compiled at its first time: it takes the time of each
-// operation and gives the same numbers.
+// Writes timeline-N.json, where N is the global step, for the first loop and then at the given
+// steps or seconds. The trace has the wall time of the loop, and below it each operation, in
+// program order, with the total time of its runs. The first profiled loop compiles a second
+// program, which measures each operation and computes the same results.
 class ProfilerHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<int64_t> save_steps = std::nullopt;
     std::optional<double> save_secs = std::nullopt;
-    std::string output_dir = {};        // made when it is not there
-    FileSystem* file_system = nullptr;  // this machine's when null; outlives the hook
+    std::string output_dir = {};        // created if missing
+    FileSystem* file_system = nullptr;  // null: this machine's; outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given.
   explicit ProfilerHook(Options options);
@@ -36,7 +35,7 @@ class ProfilerHook : public SessionRunHook {
   bool requested_ = false;
 };
 
-// The trace: a JSON object in Chrome's trace event format, times in microseconds.
+// Returns a JSON object in Chrome's trace event format, with times in microseconds.
 std::string chrome_trace(std::span<const runtime::StepProfile> steps, int64_t global_step,
                          double seconds);
 

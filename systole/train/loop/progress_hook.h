@@ -1,4 +1,4 @@
-// How far training, evaluation or prediction has come, for whoever watches.
+// A progress bar for training, evaluation and prediction.
 #pragma once
 
 #include <cstdio>
@@ -11,24 +11,24 @@
 
 namespace systole {
 
-// Shows a bar with the time left, the loss of the last step and the speed on a terminal, and a line
-// every five seconds and at the end elsewhere. (tf.keras.utils.Progbar)
+// Shows the time left, the loss of the last step and the speed: a bar on a terminal, otherwise a
+// line every five seconds and at the end. (tf.keras.utils.Progbar)
 class ProgressHook : public SessionRunHook {
  public:
   struct Options {
     std::string name = "train";
-    // The global step that training goes to, or how many steps it takes.
+    // The global step at which training ends, or its number of steps.
     int64_t last_step = 0;
     std::optional<int64_t> steps = std::nullopt;
-    // For evaluate() and predict(): counts batches, `steps` of them where that is known.
+    // For evaluation and prediction: counts batches, out of `steps` if known.
     bool counts_batches = false;
     std::FILE* out = stderr;
-    // Absent: whether `out` is one.
+    // Whether `out` is a terminal. Absent: asks the system.
     std::optional<bool> terminal = std::nullopt;
-    Clock* clock = nullptr;  // the machine's when null
+    Clock* clock = nullptr;  // null: the machine's
   };
   explicit ProgressHook(Options options);
-  // Ends the line of a bar that nothing else has ended: what is written next may be an error.
+  // Ends the line of an unfinished bar.
   ~ProgressHook() override;
   ProgressHook(const ProgressHook&) = delete;
   ProgressHook& operator=(const ProgressHook&) = delete;

@@ -1,4 +1,4 @@
-// Summaries of a loop, written to a folder of the user's. (tf.train.SummarySaverHook)
+// Writes the summaries of a graph to a folder. (tf.train.SummarySaverHook)
 #pragma once
 
 #include <memory>
@@ -13,19 +13,19 @@ namespace systole {
 
 class FileSystem;
 
-// Writes the summaries of the model's graph every so many steps or seconds, the first loop's too:
-// the values of the loop's last step on replica 0. Training writes its summaries without one; this
-// is for evaluations, predictions and other folders. As an evaluation has one global step, it
-// writes the summaries of its first loop.
+// Writes the summaries of the graph after the first loop, and then every N steps or seconds: the
+// values of the loop's last step on replica 0. A training writes its summaries without this hook;
+// it is for evaluations, predictions and other folders. An evaluation has one global step: the hook
+// writes the summaries of its first batch.
 class SummarySaverHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<int64_t> save_steps = std::nullopt;
     std::optional<double> save_secs = std::nullopt;
-    std::string output_dir = {};  // made when it is not there
-    // Which summaries: those that were made for this collection (summary::Options).
+    std::string output_dir = {};  // created if missing
+    // The collection of summaries to write (summary::Options).
     std::string collection = std::string(graph_keys::summaries);
-    FileSystem* file_system = nullptr;  // this machine's when null; outlives the hook
+    FileSystem* file_system = nullptr;  // null: this machine's; outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given, and
   // output_dir.
@@ -40,11 +40,11 @@ class SummarySaverHook : public SessionRunHook {
   void end(Session& session) override;
 
  protected:
-  // The file, begun by the first call.
+  // Returns the event file; the first call creates it.
   EventWriter& events();
-  // Called once for a file that was just begun.
+  // Called once, when the file was created.
   virtual void begin_file(EventWriter& events) { static_cast<void>(events); }
-  // What is written, known from begin() on.
+  // The summaries to write, set by begin().
   std::vector<summary::Record> records_;
 
  private:

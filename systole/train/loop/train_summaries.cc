@@ -26,7 +26,7 @@ void TrainSummariesHook::begin() {
 }
 
 void TrainSummariesHook::begin_file(EventWriter& events) {
-  // Readers of events take no message larger than this.
+  // Readers of event files limit the size of a message.
   constexpr size_t kMaxBytes = size_t{1} << 30;
   const std::string graph = graph_ != nullptr ? graph_def_bytes(*graph_) : "";
   if (!graph.empty() && graph.size() <= kMaxBytes) events.add_graph(graph);

@@ -1,4 +1,4 @@
-// The summaries of training: what the model asks for, the loss, and how fast it goes.
+// The summaries of a training: those of the graph, the loss, learning rates and speed.
 #pragma once
 
 #include <map>
@@ -11,17 +11,16 @@
 
 namespace systole::train {
 
-// Writes every summary of the graph, "loss" where one is given, and "learning_rate" where an
-// optimizer's rate is a tensor, every so often to an event file in a folder, which begins with the
-// graph. All are computed with the step and written when its loop is over, wherever in the model_fn
-// they stand: no host_call is needed. The loop that begins training is written too.
+// Writes all summaries of the graph, "loss" if it is valid, and "learning_rate" for learning rates
+// that are tensors, to an event file that starts with the graph. They are computed with the step
+// and written after its loop. The first loop is always written.
 class TrainSummariesHook : public SummarySaverHook {
  public:
   TrainSummariesHook(Options options, Output loss)
       : SummarySaverHook(std::move(options)), loss_(loss) {}
   void begin() override;
 
-  // Scalars of the host: "global_step/sec".
+  // Adds a scalar computed on the host: "global_step/sec".
   void add_scalar(std::string_view tag, int64_t step, double value);
   void note_checkpoint(int64_t step, const std::string& path);
 
@@ -33,7 +32,7 @@ class TrainSummariesHook : public SummarySaverHook {
   const Graph* graph_ = nullptr;
 };
 
-// The scalars of an evaluation, as one event in `folder`.
+// Writes the scalars of an evaluation as one event to `folder`. Errors: those of the file system.
 void write_evaluation(const std::string& folder, int64_t global_step,
                       const std::map<std::string, Tensor, std::less<>>& values);
 

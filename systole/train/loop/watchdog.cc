@@ -11,7 +11,7 @@
 namespace systole::train {
 namespace {
 
-// What is longer than a clock can count is 30 years.
+// Limits the time to 30 years, which the clock can represent.
 std::chrono::steady_clock::duration in_seconds(double seconds) {
   constexpr double kMax = 1e9;
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -34,7 +34,7 @@ Heartbeat::Visit::Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last
 Heartbeat::Visit::~Visit() {
   if (heartbeat_.limit_ <= 0) return;
   std::unique_lock lock(heartbeat_.mutex_);
-  // Nobody waits for this thread any more, and what it would go on with may be gone.
+  // An abandoned thread must not continue: its data may be gone.
   while (heartbeat_.abandoned_) heartbeat_.changed_.wait(lock);
   heartbeat_.at_ = At::elsewhere;
 }
@@ -52,29 +52,29 @@ std::string Heartbeat::overdue_message() const {
   std::string what;
   switch (at_) {
     case At::input_fn:
-      what = "input_fn: its call, got no end of it";
+      what = "input_fn: call, got no result";
       break;
     case At::input:
       what = fmt::format("input: batches for {}, got none", steps);
       break;
     case At::position:
-      what = fmt::format("input: its position behind step {}, got none", last_);
+      what = fmt::format("input: position after step {}, got none", last_);
       break;
     case At::host_call:
-      what = fmt::format("host_call: {}, got no end of its function", steps);
+      what = fmt::format("host_call: {}, got no result", steps);
       break;
     default:
-      what = fmt::format("device: {}, got no end of their launch on any replica", steps);
+      what = fmt::format("device: {}, got no result of their launch", steps);
   }
   return fmt::format(
-      "{} in {:.3g} s, expected it in {:.3g} s (TPUConfig.hang_timeout_secs = {:.6g}); the thread "
-      "that hangs is left behind until this process ends",
+      "{} in {:.3g} s, expected one in {:.3g} s (TPUConfig.hang_timeout_secs = {:.6g}); the thread "
+      "that hangs is abandoned until this process ends",
       what, seconds, allowed_, limit_);
 }
 
 void Heartbeat::wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended) {
   while (!ended) {
-    // Whoever begins meanwhile has as long at least.
+    // A visit that starts later has at least the same limit.
     const bool visits = at_ != At::elsewhere;
     const auto until = visits ? since_ + in_seconds(allowed_) : Clock::now() + in_seconds(limit_);
     changed_.wait_until(lock, until, [&] { return ended; });
@@ -88,7 +88,7 @@ struct WatchedThread::Shared {
   explicit Shared(double limit) : heartbeat(limit) {}
 
   Heartbeat heartbeat;
-  // Guarded by the heartbeat's mutex; whoever changes them says so with its condition.
+  // Guarded by heartbeat.mutex_. Notify heartbeat.changed_ after each change.
   std::function<void(Heartbeat&)> body;  // empty between two calls
   std::exception_ptr failure;
   bool ended = false;

@@ -1,4 +1,4 @@
-// An end to waiting for input and launches that hang.
+// Turns calls that hang into errors.
 #pragma once
 
 #include <chrono>
@@ -12,17 +12,17 @@
 
 namespace systole::train {
 
-// What a thread that may hang does right now, as it tells itself. Thread-safe.
+// What a watched thread is doing, as it reports. Thread-safe.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;
   enum class At : uint8_t { elsewhere, input_fn, input, position, launch, host_call };
 
-  // `limit`: seconds that one visit may take unless it says more; 0: any time.
+  // `limit`: seconds that one visit may take, unless it asks for more; 0: unlimited.
   explicit Heartbeat(double limit) : limit_(limit) {}
 
-  // The thread is at `at` with the steps behind `first` up to `last`, until the object is gone,
-  // which must be within `seconds`, or the limit where that is more.
+  // While it exists, the thread is at `at`, with the steps after `first` up to `last`. It must end
+  // within `seconds` or the limit, whichever is longer.
   class Visit {
    public:
     Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last, double seconds = 0);
@@ -34,8 +34,8 @@ class Heartbeat {
     Heartbeat& heartbeat_;
   };
 
-  // run(), a launch of `steps` steps behind `first`, in a Visit that lasts as long as it may by how
-  // long the one before took.
+  // Calls run(), a launch of `steps` steps after `first`, in a Visit whose time limit follows from
+  // the previous launch.
   template <class Run>
   auto launch(int64_t first, int64_t steps, const Run& run) {
     const Visit visit(*this, At::launch, first, first + steps,
@@ -46,19 +46,19 @@ class Heartbeat {
         std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
     return results;
   }
-  // How long a launch of `steps` may take when the last one took `step_seconds` a step; 0: there
-  // was none, so this one compiles, and nobody knows how long a step takes.
+  // Returns the time limit of a launch, if the previous one took `step_seconds` for each step. 0:
+  // there was none, and this one may have to compile.
   double launch_seconds(int64_t steps, double step_seconds) const;
 
  private:
   friend class WatchedThread;
 
   std::string overdue_message() const;
-  // What is waited for: `ended`, which is guarded by the lock.
+  // Waits until `ended`, which the lock guards. Throws when a visit takes too long.
   void wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended);
 
   const double limit_;
-  double step_seconds_ = 0;  // of the last launch; 0: there was none. Of the thread that launches
+  double step_seconds_ = 0;  // of the last launch; 0: none. Used by the launching thread only
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
@@ -70,21 +70,21 @@ class Heartbeat {
   bool abandoned_ = false;
 };
 
-// A thread for what may hang, one call after the other: it is made by the first one. Not
+// Runs calls that may hang, one at a time, on another thread, which the first call starts. Not
 // thread-safe.
 class WatchedThread {
  public:
-  // Without a limit there is no thread: calls run on their caller's.
+  // A limit of 0: calls run on the caller's thread.
   explicit WatchedThread(double limit) : limit_(limit) {}
-  // REQUIRES: not on the thread itself.
+  // REQUIRES: not called on the watched thread.
   ~WatchedThread();
   WatchedThread(const WatchedThread&) = delete;
   WatchedThread& operator=(const WatchedThread&) = delete;
 
-  // Calls `body` on the thread and waits for its end; what it throws is thrown here. Errors:
-  // DEADLINE_EXCEEDED when a visit takes longer than it may. The thread is left behind then: should
-  // the visit ever end, it sleeps from there on, so that it changes nothing any more. What `body`
-  // uses must not be the caller's; it is destroyed before run() returns, unless it hangs.
+  // Calls `body` on the thread, waits for it, and rethrows its exception. Errors: DEADLINE_EXCEEDED
+  // when a visit takes too long. The thread is then abandoned: if the visit ever ends, the thread
+  // sleeps forever and changes nothing. `body` must own what it uses; it is destroyed before run()
+  // returns, unless it hangs.
   void run(std::function<void(Heartbeat&)> body);
 
  private:
@@ -92,11 +92,11 @@ class WatchedThread {
   static void work(Shared& shared);
 
   const double limit_;
-  std::shared_ptr<Shared> shared_;  // with the thread; null: there is none
+  std::shared_ptr<Shared> shared_;  // with the thread; null: no thread
   std::thread thread_;
 };
 
-// WatchedThread::run() on a thread for this one call.
+// WatchedThread::run() with a new thread.
 void run_watched(double limit, std::function<void(Heartbeat&)> body);
 
 }  // namespace systole::train

@@ -92,12 +92,11 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
     std::atomic<bool> went_on = false;
   };
   const std::vector<std::pair<Heartbeat::At, std::string>> cases = {
-      {Heartbeat::At::input_fn, "input_fn: its call, got no end of it in "},
+      {Heartbeat::At::input_fn, "input_fn: call, got no result in "},
       {Heartbeat::At::input, "input: batches for steps 5 to 8, got none in "},
-      {Heartbeat::At::position, "input: its position behind step 8, got none in "},
-      {Heartbeat::At::launch,
-       "device: steps 5 to 8, got no end of their launch on any replica in "},
-      {Heartbeat::At::host_call, "host_call: steps 5 to 8, got no end of its function in "}};
+      {Heartbeat::At::position, "input: position after step 8, got none in "},
+      {Heartbeat::At::launch, "device: steps 5 to 8, got no result of their launch in "},
+      {Heartbeat::At::host_call, "host_call: steps 5 to 8, got no result in "}};
   for (const auto& [at, what] : cases) {
     const auto shared = std::make_shared<Shared>();
     EXPECT_THAT(error_of([&, where = at] {
