@@ -262,7 +262,7 @@ TEST_F(MigratingTest, input_that_hangs_is_an_error) {
   TPUEstimator estimator(all);
   const std::string first = "DEADLINE_EXCEEDED: input: batches for steps 1 to 1, got none in 0.2";
   EXPECT_THAT(error_of([&] { estimator.train(examples, {.max_steps = 4}); }),
-              HasSubstr("DEADLINE_EXCEEDED: input: batches for steps 3 to 4, got none in 0.2"));
+              HasSubstr("DEADLINE_EXCEEDED: input: batches for steps 3 to 3, got none in 0.2"));
   EXPECT_THAT(error_of([&] { estimator.evaluate(examples); }), HasSubstr(first));
   PredictionRange predictions = estimator.predict(hangs(number));
   EXPECT_THAT(error_of([&] { predictions.next(); }), HasSubstr(first));

@@ -111,7 +111,7 @@ void run(TrainLoop& loop, Heartbeat& heartbeat) {
         "filtered out, or drop_remainder drops all because a batch is larger than the input");
   }
   log_end(loop, end);
-  loop.finish();
+  loop.finish(heartbeat);
   if (const auto loss = loop.last_loss()) {
     log_info("Loss for final step: {}.", number_text(Tensor(static_cast<float>(*loss))));
   }

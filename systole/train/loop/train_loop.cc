@@ -335,7 +335,8 @@ TrainLoop::End TrainLoop::run_until(int64_t last_step, Heartbeat& heartbeat, int
   return End::steps;
 }
 
-void TrainLoop::finish() {
+void TrainLoop::finish(Heartbeat& heartbeat) {
+  heartbeat_ = &heartbeat;
   hooks_->end();
   checkpointer_->join();
 }

@@ -116,7 +116,7 @@ class TrainLoop {
   void restart_input();
   // Tells the hooks that training ended, which saves the last checkpoint, and waits until it is
   // written. Errors: those of hooks and of writing.
-  void finish();
+  void finish(Heartbeat& heartbeat);
 
   // The global step at which options.steps or options.max_steps ends training.
   int64_t last_step() const { return last_step_; }
@@ -152,7 +152,7 @@ class TrainLoop {
   bool after_loop(int64_t steps, double seconds);
 
   const TrainLoopOptions options_;
-  Heartbeat* heartbeat_ = nullptr;  // of run_until()
+  Heartbeat* heartbeat_ = nullptr;  // of run_until() or finish()
   std::vector<Operation> targets_;
   std::shared_ptr<NanTensorHook> nan_hook_;
   std::shared_ptr<TrainSummariesHook> summaries_;

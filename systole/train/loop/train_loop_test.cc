@@ -85,6 +85,10 @@ struct Fit {
     Heartbeat heartbeat(0);
     return loop->run_until(step, heartbeat, read_until);
   }
+  void finish() {
+    Heartbeat heartbeat(0);
+    loop->finish(heartbeat);
+  }
   float w() { return loop->session().variable_value(weight).item<float>(); }
 
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
@@ -111,7 +115,7 @@ TEST_F(TrainLoopTest, EpochsEndWithTheInputAndStartItAgain) {
     EXPECT_NE(fit.w(), 0.5F);
     fit.loop->restart_input();
   }
-  fit.loop->finish();
+  fit.finish();
   EXPECT_THAT(callback->ends, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "model/model.ckpt-9.index"));
 }
@@ -146,7 +150,7 @@ TEST_F(TrainLoopTest, AStoppedRunContinuesExactly) {
     const auto callback = std::make_shared<Callback>(1);
     Fit first(folder("parts"), {callback, stop_at(7)}, numbers(40).repeat());
     EXPECT_EQ(first.run_until(17), End::stopped);
-    first.loop->finish();
+    first.finish();
   }
   const auto callback = std::make_shared<Callback>(1);
   Fit second(folder("parts"), {callback}, numbers(40).repeat());

@@ -110,7 +110,7 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
                   });
                 }),
                 AllOf(HasSubstr("DEADLINE_EXCEEDED: " + what),
-                      HasSubstr("expected it in 0.05 s (TPUConfig.hang_timeout_secs = 0.05)")));
+                      HasSubstr("expected one in 0.05 s (TPUConfig.hang_timeout_secs = 0.05)")));
     shared->released = true;
     while (!shared->back) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
