@@ -15,10 +15,10 @@
 #include "examples/support/stopwatch.h"
 #include "systole/base/command_line.h"
 #include "systole/base/log.h"
-#include "systole/estimator/hooks/progress_hook.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/images/image.h"
 #include "systole/systole.h"
+#include "systole/train/loop/progress_hook.h"
 #include "systole/train/saved_model.h"
 #include "systole/train/saved_model_builder.h"
 

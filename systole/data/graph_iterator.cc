@@ -226,8 +226,9 @@ Node* find_get_next(const std::vector<Output>& outputs) {
   }
   if (found == nullptr) {
     throw invalid_argument(
-        "dataset_of: output, got {}, expected what get_next() of an iterator gives: the input of a "
-        "TPU comes from a Dataset",
+        "dataset_of: output, got {}, expected what get_next() of an iterator gives: the input of "
+        "an "
+        "estimator comes from a Dataset",
         outputs.empty() ? "none" : outputs.front().node()->describe());
   }
   return found;

@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-// All that programs are made of: the graph, and what is wanted of it where.
+// Identifies the programs of a model: its graph, fetches and device.
 std::string key_of(const estimator::Model& model, const TPUEstimator::Impl::Place& place) {
   std::string key = fmt::format("{} {}\n", place.target, place.replicas);
   for (const auto& [name, metric] : model.metrics) {
@@ -23,6 +23,7 @@ std::shared_ptr<estimator::BuiltModel> TPUEstimator::Impl::build(const estimator
                                                                  Mode mode, const HookList& hooks) {
   auto fresh = std::make_shared<estimator::BuiltModel>();
   fresh->model = trace(input, mode);
+  ask_scaffold(fresh->model);
   const TPUEstimatorSpec& spec = fresh->model.spec;
   const bool alone =
       hooks.empty() && spec.evaluation_hooks.empty() && spec.prediction_hooks.empty();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 
 namespace systole {
 namespace {
@@ -78,6 +79,10 @@ RunConfig RunConfig::with_environment() const {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     throw invalid_argument("TF_CONFIG: value, got '{}', expected a JSON object", text);
+  }
+  if (json.contains("cluster") || json.contains("task")) {
+    log_once(LogLevel::warning,
+             "TF_CONFIG: 'cluster' and 'task' are ignored: one process trains with all devices");
   }
   const auto take = [&](const char* key, std::string& field) {
     const auto it = json.find(key);

@@ -1,58 +1,58 @@
-// How an Estimator runs. (tf.contrib.tpu.TPUConfig, RunConfig)
+// Configuration of an estimator. (tf.contrib.tpu.TPUConfig, RunConfig)
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "systole/estimator/iterations_per_loop.h"
 #include "systole/session/session.h"
+#include "systole/train/loop/iterations_per_loop.h"
 
 namespace systole {
 
 // NOLINTBEGIN(readability-identifier-naming): TensorFlow's names
 
-// How the input_fn's batches become those of the replicas.
+// How the batches of an input_fn are distributed to replicas.
 enum class InputPipelineConfig : uint8_t {
-  // Called once for each replica, with the batch size of one.
+  // One call for each replica, with the batch size of a replica.
   PER_SHARD_V1 = 1,
-  // Called once, with the whole batch size; each batch is split over the replicas. The default.
+  // One call with the whole batch size; each batch is split over the replicas. The default.
   PER_HOST_V1 = 2,
-  // Called once, with the batch size of one replica; each replica takes a batch of its own.
+  // One call with the batch size of a replica; each replica takes the next batch.
   PER_HOST_V2 = 3,
-  // Called once, with the whole batch size; every replica gets the whole batch.
+  // One call with the whole batch size; every replica gets the whole batch.
   BROADCAST = 4,
-  // Evaluation and prediction only: as PER_HOST_V1.
+  // For evaluation and prediction only: as PER_HOST_V1.
   SLICED = 5,
 };
 
 // NOLINTEND(readability-identifier-naming)
 
-// What to do with what a TPU would refuse (estimator/check.h).
+// The reaction to a model that a TPU would refuse (estimator/check).
 enum class Check : uint8_t { off, warn, error };
 
-// How products (dots and convolutions) of f32 are computed: as f32, or as a TPU's matrix unit does
-// by default, with inputs rounded to bf16 and sums in f32.
+// How dots and convolutions of f32 are computed: in f32, or with inputs rounded to bf16 and sums in
+// f32, as a TPU does by default.
 enum class Precision : uint8_t { full, tpu };
 
 struct TPUConfig {
-  // Steps of training that one launch runs. Nothing on the host runs between them: hooks, summaries
-  // and checkpoints see every iterations_per_loop-th step.
-  IterationsPerLoop iterations_per_loop = 2;
-  // The number of replicas, only to be compared with the number that there are.
+  // Steps of a training loop. Hooks, summaries and checkpoints run between loops only. Absent: 2 on
+  // a TPU; elsewhere as many steps as no hook needs to see, so that hooks run as if it were 1.
+  std::optional<IterationsPerLoop> iterations_per_loop = std::nullopt;
+  // The expected number of replicas; another number is an error, except 1, which uses one core.
   std::optional<int64_t> num_shards = std::nullopt;
-  // 1; more (a model over several cores) is UNIMPLEMENTED.
+  // Only 1 is implemented: no model parallelism.
   std::optional<int64_t> num_cores_per_replica = std::nullopt;
   InputPipelineConfig per_host_input_for_training = InputPipelineConfig::PER_HOST_V1;
   InputPipelineConfig eval_training_input_configuration = InputPipelineConfig::PER_HOST_V1;
   std::optional<int64_t> experimental_host_call_every_n_steps = std::nullopt;
-  // Absent: `error` with use_tpu, `warn` without.
+  // Absent: `error` with use_tpu, otherwise `warn`; `off` for Estimator.
   std::optional<Check> check = std::nullopt;
-  // In training, evaluation and prediction, on any device.
+  // For training, evaluation and prediction, on any device.
   Precision precision = Precision::full;
-  // The calls of an input_fn, input, a launch or a host_call that take longer fail with
-  // DEADLINE_EXCEEDED in place of hanging; 0: they may take any time. A launch has as long for each
-  // of its steps, or, once there was one, ten times as long as that took a step besides.
+  // The time limit of a call of the input_fn, of reading a batch, of a step and of a host_call;
+  // exceeding it is DEADLINE_EXCEEDED. 0: no limit. A launch after the first is limited to this
+  // time plus ten times that of the previous launch.
   double hang_timeout_secs = 1800;
 
   // Errors: INVALID_ARGUMENT, UNIMPLEMENTED, with TensorFlow's texts where it has one.
@@ -60,29 +60,30 @@ struct TPUConfig {
 };
 
 struct RunConfig {
-  // "" (this machine), "local" (a virtual TPU), what TPUClusterResolver gives. With use_tpu, "" is
-  // "local".
+  // "" (this machine), "local" (a virtual TPU), or TPUClusterResolver::master(). With use_tpu, ""
+  // means "local".
   std::string master = {};
-  std::string model_dir = {};          // a temporary folder when empty
-  std::string evaluation_master = {};  // master when empty
-  // Of the model's random ops, and of shuffles in the input that have none.
+  std::string model_dir = {};          // empty: a temporary folder
+  std::string evaluation_master = {};  // empty: master
+  // The seed of unseeded random ops and unseeded shuffles.
   std::optional<int64_t> tf_random_seed = std::nullopt;
   // 0: no summaries.
   int64_t save_summary_steps = 100;
-  // At most one of the two; neither: every 600 seconds. 0 for both: no checkpoints.
+  // At most one of the two. Neither: every 600 seconds. 0: no checkpoints.
   std::optional<int64_t> save_checkpoints_steps = std::nullopt;
   std::optional<int64_t> save_checkpoints_secs = std::nullopt;
   int64_t keep_checkpoint_max = 5;  // 0: all
   double keep_checkpoint_every_n_hours = 10000;
-  bool checkpoint_save_graph_def = true;  // the graph beside each checkpoint, model.ckpt-N.meta
+  bool checkpoint_save_graph_def = true;  // writes the graph of each checkpoint, model.ckpt-N.meta
   int64_t log_step_count_steps = 100;     // 0: never
   SessionConfig session_config = {};
   TPUConfig tpu_config = {};
 
   // Errors: as TPUConfig's.
   void validate() const;
-  // The same with what the environment variable TF_CONFIG (JSON: model_dir, session_master,
-  // eval_session_master, service) says where nothing is set here.
+  // Returns a copy whose empty fields are filled from the environment variable TF_CONFIG (JSON:
+  // model_dir, session_master, eval_session_master). Warns once when TF_CONFIG has a cluster or a
+  // task, which are ignored. Errors: INVALID_ARGUMENT for a TF_CONFIG that cannot be read.
   RunConfig with_environment() const;
 };
 

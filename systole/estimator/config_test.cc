@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 
 namespace systole {
@@ -22,7 +23,7 @@ struct Refused {
 
 TEST(RunConfig, has_tensorflows_defaults) {
   const RunConfig config;
-  EXPECT_EQ(config.tpu_config.iterations_per_loop.count(), 2);
+  EXPECT_EQ(config.tpu_config.iterations_per_loop, std::nullopt);
   EXPECT_EQ(config.tpu_config.per_host_input_for_training, InputPipelineConfig::PER_HOST_V1);
   EXPECT_EQ(config.save_summary_steps, 100);
   EXPECT_EQ(config.log_step_count_steps, 100);
@@ -64,35 +65,15 @@ TEST(RunConfig, reads_tf_config) {
   EXPECT_EQ(config.evaluation_master, "e");
   EXPECT_THAT(error_of([] { RunConfig{.model_dir = "/n"}.with_environment(); }),
               HasSubstr("must have the same value"));
+  ::setenv("TF_CONFIG", R"({"cluster": {}, "task": {"type": "chief"}})", 1);
+  const LogCapture log;
+  for (int i = 0; i < 2; ++i) RunConfig().with_environment();
+  EXPECT_THAT(log.messages(),
+              ::testing::ElementsAre(HasSubstr("'cluster' and 'task' are ignored")));
   ::setenv("TF_CONFIG", "{", 1);
   EXPECT_THAT(error_of([] { RunConfig().with_environment(); }),
               HasSubstr("expected a JSON object"));
   ::unsetenv("TF_CONFIG");
-}
-
-TEST(IterationsPerLoop, are_a_number_or_a_time) {
-  EXPECT_EQ(IterationsPerLoop("100").count(), 100);
-  EXPECT_EQ(IterationsPerLoop("30s").seconds(), 30);
-  EXPECT_EQ(IterationsPerLoop("2m").seconds(), 120);
-  EXPECT_EQ(IterationsPerLoop("1h").seconds(), 3600);
-  EXPECT_TRUE(IterationsPerLoop("1h").is_time());
-  for (const char* text : {"", "0", "-1", "5|", "1.5", "s", "10d", "07", " 5"}) {
-    EXPECT_THAT(error_of([&] { IterationsPerLoop{std::string_view(text)}; }),
-                HasSubstr("Invalid TPUConfig `iterations_per_loop` value."))
-        << text;
-  }
-  EXPECT_THAT(error_of([] { IterationsPerLoop(0); }), HasSubstr("got '0'"));
-}
-
-TEST(IterationCountEstimator, finds_the_count_for_a_time) {
-  IterationCountEstimator estimator(10);
-  EXPECT_EQ(estimator.next(), 1);
-  estimator.loop_done(1, 0.5);
-  EXPECT_EQ(estimator.next(), 20);
-  for (int i = 0; i < 30; ++i) estimator.loop_done(20, 10);
-  EXPECT_EQ(estimator.next(), 20);
-  estimator.loop_done(20, 40);  // frozen by now
-  EXPECT_EQ(estimator.next(), 20);
 }
 
 }  // namespace

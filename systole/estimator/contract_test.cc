@@ -8,7 +8,6 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/hooks/summary_saver_hook.h"
 #include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
@@ -16,6 +15,7 @@
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
+#include "systole/train/loop/summary_saver_hook.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"
 

@@ -7,12 +7,12 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/check/check.h"
-#include "systole/estimator/hooks/watchdog.h"
 #include "systole/estimator/impl.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/session/target.h"
+#include "systole/train/loop/watchdog.h"
 #include "systole/train/saver.h"
 
 namespace systole {
@@ -68,7 +68,7 @@ int64_t count_replicas(const std::string& target) {
   return tpu::Topology::parse(session.run(tpu::initialize_system())).num_cores();
 }
 
-// What num_shards says must be what there is; 1 asks for one core.
+// Checks num_shards against the device; 1 selects one core.
 int64_t checked_replicas(const RunConfig& config, const std::string& target, int64_t cores) {
   const std::optional<int64_t> shards = config.tpu_config.num_shards;
   if (!shards || *shards == cores) return cores;
@@ -81,6 +81,22 @@ int64_t checked_replicas(const RunConfig& config, const std::string& target, int
       "master ({}): num_replicas should be ({}), got ({}). For non-model-parallelism, num_replicas "
       "should be the total num of TPU cores in the system.",
       target, cores, *shards);
+}
+
+std::regex pattern_of(const WarmStartSettings& settings) {
+  try {
+    return std::regex(settings.vars_to_warm_start);
+  } catch (const std::regex_error& error) {
+    throw invalid_argument(
+        "warm_start_from: vars_to_warm_start, got '{}', expected a regular expression: {}",
+        settings.vars_to_warm_start, error.what());
+  }
+}
+
+// Returns the prefix of a SavedModel's variables if the path is its folder, otherwise the path.
+std::string checkpoint_of(const std::string& path) {
+  const std::string variables = join_path(path, "variables/variables");
+  return bundle_exists(local_file_system(), variables) ? variables : path;
 }
 
 estimator::InputOptions input_options(TPUEstimator::Impl& impl, Mode mode) {
@@ -144,14 +160,13 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
 }
 
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
-  using estimator::Heartbeat;
+  using train::Heartbeat;
   const auto input = std::make_shared<estimator::Input>();
-  estimator::run_watched(
-      config.tpu_config.hang_timeout_secs,
-      [input, input_fn, wanted = input_options(*this, mode)](Heartbeat& heartbeat) {
-        const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input_fn, 0, 0);
-        *input = estimator::make_input(input_fn, wanted);
-      });
+  train::run_watched(config.tpu_config.hang_timeout_secs,
+                     [input, input_fn, wanted = input_options(*this, mode)](Heartbeat& heartbeat) {
+                       const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input_fn, 0, 0);
+                       *input = estimator::make_input(input_fn, wanted);
+                     });
   return std::move(*input);
 }
 
@@ -196,7 +211,7 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   const Place& where = place(mode);
   estimator::InputOptions wanted = input_options(*this, mode);
   std::vector<Violation> of_input;
-  // The input, or nothing after a violation that `fix` mends.
+  // Returns the input; nothing after it recorded a violation.
   const auto try_input = [&](std::string fix) -> std::optional<estimator::Input> {
     try {
       return estimator::make_input(input_fn, wanted);
@@ -211,12 +226,12 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   std::optional<estimator::Input> input =
       try_input(too_many == 0 ? other_input : "change the batch size of the estimator");
   if (!input && too_many != 0) {
-    // What else there is to say is said of a batch that can be split.
+    // Continue with a batch that can be split, to find other violations.
     *wanted.batch_size += where.replicas - too_many;
     input = try_input(other_input);
   }
   if (!input && wanted.use_tpu) {
-    // Shapes that are not known are among what is found in the model: all of them.
+    // Unknown shapes are reported by the check of the model, all at once.
     wanted.use_tpu = false;
     of_input.pop_back();
     input = try_input(other_input);
@@ -228,6 +243,12 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   return report;
 }
 
+Scaffold TPUEstimator::Impl::ask_scaffold(const estimator::Model& model) {
+  if (!model.spec.scaffold_fn) return {};
+  const GraphScope scope(*model.graph);
+  return model.spec.scaffold_fn();
+}
+
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
   if (!given.empty()) {
     if (bundle_exists(local_file_system(), given)) return given;
@@ -237,7 +258,7 @@ std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
                     there.empty() ? "" : fmt::format(": the latest there is '{}'", there));
   }
   std::string latest = systole::latest_checkpoint(config.model_dir);
-  if (!latest.empty()) return latest;
+  if (!latest.empty() || !options.warm_start_from.ckpt_to_initialize_from.empty()) return latest;
   throw not_found(
       "Could not find trained model in model_dir: {}: train first, or give checkpoint_path",
       config.model_dir);
@@ -245,6 +266,12 @@ std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
 
 void TPUEstimator::Impl::restore(const estimator::Model& model, Session& session,
                                  const std::string& prefix) const {
+  if (prefix.empty()) {
+    log_info("Could not find trained model in model_dir: {}, running initialization.",
+             config.model_dir);
+    initialize(model, session, {});
+    return;
+  }
   log_info("Restoring parameters from {}", prefix);
   Saver({.var_list = model.variables(graph_keys::global_variables)}).restore(session, prefix);
 }
@@ -252,10 +279,13 @@ void TPUEstimator::Impl::restore(const estimator::Model& model, Session& session
 void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& session) const {
   const WarmStartSettings& settings = options.warm_start_from;
   if (settings.ckpt_to_initialize_from.empty()) return;
-  const std::regex wanted(settings.vars_to_warm_start);
+  const std::regex wanted = pattern_of(settings);
   AssignmentMap map;
   for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
-    if (!std::regex_search(variable.name(), wanted)) continue;
+    // Matches from the start of the name, as Python's re.match.
+    if (!std::regex_search(variable.name(), wanted, std::regex_constants::match_continuous)) {
+      continue;
+    }
     const auto previous = settings.var_name_to_prev_var_name.find(variable.name());
     map.emplace_back(
         previous == settings.var_name_to_prev_var_name.end() ? variable.name() : previous->second,
@@ -267,8 +297,22 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
         "name of a trainable variable",
         settings.vars_to_warm_start);
   }
-  const int count = init_from_checkpoint(session, settings.ckpt_to_initialize_from, map);
-  log_info("Warm-starting {} variables from {}", count, settings.ckpt_to_initialize_from);
+  const std::string checkpoint = checkpoint_of(settings.ckpt_to_initialize_from);
+  const int count = init_from_checkpoint(session, checkpoint, map);
+  log_info("Warm-starting {} variables from {}", count, checkpoint);
+}
+
+void TPUEstimator::Impl::initialize(const estimator::Model& model, Session& session,
+                                    const Scaffold& scaffold) const {
+  const GraphScope scope(*model.graph);
+  session.run({global_variables_initializer()});
+  warm_start(model, session);
+  if (scaffold.init_fn) scaffold.init_fn(session);
+}
+
+std::optional<IterationsPerLoop> TPUEstimator::Impl::iterations_per_loop() {
+  const auto& chosen = config.tpu_config.iterations_per_loop;
+  return chosen || !place(Mode::train).use_tpu ? chosen : IterationsPerLoop(2);
 }
 
 TPUEstimator::TPUEstimator(TPUEstimatorOptions options)

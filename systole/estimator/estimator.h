@@ -9,7 +9,7 @@
 //
 //   for (const auto& prediction : estimator.predict(predict_input_fn)) ...
 //
-// What differs from TensorFlow, and why, is in docs/migrating.md.
+// docs/migrating.md lists the differences from TensorFlow.
 #pragma once
 
 #include <functional>
@@ -32,13 +32,13 @@
 namespace systole {
 
 // Builds the model of one replica in the current graph, from its part of a batch. `labels` is empty
-// when the input has none. params: the user's, and "batch_size" (of a replica), "use_tpu", and with
-// a TPU "context", a TPUContext.
+// if the input has none. params: the user's, "batch_size" (of a replica), "use_tpu", and with a TPU
+// "context", a TPUContext.
 using ModelFn = std::function<TPUEstimatorSpec(
     const Nest<Output>& features, const Nest<Output>& labels, Mode mode, const Params& params)>;
 
-// What an input_fn returns: a data set of (features, labels) or of features, or what get_next() of
-// an iterator gave, taken apart: {features, labels}.
+// The result of an input_fn: a data set of (features, labels) or of features, or the tensors of an
+// iterator's get_next(): {features, labels}.
 class InputFnResult {
  public:
   InputFnResult(Dataset dataset) : dataset_(std::move(dataset)) {}  // NOLINT
@@ -49,7 +49,7 @@ class InputFnResult {
   InputFnResult(std::pair<Output, Output> features_and_labels)  // NOLINT
       : features_(features_and_labels.first), labels_(features_and_labels.second) {}
 
-  // Its elements: (features, labels), or features alone. Errors: those of dataset_of().
+  // A data set of (features, labels), or of features. Errors: those of dataset_of().
   Dataset dataset() const;
 
  private:
@@ -57,28 +57,32 @@ class InputFnResult {
   Nest<Output> features_;
   Nest<Output> labels_;
 };
-// params: the user's, "batch_size" as the InputPipelineConfig says, and with a TPU "context", a
-// TPUContext. Called once a train(), evaluate() or predict() (PER_SHARD_V1: once a replica).
+// params: the user's, "batch_size" according to the InputPipelineConfig, and with a TPU "context",
+// a TPUContext. Called once by each train(), evaluate() and predict(); with PER_SHARD_V1 once for
+// each replica.
 using InputFn = std::function<InputFnResult(const Params& params)>;
 
-// Where variables begin when there is no checkpoint in model_dir.
+// The first values of variables if model_dir has no checkpoint.
 struct WarmStartSettings {
   WarmStartSettings() = default;
   WarmStartSettings(std::string path) : ckpt_to_initialize_from(std::move(path)) {}  // NOLINT
   WarmStartSettings(const char* path) : ckpt_to_initialize_from(path) {}             // NOLINT
 
-  std::string ckpt_to_initialize_from;    // a checkpoint's prefix, or a model_dir
-  std::string vars_to_warm_start = ".*";  // a regular expression; trainable variables only
+  // A checkpoint's prefix, a model_dir, or the folder of a SavedModel.
+  std::string ckpt_to_initialize_from;
+  // A regular expression that matches from the start of the names of trainable variables, as
+  // Python's re.match.
+  std::string vars_to_warm_start = ".*";
   std::map<std::string, std::string> var_name_to_prev_var_name = {};
 };
 
 struct TPUEstimatorOptions {
   ModelFn model_fn = nullptr;
-  std::string model_dir = {};  // config.model_dir when empty
+  std::string model_dir = {};  // empty: config.model_dir
   RunConfig config = {};
   Params params = {};  // "batch_size" and "context" are reserved
   bool use_tpu = true;
-  // Over all replicas. train_batch_size is needed with use_tpu, the others when they are used.
+  // Over all replicas. With use_tpu, train_batch_size is required, and the others for their modes.
   std::optional<int64_t> train_batch_size = std::nullopt;
   std::optional<int64_t> eval_batch_size = std::nullopt;
   std::optional<int64_t> predict_batch_size = std::nullopt;
@@ -89,44 +93,44 @@ struct TPUEstimatorOptions {
 };
 
 struct TrainOptions {
-  // One of the two: that many more, or up to that global step. Without use_tpu both may be absent:
+  // So many more steps, or up to this global step; not both. Without use_tpu both may be absent:
   // training ends with the input.
   std::optional<int64_t> steps = std::nullopt;
   std::optional<int64_t> max_steps = std::nullopt;
   HookList hooks = {};
-  // Called after each checkpoint with the step it is of.
-  std::vector<std::function<void(Session& session, int64_t global_step)>> saving_listeners = {};
+  // Called around each checkpoint: CheckpointSaverListeners, or functions (session, global_step)
+  // that are called after it.
+  std::vector<SavingListener> saving_listeners = {};
 };
 
 struct EvaluateOptions {
-  // Batches; absent: all of the input, once.
+  // Batches. Absent: until the input ends.
   std::optional<int64_t> steps = std::nullopt;
   HookList hooks = {};
-  std::string checkpoint_path = {};  // the latest of model_dir when empty
-  std::string name = {};             // summaries go to eval_<name>
+  std::string checkpoint_path = {};  // empty: the latest of model_dir
+  std::string name = {};             // summaries are in model_dir/eval_<name>
 };
 
 struct PredictOptions {
-  // Only these of the predictions; all when empty.
+  // The predictions to return; empty: all.
   std::vector<std::string> predict_keys = {};
   HookList hooks = {};
   std::string checkpoint_path = {};
-  // false: a batch at a time (the last may be smaller).
+  // false: the range iterates over batches; the last may be smaller.
   bool yield_single_examples = true;
 };
 
 struct ExportSavedModelOptions {
-  // Files for the folder assets.extra, which nothing reads, and for assets: the path there, and
-  // where the file is now.
+  // Files to copy to the folders assets.extra, which nothing reads, and assets: path there -> file.
   std::map<std::string, std::string> assets_extra = {};
   std::map<std::string, std::string> assets = {};
-  std::string checkpoint_path = {};  // the latest of model_dir when empty
-  // model.mlir is made for this many examples where the receiver leaves the number open.
+  std::string checkpoint_path = {};  // empty: the latest of model_dir
+  // The batch size of model.mlir, if the receiver's is unknown.
   int64_t mlir_batch_size = 1;
 };
 
-// Predictions, made as they are asked for; in the order of the input, one an example. Can be left
-// at any time. Holds on to its estimator's model.
+// Predictions in the order of the input, one for each example, computed on demand. Iteration may
+// stop at any time. Keeps the model alive.
 class PredictionRange {
  public:
   class Iterator {
@@ -146,11 +150,11 @@ class PredictionRange {
     std::optional<Nest<Tensor>> current_;
   };
 
-  // Goes on where the range stands: a range is run through once.
+  // Continues at the next prediction: a range can be iterated once.
   Iterator begin();
   static std::default_sentinel_t end() { return {}; }
 
-  // The next prediction; nothing at the end.
+  // Returns the next prediction; nothing at the end.
   std::optional<Nest<Tensor>> next();
 
  private:
@@ -158,44 +162,47 @@ class PredictionRange {
   std::function<std::optional<Nest<Tensor>>()> next_;
 };
 
-// Not synchronised: one call at a time. Two processes cannot train in one model_dir.
+// Not thread-safe. Only one process can train in a model_dir at a time.
 class TPUEstimator {
  public:
-  // Errors: INVALID_ARGUMENT with TensorFlow's texts for options that cannot be.
+  // Errors: INVALID_ARGUMENT, with TensorFlow's texts, for invalid options.
   explicit TPUEstimator(TPUEstimatorOptions options);
   ~TPUEstimator();
   TPUEstimator(TPUEstimator&&) noexcept;
   TPUEstimator& operator=(TPUEstimator&&) noexcept;
 
-  // Trains from the latest checkpoint of model_dir on, if there is one. A SIGTERM or SIGINT ends
-  // the loop that runs, saves, and returns. The input_fn and hooks are called one after the other,
-  // on other threads than the caller's (on its own with a hang_timeout_secs of 0).
-  // Errors: those of the input, the model and the files; INVALID_ARGUMENT for steps that cannot be;
-  // DEADLINE_EXCEEDED, here and below, for what hangs (TPUConfig::hang_timeout_secs).
+  // Trains, continuing from the latest checkpoint of model_dir if there is one. On SIGTERM, SIGINT
+  // or SIGHUP it finishes the steps under way, saves and returns. The input_fn and hooks run on
+  // another thread, one at a time (on the caller's if hang_timeout_secs is 0). An input that ended
+  // is read from its start by the next call. Errors: those of the input, the model and the files;
+  // INVALID_ARGUMENT for invalid steps, for an input without batches, and for a train_op that does
+  // not change the global step; DEADLINE_EXCEEDED, here and below, for calls that hang
+  // (TPUConfig::hang_timeout_secs).
   TPUEstimator& train(const InputFn& input_fn, const TrainOptions& options = {});
 
-  // Metrics over the input, exact over any number of examples. Errors: NOT_FOUND when there is no
-  // checkpoint; CANCELLED when a SIGTERM or SIGINT came, which ends it behind the loop that runs.
+  // Returns metrics over the input, exact for any number of examples. Without a checkpoint it uses
+  // warm_start_from. If the event file cannot be written it warns. Errors: NOT_FOUND when there is
+  // neither; CANCELLED after a SIGTERM, SIGINT or SIGHUP.
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
 
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});
 
-  // Builds the model and says, before anything runs, what a TPU would refuse of it and how much of
-  // a core's memory a step takes; with or without use_tpu. train() does the same, as
-  // TPUConfig::check says. Errors: those of the input_fn and the model_fn; an input that cannot be
-  // is a violation.
+  // Builds the model, without running it, and returns what a TPU would refuse and the memory of a
+  // core that a step needs; with or without use_tpu. train() checks too, according to
+  // TPUConfig::check. An invalid input is a violation. Errors: those of the input_fn and the
+  // model_fn.
   CheckReport check(const InputFn& input_fn, Mode mode = Mode::train);
 
-  // Writes the model of PREDICT mode with the variables of a checkpoint as a SavedModel, and
-  // returns its folder: export_dir_base/<seconds since the Unix epoch>, there complete or not at
-  // all. Signatures are the spec's export_outputs, or "serving_default" of its predictions; one
-  // alone is the default, whatever it is called. params has no "batch_size": any number is served.
-  // Errors: NOT_FOUND when there is no checkpoint; INVALID_ARGUMENT for signatures without names or
-  // a default; those of export_saved_model() of a session and of the files.
+  // Writes the model of PREDICT mode and the variables of a checkpoint as a SavedModel. Returns its
+  // folder, export_dir_base/<seconds since the Unix epoch>, which appears only when complete. The
+  // signatures are the spec's export_outputs, or "serving_default" with its predictions; a single
+  // signature is also the default. params has no "batch_size": the model serves any. Errors:
+  // NOT_FOUND when there is no checkpoint and no warm_start_from; INVALID_ARGUMENT for signatures
+  // without names or a default; those of export_saved_model() of a session and of the files.
   std::string export_saved_model(const std::string& export_dir_base,
                                  const ServingInputReceiverFn& serving_input_receiver_fn,
                                  const ExportSavedModelOptions& options = {});
-  // TensorFlow 1's name of it.
+  // TensorFlow 1's name of export_saved_model().
   std::string export_savedmodel(const std::string& export_dir_base,
                                 const ServingInputReceiverFn& serving_input_receiver_fn,
                                 const ExportSavedModelOptions& options = {}) {
@@ -205,7 +212,7 @@ class TPUEstimator {
   const std::string& model_dir() const;
   const RunConfig& config() const;
   const Params& params() const;
-  // The prefix of the newest checkpoint, "" when there is none.
+  // The prefix of the newest checkpoint; "" if there is none.
   std::string latest_checkpoint() const;
   std::vector<std::string> get_variable_names() const;
   Tensor get_variable_value(const std::string& name) const;
@@ -213,7 +220,7 @@ class TPUEstimator {
   struct Impl;  // for the files of this folder
 
  protected:
-  // As tf.estimator.Estimator: params may hold "batch_size".
+  // For Estimator, whose params may have "batch_size".
   struct Plain {};
   TPUEstimator(TPUEstimatorOptions options, Plain);
 
@@ -229,13 +236,13 @@ struct EstimatorOptions {
   WarmStartSettings warm_start_from = {};
 };
 
-// The same without a TPU: the batch size is the input_fn's own affair.
+// A TPUEstimator without a TPU. The input_fn chooses the batch size.
 class Estimator : public TPUEstimator {
  public:
   explicit Estimator(EstimatorOptions options);
 };
 
-// -- Training and evaluating in turn. (tf.estimator.train_and_evaluate)
+// -- Training with evaluations. (tf.estimator.train_and_evaluate)
 
 struct TrainSpec {
   InputFn input_fn = nullptr;
@@ -244,16 +251,16 @@ struct TrainSpec {
 };
 struct EvalSpec {
   InputFn input_fn = nullptr;
-  std::optional<int64_t> steps = std::nullopt;  // absent: all of the input
+  std::optional<int64_t> steps = std::nullopt;  // batches; absent: until the input ends
   std::string name = {};
   HookList hooks = {};
   ExporterList exporters = {};
-  double throttle_secs = 600;  // at least between two evaluations
+  double throttle_secs = 600;  // the least time between two evaluations
 };
-// Evaluates after checkpoints, in the process that trains: nothing is built again. Returns the last
-// evaluation: where SIGINT or SIGTERM ended the training or an evaluation there is none after it.
-// Errors: those of train(), evaluate() and the exporters; INVALID_ARGUMENT for two exporters of one
-// name.
+// Trains, and evaluates after checkpoints in the same process without building the model again.
+// Returns the last evaluation; one without examples when training was already complete, or when a
+// signal ended it before the first. Errors: those of train(), evaluate() and the exporters;
+// INVALID_ARGUMENT for two exporters of one name.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

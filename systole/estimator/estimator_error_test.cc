@@ -14,12 +14,12 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/model_dir_lock.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
+#include "systole/train/loop/model_dir_lock.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"
 
@@ -197,8 +197,15 @@ TEST_F(EstimatorErrorTest, input_of_the_wrong_structure) {
                         "without labels"));
   EXPECT_THAT(train(of(Element::dict({{"x", data()[0].leaf()}}), 16)), HasSubstr("x"));
   EXPECT_THAT(train(of(data(), 12)),
-              HasSubstr("cannot be sharded 8 ways along dimension 0: batch 12 must be divisible by "
-                        "number of replicas 8: use 8 or 16"));
+              HasSubstr("input_fn: batch, got 12 examples (f32[12,2]), expected "
+                        "params[\"batch_size\"] = 16"));
+  // A forgotten batch().
+  EXPECT_THAT(train([](const Params&) {
+                return Dataset::from_tensor_slices(
+                    Element::tuple({data()[0], Tensor::zeros(DType::s32, {kExamples})}));
+              }),
+              HasSubstr("input_fn: elements, got (f32[2], s32[]), which are single examples, "
+                        "expected batches: add batch(params[\"batch_size\"]"));
   EXPECT_THAT(
       train([](const Params&) {
         const Dataset of_16 = Dataset::from_tensor_slices(data()).repeat().batch(16, true);
@@ -348,7 +355,7 @@ TEST_F(EstimatorErrorTest, a_signal_ends_an_evaluation) {
   const auto hook = std::make_shared<Raises>();
   TPUEstimator estimator = trained(options());
   const std::string error =
-      "evaluate: metrics, got SIGTERM after 32 batches, expected the end of the input";
+      "evaluate: metrics, got SIGTERM after 1 batch, expected the end of the input";
   EXPECT_EQ(error_of([&] { estimator.evaluate(batches, {.steps = 100, .hooks = {hook}}); }),
             "CANCELLED: " + error);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "eval"));
@@ -367,10 +374,10 @@ TEST_F(EstimatorErrorTest, another_input_than_the_checkpoints_begins_anew) {
   TPUEstimator estimator = trained(wider);
   estimator.train(batches, {.max_steps = 4});
   EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-4"));
-  EXPECT_THAT(
-      log.messages(),
-      Contains(HasSubstr("input: begins anew, as the checkpoint has the position of another: "
-                         "iterator state: stage, got '(f32[16,2], f32[16,1])'")));
+  EXPECT_THAT(log.messages(),
+              Contains(HasSubstr(
+                  "input: starts from its beginning; the checkpoint has the position of another: "
+                  "iterator state: stage, got '(f32[16,2], f32[16,1])'")));
 }
 
 // What a stage with threads read ahead, and failed at, does not end the next training too.

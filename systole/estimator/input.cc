@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
+#include "systole/base/log.h"
 #include "systole/graph/api/graph.h"
 
 namespace systole {
@@ -19,14 +21,14 @@ namespace {
 
 std::string_view name_of(Mode mode) { return mode == Mode::predict ? "predict" : to_string(mode); }
 
-// "120 and 128" around 125 for 8 replicas.
+// "120 or 128" for 125 and 8 replicas.
 std::string nearest(int64_t batch, int64_t replicas) {
   const int64_t below = batch / replicas * replicas;
   return below == 0 ? fmt::format("{}", below + replicas)
                     : fmt::format("{} or {}", below, below + replicas);
 }
 
-// Evaluation and prediction have no use for a function a replica.
+// Returns the configuration that applies: PER_SHARD_V1 is for training only.
 InputPipelineConfig effective(const InputOptions& options) {
   if (options.mode != Mode::train && options.config == InputPipelineConfig::PER_SHARD_V1) {
     return InputPipelineConfig::PER_HOST_V1;
@@ -55,7 +57,7 @@ void check_batch_size(const InputOptions& options, Layout layout) {
   }
 }
 
-// A replica's type of a component of an element.
+// Returns the type of a replica's part of a component.
 TensorType replica_type(const TensorType& type, const Input& input) {
   TensorType result = type;
   if (result.shape.rank() == 0 || input.layout != Layout::split) return result;
@@ -64,7 +66,7 @@ TensorType replica_type(const TensorType& type, const Input& input) {
   return result;
 }
 
-// Batches of unknown size are of the batch size when they are padded to it.
+// Sets the batch dimension of all components.
 void set_batch(ElementSpec& spec, int64_t batch) {
   spec = spec.map([&](const TensorType& type) {
     TensorType result = type;
@@ -73,7 +75,7 @@ void set_batch(ElementSpec& spec, int64_t batch) {
   });
 }
 
-// `path`: where in them a tensor is, "['x'][0]".
+// `path`: the position of `spec` in the features or labels, "['x'][0]".
 void check_static(const ElementSpec& spec, std::string_view what, const std::string& path = "") {
   if (!spec.is_leaf()) {
     for (size_t i = 0; i < spec.size(); ++i) {
@@ -109,11 +111,40 @@ std::optional<int64_t> common_batch(const Input& input) {
   sizes.erase(kUnknown);
   if (sizes.size() > 1) {
     throw invalid_argument(
-        "input_fn: first dimension of features and labels, got {}, expected one batch size",
+        "input_fn: first dimension of features and labels, got {}, expected one batch size; "
+        "without "
+        "batch() elements are single examples",
         fmt::join(sizes, " and "));
   }
   if (sizes.empty()) return std::nullopt;
   return *sizes.begin();
+}
+
+// Throws if elements are single examples: labels are scalars, or all components are.
+void check_batched(const ElementSpec& labels, const ElementSpec& all) {
+  const auto is_scalar = [](const TensorType& type) { return type.shape.rank() == 0; };
+  const std::vector<TensorType> of_labels = labels.flatten();
+  const std::vector<TensorType> of_all = all.flatten();
+  if (!std::ranges::any_of(of_labels, is_scalar) && !std::ranges::all_of(of_all, is_scalar)) return;
+  throw invalid_argument(
+      "input_fn: elements, got {}, which are single examples, expected batches: add "
+      "batch(params[\"batch_size\"], /*drop_remainder=*/true)",
+      all.to_string());
+}
+
+// Compares the batch size of the elements, if known, with the one that the input_fn was told.
+void check_told_batch(const ElementSpec& spec, int64_t told, const Input& input) {
+  for (const TensorType& type : spec.flatten()) {
+    if (type.shape.rank() == 0 || type.shape[0] == kUnknown || type.shape[0] == told) continue;
+    const std::string text = fmt::format(
+        "input_fn: batch, got {} examples ({}), expected params[\"batch_size\"] = {}: is it "
+        "batch(params[\"batch_size\"]), and is batch() there?",
+        type.shape[0], type, told);
+    const bool fits = input.layout != Layout::split || type.shape[0] % input.replicas == 0;
+    if (!fits) throw invalid_argument("{}", text);
+    log_warning("{}", text);
+    return;
+  }
 }
 
 void read_spec(Input& input) {
@@ -168,6 +199,12 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
                                             .replicas_consumed = options.replicas / calls})));
     }
     input.datasets.push_back(input_fn(params).dataset());
+  }
+  if (options.use_tpu) {
+    const ElementSpec& spec = input.datasets.front().element_spec();
+    const bool pair = spec.is_tuple() && spec.size() == 2;
+    check_batched(pair ? spec[1] : ElementSpec(), spec);
+    if (options.batch_size) check_told_batch(spec, params["batch_size"], input);
   }
   read_spec(input);
   input.replica_batch = common_batch(input);

@@ -1,4 +1,4 @@
-// The input of a model: which data sets an input_fn gives, and what a replica gets of them.
+// The input of a model: the data sets of an input_fn, and the part of each batch for a replica.
 #pragma once
 
 #include <optional>
@@ -21,21 +21,22 @@ struct InputOptions {
   Params params;
 };
 
-// What an input_fn gave: a data set, or one for each replica (PER_SHARD_V1).
+// The result of an input_fn: a data set, or one for each replica (PER_SHARD_V1).
 struct Input {
   std::vector<Dataset> datasets;
   Layout layout = Layout::split;
   int64_t replicas = 1;
-  ElementSpec features;                  // of a replica; the batch is -1 where it is not known
-  ElementSpec labels;                    // empty when there are none
-  std::optional<int64_t> replica_batch;  // examples of a replica in one step
+  ElementSpec features;                  // of a replica; an unknown batch is -1
+  ElementSpec labels;                    // empty without labels
+  std::optional<int64_t> replica_batch;  // examples of a replica in one step, if known
 };
 
 // Calls the input_fn. Errors: INVALID_ARGUMENT for a batch size that cannot be split, with the
-// nearest sizes that can; for shapes that are not static where they must be, with the fix.
+// nearest sizes that can; for elements that are not batches; for shapes that must be static and are
+// not, with the fix.
 Input make_input(const InputFn& input_fn, const InputOptions& options);
 
-// What its steps are made of. `pad`: batches that are not full are filled up.
+// Returns the source of steps for a StepFeed. `pad`: incomplete batches are padded.
 data::StepSource step_source(const Input& input, bool pad);
 
 }  // namespace systole::estimator

@@ -262,7 +262,7 @@ TEST_F(MigratingTest, input_that_hangs_is_an_error) {
   TPUEstimator estimator(all);
   const std::string first = "DEADLINE_EXCEEDED: input: batches for steps 1 to 1, got none in 0.2";
   EXPECT_THAT(error_of([&] { estimator.train(examples, {.max_steps = 4}); }),
-              HasSubstr("DEADLINE_EXCEEDED: input: batches for steps 3 to 4, got none in 0.2"));
+              HasSubstr("DEADLINE_EXCEEDED: input: batches for steps 3 to 3, got none in 0.2"));
   EXPECT_THAT(error_of([&] { estimator.evaluate(examples); }), HasSubstr(first));
   PredictionRange predictions = estimator.predict(hangs(number));
   EXPECT_THAT(error_of([&] { predictions.next(); }), HasSubstr(first));
@@ -279,7 +279,7 @@ TEST_F(MigratingTest, an_input_fn_that_hangs_is_an_error) {
   TPUEstimatorOptions all = options();
   all.config.tpu_config.hang_timeout_secs = 0.2;
   TPUEstimator estimator(all);
-  const auto message = HasSubstr("DEADLINE_EXCEEDED: input_fn: its call, got no end of it in 0.2");
+  const auto message = HasSubstr("DEADLINE_EXCEEDED: input_fn: call, got no result in 0.2");
   EXPECT_THAT(error_of([&] { estimator.train(hangs, {.max_steps = 4}); }), message);
   *released = true;
 }
@@ -307,7 +307,7 @@ TEST_F(MigratingTest, input_that_hangs_during_a_checkpoint_is_an_error) {
   all.config.tpu_config = {.iterations_per_loop = 1, .hang_timeout_secs = 2};
   TPUEstimator estimator(all);
   EXPECT_THAT(error_of([&] { estimator.train(some, {.max_steps = 9}); }),
-              HasSubstr("DEADLINE_EXCEEDED: input: its position behind step 3, got none in 2"));
+              HasSubstr("DEADLINE_EXCEEDED: input: position after step 3, got none in 2"));
   *released = true;
 }
 

@@ -1,4 +1,4 @@
-// What a model is built for. (tf.estimator.ModeKeys)
+// The purpose for which a model_fn builds a model. (tf.estimator.ModeKeys)
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "systole/estimator/model.h"
 
+#include <algorithm>
+
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/example_mask.h"
@@ -7,7 +9,17 @@
 namespace systole::estimator {
 namespace {
 
+void add_names(const ElementSpec& spec, const std::string& name, Model& model) {
+  if (spec.is_leaf()) model.input_names.push_back(name);
+  for (size_t i = 0; !spec.is_leaf() && i < spec.size(); ++i) {
+    const std::string key =
+        spec.is_dict() ? fmt::format("'{}'", spec.names()[i]) : fmt::format("{}", i);
+    add_names(spec[i], fmt::format("{}[{}]", name, key), model);
+  }
+}
+
 Nest<Output> placeholders(const ElementSpec& spec, std::string_view name, Model& model) {
+  add_names(spec, std::string(name), model);
   return spec.map([&](const TensorType& type) {
     model.inputs.push_back(placeholder(type.dtype, type.shape, name));
     return model.inputs.back();
@@ -27,13 +39,13 @@ void add_metrics(Model& model) {
   TPUEstimatorSpec checked = model.spec;
   checked.eval_metric_ops = model.metrics;
   checked.validate();
-  // Each batch's loss counts by how many real examples it has.
+  // The mean is weighted by the number of real examples of each batch.
   const NameScope scope("eval_loss");
   model.metrics["loss"] = metrics::mean({.values = cast(reduce_mean(model.spec.loss), DType::f32),
                                          .weights = reduce_sum(model.mask)});
 }
 
-// A model without an input. The graph is the current one while the caller fills it in.
+// Returns a model with an empty graph.
 Model empty_model(const ModelFn& model_fn) {
   if (!model_fn) throw invalid_argument("model_fn must be provided to Estimator.");
   Model model;
@@ -53,9 +65,16 @@ void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Outp
   try {
     model.spec = model_fn(features, labels, options.mode, params);
   } catch (const Error& error) {
-    if (!labels.empty() || options.mode == Mode::predict) throw;
-    throw Error(error.code(), fmt::format("{} (input_fn gives features without labels: {})",
-                                          error.message(), features.to_string()));
+    if (options.mode == Mode::predict) throw;
+    const auto is_scalar = [](const Output& label) { return label.shape().rank() == 0; };
+    std::string hint;
+    if (labels.empty()) {
+      hint = fmt::format("input_fn gives features without labels: {}", features.to_string());
+    } else if (std::ranges::any_of(labels.flatten(), is_scalar)) {
+      hint = "input_fn gives single examples: is batch() missing?";
+    }
+    if (hint.empty()) throw;
+    throw Error(error.code(), fmt::format("{} ({})", error.message(), hint));
   }
   model.spec.mode = options.mode;
   model.spec.validate();

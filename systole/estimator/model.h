@@ -1,4 +1,4 @@
-// A model_fn, traced: the graph of one replica's step.
+// A traced model_fn: the graph of one replica's step.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,11 @@ namespace systole::estimator {
 
 struct Model {
   std::shared_ptr<Graph> graph;
-  std::vector<Output> inputs;  // placeholders of features and labels, flattened
-  Output mask;                 // the example mask, not in training
+  std::vector<Output> inputs;            // placeholders of features and labels, flattened
+  std::vector<std::string> input_names;  // of the same: "features['x']"
+  Output mask;                           // the example mask; invalid in training
   TPUEstimatorSpec spec;
-  MetricMap metrics;  // of an evaluation, with "loss"
+  MetricMap metrics;  // of an evaluation, including "loss"
   Variable global_step;
 
   std::vector<Variable> variables(std::string_view collection) const {
@@ -31,13 +32,12 @@ struct TraceOptions {
   std::optional<int64_t> seed;
 };
 
-// Calls the model_fn on placeholders of the input's types. Errors: those of the model_fn; what
-// TPUEstimatorSpec::validate refuses; "model_fn does not take labels..." has no counterpart: it
-// always does.
+// Calls the model_fn with placeholders of the input's types. Errors: those of the model_fn and of
+// TPUEstimatorSpec::validate.
 Model trace(const ModelFn& model_fn, const Input& input, const TraceOptions& options);
 
-// The same for what `make_features` makes in the model's graph, without labels and an example mask:
-// every example that is served counts.
+// Calls the model_fn with features that `make_features` creates in the model's graph, for serving.
+// There are no labels and no example mask.
 Model trace_serving(const ModelFn& model_fn, const std::function<Nest<Output>()>& make_features,
                     const TraceOptions& options);
 

@@ -1,14 +1,39 @@
 #include "systole/estimator/params.h"
 
+#include <cxxabi.h>
+
 #include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <typeinfo>
 #include <vector>
 
 #include "systole/base/suggest.h"
 
 namespace systole {
 
+namespace {
+
+// "systole::TPUContext".
+std::string readable_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+}  // namespace
+
 Error Param::not_a(std::string_view wanted) const {
-  return invalid_argument("params['{}']: value, got {}, expected {}", name_, to_string(), wanted);
+  const Error error =
+      invalid_argument("params['{}']: value, got {}, expected {}", name_, to_string(), wanted);
+  return where_.known() ? error.with_context("at " + where_.to_string()) : error;
+}
+
+Param Param::at(SourceLocation where) const {
+  Param copy = *this;
+  copy.where_ = where;
+  return copy;
 }
 
 int64_t Param::integer() const {
@@ -34,7 +59,7 @@ std::string Param::to_string() const {
     std::string operator()(double value) const { return fmt::format("{}", value); }
     std::string operator()(const std::string& value) const { return fmt::format("'{}'", value); }
     std::string operator()(const std::any& value) const {
-      return fmt::format("<{}>", value.type().name());
+      return fmt::format("<{}>", readable_name(value.type()));
     }
   };
   return std::visit(Printer(), value_);
@@ -44,13 +69,14 @@ Params::Params(std::initializer_list<std::pair<std::string, Param>> params) {
   for (const auto& [name, value] : params) set(name, value);
 }
 
-const Param& Params::operator[](std::string_view name) const {
-  const auto it = params_.find(name);
-  if (it != params_.end()) return it->second;
+Param Params::operator[](const NameAtLine& name) const {
+  const auto it = params_.find(name.name);
+  if (it != params_.end()) return it->second.at(name.where);
   std::vector<std::string> names;
   for (const auto& [known, value] : params_) names.push_back(known);
-  throw not_found("params: key, got '{}', expected one of {}{}", name, to_string(),
-                  did_you_mean(std::string(name), names));
+  throw not_found("params: key, got '{}', expected one of {}{}", name.name, to_string(),
+                  did_you_mean(std::string(name.name), names))
+      .with_context("at " + name.where.to_string());
 }
 
 void Params::set(const std::string& name, Param value) {

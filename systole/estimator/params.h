@@ -1,4 +1,4 @@
-// The parameters that an input_fn and a model_fn are given.
+// The parameters of an input_fn and a model_fn.
 #pragma once
 
 #include <any>
@@ -11,10 +11,11 @@
 #include <variant>
 
 #include "systole/base/error.h"
+#include "systole/base/name_at_line.h"
 
 namespace systole {
 
-// One parameter: an integer, a number, a truth value, a text, or any C++ value (an optimizer).
+// One parameter: an integer, a number, a bool, a string, or any C++ value (an optimizer).
 class Param {
  public:
   Param() = default;
@@ -26,9 +27,9 @@ class Param {
   Param(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
   Param(std::any value) : value_(std::move(value)) {}       // NOLINT(google-explicit-constructor)
 
-  // The value: `const int64_t n = params["batch_size"]`, `params["rate"].as<double>()`. An integer
-  // is taken for a number, a number without a fraction for an integer. Errors: INVALID_ARGUMENT
-  // names the parameter and what it is.
+  // The value: `const int64_t n = params["batch_size"]`, `params["rate"].as<double>()`. Integers
+  // convert to numbers, and numbers without a fraction to integers. Errors: INVALID_ARGUMENT names
+  // the parameter, its value and the caller's line.
   template <class T>
   T as() const;
   template <class T>
@@ -42,30 +43,33 @@ class Param {
 
  private:
   friend class Params;
+  // Returns the same parameter with the line that asks for it.
+  Param at(SourceLocation where) const;
   Error not_a(std::string_view wanted) const;
   int64_t integer() const;
   double number() const;
 
   std::string name_;
+  SourceLocation where_;  // of the last look-up, for errors
   std::variant<std::monostate, bool, int64_t, double, std::string, std::any> value_;
 };
 
-// Names and values. Copied for every call of a function that takes it. A value type.
+// Parameters by name. A value type.
 //   st::Params params = {{"learning_rate", 0.05}, {"layers", 3}};
 class Params {
  public:
   Params() = default;
   Params(std::initializer_list<std::pair<std::string, Param>> params);
 
-  // Errors: NOT_FOUND lists what is there, with near misses.
-  const Param& operator[](std::string_view name) const;
+  // Errors, with the caller's line: NOT_FOUND lists the names, with near misses.
+  Param operator[](const NameAtLine& name) const;
   bool contains(std::string_view name) const { return params_.contains(name); }
-  // `otherwise` when there is no such parameter.
+  // Returns `otherwise` if there is no such parameter.
   template <class T>
-  T get(std::string_view name, T otherwise) const {
-    return contains(name) ? (*this)[name].as<T>() : otherwise;
+  T get(const NameAtLine& name, T otherwise) const {
+    return contains(name.name) ? (*this)[name].as<T>() : otherwise;
   }
-  std::string get(std::string_view name, const char* otherwise) const {
+  std::string get(const NameAtLine& name, const char* otherwise) const {
     return get(name, std::string(otherwise));
   }
   void set(const std::string& name, Param value);

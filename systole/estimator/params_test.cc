@@ -34,10 +34,13 @@ TEST(Params, errors_say_what_is_there) {
   const Params params = {{"batch_size", 32}, {"rate", 0.5}};
   EXPECT_THAT(error_of([&] { params["batch-size"]; }),
               HasSubstr("NOT_FOUND: params: key, got 'batch-size', expected one of "
-                        "{'batch_size': 32, 'rate': 0.5}, did you mean 'batch_size'?"));
+                        "{'batch_size': 32, 'rate': 0.5}, did you mean 'batch_size'?, "
+                        "at params_test.cc:"));
   EXPECT_THAT(error_of([&] { params["rate"].as<int64_t>(); }),
-              HasSubstr("params['rate']: value, got 0.5, expected an integer"));
+              HasSubstr("params['rate']: value, got 0.5, expected an integer, at params_test.cc:"));
   EXPECT_THAT(error_of([&] { params["rate"].as<bool>(); }), HasSubstr("expected a truth value"));
+  const Params any = {{"list", std::any(Params())}};
+  EXPECT_THAT(error_of([&] { any["list"].as<int>(); }), HasSubstr("got <systole::Params>"));
 }
 
 }  // namespace

@@ -11,12 +11,30 @@ Error EvalMetrics::wrong_count(size_t got, size_t takes) {
       got, takes);
 }
 
+void HostCallFunction::operator()(std::span<const Tensor> values, int64_t step) const {
+  const auto placed = [&](Code code, std::string_view message) {
+    return Error(code,
+                 fmt::format("host_call: step {}: {}, at {}", step, message, where_.to_string()));
+  };
+  try {
+    fn_(values);
+  } catch (const Error& error) {
+    throw placed(error.code(), error.message());
+  } catch (const std::exception& error) {
+    throw placed(Code::unknown, error.what());
+  }
+}
+
 namespace {
 
 bool is_scalar(const Shape& shape) { return shape.rank() == 0 || shape == Shape({1}); }
 
 void check_loss(const Output& loss) {
   if (!loss.valid()) throw invalid_argument("Missing loss.");
+  if (!is_floating(loss.dtype())) {
+    throw invalid_argument("Loss must be floating, given: {} '{}' {}", loss.type(), loss.name(),
+                           loss.node()->describe());
+  }
   if (!is_scalar(loss.shape())) {
     throw invalid_argument("Loss must be scalar, given: {} '{}' {}", loss.type(), loss.name(),
                            loss.node()->describe());

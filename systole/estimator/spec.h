@@ -1,29 +1,35 @@
-// What a model_fn returns. (tf.estimator.EstimatorSpec, tf.contrib.tpu.TPUEstimatorSpec)
+// The result of a model_fn. (tf.estimator.EstimatorSpec, tf.contrib.tpu.TPUEstimatorSpec)
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/estimator/hooks/hooks.h"
+#include "systole/base/source_location.h"
 #include "systole/estimator/mode.h"
 #include "systole/graph/api/variable.h"
+#include "systole/train/loop/hooks.h"
+#include "systole/train/loop/scaffold.h"
 #include "systole/train/metrics.h"
 
 namespace systole {
 
-// Metrics by the names under which evaluate() gives them.
+// Metrics by their names in the result of evaluate().
 using MetricMap = std::map<std::string, Metric>;
 
-// A function that makes metrics, and the tensors it is given: in order, or by name.
+// A function that creates metrics, and its arguments: in order, or by name.
 //   .eval_metrics = {metric_fn, {labels, predictions}}
 //   .eval_metrics = {metric_fn, {{"labels", labels}, {"predictions", predictions}}}
-// In the first form the function takes as many Outputs, or one std::vector<Output>; in the second
-// one std::map<std::string, Output>. It is called while the model is built, on every device.
+// In the first form the function takes that many Outputs, or one std::vector<Output>; in the second
+// one std::map<std::string, Output>. It is called while the model is built, for every device.
 class EvalMetrics {
  public:
   using NamedOutputs = std::map<std::string, Output>;
@@ -68,41 +74,52 @@ class EvalMetrics {
   std::function<MetricMap()> call_;
 };
 
-// Values that the host wants to see of every step of training, evaluation and prediction: `fn` is
-// plain C++ and gets each tensor's values of all replicas one behind the other along the first
-// axis, once a step, when its launch is over (a loop is one launch, or several where its input is
-// large). Where all replicas have the same batch (BROADCAST) these are the first replica's alone.
-// Rows that fill up the last batch of an evaluation or prediction are left out of tensors with a
-// row for each example, which are those whose first dimension is a replica's batch: one that has it
-// by chance loses rows of that batch too.
-struct HostCall {
-  std::function<void(std::span<const Tensor> values)> fn = nullptr;
-  std::vector<Output> tensors = {};
-  explicit operator bool() const { return fn != nullptr; }
+// The function of a host_call, and the line that gives it, for errors.
+class HostCallFunction {
+ public:
+  HostCallFunction(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  template <std::invocable<std::span<const Tensor>> F>
+  HostCallFunction(  // NOLINT(google-explicit-constructor)
+      F fn, const std::source_location& where = std::source_location::current())
+      : fn_(std::move(fn)), where_(where) {}
+
+  explicit operator bool() const { return fn_ != nullptr; }
+  // Errors: what the function throws, with the step and the line.
+  void operator()(std::span<const Tensor> values, int64_t step) const;
+
+ private:
+  std::function<void(std::span<const Tensor> values)> fn_;
+  SourceLocation where_;
 };
 
-// What scaffold_fn gives: how the variables begin. It is called in every training, before anything
-// is restored or run, while the model's graph is the current one and may still grow.
-struct Scaffold {
-  // Called with the session once the variables are initialised and no checkpoint was restored; the
-  // model's graph is the current one. It may add nothing to the step.
-  std::function<void(Session&)> init_fn = nullptr;
+// A C++ function that receives values of every step of training, evaluation and prediction. It is
+// called once for each step, after the launch of the step. Each tensor has the values of all
+// replicas, concatenated along the first axis; a scalar arrives as [replicas]. With BROADCAST,
+// where all replicas have the same batch, it has those of replica 0 only. In an evaluation or
+// prediction, padding rows are removed from tensors whose first dimension is a replica's batch
+// size, also if that is a coincidence.
+struct HostCall {
+  HostCallFunction fn = nullptr;
+  std::vector<Output> tensors = {};
+  explicit operator bool() const { return static_cast<bool>(fn); }
 };
 
 struct TPUEstimatorSpec {
   Mode mode = Mode::train;
-  // What predict() gives, by name: [batch, ...] each.
+  // The results of predict(), by name, [batch, ...] each; or one tensor.
   Nest<Output> predictions = {};
-  Output loss = {};         // a scalar, to train and evaluate
-  Operation train_op = {};  // to train
+  Output loss = {};         // a floating scalar; to train and evaluate
+  Operation train_op = {};  // increments the global step; to train
   EvalMetrics eval_metrics = {};
-  // The plain form: metrics by name. Both may be given.
+  // Metrics by name. May be combined with eval_metrics.
   MetricMap eval_metric_ops = {};
-  // Signatures of an exported model; {"serving_default": predictions} when empty.
+  // Signatures of an exported model; empty: {"serving_default": predictions}.
   std::map<std::string, Nest<Output>> export_outputs = {};
   HostCall host_call = {};
+  // Called in every mode, once hooks have begun in training, while the model's graph is current and
+  // may still grow.
   std::function<Scaffold()> scaffold_fn = nullptr;
-  // Their begin() may add to the step; nothing behind it does.
+  // begin() of a hook may add to the step.
   std::vector<std::shared_ptr<SessionRunHook>> training_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> evaluation_hooks = {};
   std::vector<std::shared_ptr<SessionRunHook>> prediction_hooks = {};

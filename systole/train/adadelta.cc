@@ -6,11 +6,13 @@
 namespace systole {
 
 AdadeltaOptimizer::AdadeltaOptimizer(const AdadeltaOptions& options)
-    : Optimizer(options.name), options_(options) {}
+    : Optimizer(options.name), options_(options) {
+  checked_learning_rate("AdadeltaOptimizer", options_.learning_rate);
+}
 
 AdadeltaOptimizer::AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options)
     : Optimizer(options.name), options_(std::move(options)) {
-  options_.learning_rate = std::move(learning_rate);
+  options_.learning_rate = checked_learning_rate("AdadeltaOptimizer", std::move(learning_rate));
 }
 
 Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& variable) {

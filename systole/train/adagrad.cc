@@ -5,7 +5,7 @@ namespace systole {
 
 AdagradOptimizer::AdagradOptimizer(Hyperparameter learning_rate, const AdagradOptions& options)
     : Optimizer(options.name),
-      learning_rate_(std::move(learning_rate)),
+      learning_rate_(checked_learning_rate("AdagradOptimizer", std::move(learning_rate))),
       initial_accumulator_value_(options.initial_accumulator_value) {
   if (!(initial_accumulator_value_ > 0)) {
     throw invalid_argument(

@@ -7,11 +7,13 @@
 namespace systole {
 
 AdamOptimizer::AdamOptimizer(const AdamOptions& options)
-    : Optimizer(options.name), options_(options) {}
+    : Optimizer(options.name), options_(options) {
+  checked_learning_rate("AdamOptimizer", options_.learning_rate);
+}
 
 AdamOptimizer::AdamOptimizer(Hyperparameter learning_rate, AdamOptions options)
     : Optimizer(options.name), options_(std::move(options)) {
-  options_.learning_rate = std::move(learning_rate);
+  options_.learning_rate = checked_learning_rate("AdamOptimizer", std::move(learning_rate));
 }
 
 void AdamOptimizer::prepare(const std::vector<Variable>& variables) {

@@ -1,4 +1,4 @@
-// Saves checkpoints off the training thread.
+// Writes checkpoints on another thread.
 #pragma once
 
 #include <exception>
@@ -10,24 +10,24 @@
 
 namespace systole {
 
-// Takes a snapshot of the variables on the calling thread and writes it on one of its own, one
-// checkpoint at a time. What goes wrong while writing is thrown by the next save() or join(). Used
-// by one thread; `saver` outlives it and belongs to it meanwhile.
+// Takes a snapshot of the variables on the calling thread and writes it on another, one checkpoint
+// at a time. The next save() or join() throws errors of writing. Used by one thread. `saver`
+// outlives it and must not be used by others.
 class AsyncSaver {
  public:
   explicit AsyncSaver(Saver& saver) : saver_(saver) {}
-  // Waits for the write; an error that nobody asked for is logged.
+  // Waits for the write. Logs its error.
   ~AsyncSaver();
   AsyncSaver(const AsyncSaver&) = delete;
   AsyncSaver& operator=(const AsyncSaver&) = delete;
 
-  // Waits for the write before, copies, and starts the next. Errors: those of Saver::snapshot, and
-  // of the write before.
+  // Waits for the previous write, takes a snapshot, and starts to write it. Errors: those of
+  // Saver::snapshot, and of the previous write.
   void save(Session& session, const std::string& save_path, const SaveOptions& options = {});
-  // Waits until all is written. Returns the prefix of the last checkpoint written, "" for none.
+  // Waits for the write. Returns the prefix of the last checkpoint written; "" if there is none.
   // Errors: those of the write.
   std::string join();
-  // A write was started and not joined yet.
+  // Whether a write was started and not joined.
   bool busy() const;
 
  private:

@@ -1,4 +1,4 @@
-// The file of extras beside a checkpoint is a TFRecord file (io/tfrecord.h):
+// The extras of a checkpoint are a TFRecord file (io/records/tfrecord.h):
 //   record "systole extras 1", record number of entries in decimal, (record name, record bytes)*
 #include <charconv>
 

@@ -9,7 +9,7 @@
 namespace systole {
 namespace {
 
-// Every shard once, in groups of one size.
+// Checks that every shard occurs once, in groups of equal size.
 void check_groups(const tpu::GroupAssignment& groups) {
   if (groups.empty()) return;
   std::vector<int64_t> ids;

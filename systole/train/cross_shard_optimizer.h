@@ -12,24 +12,22 @@
 namespace systole {
 
 struct CrossShardOptimizerOptions {
-  // MEAN: the gradient of the mean of the shards' losses. SUM: of their sum.
+  // Apply the gradient of the mean of the shards' losses, or of their sum.
   enum class Reduction : uint8_t { MEAN, SUM } reduction = Reduction::MEAN;
   std::string name = "CrossShardOptimizer";
-  // Groups of shards that train together; all of them when empty.
+  // Groups of shards that exchange gradients; one group of all shards when empty.
   tpu::GroupAssignment group_assignment = {};
 };
 
-// Sums or averages gradients over the shards, then lets another optimizer apply them: each shard
-// applies the same. On a device without shards there is one, and nothing changes.
+// Sums or averages gradients over the shards (replicas), then applies them with another optimizer,
+// equally on every shard. With one shard it changes nothing.
 //
-// Where TensorFlow divides the loss by the number of shards that the shard context tells, in
-// compute_gradients, the mean here is taken in apply_gradients, of as many shards as there are when
-// the program runs: also of gradients that were computed or clipped elsewhere, and without a
-// context.
+// TensorFlow divides the loss in compute_gradients(). Here the mean is taken in apply_gradients(),
+// over the shards that run the program. So it also covers gradients that were computed or clipped
+// by other code.
 class CrossShardOptimizer : public Optimizer {
  public:
-  // Errors: INVALID_ARGUMENT for a group_assignment that is not one of the shards of the context,
-  // or, without one, of 0, 1... each once in groups of one size.
+  // Errors: INVALID_ARGUMENT unless group_assignment has every shard once, in groups of equal size.
   template <class Inner>
   requires std::is_base_of_v<Optimizer, Inner>
   explicit CrossShardOptimizer(Inner optimizer, CrossShardOptimizerOptions options = {})
@@ -42,7 +40,7 @@ class CrossShardOptimizer : public Optimizer {
   Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
                             const ApplyGradientsOptions& options = {}) override;
 
-  // The other optimizer's.
+  // Those of the wrapped optimizer.
   std::vector<std::string> slot_names() const override { return optimizer_->slot_names(); }
   Variable slot(const Variable& variable, std::string_view slot_name) const override {
     return optimizer_->slot(variable, slot_name);

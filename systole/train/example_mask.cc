@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kCollection = "_example_mask";
 
-// The mask of each row of `values`; nothing when its rows are no examples.
+// Returns the mask of each row of `values`; nothing if its rows are not examples.
 std::optional<Output> mask_of_rows(const Output& values) {
   const std::optional<Output> mask = example_mask();
   if (!mask || values.shape().rank() == 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Which examples of a batch are real. Evaluation fills the last batch up; losses and metrics give
-// what was filled in no weight.
+// Marks which examples of a batch are real. Evaluation pads the last batch; losses and metrics give
+// the padding weight 0.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace systole {
 
-// Says that row i of a batch of the current graph counts mask[i] times: 1 or 0. mask: f32[batch].
+// Sets the mask of the current graph: mask[i] is 1 for a real example, 0 for padding. f32 [batch].
 void set_example_mask(const Output& mask);
-// Nothing when all examples count.
+// Returns the mask of the current graph; nothing when all examples are real.
 std::optional<Output> example_mask();
 
-// `weights`, which broadcast to `values`, times the mask where the first axis of `values` is that
-// of the batch, or the batch and further axes made one ([batch * steps]). Other values, such as a
-// mean over the batch taken by the model, count as they are. f32.
+// Returns `weights` (broadcast to `values`) times the mask, f32, if the first axis of `values` is
+// the batch, or the batch merged with further axes ([batch * steps]). Otherwise, as for a mean over
+// the batch that the model took, returns the weights alone.
 Output masked_weights(const Output& values, const Input& weights);
 
 }  // namespace systole

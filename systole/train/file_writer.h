@@ -1,4 +1,4 @@
-// Event files of a program that runs its own session. (tf.summary.FileWriter)
+// Event files for programs that run their own session. (tf.summary.FileWriter)
 //
 //   auto merged = st::summary::merge_all();
 //   st::summary::FileWriter writer("logs/train", &session.graph());
@@ -17,7 +17,7 @@
 namespace systole::summary {
 
 struct FileWriterOptions {
-  double flush_secs = 120;  // what is added is in the file after so long at the latest, at a call
+  double flush_secs = 120;  // a call flushes if the last flush is longer ago
   std::string filename_suffix = {};
   // This machine's when null; both outlive the writer.
   FileSystem* file_system = nullptr;
@@ -27,19 +27,20 @@ struct FileWriterOptions {
 // Not thread-safe. Errors: those of the file system.
 class FileWriter {
  public:
-  // Makes the directory and a file in it, and writes the graph there when it is given.
+  // Creates the directory and an event file, and writes `graph` to it unless it is null.
   explicit FileWriter(const std::string& logdir, const Graph* graph = nullptr,
                       const FileWriterOptions& options = {});
-  // Writes what was added, without an error when that fails: call close() to see one.
+  // Flushes. An error is ignored: call close() to see it.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // The value of a summary op or of merge_all(). Errors: INVALID_ARGUMENT for another tensor.
+  // `summary`: the value of a summary op or of merge_all(). Errors: INVALID_ARGUMENT for another
+  // tensor.
   void add_summary(const Tensor& summary, int64_t global_step = 0);
   void add_graph(const Graph& graph, int64_t global_step = 0);
   void flush();
-  // Idempotent; nothing can be added then.
+  // Flushes and closes the file. Idempotent. Nothing can be added afterwards.
   void close();
 
  private:

@@ -4,7 +4,9 @@
 namespace systole {
 
 FtrlOptimizer::FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& options)
-    : Optimizer(options.name), learning_rate_(std::move(learning_rate)), options_(options) {
+    : Optimizer(options.name),
+      learning_rate_(checked_learning_rate("FtrlOptimizer", std::move(learning_rate))),
+      options_(options) {
   const auto check = [](bool fits, std::string_view what, double got, std::string_view expected) {
     if (fits) return;
     throw invalid_argument("FtrlOptimizer: {}, got {}, expected {}", what, got, expected);

@@ -5,7 +5,8 @@ namespace systole {
 
 GradientDescentOptimizer::GradientDescentOptimizer(Hyperparameter learning_rate,
                                                    const GradientDescentOptions& options)
-    : Optimizer(options.name), learning_rate_(std::move(learning_rate)) {}
+    : Optimizer(options.name),
+      learning_rate_(checked_learning_rate("GradientDescentOptimizer", std::move(learning_rate))) {}
 
 Operation GradientDescentOptimizer::apply(const Output& gradient, const Variable& variable) {
   return apply_gradient_descent(variable.handle(),

@@ -1,12 +1,12 @@
-// Layers: functions that make variables and use them. (tf.layers)
+// Layers: functions that create variables and apply them. (tf.layers)
 //
-// What holds for all:
+// Common to all:
 //   * Defaults, variable names and variable shapes are TensorFlow's: the first conv2d has
-//     "conv2d/kernel" and "conv2d/bias", the next "conv2d_1/kernel". A `name` is used as it is:
-//     a second layer of that name is an error unless `reuse`, or the variable scope around, says
-//     that variables are shared.
-//   * Sizes of all axes but the batch must be known where a variable's shape follows from them.
-//   * Nodes carry the line of the layer's caller.
+//     "conv2d/kernel" and "conv2d/bias", the next "conv2d_1/kernel". A given `name` is used
+//     unchanged: a second layer of that name is an error, unless `reuse` or the enclosing variable
+//     scope shares variables.
+//   * Dimensions that determine the shape of a variable must be known.
+//   * Nodes carry the source line of the layer's caller.
 //   * Errors: INVALID_ARGUMENT `<layer>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace systole::layers {
 
-// What is applied to a layer's result: st::relu, st::softmax, a lambda, or nothing.
+// The function applied to a layer's result: st::relu, st::softmax, a lambda, or none.
 class Activation {
  public:
   Activation() = default;
@@ -33,7 +33,7 @@ class Activation {
   template <std::invocable<Output> F>
   Activation(F f) : function_(std::move(f)) {}  // NOLINT(google-explicit-constructor)
 
-  // x itself when there is none.
+  // Returns x if there is no function.
   Output operator()(const Output& x) const { return function_ ? function_(x) : x; }
   explicit operator bool() const { return function_ != nullptr; }
 
@@ -41,7 +41,7 @@ class Activation {
   std::function<Output(const Output&)> function_;
 };
 
-// The height and width of a window or a step: 2, or {2, 3}.
+// The height and width of a window or a stride: 2, or {2, 3}.
 struct Extent {
   Extent(int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
   Extent(int64_t height, int64_t width) : height(height), width(width) {}
@@ -50,18 +50,18 @@ struct Extent {
   int64_t width;
 };
 
-// Whether a layer trains: true, false, or a pred scalar that a run decides, such as a placeholder.
+// Whether a layer trains: true, false, or a pred scalar such as a placeholder.
 class Training {
  public:
   Training(bool now) : now_(now) {}  // NOLINT(google-explicit-constructor)
-  // Errors: INVALID_ARGUMENT for no tensor.
+  // Errors: INVALID_ARGUMENT for an invalid Output.
   Training(Output decided);  // NOLINT(google-explicit-constructor)
 
-  // when_true() where training, else when_false(): one of them now, or both as branches of a cond.
-  // Errors: INVALID_ARGUMENT for a tensor that is no pred scalar.
+  // Returns when_true() if training, otherwise when_false(). A tensor makes them the branches of a
+  // cond. Errors: INVALID_ARGUMENT for a tensor that is not a pred scalar.
   std::vector<Output> choose(const std::function<std::vector<Output>()>& when_true,
                              const std::function<std::vector<Output>()>& when_false) const;
-  // False when it is known that the layer does not train.
+  // False if the layer certainly does not train.
   bool possible() const { return now_ || decided_.valid(); }
 
  private:
@@ -69,7 +69,8 @@ class Training {
   Output decided_;
 };
 
-// A scalar that is added to the total loss, of a variable (tf.contrib.layers.l2_regularizer).
+// Returns a scalar, computed from a variable, that is added to the total loss.
+// (tf.contrib.layers.l2_regularizer)
 using Regularizer = std::function<Output(const Output& weights)>;
 // scale * sum(|w|), scale * sum(w^2) / 2.
 Regularizer l1_regularizer(double scale);
@@ -149,8 +150,9 @@ struct Conv2DTransposeOptions {
   std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
-// Grows images: of a size s to s * stride ("same") or s * stride + max(kernel_size - stride, 0)
-// ("valid"). kernel: [height, width, filters, in]. (tf.layers.conv2d_transpose)
+// Transposed convolution. Enlarges size s to s * stride ("same"), or to
+// s * stride + max(kernel_size - stride, 0) ("valid"). kernel: [height, width, filters, in].
+// (tf.layers.conv2d_transpose)
 Output conv2d_transpose(const Input& inputs, const Conv2DTransposeOptions& options);
 
 struct SeparableConv2DOptions {
@@ -173,8 +175,8 @@ struct SeparableConv2DOptions {
   std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
-// A convolution of each channel by itself ("depthwise_kernel": [height, width, in, multiplier]),
-// then one of size 1 over all of them ("pointwise_kernel": [1, 1, in * multiplier, filters]).
+// A convolution of each channel ("depthwise_kernel": [height, width, in, multiplier]), then one of
+// size 1 over all channels ("pointwise_kernel": [1, 1, in * multiplier, filters]).
 // (tf.layers.separable_conv2d)
 Output separable_conv2d(const Input& inputs, const SeparableConv2DOptions& options);
 
@@ -201,8 +203,8 @@ Output max_pooling1d(const Input& inputs, const Pooling1DOptions& options);
 Output average_pooling1d(const Input& inputs, const Pooling1DOptions& options);
 
 struct BatchNormalizationOptions {
-  int64_t axis = -1;  // that of the channels
-  double momentum = 0.99;
+  int64_t axis = -1;       // the channels
+  double momentum = 0.99;  // of the moving averages, in [0, 1]
   double epsilon = 0.001;
   bool center = true;
   bool scale = true;
@@ -214,27 +216,26 @@ struct BatchNormalizationOptions {
   Regularizer gamma_regularizer = nullptr;
   Training training = false;
   bool trainable = true;
-  // Statistics over the batches of all replicas. TensorFlow on TPU always takes each replica's own.
+  // Statistics over the batches of all replicas; false: over each replica's batch, as TensorFlow.
   bool cross_replica = false;
   std::string name = {};
   Reuse reuse = Reuse::inherit;
 };
-// (x - mean) / sqrt(variance + epsilon) * gamma + beta over all axes but `axis`; when training by
-// the batch's statistics, else by the moving averages. (tf.layers.batch_normalization)
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta over all axes but `axis`. Mean and variance
+// are those of the batch when training, otherwise the moving averages.
+// (tf.layers.batch_normalization)
 //
-// The updates of the moving averages stand in the collection update_ops, as in TensorFlow.
-// There, who forgets to run them with the train_op trains a model that cannot be evaluated; here
-// Optimizer::minimize and the Estimator run those that belong to the loss. On several replicas the
-// averages follow the mean of the replicas' statistics, so that they are the same everywhere;
-// TensorFlow saves those of replica 0.
+// The updates of the moving averages are in the collection update_ops, as in TensorFlow. Unlike
+// there, Optimizer::minimize and the Estimator run those that belong to the loss. With several
+// replicas the averages follow the mean of the replicas' statistics; TensorFlow saves replica 0's.
 // Source: Ioffe and Szegedy, arXiv 1502.03167.
 Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options = {});
 
 struct DropoutOptions {
-  double rate = 0.5;  // the part that is dropped, in [0, 1)
+  double rate = 0.5;  // the fraction to drop, in [0, 1)
   std::vector<int64_t> noise_shape = {};
   std::optional<int64_t> seed = std::nullopt;
-  Training training = false;  // inputs themselves when false
+  Training training = false;  // false: returns the inputs
   std::string name = {};
 };
 // (tf.layers.dropout)

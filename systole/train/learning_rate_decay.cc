@@ -7,25 +7,28 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/train/hyperparameter.h"
 
 namespace systole {
 namespace {
 
-// The learning rate as a tensor, and step and decay_steps in its dtype.
+// The learning rate as a tensor; step and decay_steps are converted to its dtype.
 struct Progress {
   Output learning_rate;
   Output step;
   Output decay_steps;
 
-  // How many times decay_steps have passed.
+  // step / decay_steps.
   Output periods(bool staircase) const {
     const Output quotient = divide(step, decay_steps);
     return staircase ? floor(quotient) : quotient;
   }
 };
 
-Progress resolve_progress(const Input& learning_rate, const Input& global_step,
-                          const Input& decay_steps) {
+Progress resolve_progress(std::string_view schedule, const Input& learning_rate,
+                          const Input& global_step, const Input& decay_steps) {
+  check_hyperparameter(schedule, "learning_rate", learning_rate, HyperparameterRange::not_negative);
+  check_hyperparameter(schedule, "decay_steps", decay_steps, HyperparameterRange::positive);
   const Output rate = learning_rate.resolve(learning_rate.weak() ? DType::f32 : DType::invalid);
   return {rate, cast(global_step, rate.dtype()), cast(decay_steps, rate.dtype())};
 }
@@ -35,8 +38,11 @@ Progress resolve_progress(const Input& learning_rate, const Input& global_step,
 Output exponential_decay(const Input& learning_rate, const Input& global_step,
                          const Input& decay_steps, const Input& decay_rate,
                          const ExponentialDecayOptions& options) {
+  check_hyperparameter("exponential_decay", "decay_rate", decay_rate,
+                       HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Progress progress =
+      resolve_progress("exponential_decay", learning_rate, global_step, decay_steps);
   const Output& rate = progress.learning_rate;
   const Output exponent = progress.periods(options.staircase);
   return multiply(rate, pow(decay_rate.resolve(rate.dtype()), exponent));
@@ -45,8 +51,11 @@ Output exponential_decay(const Input& learning_rate, const Input& global_step,
 Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
                          const Input& decay_steps, const Input& decay_rate,
                          const NaturalExpDecayOptions& options) {
+  check_hyperparameter("natural_exp_decay", "decay_rate", decay_rate,
+                       HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Progress progress =
+      resolve_progress("natural_exp_decay", learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return multiply(progress.learning_rate, exp(negative(multiply(decay_rate, periods))));
 }
@@ -54,8 +63,11 @@ Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
 Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
                           const Input& decay_steps, const Input& decay_rate,
                           const InverseTimeDecayOptions& options) {
+  check_hyperparameter("inverse_time_decay", "decay_rate", decay_rate,
+                       HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress = resolve_progress(learning_rate, global_step, decay_steps);
+  const Progress progress =
+      resolve_progress("inverse_time_decay", learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return divide(progress.learning_rate, add(1, multiply(decay_rate, periods)));
 }
@@ -71,6 +83,10 @@ Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries
     throw invalid_argument("piecewise_constant: boundaries, got [{}], expected rising values",
                            fmt::join(boundaries, ", "));
   }
+  for (const double value : values) {
+    check_hyperparameter("piecewise_constant", "value", value, HyperparameterRange::not_negative,
+                         x.where());
+  }
   const NameScope scope(name);
   const Output step = cast(x, DType::s64);
   Output result = constant(static_cast<float>(values.back()));
@@ -82,8 +98,11 @@ Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries
 
 Output polynomial_decay(const Input& learning_rate, const Input& global_step,
                         const Input& decay_steps, const PolynomialDecayOptions& options) {
+  check_hyperparameter("polynomial_decay", "end_learning_rate", options.end_learning_rate,
+                       HyperparameterRange::not_negative, learning_rate.where());
   const NameScope scope(options.name);
-  auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  auto [rate, step, steps] =
+      resolve_progress("polynomial_decay", learning_rate, global_step, decay_steps);
   if (options.cycle) {
     steps = multiply(steps, maximum(1, ceil(divide(step, steps))));
   } else {
@@ -97,7 +116,8 @@ Output polynomial_decay(const Input& learning_rate, const Input& global_step,
 Output cosine_decay(const Input& learning_rate, const Input& global_step, const Input& decay_steps,
                     const CosineDecayOptions& options) {
   const NameScope scope(options.name);
-  const auto [rate, step, steps] = resolve_progress(learning_rate, global_step, decay_steps);
+  const auto [rate, step, steps] =
+      resolve_progress("cosine_decay", learning_rate, global_step, decay_steps);
   const Output completed = divide(minimum(step, steps), steps);
   const Output cosine = multiply(0.5, add(1, cos(multiply(completed, std::numbers::pi))));
   return multiply(rate, add(multiply(1 - options.alpha, cosine), options.alpha));

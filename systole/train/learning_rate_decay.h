@@ -1,5 +1,5 @@
-// Learning rate schedules: scalar tensors that follow the global step. (tf.train.exponential_decay
-// and its kin)
+// Learning rate schedules: scalar tensors computed from the global step.
+// (tf.train.exponential_decay and others)
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace systole {
 
-// Every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the
-// learning rate's dtype (f32 for a literal). All are computed in the program, so that K steps of
-// one launch see K different rates.
+// For every schedule: `global_step` is a non-negative integer scalar; the result is a scalar of the
+// learning rate's dtype (f32 for a literal). Schedules are computed on the device, so each step of
+// a launch has its own rate. Errors: INVALID_ARGUMENT with the user's line unless the learning rate
+// and the decay rate are 0 or more, and decay_steps is above 0, where these are known numbers.
 
 struct ExponentialDecayOptions {
   bool staircase = false;
@@ -41,8 +42,8 @@ Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
                           const Input& decay_steps, const Input& decay_rate,
                           const InverseTimeDecayOptions& options = {});
 
-// values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last behind.
-// Errors: INVALID_ARGUMENT unless boundaries rise and there is one value more than boundaries.
+// values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], and so on; then the last.
+// Errors: INVALID_ARGUMENT unless boundaries ascend and there is one value more than boundaries.
 Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries,
                           const std::vector<double>& values,
                           const std::string& name = "PiecewiseConstant");
@@ -54,7 +55,7 @@ struct PolynomialDecayOptions {
   std::string name = "PolynomialDecay";
 };
 // (learning_rate - end) * (1 - min(step, decay_steps) / decay_steps) ^ power + end; with `cycle`
-// decay_steps grows to the next multiple beyond the step.
+// decay_steps is rounded up to the next multiple after the step.
 Output polynomial_decay(const Input& learning_rate, const Input& global_step,
                         const Input& decay_steps, const PolynomialDecayOptions& options = {});
 

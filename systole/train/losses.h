@@ -1,11 +1,11 @@
 // Losses: how far predictions are from labels, one number for a batch. (tf.losses)
 //
-// What holds for all:
-//   * Labels and predictions (logits) have one shape unless said otherwise, weights broadcast to
-//     the losses: a scalar, or of their rank with each size theirs or 1.
-//   * The weighted losses become one f32 scalar as `reduction` says. Each is added to the
-//     collection `losses`, from which get_total_loss() takes them.
-//   * Examples that evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
+// Common to all:
+//   * Labels and predictions (logits) have the same shape, unless stated. Weights broadcast to the
+//     losses: a scalar, or of the same rank with each dimension equal or 1.
+//   * `reduction` reduces the weighted losses to one f32 scalar, which is added to the collection
+//     `losses`; get_total_loss() sums the collection.
+//   * Examples that pad the last batch of an evaluation have weight 0 (train/example_mask.h).
 //   * Errors: INVALID_ARGUMENT `<loss>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace systole::losses {
 
 enum class Reduction : uint8_t {
-  none,                    // the weighted losses themselves
+  none,                    // the weighted losses, not reduced
   sum,                     // their sum
   sum_over_batch_size,     // the sum divided by the number of losses
   mean,                    // the sum divided by the sum of the weights
@@ -30,7 +30,8 @@ struct WeightedLossOptions {
   std::string loss_collection = "losses";  // none when empty
 };
 
-// What all losses end with, for losses of one's own. (tf.losses.compute_weighted_loss)
+// Weights, reduces and registers losses; for user-defined losses.
+// (tf.losses.compute_weighted_loss)
 Output compute_weighted_loss(const Input& losses, const WeightedLossOptions& options = {});
 
 struct SoftmaxCrossEntropyOptions {
@@ -68,7 +69,7 @@ struct SigmoidCrossEntropyOptions {
   std::string scope = {};
   std::string loss_collection = "losses";
 };
-// Each class by itself: multi_class_labels in [0, 1].
+// Independent classes: multi_class_labels in [0, 1].
 Output sigmoid_cross_entropy(const SigmoidCrossEntropyOptions& options);
 
 struct PredictionLossOptions {
@@ -128,17 +129,17 @@ struct CosineDistanceOptions {
   std::string scope = {};
   std::string loss_collection = "losses";
 };
-// 1 - sum(labels * predictions) over `axis`, which stays with size 1; both are of unit length.
+// 1 - sum(labels * predictions) over `axis`, which is kept with size 1. Both have unit length.
 Output cosine_distance(const CosineDistanceOptions& options);
 
-// A loss of one's own among those that get_total_loss() takes. (tf.losses.add_loss)
+// Adds a loss to those that get_total_loss() sums. (tf.losses.add_loss)
 void add_loss(const Output& loss, std::string_view loss_collection = "losses");
 std::vector<Output> get_losses(std::string_view scope = {},
                                std::string_view loss_collection = "losses");
 std::vector<Output> get_regularization_losses(std::string_view scope = {});
-// Their sum, 0 where there are none.
+// Their sum; 0 if there are none.
 Output get_regularization_loss(std::string_view scope = {});
-// The sum of all losses and, unless told otherwise, regularisation losses of the current graph.
+// The sum of all losses of the current graph, by default with regularisation losses.
 // Errors: FAILED_PRECONDITION when there are none.
 Output get_total_loss(bool add_regularization_losses = true, std::string_view scope = {});
 

@@ -1,4 +1,4 @@
-// A graph with its variables as TensorFlow's MetaGraphDef: what lies beside a checkpoint.
+// Writes a graph and its variables as TensorFlow's MetaGraphDef, the `.meta` file of a checkpoint.
 #pragma once
 
 #include <string>
@@ -13,17 +13,16 @@ class MetaGraphDef;
 
 namespace systole {
 
-// The release whose ops and messages ours are.
+// The TensorFlow release whose ops and messages are written.
 inline constexpr const char* kTensorFlowVersion = "1.15.0";
 
-// Adds `variables` to the message's collections "variables" and, where they are trained,
-// "trainable_variables".
+// Adds `variables` to the message's collections "variables" and "trainable_variables".
 void add_variable_collections(const Graph& graph, const std::vector<Variable>& variables,
                               tensorflow::MetaGraphDef& message);
 
-// All of `graph`, the nodes that save and restore `variables` in TensorFlow, and the collections
-// of them: the bytes of a `.meta` file. Ops that TensorFlow does not have (some gradients) stand
-// there under our names: looked at, such a graph is whole; TensorFlow imports it without them.
+// Returns the bytes of a `.meta` file: the graph, the nodes by which TensorFlow saves and restores
+// `variables`, and their collections. Ops that TensorFlow lacks (some gradients) keep our names:
+// viewers show them, TensorFlow's importer skips them.
 std::string meta_graph_bytes(const Graph& graph, const std::vector<Variable>& variables);
 
 }  // namespace systole

@@ -3,14 +3,14 @@
 //   auto metric = metrics::accuracy({.labels = labels, .predictions = guesses});
 //   session.run(metric.update_op, batch)...; session.run(metric.value)
 //
-// What holds for all:
-//   * The sums are f32 local variables (collections local_variables and metric_variables) named as
-//     TensorFlow's, "accuracy/total". variables_initializer(local_variables()) starts anew.
-//   * `weights` broadcast to the values as in losses; 0 leaves an example out. Examples that
-//     evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
-//   * On several replicas each adds what it saw to `accumulators`, whose sums a StepLoop keeps
-//     (StepLoopOptions::summed), so that the metric is that of all examples.
-//   * Labels and predictions have one shape, but for a last axis of size 1 on either.
+// Common to all:
+//   * The sums are f32 local variables (collections local_variables and metric_variables) with
+//     TensorFlow's names, "accuracy/total". variables_initializer(local_variables()) resets them.
+//   * `weights` broadcast to the values as in losses; 0 ignores an example. Examples that pad the
+//     last batch of an evaluation have weight 0 (train/example_mask.h).
+//   * With several replicas each adds to `accumulators`, which a StepLoop sums
+//     (StepLoopOptions::summed): the metric is over the examples of all replicas.
+//   * Labels and predictions have the same shape, except for a last dimension of 1 on either.
 //   * Errors: INVALID_ARGUMENT `<metric>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
 
@@ -23,8 +23,8 @@
 namespace systole {
 
 struct Metric {
-  Output value;      // of what the variables hold at the start of the run
-  Output update_op;  // takes the batch in; its value is the metric after that
+  Output value;      // from the values of the variables at the start of the run
+  Output update_op;  // adds the batch; its value is the metric afterwards
   std::vector<Variable> accumulators = {};
 };
 
@@ -35,7 +35,7 @@ struct MeanOptions {
   Input weights = 1.0F;
   std::string name = {};
 };
-// sum(values * weights) / sum(weights); 0 before any. (tf.metrics.mean)
+// sum(values * weights) / sum(weights); 0 before the first batch. (tf.metrics.mean)
 Metric mean(const MeanOptions& options);
 
 struct PredictionOptions {
@@ -44,13 +44,13 @@ struct PredictionOptions {
   Input weights = 1.0F;
   std::string name = {};
 };
-// The part of predictions that equal their label.
+// The fraction of predictions that equal their label.
 Metric accuracy(const PredictionOptions& options);
 Metric mean_squared_error(const PredictionOptions& options);
 Metric root_mean_squared_error(const PredictionOptions& options);
 Metric mean_absolute_error(const PredictionOptions& options);
-// Labels and predictions as truth values (not 0): true positives / predicted positives, / actual
-// positives; 0 where there are none.
+// true positives / predicted positives, and true positives / actual positives; 0 for a denominator
+// of 0. Labels and predictions other than 0 are positive.
 Metric precision(const PredictionOptions& options);
 Metric recall(const PredictionOptions& options);
 Metric true_positives(const PredictionOptions& options);
@@ -77,8 +77,9 @@ struct AtKOptions {
   Input weights = 1.0F;                            // scalar or [..]
   std::string name = {};
 };
-// Of the labels, the part among the k classes predicted highest; of these, the part that are
-// labels. A label outside of the classes is never found. (tf.metrics.recall_at_k, precision_at_k)
+// recall_at_k: the fraction of the labels that are among the k highest predictions. precision_at_k:
+// the fraction of the k highest predictions that are labels. A label that is no class never counts
+// as found. (tf.metrics.recall_at_k, precision_at_k)
 Metric recall_at_k(const AtKOptions& options);
 Metric precision_at_k(const AtKOptions& options);
 
@@ -89,16 +90,15 @@ struct ConfusionMatrixOptions {
   Input weights = 1.0F;
   std::string name = {};
 };
-// f32[num_classes, num_classes]: how often label i was predicted as j. (tf.confusion_matrix,
-// streaming)
+// f32 [num_classes, num_classes]: the number of times that label i was predicted as j.
+// (tf.confusion_matrix, streaming)
 Metric confusion_matrix(const ConfusionMatrixOptions& options);
 
-// Of the classes that were seen, the mean of what label and prediction have in common divided by
-// what either has: segmentation's intersection over union. Counted in f32: exact up to 2^24 of a
-// pair of classes. (tf.metrics.mean_iou)
+// The mean intersection over union of segmentation, over the classes that occurred. Counts are f32:
+// exact up to 2^24 for each pair of classes. (tf.metrics.mean_iou)
 Metric mean_iou(const ConfusionMatrixOptions& options);
-// The mean over all classes of the part of their labels that was predicted, 0 for a class without
-// labels. (tf.metrics.mean_per_class_accuracy)
+// The mean of the accuracies of the classes; 0 for a class without labels.
+// (tf.metrics.mean_per_class_accuracy)
 Metric mean_per_class_accuracy(const ConfusionMatrixOptions& options);
 
 }  // namespace metrics

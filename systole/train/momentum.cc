@@ -6,7 +6,7 @@ namespace systole {
 MomentumOptimizer::MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum,
                                      const MomentumOptions& options)
     : Optimizer(options.name),
-      learning_rate_(std::move(learning_rate)),
+      learning_rate_(checked_learning_rate("MomentumOptimizer", std::move(learning_rate))),
       momentum_(std::move(momentum)),
       use_nesterov_(options.use_nesterov) {}
 

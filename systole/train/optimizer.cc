@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/update_ops.h"
 
 namespace systole {
@@ -34,8 +36,10 @@ Operation Optimizer::minimize(Output loss, const MinimizeOptions& options) {
 std::vector<GradientAndVariable> Optimizer::compute_gradients(
     Output loss, const ComputeGradientsOptions& options) {
   if (!is_floating(loss.dtype())) {
-    throw invalid_argument("{}.compute_gradients: loss '{}', got {}, expected a floating dtype",
-                           name_, loss.name(), loss.type());
+    throw at_line(invalid_argument("{}.compute_gradients: loss '{}', got {}, expected a floating "
+                                   "dtype",
+                                   name_, loss.name(), loss.type()),
+                  loss.node()->where());
   }
   const GraphScope in_graph(loss.graph());
   const std::vector<Variable> variables =
@@ -93,8 +97,7 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
                                        std::string_view operation_name, double initial_value) {
   Variable& slot = slots_[{variable.handle().node(), std::string(slot_name)}];
   if (!slot.valid()) {
-    // Slots are named by their variable alone, and get their first values without what the training
-    // waits for, wherever the optimizer is called.
+    // The caller's name scope and control dependencies do not apply to slots.
     const NameScope root("");
     const ControlDependencies lifted(nullptr);
     const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);
@@ -104,6 +107,12 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
     made_.push_back(slot);
   }
   return slot;
+}
+
+Input Optimizer::checked_learning_rate(std::string_view optimizer, Input learning_rate) {
+  check_hyperparameter(optimizer, "learning_rate", learning_rate,
+                       HyperparameterRange::not_negative);
+  return learning_rate;
 }
 
 Output Optimizer::resolve_learning_rate(const Input& learning_rate, DType dtype) {

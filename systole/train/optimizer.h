@@ -1,4 +1,4 @@
-// Optimizers: the base class, and how gradients become an update. (tf.train.Optimizer)
+// Optimizers: updates of variables from gradients. (tf.train.Optimizer)
 #pragma once
 
 #include <map>
@@ -14,8 +14,7 @@
 
 namespace systole {
 
-// A gradient and the variable that it belongs to; the gradient is invalid where the loss does not
-// depend on it.
+// A variable and its gradient, which is invalid if the loss does not depend on the variable.
 struct GradientAndVariable {
   Output gradient;
   Variable variable;
@@ -27,8 +26,8 @@ struct ComputeGradientsOptions {
 };
 
 struct ApplyGradientsOptions {
-  Variable global_step = {};  // counts applications when valid
-  std::string name = {};      // of the operation; the optimizer's name when empty
+  Variable global_step = {};  // incremented by each application, if valid
+  std::string name = {};      // of the operation; empty: the optimizer's name
 };
 
 struct MinimizeOptions {
@@ -38,53 +37,55 @@ struct MinimizeOptions {
   std::string name = {};
 };
 
-// The collection of learning rates that are tensors: what a summary shows of schedules.
+// The collection of learning rates that are tensors, for summaries.
 inline constexpr std::string_view kLearningRates = "learning_rates";
 
-// Builds the update of variables from a loss. An optimizer belongs to no graph; its slots live in
-// the graph whose gradients it is first given, under the variables' names ("w/Momentum"), as
-// TensorFlow's checkpoints name them. Copies share slots. Not synchronised.
+// Builds the update of variables from a loss. Slots are variables of the graph of the first
+// gradients, with TensorFlow's names ("w/Momentum"). Copies share slots. Not thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // compute_gradients, then apply_gradients. The operations of the collection update_ops that
-  // belong to the loss (moving averages of batch_normalization) run with it; TensorFlow leaves
-  // them to the caller. Errors: INVALID_ARGUMENT when no variable gets a gradient.
+  // compute_gradients(), then apply_gradients(). Also runs the operations of the collection
+  // update_ops that belong to the loss (moving averages of batch_normalization), which TensorFlow
+  // leaves to the caller. Errors: INVALID_ARGUMENT when no variable gets a gradient.
   Operation minimize(Output loss, const MinimizeOptions& options = {});
 
   // Errors: INVALID_ARGUMENT when there are no variables, or `loss` is not floating.
   virtual std::vector<GradientAndVariable> compute_gradients(
       Output loss, const ComputeGradientsOptions& options = {});
 
-  // One operation that applies all updates, and then counts `global_step`.
+  // Returns an operation that applies all updates, then increments `global_step`.
   // Errors: INVALID_ARGUMENT `No gradients provided for any variable` lists the variables.
   virtual Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
                                     const ApplyGradientsOptions& options = {});
 
   const std::string& name() const { return name_; }
   virtual std::vector<std::string> slot_names() const { return {}; }
-  // An invalid Variable when there is none.
+  // Returns an invalid Variable if there is no such slot.
   virtual Variable slot(const Variable& variable, std::string_view slot_name) const;
-  // Slots and other state, in the order of making.
+  // Slots and other state, in the order of creation.
   virtual std::vector<Variable> variables() const { return made_; }
 
  protected:
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
+  // Checks a learning rate and returns it. Errors: INVALID_ARGUMENT with the user's line for a
+  // number below 0, NaN or infinity.
+  static Input checked_learning_rate(std::string_view optimizer, Input learning_rate);
 
-  // Makes what all updates share; called once an apply_gradients, before apply().
+  // Creates state that all updates share. Called once in each apply_gradients(), before apply().
   virtual void prepare(const std::vector<Variable>& variables) { static_cast<void>(variables); }
-  // The update of one variable.
+  // Returns the update of one variable.
   virtual Operation apply(const Output& gradient, const Variable& variable) = 0;
-  // What follows all updates (Adam's powers); none unless overridden.
+  // Returns operations to run after all updates (Adam's powers).
   virtual std::vector<Operation> finish() { return {}; }
 
-  // The slot, made at first use with this value everywhere.
+  // Returns the slot; creates it at its first use, filled with initial_value.
   Variable get_or_create_slot(const Variable& variable, std::string_view slot_name,
                               std::string_view operation_name, double initial_value);
-  // A learning rate for apply(). One that is a tensor goes to the collection kLearningRates.
+  // Returns a learning rate for apply(). Adds tensors to the collection kLearningRates.
   static Output resolve_learning_rate(const Input& learning_rate, DType dtype);
-  // A variable that belongs to no other ("beta1_power").
+  // Creates a scalar variable that is no slot ("beta1_power").
   Variable make_scalar(std::string_view name, const Input& initial_value);
 
  private:
@@ -93,7 +94,8 @@ class Optimizer {
   std::vector<Variable> made_;
 };
 
-// A hyperparameter: a number, or a tensor such as a learning rate schedule gives.
+// A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
+// optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
 using Hyperparameter = Input;
 
 struct GradientDescentOptions {
@@ -161,7 +163,7 @@ struct AdadeltaOptions {
 class AdadeltaOptimizer : public Optimizer {
  public:
   explicit AdadeltaOptimizer(const AdadeltaOptions& options = {});
-  // The rate stands for that of the options.
+  // `learning_rate` replaces that of the options.
   explicit AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options = {});
   std::vector<std::string> slot_names() const override { return {"accum", "accum_update"}; }
 
@@ -182,7 +184,7 @@ struct FtrlOptions {
 // (tf.train.FtrlOptimizer) Slots "accum" and "linear".
 class FtrlOptimizer : public Optimizer {
  public:
-  // Errors: INVALID_ARGUMENT for a power above 0, and other numbers below 0.
+  // Errors: INVALID_ARGUMENT for a power above 0, and for other numbers below 0.
   explicit FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& options = {});
   std::vector<std::string> slot_names() const override { return {"accum", "linear"}; }
 
@@ -205,7 +207,7 @@ struct AdamOptions {
 class AdamOptimizer : public Optimizer {
  public:
   explicit AdamOptimizer(const AdamOptions& options = {});
-  // The rate stands for that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
+  // `learning_rate` replaces that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
   explicit AdamOptimizer(Hyperparameter learning_rate, AdamOptions options = {});
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
 

@@ -8,7 +8,7 @@ namespace systole {
 
 Output replica_sum(const Output& x) { return tpu::cross_replica_sum(x); }
 
-// Counted where the program runs: what builds it need not know how many there are.
+// Counts the replicas when the program runs: the graph does not know their number.
 Output replica_mean(const Output& x) {
   const Output count = tpu::cross_replica_sum(ones({}, x.dtype()));
   return replica_sum(x) / count;

@@ -4,7 +4,9 @@
 namespace systole {
 
 RMSPropOptimizer::RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options)
-    : Optimizer(options.name), learning_rate_(std::move(learning_rate)), options_(options) {}
+    : Optimizer(options.name),
+      learning_rate_(checked_learning_rate("RMSPropOptimizer", std::move(learning_rate))),
+      options_(options) {}
 
 std::vector<std::string> RMSPropOptimizer::slot_names() const {
   if (options_.centered) return {"rms", "momentum", "mg"};

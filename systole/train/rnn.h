@@ -5,10 +5,10 @@
 //                                               st::nn::rnn_cell::BasicLSTMCell(64)});
 //   auto [outputs, state] = st::nn::dynamic_rnn(cell, x);
 //
-// What holds for all:
-//   * A cell makes its variables when it is first called in a graph, under TensorFlow's names
-//     ("rnn/basic_lstm_cell/kernel"), and uses them from then on in that graph; in another graph it
-//     makes others. Copies of a cell are the same cell; not synchronised.
+// Common to all:
+//   * A cell creates its variables at its first call in a graph, with TensorFlow's names
+//     ("rnn/basic_lstm_cell/kernel"). Later calls in that graph reuse them. Copies of a cell share
+//     them. Not thread-safe.
 //   * Errors: INVALID_ARGUMENT `<cell or function>: <what>, got <value>, expected <value>, at
 //     <file>:<line>`.
 #pragma once
@@ -34,7 +34,7 @@ struct CellResult {
   State state;
 };
 
-// What a cell does; derive from it for one of one's own.
+// The implementation of a cell. Derive from it for a user-defined cell.
 class CellDefinition {
  public:
   virtual ~CellDefinition() = default;
@@ -45,7 +45,7 @@ class CellDefinition {
   virtual CellResult call(const Output& inputs, const State& state) = 0;
 };
 
-// A handle on a cell.
+// A handle to a cell.
 class RNNCell {
  public:
   explicit RNNCell(std::shared_ptr<CellDefinition> definition)
@@ -53,7 +53,7 @@ class RNNCell {
 
   int64_t output_size() const { return definition_->output_size(); }
   Nest<int64_t> state_size() const { return definition_->state_size(); }
-  // Zeros for a batch of that many examples: an integer or a scalar such as shape(x)[0].
+  // Zeros. batch_size: an integer, or a scalar such as shape(x)[0].
   State zero_state(const Input& batch_size, DType dtype = DType::f32) const;
   // One step. inputs: [batch, depth] of a floating dtype and a known depth.
   CellResult operator()(const Input& inputs, const State& state) const;
@@ -103,7 +103,7 @@ class GRUCell : public RNNCell {
   explicit GRUCell(int64_t num_units, const GRUCellOptions& options = {});
 };
 
-// Cells one behind the other; the state is the tuple of theirs. (tf.nn.rnn_cell.MultiRNNCell)
+// Stacked cells; the state is the tuple of their states. (tf.nn.rnn_cell.MultiRNNCell)
 class MultiRNNCell : public RNNCell {
  public:
   explicit MultiRNNCell(std::vector<RNNCell> cells);
@@ -114,14 +114,15 @@ struct DropoutWrapperOptions {
   Input output_keep_prob = 1.0F;
   std::optional<int64_t> seed = std::nullopt;
 };
-// Drops inputs and outputs of a cell, anew in each step. From `seed` each place that drops gets a
-// seed of its own: input, output, and every call in the graph. (tf.nn.rnn_cell.DropoutWrapper)
+// Applies dropout to the inputs and outputs of a cell, with new masks in each step. Input, output
+// and every call in the graph derive different seeds from `seed`.
+// (tf.nn.rnn_cell.DropoutWrapper)
 class DropoutWrapper : public RNNCell {
  public:
   explicit DropoutWrapper(const RNNCell& cell, const DropoutWrapperOptions& options = {});
 };
 
-// Adds a cell's inputs to its outputs, which are as many. (tf.nn.rnn_cell.ResidualWrapper)
+// Adds a cell's inputs to its outputs, of the same size. (tf.nn.rnn_cell.ResidualWrapper)
 class ResidualWrapper : public RNNCell {
  public:
   explicit ResidualWrapper(const RNNCell& cell);
@@ -131,18 +132,19 @@ class ResidualWrapper : public RNNCell {
 
 struct RnnOptions {
   rnn_cell::State initial_state = {};  // zeros when absent
-  // Integers [batch]: the steps of each example; behind them outputs are 0 and the state stays.
+  // Integers [batch]: the number of steps of each example. After them its outputs are 0 and its
+  // state does not change.
   Output sequence_length = {};
   DType dtype = DType::invalid;  // of the zeros; that of the inputs when absent
-  bool time_major = false;  // dynamic_rnn: [time, batch, depth] in place of [batch, time, depth]
+  bool time_major = false;  // dynamic_rnn: [time, batch, depth] instead of [batch, time, depth]
   std::string scope = "rnn";
 };
 struct StaticRnn {
-  std::vector<Output> outputs;  // one a step, [batch, output_size]
-  rnn_cell::State state;        // the last
+  std::vector<Output> outputs;  // one for each step, [batch, output_size]
+  rnn_cell::State state;        // after the last step
 };
-// The cell applied to `inputs`, a tensor [batch, depth] for each step. The time to compile grows
-// with their number; what is compiled runs faster than dynamic_rnn's loop. (tf.nn.static_rnn)
+// Applies the cell to `inputs`, a tensor [batch, depth] for each step, unrolled: it takes longer to
+// compile than dynamic_rnn's loop and runs faster. (tf.nn.static_rnn)
 StaticRnn static_rnn(const rnn_cell::RNNCell& cell, const std::vector<Output>& inputs,
                      const RnnOptions& options = {}, Input::Where where = Input::Where::current());
 
@@ -150,7 +152,7 @@ struct DynamicRnn {
   Output outputs;  // [batch, time, output_size], or time first
   rnn_cell::State state;
 };
-// The same for steps that are an axis of one tensor, in a loop. (tf.nn.dynamic_rnn)
+// Applies the cell along the time axis of one tensor, in a loop. (tf.nn.dynamic_rnn)
 DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
                        const RnnOptions& options = {});
 
@@ -164,9 +166,9 @@ struct BidirectionalRnnOptions {
 };
 struct BidirectionalRnn {
   DynamicRnn fw;
-  DynamicRnn bw;  // its outputs in the order of the inputs
+  DynamicRnn bw;  // outputs in the order of the inputs
 };
-// One cell from the first step to the last, the other from the last step of each example to the
+// Applies cell_fw from the first step to the last, and cell_bw from each example's last step to the
 // first. (tf.nn.bidirectional_dynamic_rnn)
 BidirectionalRnn bidirectional_dynamic_rnn(const rnn_cell::RNNCell& cell_fw,
                                            const rnn_cell::RNNCell& cell_bw, const Input& inputs,

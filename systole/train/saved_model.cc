@@ -21,8 +21,8 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-// The signature's type where it tells one; of what it leaves open, what was fed. The first
-// dimension stays open, so that one graph serves any number of examples.
+// Returns the signature's type, with unknown dimensions taken from the fed tensor. The first stays
+// unknown, so that one graph serves batches of any size.
 TensorType placeholder_type(const TensorInfo& info, const Tensor& fed) {
   TensorType type{fed.dtype(), fed.shape()};
   if (info.shape) {

@@ -1,4 +1,4 @@
-// Serves SavedModels: ours, and those of TensorFlow whose ops we have.
+// Runs SavedModels: ours, and those of TensorFlow whose ops are supported.
 #pragma once
 
 #include <map>
@@ -22,21 +22,20 @@ struct SavedModelOptions {
   FileSystem* file_system = nullptr;  // this machine's when null; outlives the model
 };
 
-// A loaded SavedModel. Signatures are built when they are first asked for, once for each rank of
-// their inputs. Thread-safe; predictions take turns.
+// A loaded SavedModel. A signature is built at its first use, once for each rank of its inputs.
+// Thread-safe; predictions run one at a time.
 class SavedModel {
  public:
-  // Errors: those of SavedModelFile; a directory whose only graph has other tags is taken as it is.
+  // If no graph has the tags and there is only one, loads that. Errors: those of SavedModelFile.
   explicit SavedModel(const std::string& directory, const SavedModelOptions& options = {});
   ~SavedModel();
 
   const MetaGraphInfo& info() const { return *info_; }
-  // "serving_default", or the only one. Errors: NOT_FOUND lists those that are there.
+  // "": the signature "serving_default", or the only one. Errors: NOT_FOUND lists the names.
   const SignatureInfo& signature(std::string_view name = "") const;
 
   // Runs a signature ("" as above). Errors: INVALID_ARGUMENT lists inputs that are missing, unknown
-  // or of another type; UNIMPLEMENTED names every op that we do not have; those of the variables'
-  // bundle.
+  // or of another type; UNIMPLEMENTED names every unsupported op; those of reading the variables.
   NamedTensors predict(const NamedTensors& inputs, std::string_view signature = "");
 
  private:

@@ -31,7 +31,7 @@ std::vector<Operation> signature_operations(const ExportOptions& options) {
   return operations;
 }
 
-// Variables that the nodes use, in the order of the graph.
+// Returns the variables that the nodes use, in the order of the graph.
 std::vector<Variable> variables_of(const Graph& graph, const tensorflow::GraphDef& message) {
   std::vector<Variable> used;
   for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
@@ -103,7 +103,7 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
   return serialize_message(model);
 }
 
-// Dimensions that are not known become `batch`: they are the number of examples.
+// Replaces unknown dimensions, which are batch sizes, by `batch`.
 TensorType fixed_type(const Output& output, int64_t batch) {
   TensorType type = output.type();
   for (int axis = 0; axis < type.shape.rank(); ++axis) {
@@ -112,7 +112,7 @@ TensorType fixed_type(const Output& output, int64_t batch) {
   return type;
 }
 
-// "" where the signature has strings, which no device program takes.
+// Returns "" for a signature with strings, which device programs cannot take.
 std::string mlir_text(const Graph& graph, const SignatureTensors& signature, int64_t batch) {
   std::vector<Feed> feeds;
   std::vector<Output> fetches;

@@ -1,8 +1,8 @@
 // Exports a graph with its variables as a SavedModel. (tf.saved_model)
-//   DIRECTORY/saved_model.pb             a SavedModel message: GraphDef of TensorFlow's ops,
-//   signatures DIRECTORY/variables/variables.*      a tensor bundle DIRECTORY/assets/<name> files
-//   that the model needs DIRECTORY/model.mlir                 StableHLO of the default signature,
-//   ours alone
+//   DIRECTORY/saved_model.pb         a SavedModel message: a GraphDef of TensorFlow's ops,
+//   signatures DIRECTORY/variables/variables.*  a tensor bundle DIRECTORY/assets/<name> files that
+//   the model reads DIRECTORY/model.mlir             StableHLO of the default signature; not in
+//   TensorFlow's
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::string_view kPredictMethod = "tensorflow/serving/predict";
 inline constexpr std::string_view kClassifyMethod = "tensorflow/serving/classify";
 inline constexpr std::string_view kRegressMethod = "tensorflow/serving/regress";
 
-// What a model takes and gives, by names of their own.
+// The inputs and outputs of a signature, by the signature's own names.
 struct SignatureTensors {
   std::map<std::string, Output> inputs;
   std::map<std::string, Output> outputs;
@@ -32,27 +32,27 @@ struct SignatureTensors {
 };
 
 struct ExportOptions {
-  // By name; "serving_default" is what `systole predict` takes unless it is told another.
+  // By name. `systole predict` uses "serving_default" by default.
   std::map<std::string, SignatureTensors> signatures;
   std::vector<std::string> tags = {std::string(kServeTag)};
-  // Files to copy into assets/, by the name that they get there.
+  // Files to copy into assets/: name there -> path.
   std::map<std::string, std::string> assets = {};
-  // model.mlir is made for this many examples where the graph leaves the number open.
+  // The batch size of model.mlir, if the graph's is unknown.
   int64_t mlir_batch_size = 1;
   // This machine's when null.
   FileSystem* file_system = nullptr;
 };
 
-// Writes the SavedModel of the session's graph: the nodes that the signatures need, and all their
-// variables at their present values. saved_model.pb is written last: without it the directory is no
-// SavedModel. Errors: ALREADY_EXISTS when the directory holds one; INVALID_ARGUMENT without
-// signatures; UNIMPLEMENTED names ops that TensorFlow does not have; FAILED_PRECONDITION for a
-// variable that is not initialised; those of the file system.
+// Writes the nodes of the session's graph that the signatures need, and the current values of their
+// variables. saved_model.pb is written last, and marks the directory as complete. Errors:
+// ALREADY_EXISTS when the directory has one; INVALID_ARGUMENT without signatures; UNIMPLEMENTED
+// names ops that TensorFlow lacks; FAILED_PRECONDITION for an uninitialised variable; those of the
+// file system.
 void export_saved_model(Session& session, const std::string& directory,
                         const ExportOptions& options);
 
-// BASE/<seconds since the Unix epoch>, or the next number that is not taken: a new version each
-// export, as TensorFlow Serving looks for them.
+// Returns BASE/<seconds since the Unix epoch>, or the next number that does not exist yet: the
+// version folders of TensorFlow Serving.
 std::string timestamped_export_directory(FileSystem& file_system, const std::string& base,
                                          Clock& clock = real_clock());
 

@@ -59,7 +59,7 @@ class SaverNodes {
     with_default("save/Const", "save/filename");
   }
 
-  // The names of the tensors in the checkpoint, and the parts of each: all.
+  // The names of the tensors in the checkpoint, and the slices to read: whole tensors.
   void add_names(const std::string& scope) {
     const auto count = static_cast<int64_t>(variables_.size());
     std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// The nodes by which TensorFlow itself saves and restores a graph's variables.
+// The graph nodes by which TensorFlow saves and restores variables.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ class MetaGraphDef;
 
 namespace systole {
 
-// Adds save/SaveV2, save/RestoreV2 and what belongs to them to the graph of `message`, and the
-// saver_def that names them. Ours never runs them.
+// Adds save/SaveV2, save/RestoreV2 and their inputs to the graph of `message`, and a saver_def that
+// names them. They are for TensorFlow only.
 void add_saver_nodes(const std::vector<Variable>& variables, tensorflow::MetaGraphDef& message);
 
 }  // namespace systole

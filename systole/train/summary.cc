@@ -15,7 +15,7 @@
 namespace systole::summary {
 namespace {
 
-// What TensorFlow's clean_tag does.
+// As TensorFlow's clean_tag.
 std::string clean(std::string_view name) {
   std::string cleaned;
   for (const char c : name) {
@@ -38,7 +38,7 @@ constexpr OpRow kOps[] = {{Kind::scalar, "ScalarSummary"},
 
 std::string_view op_of(Kind kind) { return std::ranges::find(kOps, kind, &OpRow::kind)->op; }
 
-// What a node of one of these ops stands for, but for its tag.
+// The record of a summary node, without its tag.
 std::optional<Record> record_of(const Node& node) {
   const auto row = std::ranges::find(kOps, node.op_name(), &OpRow::op);
   if (row == std::end(kOps)) return std::nullopt;
@@ -55,7 +55,7 @@ std::vector<Tensor> run_summary(KernelContext& c) {
   return {Tensor(summary_bytes(summary_values(record, c.input(1))))};
 }
 
-// So that a session that fetches a summary gets the message.
+// A session that fetches a summary op gets the serialised message.
 void register_summary_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -150,7 +150,7 @@ std::vector<Record> collected(const Graph& graph, std::string_view collection) {
   return records;
 }
 
-// One Summary message behind another is the message of both.
+// Concatenated Summary messages are the merged message.
 Output merge(const InputList& inputs, const NameOptions& options) {
   return string_join(inputs, {.name = options.name.empty() ? "MergeSummary" : options.name});
 }

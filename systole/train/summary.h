@@ -24,23 +24,23 @@ struct ImageOptions {
   std::string family = {};
 };
 
-// Each names a value of the current graph and gives the op that stands for the summary. The tag is
-// the name with the name scopes around it; a second one of a name is "name_1". Nothing is computed
-// until someone fetches the value, or, in a session, the op: a string scalar, the Summary message,
-// for FileWriter (train/file_writer.h). Errors: INVALID_ARGUMENT for a tensor of another shape or
-// dtype.
+// Each function registers a value of the current graph and returns an op: a string scalar with the
+// Summary message, for FileWriter (train/file_writer.h). The tag is the name with its name scopes;
+// the second use of a name is "name_1". A value is computed only in runs that fetch it or the op.
+// Errors: INVALID_ARGUMENT for a tensor of another shape or dtype.
 //
 // One number.
 Output scalar(std::string_view name, const Input& tensor, const Options& options = {});
-// All elements; reals of any shape.
+// The distribution of all elements, of any shape. Real dtypes.
 Output histogram(std::string_view name, const Input& values, const Options& options = {});
-// [batch, height, width, 1, 3 or 4]: u8 as it is; floats scaled so that the largest is 255, or with
-// negative ones, so that 0 is 128. Tags are "name/image" or "name/image/0"...
+// [batch, height, width, channels] with 1, 3 or 4 channels. u8 is written unchanged. Floats are
+// scaled so that the largest is 255; with negative values, so that 0 is 128. Tags are "name/image",
+// or "name/image/0" and so on.
 Output image(std::string_view name, const Input& tensor, const ImageOptions& options = {});
 // Strings.
 Output text(std::string_view name, const Input& tensor, const Options& options = {});
 
-// Several messages as one; all of the collection, or an invalid Output when there are none.
+// Merge several messages into one. merge_all: those of a collection; invalid if it is empty.
 // (tf.summary.merge, tf.summary.merge_all)
 Output merge(const InputList& inputs, const NameOptions& options = {});
 Output merge_all(std::string_view key = graph_keys::summaries);
@@ -50,31 +50,31 @@ enum class Kind : uint8_t { scalar, histogram, image, text };
 struct Record {
   std::string tag;
   Kind kind = Kind::scalar;
-  Output value;  // what to fetch
+  Output value;  // to fetch
   int max_outputs = 3;
 };
 
-// The summaries of a graph in the order of making.
+// Returns the summaries of a graph, in the order of creation.
 std::vector<Record> collected(const Graph& graph,
                               std::string_view collection = graph_keys::summaries);
 
 }  // namespace summary
 
-// Turns fetched values into events. `events` outlives it. Not thread-safe.
+// Writes fetched values as events. `events` outlives it. Not thread-safe.
 class SummaryWriter {
  public:
   explicit SummaryWriter(EventWriter& events) : events_(events) {}
 
-  // One event with the value of each record at this step; values[i] belongs to records[i].
-  // Errors: INVALID_ARGUMENT with the tag and the step: a value that does not fit its record; a
-  // histogram of values that are not finite, with the first of them.
+  // Adds one event with the value of each record at this step; values[i] belongs to records[i].
+  // Errors: INVALID_ARGUMENT, with the tag and the step, for a value that does not fit its record
+  // and for a histogram of values that are not finite.
   void add(std::span<const summary::Record> records, std::span<const Tensor> values, int64_t step);
 
  private:
   EventWriter& events_;
 };
 
-// What add() writes for one value: images give one value each.
+// Returns what add() writes for one value; for images one entry each.
 std::vector<SummaryValue> summary_values(const summary::Record& record, const Tensor& value);
 
 }  // namespace systole

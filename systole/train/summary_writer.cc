@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-// What floats become: pixel * scale + offset.
+// Maps floats to bytes: pixel * scale + offset.
 struct Scale {
   double scale = 0;
   double offset = 0;

@@ -14,7 +14,7 @@ bool belongs(const Operation& update, const Nodes& loss) {
   bool shared = false;
   for (const Node* node : ancestors({update.node()})) {
     if (node->op_name() == "Placeholder" && !loss.contains(node)) return false;
-    // Variables and constants are shared by whatever uses them.
+    // Sharing a variable or a constant does not count.
     shared |= node->num_inputs() > 0 && node->op_name() != "ReadVariableOp" && loss.contains(node);
   }
   return shared;

@@ -1,4 +1,4 @@
-// Updates that go with a training step but with no gradient: moving averages.
+// Updates of a training step that are not gradients: moving averages of batch normalization.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace systole {
 
-// The operations of the collection update_ops that belong to `loss`: they share a computation with
-// it, and need no placeholder that it does not need.
+// Returns the operations of the collection update_ops that belong to `loss`: they share a
+// computation with it, and need no placeholder that the loss does not need.
 std::vector<Operation> update_ops_of(const Output& loss);
 
 }  // namespace systole

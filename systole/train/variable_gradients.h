@@ -1,4 +1,4 @@
-// Gradients for variables, taken by hand, as programs do that clip them:
+// Gradients with respect to variables, for programs that clip them:
 //
 //   auto tvars = st::trainable_variables();
 //   auto [grads, norm] = st::clip_by_global_norm(st::gradients({cost}, tvars), 5.0F);
@@ -13,13 +13,13 @@
 
 namespace systole {
 
-// d(sum of ys)/d(variable) over all reads of each variable; an invalid Output for one that no y
-// depends on. (tf.gradients)
+// Returns d(sum of ys)/d(variable) over all reads of each variable; an invalid Output for a
+// variable on which no y depends. (tf.gradients)
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Variable>& xs,
                               const GradientsOptions& options = {});
 
-// Pairs for apply_gradients. Errors: INVALID_ARGUMENT for lists of two lengths, where Python's zip
-// drops what is left over.
+// Returns pairs for apply_gradients(). Errors: INVALID_ARGUMENT for lists of different lengths,
+// where Python's zip drops the rest.
 std::vector<GradientAndVariable> zip(const std::vector<Output>& gradients,
                                      const std::vector<Variable>& variables);
 

@@ -14,10 +14,10 @@
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
-#include "systole/estimator/hooks/progress_hook.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/wire/slice_copy.h"
+#include "systole/train/loop/progress_hook.h"
 
 namespace systole::app {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/number_text.h"
-#include "systole/estimator/hooks/progress_hook.h"
+#include "systole/train/loop/progress_hook.h"
 
 namespace systole::app {
 namespace {

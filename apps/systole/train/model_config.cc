@@ -79,6 +79,7 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
   if (mode == Mode::eval) {
     spec.eval_metric_ops = metrics_of(parts, labels.leaf(), outputs);
   } else {
+    const WhereScope optimizer_line(parts.optimizer_node.where(), /*overrides=*/true);
     spec.train_op = CrossShardOptimizer(parts.optimizer())
                         .minimize(spec.loss, {.global_step = get_global_step()});
   }

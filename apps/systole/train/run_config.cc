@@ -23,7 +23,10 @@ constexpr ConfigKey kRunConfigKeys[] = {
     {"tpu_config", "map", "", "How the cores of a TPU are used."}};
 
 constexpr ConfigKey kTpuConfigKeys[] = {
-    {"iterations_per_loop", "integer or time", "2", "Steps of one launch, or `30s`."},
+    {"iterations_per_loop", "integer or time", "",
+     "Steps of one loop, or `30s`; 2 by default with use_tpu, otherwise as many as no hook needs "
+     "to "
+     "see."},
     {"num_shards", "integer", "", "The number of cores, to be compared with what there is."},
     {"num_cores_per_replica", "integer", "", "1."},
     {"per_host_input_for_training", "text", "PER_HOST_V1",

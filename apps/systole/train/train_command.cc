@@ -7,8 +7,8 @@
 #include "apps/systole/train/config_reference.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
-#include "systole/estimator/hooks/progress_hook.h"
-#include "systole/estimator/hooks/signals.h"
+#include "systole/train/loop/progress_hook.h"
+#include "systole/train/loop/signals.h"
 
 namespace systole::app {
 namespace {

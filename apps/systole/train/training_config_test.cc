@@ -96,7 +96,7 @@ TEST_F(TrainingConfigTest, Overrides) {
   EXPECT_EQ(config.estimator.train_batch_size, 8);
   EXPECT_EQ(config.train.max_steps, 7);
   EXPECT_EQ(config.estimator.config.model_dir, "elsewhere");
-  EXPECT_EQ(config.estimator.config.tpu_config.iterations_per_loop.seconds(), 30);
+  EXPECT_EQ(config.estimator.config.tpu_config.iterations_per_loop->seconds(), 30);
   const TrainingConfig steps = parse({.steps = 5});
   EXPECT_EQ(steps.train.steps, 5);
   EXPECT_FALSE(steps.train.max_steps);

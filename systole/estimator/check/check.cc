@@ -16,7 +16,7 @@
 namespace systole::estimator {
 namespace {
 
-// What a TPU computes with.
+// The dtypes of a TPU.
 bool supported(DType dtype) {
   switch (dtype) {
     case DType::pred:
@@ -34,7 +34,7 @@ bool supported(DType dtype) {
   }
 }
 
-// All that the operations need, in the order in which they were added.
+// Returns all ancestors of `roots`, in the order of the graph.
 std::vector<const Node*> needed(std::vector<const Node*> roots) {
   const std::unordered_set<const Node*> found = ancestors(std::move(roots));
   std::vector<const Node*> nodes(found.begin(), found.end());
@@ -51,7 +51,7 @@ std::vector<const Node*> roots_of(const Model& model) {
   return roots;
 }
 
-// The step counter is kept in 64 bits on purpose, so that checkpoints fit.
+// 64-bit integers are accepted: the global step is s64 in checkpoints.
 bool refused(DType dtype) {
   return !supported(dtype) && dtype != DType::s64 && dtype != DType::u64;
 }
@@ -69,7 +69,7 @@ std::string dtype_fix(DType dtype, std::string_view where) {
              : fmt::format("cast it to {}{}", is_floating(dtype) ? "float32" : "int32", where);
 }
 
-// Where a dtype comes from: what computes with it further on changes with that.
+// Reports the origins of refused dtypes only: fixing an origin fixes what is computed from it.
 void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
                   std::vector<Violation>& found) {
   std::set<DType> known;
@@ -84,8 +84,8 @@ void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
     return std::ranges::any_of(model.inputs,
                                [&](const Output& input) { return input.node() == &node; });
   };
-  // Constants have the dtype of what they are used with, gradients that of what they are of: they
-  // are told of where nothing else is.
+  // Constants and gradients take their dtypes from other nodes: report them only if nothing else of
+  // that dtype is reported.
   for (const bool derived : {false, true}) {
     const std::set<DType> before = known;
     for (const Node* node : nodes) {

@@ -1,5 +1,5 @@
-// What TPUEstimator::check() finds: what a TPU would refuse of a model, or do otherwise, and what a
-// step needs of a core's memory.
+// The result of TPUEstimator::check(): what a TPU would refuse or do differently, and the memory of
+// a core that a step needs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace systole {
 struct Violation {
   std::string what;   // "dtype f64 of node 'dense/MatMul' at model.cc:12 is not supported on a TPU"
   std::string fix;    // "cast it to f32"
-  bool note = false;  // works, but otherwise than the program may expect
+  bool note = false;  // works, but perhaps not as the program expects
 };
 
 // One array in a core's memory.
@@ -22,21 +22,21 @@ struct TensorMemory {
   std::string what;  // "node 'conv2d/Conv2D' at model.cc:12"
   TensorType type;
   int64_t bytes = 0;
-  // What a TPU sets aside: it keeps arrays in tiles of 8 x 128 words of 32 bits, laid over the two
-  // dimensions for which it costs least.
+  // The size on a TPU, which stores arrays in tiles of 8 x 128 words of 32 bits. The tiles cover
+  // the two dimensions with the least padding.
   int64_t padded_bytes = 0;
 };
 
-// Of one core during one step; bytes are padded ones. An estimate from the graph: what is computed
-// element by element and used once takes no memory, as where operations are fused; all else lives
-// from the operation that makes it to the last that uses it.
+// The memory of one core during one step, in padded bytes. An estimate from the graph: elementwise
+// results with one user are taken to be fused and need no memory; all others are live from the
+// operation that creates them to their last use.
 struct MemoryReport {
   int64_t limit = 0;                  // of the core
   int64_t variables = 0;              // with the optimizer's slots
   int64_t inputs = 0;                 // one batch
-  int64_t step = 0;                   // the most that is alive of what a step computes
-  bool complete = true;               // false: some shapes are not known, and not counted
-  std::vector<TensorMemory> largest;  // of all three kinds, the largest first
+  int64_t step = 0;                   // the maximum of live intermediate results
+  bool complete = true;               // false: some shapes are unknown and not counted
+  std::vector<TensorMemory> largest;  // of all three kinds, in descending order
 
   int64_t total() const { return variables + inputs + step; }
   // A table.
@@ -44,16 +44,16 @@ struct MemoryReport {
 };
 
 struct CheckReport {
-  std::vector<Violation> violations;  // in the order of the graph, notes among them
+  std::vector<Violation> violations;  // with notes, in the order of the graph
   MemoryReport memory;
 
-  // Nothing that a TPU would refuse.
+  // True if a TPU would refuse nothing.
   bool ok() const;
-  // For people: each violation with its fix, then the memory.
+  // Text for users: each violation with its fix, then the memory.
   std::string to_string() const;
 };
 
-// What a TPU sets aside for an array: see TensorMemory. REQUIRES: a static shape.
+// Returns TensorMemory::padded_bytes of an array. REQUIRES: a static shape.
 int64_t padded_bytes(const TensorType& type);
 
 }  // namespace systole

@@ -16,14 +16,14 @@ bool is_any_of(const Node& node, std::span<const std::string_view> names) {
   return std::ranges::find(names, node.op_name()) != names.end();
 }
 
-// Another name for its input's memory.
+// Returns whether the result aliases the input.
 bool is_alias(const Node& node) {
   constexpr std::string_view kNames[] = {"EnsureShape", "Identity",     "Reshape",       "Squeeze",
                                          "ExpandDims",  "StopGradient", "ReadVariableOp"};
   return is_any_of(node, kNames);
 }
 
-// Made where it is used.
+// Returns whether the result is recomputed where it is used.
 bool is_free(const Node& node) {
   constexpr std::array<std::string_view, 8> kNames = {"Const",       "Fill",       "BroadcastTo",
                                                       "ZerosLike",   "OnesLike",   "Shape",
@@ -38,14 +38,14 @@ TensorMemory memory_of(std::string what, const TensorType& type) {
           .padded_bytes = padded_bytes(type)};
 }
 
-// Follows what a step computes from operation to operation.
+// Tracks live intermediate results through a step.
 class Liveness {
  public:
   Liveness(std::span<const Node* const> nodes, MemoryReport& report);
   void run();
 
  private:
-  // The node that has the memory behind an output.
+  // Returns the node that owns the memory of an output.
   static const Node* owner(const Output& output);
   bool is_fused(const Node& node) const;
 
@@ -67,7 +67,7 @@ Liveness::Liveness(std::span<const Node* const> nodes, MemoryReport& report)
     if (is_alias(*node)) continue;
     for (const Output& input : node->inputs()) users_[owner(input)].insert(node);
   }
-  // What is fused reads its inputs where its own user is.
+  // A fused operation reads its inputs where its user runs.
   for (const Node* node : nodes) last_user_[node] = node;
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const Node* const node = *it;
@@ -80,8 +80,8 @@ Liveness::Liveness(std::span<const Node* const> nodes, MemoryReport& report)
   }
 }
 
-// Computed element by element, of inputs of its own shape or ones that are repeated over it, for
-// one user.
+// Returns whether the operation is elementwise, with inputs of its shape or broadcast to it, and
+// has one user.
 bool Liveness::is_fused(const Node& node) const {
   if (node.num_outputs() != 1 || node.op().stateful || node.num_inputs() == 0) return false;
   const auto users = users_.find(&node);

@@ -1,4 +1,4 @@
-// What a step of a model needs of a core's memory.
+// Estimates the memory of a core that a step needs.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace systole::estimator {
 
-// `nodes`: all that a step runs, in the order of the graph; `limit`: bytes of the core.
+// `nodes`: the nodes of a step, in the order of the graph. `limit`: bytes of the core.
 MemoryReport estimate_memory(const Model& model, std::span<const Node* const> nodes, int64_t limit);
 
 }  // namespace systole::estimator

@@ -2,17 +2,17 @@
 #include <chrono>
 
 #include "systole/base/log.h"
-#include "systole/estimator/hooks/hook_runner.h"
-#include "systole/estimator/hooks/signals.h"
-#include "systole/estimator/hooks/watchdog.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/modes/host_calls.h"
-#include "systole/estimator/modes/train_summaries.h"
+#include "systole/train/loop/hook_runner.h"
+#include "systole/train/loop/signals.h"
+#include "systole/train/loop/train_summaries.h"
+#include "systole/train/loop/watchdog.h"
 
 namespace systole {
 namespace {
 
-using estimator::Heartbeat;
+using train::Heartbeat;
 
 std::vector<Variable> accumulators_of(const MetricMap& metrics) {
   std::vector<Variable> all;
@@ -28,15 +28,40 @@ std::vector<Operation> updates_of(const estimator::Model& model) {
   return updates;
 }
 
-// One pass over the input. Made by evaluate(), run by a thread that may be left behind: what it
-// uses is its own.
+// Warns once when an evaluation without a number of steps goes on for long.
+class EndlessInputWarning {
+ public:
+  explicit EndlessInputWarning(bool has_limit) : warned_(has_limit) {}
+  void note(int64_t examples) {
+    constexpr std::chrono::seconds kLong(60);
+    if (warned_ || Clock::now() - start_ < kLong) return;
+    warned_ = true;
+    warn_of_endless_input(examples);
+  }
+  static void warn_of_endless_input(int64_t examples) {
+    log_warning(
+        "evaluate: steps, got none, and {} examples so far: expected an input that ends. Remove "
+        "repeat(), or give `steps`",
+        examples);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool warned_;
+  const Clock::time_point start_ = Clock::now();
+};
+
+// One pass over the input. evaluate() makes it; a thread that may be abandoned runs it, so it owns
+// what it uses.
 struct EvaluationPass {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
-  std::optional<estimator::HookRunner> hooks;
+  std::optional<train::HookRunner> hooks;
   std::optional<data::StepFeed> feed;
   Precision precision = Precision::full;
+  bool has_limit = false;     // the caller gave a number of batches
   int64_t limit = INT64_MAX;  // batches
+  int64_t launch_steps = 1;   // batches of one launch at most
   int64_t global_step = 0;
   int64_t done = 0;
   int64_t examples = 0;
@@ -45,13 +70,14 @@ struct EvaluationPass {
 
  private:
   void make_runner(int64_t steps);
+  int64_t steps_after(int64_t done) const;
   std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat) const;
   bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
 };
 
-// The one that is there takes as many steps as it was made for.
+// Keeps an existing runner if its fetches and the steps of a launch are the same.
 void EvaluationPass::make_runner(int64_t steps) {
-  std::optional<estimator::Runner>& runner = built->runner;
+  std::optional<train::StepRunner>& runner = built->runner;
   const estimator::Model& model = built->model;
   std::vector<Output> fetches = hooks->fetches();
   const std::vector<Output> of_host =
@@ -60,18 +86,25 @@ void EvaluationPass::make_runner(int64_t steps) {
   if (runner && runner->options().max_steps == steps && runner->options().fetches == fetches) {
     return;
   }
-  runner.emplace(model, *built->session,
-                 estimator::Runner::Options{.fetches = std::move(fetches),
+  runner.emplace(*built->session,
+                 train::StepRunner::Options{.inputs = model.inputs,
+                                            .mask = model.mask,
+                                            .fetches = std::move(fetches),
                                             .targets = updates_of(model),
                                             .replicas = input.replicas,
                                             .max_steps = steps,
                                             .keep = calls_host() ? StepLoopOptions::Keep::every_step
                                                                  : StepLoopOptions::Keep::last,
                                             .summed = accumulators_of(model.metrics),
-                                            .precision = precision});
+                                            .bf16_products = precision == Precision::tpu});
 }
 
-// What hooks see of it.
+// Batches of the launch after `done`.
+int64_t EvaluationPass::steps_after(int64_t done) const {
+  return std::min({launch_steps, hooks->steps_to_next_run(global_step), limit - done});
+}
+
+// Returns the values for hooks.
 std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
                                            Heartbeat& heartbeat) const {
   const auto results =
@@ -82,19 +115,18 @@ std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
                              .steps = batches.steps,
                              .first_replica = input.layout == estimator::Layout::broadcast},
                             heartbeat);
-  return estimator::hook_values(results.first(count), calls_host() ? batches.steps : 0);
+  return train::hook_values(results.first(count), calls_host() ? batches.steps : 0);
 }
 
 void EvaluationPass::run(Heartbeat& heartbeat) {
-  int64_t steps_each = 1;
   {
     const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, 0, 1);
-    steps_each = estimator::launch_steps(std::min<int64_t>(limit, 32), feed->step_bytes());
+    launch_steps = train::launch_steps(std::min<int64_t>(limit, 32), feed->step_bytes());
   }
-  feed->set_max_steps(steps_each);
-  make_runner(steps_each);
+  feed->set_max_steps(launch_steps);
+  make_runner(launch_steps);
   hooks->start(*built->session, global_step);
-  const auto steps_after = [&](int64_t before) { return std::min(steps_each, limit - before); };
+  EndlessInputWarning endless(has_limit);
   while (done < limit && hooks->before()) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t steps = steps_after(done);
@@ -106,6 +138,7 @@ void EvaluationPass::run(Heartbeat& heartbeat) {
     const std::vector<Tensor> values = launch(*batches, heartbeat);
     done += batches->steps;
     examples += batches->examples;
+    endless.note(examples);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (!hooks->after({.global_step = global_step,
                        .steps = batches->steps,
@@ -116,14 +149,26 @@ void EvaluationPass::run(Heartbeat& heartbeat) {
     }
     if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
       throw make_error(Code::cancelled,
-                       "evaluate: metrics, got {} after {} batches, expected the end of the input",
-                       signal, done);
+                       "evaluate: metrics, got {} after {}, expected the end of the input", signal,
+                       done == 1 ? "1 batch" : fmt::format("{} batches", done));
     }
   }
   hooks->end();
 }
 
-// Of no examples there is no metric: zeros would look like one.
+// The metrics are worth more than their event file: a folder that cannot be written is a warning.
+void write_events(const std::string& folder, const Evaluation& result) {
+  try {
+    train::write_evaluation(folder, static_cast<int64_t>(result["global_step"]), result.values());
+  } catch (const Error& error) {
+    log_warning(
+        "evaluate: event file, got {}, expected a folder that can be written: TensorBoard "
+        "will not show this evaluation",
+        error.message());
+  }
+}
+
+// Without examples there are no metrics: zeros would look like values.
 Evaluation::Values metric_values(const estimator::Model& model, Session& session,
                                  int64_t examples) {
   Evaluation::Values named;
@@ -146,7 +191,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   if (eval.steps && *eval.steps <= 0) {
     throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
   }
-  const StopSignals signals;
+  const StopSignals signals("stopping after the batches under way; again to stop at once");
   const std::string prefix = checkpoint_for(eval.checkpoint_path);
   const auto pass = std::make_shared<EvaluationPass>();
   pass->input = make_input(input_fn, Mode::eval);
@@ -164,10 +209,11 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->feed.emplace(
       estimator::step_source(pass->input, /*pad=*/true),
       data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
+  pass->has_limit = eval.steps.has_value();
   pass->limit = eval.steps.value_or(INT64_MAX);
   pass->precision = config.tpu_config.precision;
-  estimator::run_watched(config.tpu_config.hang_timeout_secs,
-                         [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });
+  train::run_watched(config.tpu_config.hang_timeout_secs,
+                     [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });
   if (eval.steps && pass->done < *eval.steps) {
     log_warning("evaluate: the input ended after {} of {} batches ({} examples)", pass->done,
                 *eval.steps, pass->examples);
@@ -175,9 +221,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   Evaluation::Values values = metric_values(model, session, pass->examples);
   values["global_step"] = Tensor(pass->global_step);
   Evaluation result(std::move(values), pass->examples);
-  estimator::write_evaluation(
-      config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), pass->global_step,
-      result.values());
+  write_events(config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), result);
   log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
   return result;
 }

@@ -1,4 +1,4 @@
-// What TPUEstimator::evaluate() found.
+// The result of TPUEstimator::evaluate().
 #pragma once
 
 #include <map>
@@ -17,12 +17,13 @@ class Evaluation {
   Evaluation() = default;
   Evaluation(Values values, int64_t examples) : values_(std::move(values)), examples_(examples) {}
 
-  // A scalar metric: evaluation["accuracy"]. "global_step" is always there, "loss" where there
-  // were examples. Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for one that is no scalar.
+  // Returns a scalar metric: evaluation["accuracy"]. "global_step" always exists, "loss" if there
+  // were examples. Errors: NOT_FOUND lists the metrics; INVALID_ARGUMENT for a metric that is not a
+  // scalar.
   double operator[](std::string_view name) const;
   const Tensor& tensor(std::string_view name) const;
   const Values& values() const { return values_; }
-  // How many examples were evaluated.
+  // The number of evaluated examples.
   int64_t examples() const { return examples_; }
   // "accuracy = 0.99, global_step = 1000, loss = 0.03"
   std::string to_string() const;

@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-// What a signature gives, by name.
+// Returns the outputs of a signature by name.
 std::map<std::string, Output> named_outputs(const std::string& signature,
                                             const Nest<Output>& outputs) {
   if (outputs.is_leaf()) return {{"output", outputs.leaf()}};
@@ -23,7 +23,7 @@ std::map<std::string, Output> named_outputs(const std::string& signature,
   return named;
 }
 
-// One signature is the default too, whatever it is called.
+// A single signature is also the default one.
 std::map<std::string, Nest<Output>> signatures_of(const TPUEstimatorSpec& spec) {
   const std::string default_name(kDefaultServingSignature);
   std::map<std::string, Nest<Output>> signatures = spec.export_outputs;
@@ -67,7 +67,7 @@ void copy_extras(const std::string& folder, const std::map<std::string, std::str
   }
 }
 
-// Removes a folder that did not get its name.
+// Removes a folder, unless it was renamed.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
@@ -105,8 +105,9 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
         return receiver.features;
       },
       {.mode = Mode::predict, .params = options.params, .seed = config.tf_random_seed});
+  ask_scaffold(model);
   const ExportOptions wanted = export_options(model, receiver, given);
-  // The graph that is served has no replicas: any device runs it.
+  // The exported graph has no replicas: any device runs it.
   const std::unique_ptr<Session> session = make_session(model, "");
   restore(model, *session, prefix);
   FileSystem& files = local_file_system();

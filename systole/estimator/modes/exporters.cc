@@ -19,7 +19,7 @@ void check_exports_to_keep(const std::string& exporter, std::optional<int64_t> c
   }
 }
 
-// Removes all but the `count` newest exports of a folder: their names are seconds.
+// Removes all but the `count` newest exports of a folder, whose names are times in seconds.
 void keep_newest(const std::string& folder, std::optional<int64_t> count) {
   if (!count) return;
   FileSystem& files = local_file_system();
@@ -45,7 +45,7 @@ Error bad_best(const std::string& path, std::string_view got) {
       "{}: evaluation, got {}, expected numbers by name; remove the file to begin anew", path, got);
 }
 
-// JSON has no numbers that are not finite: "inf", "-inf" and "nan" stand for them.
+// JSON has no infinities and NaN: they are the strings "inf", "-inf" and "nan".
 nlohmann::json json_of(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

@@ -1,5 +1,5 @@
-// What train_and_evaluate exports after its evaluations. (tf.estimator.Exporter, FinalExporter,
-// LatestExporter, BestExporter)
+// Exporters: which evaluated models train_and_evaluate exports. (tf.estimator.Exporter,
+// FinalExporter, LatestExporter, BestExporter)
 //
 //   st::train_and_evaluate(
 //       estimator, {.input_fn = train_input, .max_steps = 1000},
@@ -21,23 +21,23 @@ namespace systole {
 
 class TPUEstimator;
 
-// Called after each evaluation, once more with the last one where only the end of the training
-// tells that it was the last.
+// Called after each evaluation. Called again with the last evaluation if only the end of training
+// shows that it was the last.
 class Exporter {
  public:
   virtual ~Exporter() = default;
 
-  // Also that of its folder, model_dir/export/<name>, which is `export_path` below.
+  // The exporter's folder is model_dir/export/<name>, passed as `export_path`.
   virtual const std::string& name() const = 0;
-  // Returns the folder of the SavedModel, "" when it made none. `checkpoint_path` is what was
-  // evaluated. Errors: those of TPUEstimator::export_saved_model; they end the training.
+  // Returns the folder of the SavedModel, or "" if it exported none. `checkpoint_path`: the
+  // evaluated checkpoint. Errors: those of TPUEstimator::export_saved_model; they end training.
   virtual std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                                    const std::string& checkpoint_path,
                                    const Evaluation& eval_result, bool is_the_final_export) = 0;
 };
 using ExporterList = std::vector<std::shared_ptr<Exporter>>;
 
-// What those below share: a name, and how an export is written.
+// Base of the exporters below: a name, and how an export is written.
 class SavedModelExporter : public Exporter {
  public:
   const std::string& name() const override { return name_; }
@@ -59,10 +59,10 @@ class SavedModelExporter : public Exporter {
 };
 
 struct FinalExporterOptions {
-  std::map<std::string, std::string> assets_extra = {};  // as of ExportSavedModelOptions
+  std::map<std::string, std::string> assets_extra = {};  // as in ExportSavedModelOptions
 };
 
-// Exports once, when the training is over.
+// Exports once, at the end of training.
 class FinalExporter : public SavedModelExporter {
  public:
   FinalExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
@@ -75,7 +75,7 @@ class FinalExporter : public SavedModelExporter {
 
 struct LatestExporterOptions {
   std::map<std::string, std::string> assets_extra = {};
-  // Older ones are removed; absent: all are kept.
+  // Older exports are removed. Absent: all are kept.
   std::optional<int64_t> exports_to_keep = 5;
 };
 
@@ -95,23 +95,23 @@ class LatestExporter : public SavedModelExporter {
 };
 
 struct BestExporterOptions {
-  // Whether `current` is better than `best`; absent: its loss is smaller.
+  // Returns whether `current` is better than `best`. Null: whether its loss is smaller.
   using CompareFn = std::function<bool(const Evaluation& best, const Evaluation& current)>;
   CompareFn compare_fn = nullptr;
   std::map<std::string, std::string> assets_extra = {};
   std::optional<int64_t> exports_to_keep = 5;
 };
 
-// Exports what is better than all before; an evaluation of no examples is none. The best
-// evaluation's scalars are kept beside the exports (best_eval_result.json): a training that goes on
-// does not take its first for the best, as TensorFlow's does without an event_file_pattern.
+// Exports a model that is better than all previous ones. Ignores evaluations without examples. The
+// best evaluation is saved in best_eval_result.json, so that a resumed training compares with it;
+// TensorFlow starts over, unless it has an event_file_pattern.
 class BestExporter : public SavedModelExporter {
  public:
   // Errors: INVALID_ARGUMENT for exports_to_keep below 1.
   BestExporter(std::string name, ServingInputReceiverFn serving_input_receiver_fn,
                BestExporterOptions options = {});
 
-  // Errors: DATA_LOSS for a best_eval_result.json that is none, or lacks the loss that is compared.
+  // Errors: DATA_LOSS for a best_eval_result.json that cannot be parsed or lacks the loss.
   std::string export_model(TPUEstimator& estimator, const std::string& export_path,
                            const std::string& checkpoint_path, const Evaluation& eval_result,
                            bool is_the_final_export) override;

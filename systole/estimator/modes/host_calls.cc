@@ -1,12 +1,11 @@
 #include "systole/estimator/modes/host_calls.h"
 
-#include "systole/estimator/hooks/hook_runner.h"
+#include "systole/train/loop/hook_runner.h"
 
 namespace systole::estimator {
 namespace {
 
-// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or its first replica's
-// part.
+// [steps, replicas, batch, ...] -> [replicas * batch, ...] of one step, or replica 0 of it.
 Tensor of_step(const Tensor& all, int64_t step, bool first_replica) {
   Dims dims(all.shape().begin() + 1, all.shape().end());
   Tensor replicas = all.slice(step, step + 1).reshape(Shape(dims));
@@ -19,13 +18,14 @@ Tensor of_step(const Tensor& all, int64_t step, bool first_replica) {
   return replicas.reshape(Shape(std::move(dims)));
 }
 
-// The rows whose mask is not 0.
+// Returns the rows whose mask is not 0.
 Tensor real_rows(const Tensor& rows, const Tensor& mask) {
   std::vector<int64_t> real;
   for (int64_t i = 0; i < mask.num_elements(); ++i) {
     if (mask.as_double(i) != 0) real.push_back(i);
   }
-  return static_cast<int64_t>(real.size()) == mask.num_elements() ? rows : take_rows(rows, real);
+  return static_cast<int64_t>(real.size()) == mask.num_elements() ? rows
+                                                                  : train::take_rows(rows, real);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::vector<Output> host_call_fetches(const HostCall& host_call, const Output& m
 }
 
 void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
-                    const HostCallRun& run, Heartbeat& heartbeat) {
+                    const HostCallRun& run, train::Heartbeat& heartbeat) {
   if (!host_call) return;
   const size_t count = host_call.tensors.size();
   const bool masked = fetched.size() > count;
@@ -53,8 +53,9 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
       values.back() = real_rows(values.back(), of_step(fetched[count], step, run.first_replica));
     }
     const int64_t first = run.first + step;
-    const Heartbeat::Visit visit(heartbeat, Heartbeat::At::host_call, first, first + 1);
-    host_call.fn(values);
+    const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::host_call, first,
+                                        first + 1);
+    host_call.fn(values, first + 1);
   }
 }
 

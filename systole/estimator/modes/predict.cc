@@ -3,17 +3,15 @@
 #include <set>
 
 #include "systole/base/log.h"
-#include "systole/estimator/hooks/hook_runner.h"
-#include "systole/estimator/hooks/watchdog.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/modes/host_calls.h"
+#include "systole/train/loop/hook_runner.h"
+#include "systole/train/loop/watchdog.h"
 
 namespace systole {
 namespace {
 
-using estimator::Runner;
-
-// Only the predictions that are asked for.
+// Returns the requested predictions.
 Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::string>& keys) {
   if (keys.empty()) return predictions;
   if (!predictions.is_dict()) {
@@ -25,29 +23,29 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
   return Nest<Output>::dict(std::move(entries));
 }
 
-// Everything that a range of predictions needs while it lives.
+// The state of a range of predictions.
 struct Predictor : std::enable_shared_from_this<Predictor> {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
   std::optional<data::StepFeed> feed;
-  std::optional<estimator::HookRunner> hooks;
+  std::optional<train::HookRunner> hooks;
   bool single_examples = true;
   std::deque<Nest<Tensor>> ready;
   int64_t batches = 0;
   bool ended = false;
-  std::optional<estimator::WatchedThread> thread;  // of all batches; ends first
+  std::optional<train::WatchedThread> thread;  // of all batches; ends first
 
   std::optional<Nest<Tensor>> next();
   void next_batch();
-  // Both on a thread that may be left behind: in a Visit they touch nothing that next() does.
+  // Both run on a thread that may be abandoned: in a Visit they use nothing that next() uses.
   struct Batch {
     std::optional<data::StackedSteps> input;
     std::vector<Tensor> seen;  // by hooks
   };
-  void read_and_run(Batch& batch, estimator::Heartbeat& heartbeat);
-  std::vector<Tensor> run_batch(const data::StackedSteps& batch, estimator::Heartbeat& heartbeat);
-  void call_host(std::span<const Tensor> fetched, estimator::Heartbeat& heartbeat) const;
+  void read_and_run(Batch& batch, train::Heartbeat& heartbeat);
+  std::vector<Tensor> run_batch(const data::StackedSteps& batch, train::Heartbeat& heartbeat);
+  void call_host(std::span<const Tensor> fetched, train::Heartbeat& heartbeat) const;
 };
 
 void check_batch(const Output& prediction, const estimator::Input& input) {
@@ -57,12 +55,22 @@ void check_batch(const Output& prediction, const estimator::Input& input) {
     return;
   }
   throw invalid_argument(
-      "predictions: '{}', got {}, expected the batch of {} examples as the first dimension",
-      prediction.name(), prediction.type(), input.replica_batch.value_or(kUnknown));
+      "predictions: '{}', got {}, expected the batch{} as the first dimension", prediction.name(),
+      prediction.type(),
+      input.replica_batch ? fmt::format(" of {} examples", *input.replica_batch) : "");
 }
 
-// The rows of real examples, one replica's behind the other's: [examples, ...]. Memory of its own:
-// the loop's results are overwritten by its next run.
+// Checks dimensions that were unknown when the model was built.
+void check_rows(const Nest<Output>& predictions, std::span<const Tensor> results, int64_t batch) {
+  const std::vector<Output> outputs = predictions.flatten();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].dim(1) == batch) continue;
+    throw invalid_argument("predictions: '{}', got {} rows, expected one for each of {} examples",
+                           outputs[i].name(), results[i].dim(1), batch);
+  }
+}
+
+// Copies the rows of real examples of all replicas: [examples, ...]. The next run overwrites `all`.
 Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
   const int64_t batch = all.dim(1);
   Dims dims(all.shape().begin() + 1, all.shape().end());
@@ -73,10 +81,10 @@ Tensor examples_of(const Tensor& all, std::span<const int64_t> in_replica) {
       real.push_back(static_cast<int64_t>(replica) * batch + i);
     }
   }
-  return estimator::take_rows(all.reshape(Shape(std::move(dims))), real);
+  return train::take_rows(all.reshape(Shape(std::move(dims))), real);
 }
 
-// One example of a replica's part.
+// Copies example `i` of a replica.
 Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> results,
                         int64_t replica, int64_t i) {
   std::vector<Tensor> values;
@@ -84,14 +92,14 @@ Nest<Tensor> example_of(const Nest<Output>& structure, std::span<const Tensor> r
   for (const Tensor& all : results) {
     const std::span<const int64_t> dims(all.shape().dims());
     const Tensor rows = all.slice(replica, replica + 1).reshape(Shape(dims.subspan(1)));
-    // A prediction that is kept keeps no batch.
+    // A copy, so that a prediction does not keep its batch alive.
     values.push_back(rows.slice(i, i + 1).reshape(Shape(dims.subspan(2))).clone());
   }
   return pack_like(structure, std::move(values));
 }
 
-// A batch is a step: [replicas, ...] -> [1, replicas, ...].
-void Predictor::call_host(std::span<const Tensor> fetched, estimator::Heartbeat& heartbeat) const {
+// Calls the host_call. A batch is one step: [replicas, ...] -> [1, replicas, ...].
+void Predictor::call_host(std::span<const Tensor> fetched, train::Heartbeat& heartbeat) const {
   std::vector<Tensor> steps;
   for (const Tensor& value : fetched) {
     Dims dims = value.shape().dims();
@@ -103,14 +111,15 @@ void Predictor::call_host(std::span<const Tensor> fetched, estimator::Heartbeat&
       {.first = batches, .first_replica = input.layout == estimator::Layout::broadcast}, heartbeat);
 }
 
-// Returns what hooks see of it.
+// Returns the values for hooks.
 std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
-                                         estimator::Heartbeat& heartbeat) {
+                                         train::Heartbeat& heartbeat) {
   const std::span<const Tensor> all =
       heartbeat.launch(batches, 1, [&] { return built->runner->run(batch); });
   const std::vector<Output> of_predictions = predictions.flatten();
   const auto results = all.first(of_predictions.size());
   const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
+  check_rows(predictions, results, batch.stacks.back().dim(2));
   call_host(all.subspan(results.size() + of_hooks.size()), heartbeat);
   if (single_examples) {
     for (size_t r = 0; r < batch.in_replica.size(); ++r) {
@@ -124,13 +133,13 @@ std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
     for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
     ready.push_back(pack_like(predictions, std::move(rows)));
   }
-  return estimator::hook_values(of_hooks, 0);
+  return train::hook_values(of_hooks, 0);
 }
 
-void Predictor::read_and_run(Batch& batch, estimator::Heartbeat& heartbeat) {
+void Predictor::read_and_run(Batch& batch, train::Heartbeat& heartbeat) {
   {
-    const estimator::Heartbeat::Visit visit(heartbeat, estimator::Heartbeat::At::input, batches,
-                                            batches + 1);
+    const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::input, batches,
+                                        batches + 1);
     batch.input = feed->next(1, 1);
   }
   if (batch.input) batch.seen = run_batch(*batch.input, heartbeat);
@@ -141,7 +150,7 @@ void Predictor::next_batch() {
   const auto batch = std::make_shared<Batch>();
   ended = true;  // also behind an error, as a generator is; a thread may still be in the input
   if (hooks->before()) {
-    thread->run([self = shared_from_this(), batch](estimator::Heartbeat& heartbeat) {
+    thread->run([self = shared_from_this(), batch](train::Heartbeat& heartbeat) {
       self->read_and_run(*batch, heartbeat);
     });
   }
@@ -194,11 +203,14 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
       estimator::step_source(predictor->input, /*pad=*/true),
       data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
   if (!built.runner || built.runner->options().fetches != fetches) {
-    built.runner.emplace(built.model, *built.session,
-                         Runner::Options{.fetches = fetches,
-                                         .replicas = predictor->input.replicas,
-                                         .max_steps = 1,
-                                         .precision = config.tpu_config.precision});
+    built.runner.emplace(
+        *built.session,
+        train::StepRunner::Options{.inputs = built.model.inputs,
+                                   .mask = built.model.mask,
+                                   .fetches = fetches,
+                                   .replicas = predictor->input.replicas,
+                                   .max_steps = 1,
+                                   .bf16_products = config.tpu_config.precision == Precision::tpu});
   }
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };

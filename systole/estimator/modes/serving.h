@@ -1,5 +1,4 @@
-// What a served model is fed: how export_saved_model begins the graph that it writes.
-// (tf.estimator.export)
+// The inputs of an exported model. (tf.estimator.export)
 #pragma once
 
 #include <functional>
@@ -13,21 +12,21 @@
 
 namespace systole {
 
-// features: what the model_fn is given. receiver_tensors: what the signature takes, by name; the
-// features are made of them.
+// features: the argument of the model_fn. receiver_tensors: the inputs of the signature by name,
+// from which the features are computed.
 struct ServingInputReceiver {
   Nest<Output> features;
   std::map<std::string, Output> receiver_tensors;
 };
 
-// Called once an export, while the graph that is to be served is the current one.
+// Called once for each export, while the graph to be exported is current.
 using ServingInputReceiverFn = std::function<ServingInputReceiver()>;
 
 namespace estimator {
 
-// The features are fed as they are. Types by name, or one type, whose input is called "input"; a
-// dimension that is not known is kUnknown. default_batch_size: the first dimension of all of them.
-// Errors when called: INVALID_ARGUMENT for a tuple of types, which has no names.
+// Returns a function whose inputs are the features. `features`: types by name, or one type, whose
+// input is named "input". Unknown dimensions are kUnknown. default_batch_size replaces the first
+// dimension of each. Errors when called: INVALID_ARGUMENT for a tuple of types.
 //   build_raw_serving_input_receiver_fn({{"x", {st::DType::f32, {st::kUnknown, 4}}}})
 ServingInputReceiverFn build_raw_serving_input_receiver_fn(
     std::map<std::string, TensorType> features,
@@ -35,7 +34,7 @@ ServingInputReceiverFn build_raw_serving_input_receiver_fn(
 ServingInputReceiverFn build_raw_serving_input_receiver_fn(
     Nest<TensorType> features, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// Serialized tf.Examples are fed, under the name "examples", and parsed by the graph.
+// Returns a function whose input "examples" is serialised tf.Examples, which the graph parses.
 ServingInputReceiverFn build_parsing_serving_input_receiver_fn(
     FeatureSpecs feature_spec, std::optional<int64_t> default_batch_size = std::nullopt);
 

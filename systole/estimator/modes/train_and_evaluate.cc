@@ -3,8 +3,8 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
-#include "systole/estimator/hooks/signals.h"
 #include "systole/io/file_systems/local_file_system.h"
+#include "systole/train/loop/signals.h"
 
 namespace systole {
 namespace {
@@ -22,7 +22,7 @@ void check_exporters(const ExporterList& exporters) {
   }
 }
 
-// The evaluations of one training, and what is exported after each.
+// The evaluations of one training, and the exports after them.
 class Evaluations {
  public:
   Evaluations(TPUEstimator& estimator, const EvalSpec& spec) : estimator_(estimator), spec_(spec) {}
@@ -46,7 +46,7 @@ class Evaluations {
     when_ = Clock::now();
   }
 
-  // The training is over, with a checkpoint of `step`.
+  // Training ended with a checkpoint of `step`.
   void finish(int64_t step) {
     if (step_ != step || step_ < 0) return run(step, true);
     if (!exported_final_) export_models(true);
@@ -89,6 +89,10 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
     if (evaluations.is_due()) evaluations.run(step, is_final);
   });
   estimator.train(train_spec.input_fn, options);
+  if (saved < 0) {
+    log_info("train_and_evaluate: the model is trained already; nothing is evaluated");
+    return {};
+  }
   if (!StopSignals::received()) evaluations.finish(saved);
   return evaluations.last();
 }

@@ -1,4 +1,4 @@
-// Examples of a line through 0, which tests of estimators fit.
+// Examples of a linear function, for tests that fit it.
 #pragma once
 
 #include <cstdint>

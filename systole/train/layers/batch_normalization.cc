@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/replicas.h"
 
@@ -14,7 +15,7 @@ struct NormalizationVariables {
   Variable moving_variance;
 };
 
-// In the order in which TensorFlow makes them.
+// Creates them in TensorFlow's order.
 NormalizationVariables make_variables(int64_t channels, DType dtype,
                                       const BatchNormalizationOptions& options) {
   NormalizationVariables v;
@@ -50,16 +51,16 @@ Moments statistics(const Output& x, const Axes& axes, bool cross_replica) {
   return {mean, maximum(mean_of_squares - square(mean), 0)};
 }
 
-// moving -= (moving - batch) * (1 - momentum): nothing where a run does not train, and `batch` is
-// the average itself. Several replicas average what they get.
+// moving -= (moving - batch) * (1 - momentum). A run that does not train passes the average itself
+// as `batch`, so that nothing changes. A StepLoop averages the results of replicas.
 void add_update(const Variable& moving, const Output& batch, double momentum) {
   const Output seen = stop_gradient(batch);
   const Output update = moving.assign_sub((moving.value() - seen) * (1 - momentum));
   Graph::current().root().add_to_collection(graph_keys::update_ops, Operation(update));
 }
 
-// What x is normalised by: the moments of the batch when training, which move the averages; else
-// the averages.
+// Returns the moments to normalise x by: those of the batch when training (and updates the moving
+// averages from them), otherwise the averages.
 Moments normalizing_moments(const Output& x, int axis, const NormalizationVariables& v,
                             const BatchNormalizationOptions& options) {
   const int rank = x.shape().rank();
@@ -68,12 +69,12 @@ Moments normalizing_moments(const Output& x, int axis, const NormalizationVariab
   if (!options.training.possible()) return {mean, variance};
   const auto of_batch = [&] {
     const Moments batch = statistics(x, other_axes({axis}, rank), options.cross_replica);
-    // As the fused kernel, which TensorFlow uses for images, averages it: of the sample.
+    // TensorFlow's fused kernel for images averages the sample variance.
     const Output count = cast(size(x), x.dtype()) / static_cast<double>(v.moving_mean.shape()[0]);
     const Output sample = batch.variance * (count / maximum(count - 1, 1));
     return std::vector{batch.mean, batch.variance, rank == 4 ? sample : batch.variance};
   };
-  // All replicas take part in what is summed over them, whatever the run of each decides.
+  // Sums over replicas cannot be in a branch: every replica must take part.
   std::vector<Output> of_all;
   if (options.cross_replica) of_all = of_batch();
   const auto of_training = [&] {
@@ -94,6 +95,10 @@ Moments normalizing_moments(const Output& x, int axis, const NormalizationVariab
 Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options) {
   constexpr std::string_view kLayer = "batch_normalization";
   const LayerScope scope(inputs, options.name, kLayer, options.reuse);
+  check_hyperparameter(kLayer, "momentum", options.momentum, HyperparameterRange::fraction,
+                       inputs.where());
+  check_hyperparameter(kLayer, "epsilon", options.epsilon, HyperparameterRange::not_negative,
+                       inputs.where());
   const Output given = resolve_inputs(kLayer, inputs);
   const int rank = given.shape().rank();
   const int axis = normalize_axis(kLayer, options.axis, rank);
@@ -109,7 +114,7 @@ Output batch_normalization(const Input& inputs, const BatchNormalizationOptions&
   };
   Output factor = rsqrt(variance + options.epsilon);
   if (v.gamma.valid()) factor = factor * v.gamma;
-  // Centred before it is scaled: a mean that is large beside the deviation costs no precision.
+  // Subtract the mean before scaling: a mean much larger than the deviation loses no precision.
   Output y = (x - shaped(mean)) * shaped(factor);
   if (v.beta.valid()) y = y + shaped(v.beta.value());
   return cast(y, given.dtype());

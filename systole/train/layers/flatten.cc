@@ -10,8 +10,7 @@ Output flatten(const Input& inputs, const FlattenOptions& options) {
   check_positive("flatten", "rank of inputs", x.shape().rank());
   int64_t rest = 1;
   for (int axis = 1; axis < x.shape().rank(); ++axis) rest *= known_size("flatten", x, axis);
-  // A batch of unknown size is what the others leave; a known one stays so when there are no
-  // elements.
+  // -1 infers an unknown batch. A known one is given, since -1 is ambiguous for empty tensors.
   return reshape(x, {x.shape()[0], rest});
 }
 

@@ -1,4 +1,4 @@
-// What all layers do: a variable scope, variables in it, regularisation.
+// Helpers of all layers: the variable scope, variables with regularisation, argument checks.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace systole::layers {
 
-// While a layer builds.
+// The variable scope and source line of a layer, while it is built.
 class LayerScope {
  public:
   LayerScope(const Input& inputs, const std::string& name, std::string_view default_name,
@@ -29,11 +29,11 @@ struct WeightOptions {
   Regularizer regularizer = nullptr;
   bool trainable = true;
 };
-// A variable of the scope; its regularisation loss is added once, when it is made.
+// Creates or reuses a variable of the scope. Adds its regularisation loss when it creates it.
 Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options);
 
-// y with the bias that the options ask for, along the channels of `format`, and their activation:
-// the end of every layer of weights. `Options` are that layer's; `units` is the size of the bias.
+// Adds the bias (of size `units`, along the channels of `format`) and applies the activation, as
+// the layer's options say.
 template <class Options>
 Output add_bias_and_activate(Output y, int64_t units, const Options& options,
                              const std::string& format = "NHWC") {
@@ -48,7 +48,7 @@ Output add_bias_and_activate(Output y, int64_t units, const Options& options,
   return options.activation(y);
 }
 
-// `inputs` as a floating tensor of `rank` (any when -1).
+// Returns `inputs` as a floating tensor of `rank` (-1: any).
 // Errors: INVALID_ARGUMENT names the layer and the caller's line.
 Output resolve_inputs(std::string_view layer, const Input& inputs, int rank = -1);
 
@@ -56,7 +56,7 @@ Output resolve_inputs(std::string_view layer, const Input& inputs, int rank = -1
 std::string op_data_format(std::string_view layer, const std::string& data_format);
 int channels_axis(const std::string& op_format);
 
-// The size of an axis. Errors: INVALID_ARGUMENT when it is unknown.
+// Returns the size of an axis. Errors: INVALID_ARGUMENT when it is unknown.
 int64_t known_size(std::string_view layer, const Output& inputs, int axis);
 
 // Errors: INVALID_ARGUMENT unless value is at least 1.

@@ -30,7 +30,7 @@ Output average_pooling2d(const Input& inputs, const Pooling2DOptions& options) {
 
 namespace {
 
-// As images of one row.
+// Pools images of one row.
 Output pool_1d(std::string_view layer, const Input& inputs, const Pooling1DOptions& options,
                Output (*pool)(const Input&, const PoolOptions&)) {
   const CompositionScope scope(inputs, options.name, layer);

@@ -1,4 +1,4 @@
-// What the losses share.
+// Helpers of losses.
 #pragma once
 
 #include <string_view>
@@ -13,13 +13,13 @@ struct Pair {
   Output labels;
   Output predictions;
 };
-// Both in f32, of compatible shapes. Errors: INVALID_ARGUMENT names the loss and both types.
+// Converts both to f32. Errors: INVALID_ARGUMENT names the loss and both types.
 Pair resolve_pair(std::string_view loss, const Input& labels, const Input& predictions);
 
 // Errors: INVALID_ARGUMENT unless 0 <= smoothing <= 1.
 void check_label_smoothing(std::string_view loss, const Input& at, double smoothing);
 
-// compute_weighted_loss with the fields that all options have.
+// compute_weighted_loss() with the weights, reduction and collection of `options`.
 template <class Options>
 Output weighted(const Output& losses, const Options& options) {
   return compute_weighted_loss(losses, {.weights = options.weights,

@@ -23,7 +23,7 @@ Output huber_loss(const HuberLossOptions& options) {
   const auto [labels, predictions] =
       resolve_pair("huber_loss", options.labels, options.predictions);
   const Output distance = abs(predictions - labels);
-  // The part up to delta counts squared, what is beyond it linearly.
+  // Quadratic up to delta, linear beyond.
   const Output near = minimum(distance, options.delta);
   const Output beyond = distance - near;
   return weighted(square(near) * 0.5 + beyond * options.delta, options);

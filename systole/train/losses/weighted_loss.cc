@@ -21,7 +21,7 @@ void check_weights(const Output& losses, const Output& weights) {
       weights.type(), losses.type());
 }
 
-// 0 where the denominator is 0, as when every example has weight 0.
+// 0 for a denominator of 0: every example has weight 0.
 Output safe_divide(const Output& total, const Output& count) {
   const Output none = equal(count, 0);
   return where_v2(none, 0, total / where_v2(none, 1, count));
@@ -34,7 +34,7 @@ Output reduce(const Output& losses, const Output& weights, Reduction reduction) 
   if (reduction == Reduction::sum) return total;
   const auto everywhere = [&](const Output& x) { return x + zeros_like(losses); };
   if (reduction == Reduction::sum_over_batch_size) {
-    // What evaluation filled in is no part of the batch.
+    // Padding does not belong to the batch.
     const Output real = masked_weights(losses, 1.0F);
     return safe_divide(total, reduce_sum(everywhere(real)));
   }

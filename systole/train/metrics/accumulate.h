@@ -1,4 +1,4 @@
-// What the metrics share: sums kept in variables, and inputs made to fit.
+// Helpers of metrics: sums kept in variables, and conversion of inputs.
 #pragma once
 
 #include <functional>
@@ -17,21 +17,21 @@ struct Sum {
   std::string name;  // of its variable: "total"
   Output addend;     // what this batch adds, of any static shape
 };
-// A metric computed of sums, given in their order.
+// Computes a metric from its sums, in their order.
 using ValueOf = std::function<Output(const std::vector<Output>& sums)>;
 Metric accumulate(const std::vector<Sum>& sums, const ValueOf& value_of);
 
-// numerator / denominator, 0 where the denominator is 0.
+// numerator / denominator; 0 where the denominator is 0.
 Output safe_divide(const Output& numerator, const Output& denominator);
 
-// `weights` times the example mask, at each element of `values`.
+// Returns `weights` times the example mask, broadcast to `values`.
 Output weights_of(std::string_view metric, const Output& values, const Input& weights);
 
 struct LabelsAndPredictions {
   Output labels;
   Output predictions;
 };
-// Both as `dtype`, without a last axis of size 1 that the other lacks.
+// Converts both to `dtype`, and removes a last dimension of 1 that the other lacks.
 LabelsAndPredictions resolve_pair(std::string_view metric, const Input& labels,
                                   const Input& predictions, DType dtype);
 

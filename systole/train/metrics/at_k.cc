@@ -1,4 +1,4 @@
-// Labels among the k classes predicted highest.
+// recall_at_k and precision_at_k.
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
@@ -36,7 +36,7 @@ Sets sets_of(std::string_view metric, const AtKOptions& options) {
           reduce_sum(cast(outside, DType::f32), {.axis = rank - 1})};
 }
 
-// Adds the hits, and what `missed` gives, over all classes or the one that counts.
+// Accumulates the hits and `missed`, over all classes or class_id alone.
 Metric at_k(std::string_view metric, const char* missed_name, const AtKOptions& options,
             const std::function<Output(const Sets&)>& missed_classes, bool unknown_is_missed) {
   const CompositionScope scope(options.predictions, options.name, metric);

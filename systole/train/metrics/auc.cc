@@ -7,7 +7,7 @@ namespace {
 
 constexpr float kEpsilon = 1e-6F;
 
-// Evenly spaced in (0, 1), and one below and one above all predictions.
+// Thresholds, evenly spaced in (0, 1), and one below and one above all predictions.
 Tensor thresholds_of(int64_t n) {
   Tensor thresholds(DType::f32, {n, 1});
   const auto values = thresholds.data<float>();
@@ -29,7 +29,7 @@ void check_options(const AucOptions& options) {
   }
 }
 
-// The sum of the trapezoids between neighbouring thresholds.
+// The trapezoidal rule.
 Output area(const Output& x, const Output& y, int64_t n) {
   const auto head = [n](const Output& v) { return slice(v, {0}, {n - 1}); };
   const auto tail = [n](const Output& v) { return slice(v, {1}, {n - 1}); };

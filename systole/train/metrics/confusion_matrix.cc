@@ -1,4 +1,4 @@
-// Metrics of how often each class was predicted for each.
+// Metrics computed from a confusion matrix.
 #include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_functions.h"

@@ -1,4 +1,4 @@
-// Counts of right and wrong answers to yes-or-no questions, and their ratios.
+// Counts of a binary classification (true positives and so on), and their ratios.
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
@@ -6,7 +6,7 @@
 namespace systole::metrics {
 namespace {
 
-// Weighted counts of this batch: of examples whose label and prediction have the given truth.
+// The weighted number of examples of this batch with these truth values.
 class Counts {
  public:
   Counts(std::string_view metric, const PredictionOptions& options) {
@@ -37,12 +37,12 @@ Metric count(std::string_view metric, const PredictionOptions& options, bool lab
                     [](const std::vector<Output>& sums) { return sums[0]; });
 }
 
-// True positives / (true positives + what else).
+// True positives / (true positives + `other`).
 Metric ratio(std::string_view metric, const PredictionOptions& options, const char* other,
              bool other_label) {
   const CompositionScope scope(options.predictions, options.name, metric);
   const Counts counts(metric, options);
-  // The variables stand in scopes of their own, as in TensorFlow: "precision/true_positives/count".
+  // Variables are named as in TensorFlow: "precision/true_positives/count".
   return accumulate(
       {{"true_positives/count", counts.of(true, true)},
        {std::string(other) + "/count", counts.of(other_label, !other_label)}},

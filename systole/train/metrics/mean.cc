@@ -1,4 +1,4 @@
-// Weighted means of something.
+// Metrics that are weighted means.
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/metrics/accumulate.h"
@@ -9,7 +9,7 @@ namespace {
 Metric weighted_mean(std::string_view metric, const Output& values, const Input& weights,
                      const std::function<Output(const Output&)>& finish = nullptr) {
   const Output w = weights_of(metric, values, weights);
-  // A value of weight 0 must not count even when it is no number.
+  // A NaN with weight 0 must not count.
   const Output weighted = where_v2(equal(w, 0), 0, values * w);
   return accumulate({{"total", reduce_sum(weighted)}, {"count", reduce_sum(w)}},
                     [&](const std::vector<Output>& sums) {

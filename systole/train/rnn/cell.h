@@ -1,4 +1,4 @@
-// What cells have in common.
+// Helpers of recurrent cells.
 #pragma once
 
 #include <string>
@@ -9,11 +9,10 @@
 
 namespace systole::nn::rnn_cell {
 
-// [inputs, state] * kernel + bias, of get_variable's variables: within a CellScope, whose reuse
-// says whether they are made.
+// [inputs, state] * kernel + bias, with variables of the enclosing CellScope.
 class AffineGates {
  public:
-  // Under `scope` of the current variable scope when that is not empty.
+  // The variables are in `scope` below the current variable scope, unless it is empty.
   AffineGates(std::string scope, int64_t units, Initializer kernel_initializer,
               Initializer bias_initializer);
   // [batch, units]
@@ -26,9 +25,9 @@ class AffineGates {
   Initializer bias_initializer_;
 };
 
-// The variable scope that a cell makes its variables in: `name`, or the first of default_name,
-// default_name_1... that is free when the cell is first called in a graph. Later calls in that
-// graph use that scope's variables again. Holds nothing of a graph, so that a cell may outlive it.
+// The variable scope of a cell: `name`, or the first of default_name, default_name_1... that is
+// free at the cell's first call in a graph. Later calls in that graph reuse its variables. Holds no
+// reference to a graph, so a cell may outlive graphs.
 class CellScope {
  public:
   CellScope(std::string name, std::string_view default_name);
@@ -46,8 +45,7 @@ class CellScope {
   }
 
  private:
-  // A number that the current graph keeps for this cell: which of chosen_ the name is, from 1 on; 0
-  // before the first call.
+  // The current graph's number for this cell: 1 + an index into chosen_; 0 before the first call.
   int64_t& name_in_graph() const;
 
   std::string name_;
@@ -63,7 +61,7 @@ inline layers::Activation tanh_when_absent(const layers::Activation& activation)
 // Errors: INVALID_ARGUMENT unless `units` is at least 1.
 void check_units(std::string_view cell, int64_t units);
 
-// A state that is one tensor. Errors: INVALID_ARGUMENT for another structure.
+// Returns a state that is one tensor. Errors: INVALID_ARGUMENT for another structure.
 const Output& single_state(std::string_view cell, const State& state);
 
 }  // namespace systole::nn::rnn_cell

@@ -9,7 +9,7 @@
 namespace systole::nn {
 namespace {
 
-// The rows of `now` while `runs` (pred [batch]), else those of `before`.
+// Selects the rows of `now` where `runs` (pred [batch]), otherwise those of `before`.
 Output while_running(const Output& runs, const Output& now, const Output& before) {
   return where_v2(expand_dims(runs, 1), now, before);
 }
@@ -30,7 +30,7 @@ void check_lengths(std::string_view op, const Output& lengths, int64_t batch) {
       {});
 }
 
-// What a user's cell gives after `before`.
+// Checks the results of a user-defined cell against its previous ones.
 void check_step(std::string_view op, const rnn_cell::CellResult& now,
                 const rnn_cell::State& before) {
   const auto check = [&](bool fits, std::string_view what, const std::string& got,
@@ -47,8 +47,8 @@ void check_step(std::string_view op, const rnn_cell::CellResult& now,
       [&](const Output& state) { check(state.valid(), "state", "none", "a tensor"); });
 }
 
-// A step of `cell`; where it is at or behind the example's length, if there are `lengths`, the
-// output is 0 and the state stays.
+// One step of `cell`. For examples that have ended, according to `lengths` if given, the output is
+// 0 and the state does not change.
 rnn_cell::CellResult run_step(std::string_view op, const rnn_cell::RNNCell& cell,
                               const Output& input, const rnn_cell::State& before,
                               const Output& lengths, const Input& step) {
@@ -61,7 +61,7 @@ rnn_cell::CellResult run_step(std::string_view op, const rnn_cell::RNNCell& cell
   return now;
 }
 
-// The structure of `like` with other leaves.
+// Returns the leaves in the structure of `like`.
 rnn_cell::State with_leaves(const rnn_cell::State& like, std::vector<Output>::const_iterator leaf) {
   return like.map([&](const Output&) { return *leaf++; });
 }
@@ -109,7 +109,7 @@ DynamicRnn dynamic_rnn(const rnn_cell::RNNCell& cell, const Input& inputs,
   const Output batch = gather(shape(x), 1);
   const rnn_cell::State initial =
       options.initial_state.empty() ? cell.zero_state(batch, dtype) : options.initial_state;
-  // The loop carries the last output, which it is not asked for, before the state.
+  // The loop carries the last output, unused, before the state.
   std::vector<Output> carried = initial.flatten();
   carried.insert(carried.begin(),
                  zeros(stack({batch, static_cast<int>(cell.output_size())}), dtype));

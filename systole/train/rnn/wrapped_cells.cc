@@ -1,4 +1,4 @@
-// Cells made of other cells.
+// Cells that wrap other cells.
 #include "systole/graph/ops/string/fingerprint.h"
 #include "systole/train/rnn/cell.h"
 
@@ -59,7 +59,7 @@ class WithDropout : public CellDefinition {
   }
 
  private:
-  // Another one for each use, so that they do not drop the same places.
+  // A different seed for each use, so that masks differ.
   systole::DropoutOptions seed(std::string_view salt, int64_t call) const {
     if (!options_.seed) return {};
     const uint64_t mixed = fingerprint64(fmt::format("{}/{}/{}", *options_.seed, salt, call));

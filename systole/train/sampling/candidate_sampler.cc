@@ -11,8 +11,8 @@
 namespace systole {
 namespace {
 
-// Of a class. A number of the host and a tensor of the graph follow one formula: log1p is that of
-// either, and so are the operators.
+// The distribution of classes. One formula serves doubles of the host and tensors of the graph, by
+// overloads of log1p and the operators.
 struct ClassDistribution {
   std::string_view op;
   double (*probability)(int64_t number, int64_t range_max);
@@ -58,9 +58,9 @@ constexpr ClassDistribution kLogUniform =
           return expm1(draw * std::log1p(static_cast<double>(range_max)));
         });
 
-// How many draws with putting back it takes, on the whole, to see `count` classes: the t with
-// sum(1 - (1 - p)^t) = count. The sum is concave in t, so that Newton's steps from below never
-// pass t.
+// Returns the expected number of draws with replacement until `count` classes were seen: the t with
+// sum(1 - (1 - p)^t) = count. The sum is concave in t, so Newton's method from below never
+// overshoots.
 double expected_tries(const ClassDistribution& distribution, int64_t count, int64_t range_max) {
   auto tries = static_cast<double>(count);
   for (int step = 0; step < 30; ++step) {
@@ -96,17 +96,17 @@ void check_sampler(const CandidateSamplerOptions& options, const Output& true_cl
   }
 }
 
-// The classes with the shortest waiting times, each exponential with its probability as rate, are
-// a draw without putting back. Source: Efraimidis and Spirakis, 2006.
+// Sampling without replacement: the classes with the smallest of exponential variables whose rates
+// are the probabilities. Source: Efraimidis and Spirakis, 2006.
 Output unique_classes(const ClassDistribution& distribution,
                       const CandidateSamplerOptions& options) {
   const Output p = distribution.probabilities(range(options.range_max), options.range_max);
-  // Not 0, whose logarithm is infinite.
+  // Avoids log(0).
   const Output draw = random_uniform({options.range_max}, {.minval = 1e-30, .seed = options.seed});
   return to_int64(top_k(log(draw) / p, {.k = options.num_sampled}).indices);
 }
 
-// Each by itself, by the inverse of the distribution function.
+// Sampling with replacement, by inverting the distribution function.
 Output independent_classes(const ClassDistribution& distribution,
                            const CandidateSamplerOptions& options) {
   const Output draw = random_uniform({options.num_sampled}, {.seed = options.seed});

@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-// Scores of each example's true classes and of the drawn ones, side by side.
+// Logits of each example's true classes, followed by those of the drawn classes.
 struct SampledLogits {
   Output logits;  // [batch, num_true + num_sampled]
   Output labels;  // 1 / num_true for true classes, else 0
@@ -50,8 +50,8 @@ SampledInputs checked_inputs(std::string_view op, const SampledLossOptions& opti
   return in;
 }
 
-// Drawn classes that are true ones of their example get a score that no sum notices, and that has a
-// logarithmic loss in the dtype.
+// Gives drawn classes that are true classes of their example a logit so low that it adds nothing to
+// a sum, but has a finite logarithmic loss in the dtype.
 Output without_hits(const Output& scores, const Output& labels, const Output& sampled) {
   const Output hit =
       reduce_any(equal(expand_dims(labels, 2), reshape(sampled, {1, 1, -1})), {.axis = 1});

@@ -1,0 +1,75 @@
+#include "systole/train/hyperparameter.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <limits>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/train/layers.h"
+#include "systole/train/learning_rate_decay.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Hyperparameter, NumbersThatCannotWorkAreRefusedWithTheirLine) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output step = placeholder(DType::s64, {}, "step");
+  const Output x = placeholder(DType::f32, {4, 2}, "x");
+  struct Case {
+    std::function<void()> build;
+    std::string error;
+  };
+  const std::vector<Case> cases = {
+      {[&] { GradientDescentOptimizer{-0.1}; },
+       "GradientDescentOptimizer: learning_rate, got -0.1, expected a number of 0 or more"},
+      {[&] { MomentumOptimizer(kNan, 0.9); }, "MomentumOptimizer: learning_rate, got nan"},
+      {[&] { AdagradOptimizer{kInf}; }, "AdagradOptimizer: learning_rate, got inf"},
+      {[&] { FtrlOptimizer{-1}; }, "FtrlOptimizer: learning_rate, got -1"},
+      {[&] { RMSPropOptimizer{-1}; }, "RMSPropOptimizer: learning_rate, got -1"},
+      {[&] { AdamOptimizer({.learning_rate = -1}); }, "AdamOptimizer: learning_rate, got -1"},
+      {[&] { AdamOptimizer{-1}; }, "AdamOptimizer: learning_rate, got -1"},
+      {[&] { AdadeltaOptimizer{-1}; }, "AdadeltaOptimizer: learning_rate, got -1"},
+      {[&] { exponential_decay(0.1, step, 0, 0.5); },
+       "exponential_decay: decay_steps, got 0, expected a number above 0"},
+      {[&] { exponential_decay(0.1, step, 10, -0.5); }, "decay_rate, got -0.5"},
+      {[&] { natural_exp_decay(0.1, step, 10, -0.5); }, "natural_exp_decay: decay_rate, got -0.5"},
+      {[&] { inverse_time_decay(0.1, step, 10, -1); }, "inverse_time_decay: decay_rate, got -1"},
+      {[&] { polynomial_decay(-0.1, step, 10); }, "polynomial_decay: learning_rate, got -0.1"},
+      {[&] { polynomial_decay(0.1, step, 10, {.end_learning_rate = -1}); },
+       "polynomial_decay: end_learning_rate, got -1"},
+      {[&] { cosine_decay(0.1, step, -3); }, "cosine_decay: decay_steps, got -3"},
+      {[&] {
+         piecewise_constant(step, {10}, {0.1, kNan});
+       },
+       "piecewise_constant: value, got nan"},
+      {[&] { layers::batch_normalization(x, {.momentum = 7}); },
+       "batch_normalization: momentum, got 7, expected a number in [0, 1]"},
+      {[&] { layers::batch_normalization(x, {.epsilon = -1}); },
+       "batch_normalization: epsilon, got -1"}};
+  for (const Case& c : cases) {
+    EXPECT_THAT(error_of(c.build),
+                AllOf(HasSubstr(c.error), HasSubstr("at hyperparameter_test.cc:")));
+  }
+}
+
+TEST(Hyperparameter, TensorsAndZeroRatesPass) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output rate = placeholder(DType::f32, {}, "rate");
+  EXPECT_NO_THROW(GradientDescentOptimizer{rate});
+  EXPECT_NO_THROW(AdamOptimizer{0.0});
+  EXPECT_NO_THROW(exponential_decay(rate, placeholder(DType::s64, {}), rate, rate));
+}
+
+}  // namespace
+}  // namespace systole

@@ -1,0 +1,57 @@
+// Launches of several steps, for batches of any type.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "systole/data/feed/step_feed.h"
+#include "systole/session/step_loop.h"
+
+namespace systole::train {
+
+// The StepLoops of one step, by the types of a replica's batch. Where all batches have one size
+// there is one. Used by one thread.
+class StepRunner {
+ public:
+  struct Options {
+    // Placeholders of a batch's components, flattened, in the order of the input's elements.
+    std::vector<Output> inputs = {};
+    // The placeholder of the example mask, f32 [batch]; invalid for a step without one.
+    Output mask = {};
+    std::vector<Output> fetches = {};
+    std::vector<Operation> targets = {};
+    int64_t replicas = 1;
+    int64_t max_steps = 1;  // of one launch
+    StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
+    std::vector<Variable> summed = {};
+    bool bf16_products = false;
+  };
+  // The session outlives it.
+  StepRunner(Session& session, Options options) : session_(session), options_(std::move(options)) {}
+
+  // Starts to compile for batches of these types, on a thread of its own. run() waits for it.
+  // Errors: those of a StepLoop.
+  void prepare(const std::vector<TensorType>& types);
+  // Runs the steps. Returns StepLoop::results(). Adds the time of each operation to `profile`,
+  // unless it is null.
+  std::span<const Tensor> run(const data::StackedSteps& input,
+                              std::vector<runtime::StepProfile>* profile = nullptr);
+  const Options& options() const { return options_; }
+
+ private:
+  std::unique_ptr<StepLoop> make_loop(const std::vector<TensorType>& types, bool profile,
+                                      bool compile_beside) const;
+
+  Session& session_;
+  const Options options_;
+  std::map<std::string, std::unique_ptr<StepLoop>> loops_;
+};
+
+// Returns how many steps one launch may take: `wanted`, or fewer so that the input of a launch,
+// `step_bytes` a step, fits in 256 MiB.
+int64_t launch_steps(int64_t wanted, int64_t step_bytes);
+
+}  // namespace systole::train

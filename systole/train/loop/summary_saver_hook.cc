@@ -1,0 +1,53 @@
+#include "systole/train/loop/summary_saver_hook.h"
+
+#include "systole/io/events/event_writer.h"
+#include "systole/io/file_systems/local_file_system.h"
+
+namespace systole {
+
+SummarySaverHook::SummarySaverHook(Options options)
+    : options_(std::move(options)),
+      timer_({.every_steps = options_.save_steps, .every_secs = options_.save_secs}) {
+  if (options_.save_steps.has_value() == options_.save_secs.has_value()) {
+    throw invalid_argument("exactly one of save_steps and save_secs must be provided.");
+  }
+  if (options_.output_dir.empty()) {
+    throw invalid_argument("SummarySaverHook: output_dir, got none, expected a folder");
+  }
+  if (options_.file_system == nullptr) options_.file_system = &local_file_system();
+}
+
+SummarySaverHook::~SummarySaverHook() = default;
+
+void SummarySaverHook::begin() {
+  records_ = summary::collected(Graph::current(), options_.collection);
+}
+
+std::vector<Output> SummarySaverHook::fetches() {
+  std::vector<Output> outputs;
+  outputs.reserve(records_.size());
+  for (const summary::Record& record : records_) outputs.push_back(record.value);
+  return outputs;
+}
+
+EventWriter& SummarySaverHook::events() {
+  if (!events_) {
+    events_ = std::make_unique<EventWriter>(*options_.file_system, options_.output_dir);
+    begin_file(*events_);
+  }
+  return *events_;
+}
+
+void SummarySaverHook::after_run(RunContext& context, std::span<const Tensor> values) {
+  const int64_t step = context.global_step();
+  if (records_.empty() || !timer_.should_trigger(step)) return;
+  timer_.triggered(step);
+  SummaryWriter(events()).add(records_, values, step);
+  events().flush();
+}
+
+void SummarySaverHook::end(Session&) {
+  if (events_) events_->flush();  // others may write to it after this
+}
+
+}  // namespace systole

@@ -1,0 +1,349 @@
+#include "systole/train/loop/train_loop.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "systole/base/log.h"
+#include "systole/graph/lowering/plan.h"
+#include "systole/train/loop/batch_diagnosis.h"
+#include "systole/train/loop/signals.h"
+
+namespace systole::train {
+namespace {
+
+// A launch takes about as long at most, so that a signal ends training soon after.
+constexpr double kStopSeconds = 0.25;
+// Steps of a launch at most, when nobody chose a number.
+constexpr int64_t kAutomaticSteps = 100;
+constexpr int64_t kTimedSteps = 1000;
+
+int64_t count_updates(const Graph& graph, std::span<const Operation> targets,
+                      std::span<const Output> fetches, const Variable& variable) {
+  std::vector<const Node*> roots;
+  for (const Operation& target : targets) roots.push_back(target.node());
+  for (const Output& fetch : fetches) roots.push_back(fetch.node());
+  const auto needed = ancestors(std::move(roots));
+  return std::ranges::count_if(graph.nodes(), [&](const auto& node) {
+    return needed.contains(node.get()) && has_effect(*node) &&
+           std::ranges::find(node->inputs(), variable.handle()) != node->inputs().end();
+  });
+}
+
+}  // namespace
+
+TrainLoop::TrainLoop(TrainLoopOptions options) : options_(std::move(options)) {
+  if (options_.iterations_per_loop && options_.iterations_per_loop->is_time()) {
+    timed_loop_.emplace(options_.iterations_per_loop->seconds());
+  }
+  hooks_ = std::make_unique<HookRunner>(make_hooks(), *options_.graph);
+  {
+    const GraphScope scope(*options_.graph);
+    targets_ = options_.complete_graph();
+    global_step_ = get_or_create_global_step();
+  }
+  hooks_->add_prints(*options_.graph, options_.step.each_step, targets_);
+  check_global_step();
+  start();
+}
+
+TrainLoop::~TrainLoop() = default;
+
+// The user's hooks come first, so that they see the loop whose loss is not finite.
+HookList TrainLoop::make_hooks() {
+  const Output& loss = options_.step.loss;
+  const TrainRecords& records = options_.records;
+  HookList hooks = options_.hooks;
+  auto users_checkpoints = take_checkpoint_schedule(hooks);
+  nan_hook_ = std::make_shared<NanTensorHook>(loss, options_.fail_on_nan, options_.step.replicas);
+  hooks.push_back(nan_hook_);
+  if (records.save_summary_steps > 0) {
+    summaries_ = std::make_shared<TrainSummariesHook>(
+        SummarySaverHook::Options{.save_steps = records.save_summary_steps,
+                                  .output_dir = records.directory},
+        loss);
+    hooks.push_back(summaries_);
+  }
+  if (records.log_step_count_steps > 0) {
+    hooks.push_back(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
+        .tensors = {{"loss", loss}}, .every_n_iter = records.log_step_count_steps}));
+    hooks.push_back(std::make_shared<StepCounterHook>(
+        StepCounterHook::Options{.every_n_steps = records.log_step_count_steps,
+                                 .record = [this](int64_t step, double steps, double examples) {
+                                   if (!summaries_) return;
+                                   summaries_->add_scalar("global_step/sec", step, steps);
+                                   summaries_->add_scalar("examples/sec", step, examples);
+                                   summaries_->add_scalar("input_wait", step, input_wait_.share());
+                                   input_wait_ = {};
+                                 }}));
+  }
+  add_checkpoint_hook(hooks, std::move(users_checkpoints));
+  return hooks;
+}
+
+// Last, because it saves the states of the others.
+void TrainLoop::add_checkpoint_hook(HookList& hooks,
+                                    std::optional<CheckpointSaverHook::Options> users) {
+  const TrainRecords& records = options_.records;
+  CheckpointSaverHook::Options hook =
+      users ? *std::move(users)
+            : CheckpointSaverHook::Options{.save_steps = records.save_checkpoints_steps,
+                                           .save_secs = records.save_checkpoints_secs};
+  hook.listeners.insert(hook.listeners.end(), records.listeners.begin(), records.listeners.end());
+  if (!hook.save_steps && !hook.save_secs) {
+    if (hook.listeners.empty()) return;
+    throw invalid_argument(
+        "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
+        "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.");
+  }
+  hook.save = [this](Session& session, int64_t step) { save(session, step); };
+  hook.wait = [this] { checkpointer_->join(); };
+  hooks.push_back(std::make_shared<CheckpointSaverHook>(std::move(hook)));
+}
+
+void TrainLoop::check_global_step() {
+  growth_ = count_updates(*options_.graph, targets_, hooks_->fetches(), global_step_);
+  if (growth_ > 0) return;
+  throw invalid_argument(
+      "train_op: variable 'global_step', got no assignment to it, expected one: training counts by "
+      "this variable. Pass it to the optimizer: minimize(loss, {{.global_step = "
+      "st::get_global_step()}})");
+}
+
+void TrainLoop::start() {
+  session_ = options_.make_session();
+  SaverOptions saver = options_.records.saver;
+  if (saver.var_list.empty()) {
+    saver.var_list = options_.graph->collection<Variable>(graph_keys::global_variables);
+  }
+  checkpointer_.emplace(options_.records.directory, std::move(saver));
+  const bool resumed = checkpointer_->restore_variables(*session_);
+  if (resumed) begin_at_global_step();
+  prepare();
+  if (!resumed) {
+    const GraphScope scope(*options_.graph);
+    options_.initialize(*session_);
+    begin_at_global_step();
+  }
+  checkpointer_->restore_rest(*session_, *hooks_);
+  hooks_->start(*session_, step_);
+}
+
+int64_t TrainLoop::read_global_step() const {
+  return session_->variable_value(global_step_).cast(DType::s64).item<int64_t>();
+}
+
+void TrainLoop::begin_at_global_step() {
+  step_ = read_global_step();
+  if (options_.max_steps) last_step_ = *options_.max_steps;
+  if (options_.steps) last_step_ = step_ + *options_.steps;
+}
+
+void TrainLoop::make_feed(const std::optional<std::string>& position) {
+  const data::StackOptions stacks{.fixed = options_.fixed_batch,
+                                  .iterator = {.entropy = options_.entropy, .keeps_errors = false}};
+  feed_.emplace(options_.input, stacks);
+  if (!position) return;
+  try {
+    feed_->restore_state(*position);
+  } catch (const Error& error) {
+    if (error.code() != Code::failed_precondition) throw;
+    log_warning("input: starts from its beginning; the checkpoint has the position of another: {}",
+                error.message());
+    feed_.emplace(options_.input, stacks);
+    return;
+  }
+  if (feed_->step_bytes() > 0) return;
+  log_info("input: starts from its beginning; the checkpoint was saved at its end");
+  feed_.emplace(options_.input, stacks);
+}
+
+void TrainLoop::begin_input() {
+  {
+    const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, step_, step_ + 1);
+    auto position = checkpointer_->restored("input");
+    if (!position && !options_.position.empty()) position = options_.position;
+    make_feed(position);
+    if (!runner_) make_runner(feed_->step_bytes());
+  }
+  feed_->set_max_steps(launch_);
+}
+
+void TrainLoop::restart_input() {
+  input_ended_ = false;
+  if (!feed_) return;
+  make_feed(std::nullopt);
+  feed_->set_max_steps(launch_);
+}
+
+// Where batches have one size the step is compiled while the caller prepares the rest.
+void TrainLoop::prepare() {
+  const std::vector<TensorType>& types = options_.batch;
+  if (step_ >= last_step_ || types.empty() || !std::ranges::all_of(types, &TensorType::is_static)) {
+    return;
+  }
+  make_runner(data::step_bytes_of(types, options_.step.replicas));
+  runner_->prepare(types);
+}
+
+void TrainLoop::make_runner(int64_t step_bytes) {
+  const int64_t most = options_.steps.value_or(options_.max_steps.value_or(INT64_MAX));
+  const int64_t wanted = timed_loop_                    ? kTimedSteps
+                         : options_.iterations_per_loop ? options_.iterations_per_loop->count()
+                                                        : kAutomaticSteps;
+  launch_ = launch_steps(std::min(wanted, most), step_bytes);
+  const bool every_step = options_.on_steps != nullptr;
+  StepRunner::Options runner{
+      .inputs = options_.step.inputs,
+      .fetches = hooks_->fetches(),
+      .targets = targets_,
+      .replicas = options_.step.replicas,
+      .max_steps = launch_,
+      .keep = every_step ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
+      .bf16_products = options_.step.bf16_products};
+  const std::vector<Output>& each_step = options_.step.each_step;
+  runner.fetches.insert(runner.fetches.end(), each_step.begin(), each_step.end());
+  runner_.emplace(*session_, std::move(runner));
+}
+
+// Of the loop that starts at `step`, at least 1.
+int64_t TrainLoop::loop_length(int64_t step, int64_t last_step) const {
+  const int64_t wanted = timed_loop_ ? timed_loop_->next()
+                         : options_.iterations_per_loop
+                             ? options_.iterations_per_loop->count()
+                             : std::min({hooks_->steps_to_next_run(step), launch_, stoppable_});
+  const int64_t left = last_step - step;
+  return std::clamp<int64_t>(left / growth_ + (left % growth_ != 0 ? 1 : 0), 0, wanted);
+}
+
+// Steps of the launch after `done` of the `steps` of a loop; it may be the first of the next loop.
+int64_t TrainLoop::next_launch(int64_t done, int64_t steps) const {
+  const int64_t left =
+      done < steps ? steps - done
+                   : loop_length(step_ + steps * growth_, std::max(read_until_, run_until_));
+  return std::min({launch_, stoppable_, left});
+}
+
+int64_t TrainLoop::run_loop(int64_t steps) {
+  int64_t done = 0;
+  examples_ = 0;
+  waited_ = 0;
+  profile_.clear();
+  bad_batch_.clear();
+  while (done < steps && !input_ended_) {
+    const int64_t first = step_ + done;
+    const int64_t launched = std::min({launch_, stoppable_, steps - done});
+    const auto batches = [&] {
+      const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, first, first + launched);
+      return feed_->next(launched, next_launch(done + launched, steps));
+    }();
+    input_ended_ = !batches;
+    if (!batches) break;
+    const bool finite = launch(*batches, done);
+    done += batches->steps;
+    examples_ += batches->examples;
+    waited_ += batches->waited_seconds;
+    if (!finite || StopSignals::received() != nullptr) break;
+  }
+  return done;
+}
+
+// Returns false when the loss was not finite in a step.
+bool TrainLoop::launch(const data::StackedSteps& batches, int64_t done) {
+  const int64_t first = step_ + done;
+  const auto start = std::chrono::steady_clock::now();
+  const std::span<const Tensor> results = heartbeat_->launch(first, batches.steps, [&] {
+    return runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
+  });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  stoppable_ =
+      std::max<int64_t>(1, static_cast<int64_t>(kStopSeconds / std::max(seconds.count(), 1e-9) *
+                                                static_cast<double>(batches.steps)));
+  const size_t of_hooks = hooks_->fetches().size();
+  if (options_.on_steps) {
+    options_.on_steps({.values = results.subspan(of_hooks),
+                       .first = first,
+                       .steps = batches.steps,
+                       .in_loop = done},
+                      *heartbeat_);
+  }
+  values_ = hook_values(results.first(of_hooks), options_.on_steps ? batches.steps : 0);
+  if (nan_hook_->is_finite(hooks_->values_of(*nan_hook_, values_))) return true;
+  bad_batch_ = diagnose_batch(options_.step, batches);
+  return false;
+}
+
+// Warns once when the device waits for the input, and tells what is slow.
+void TrainLoop::note_wait(double seconds) {
+  constexpr double kTolerated = 0.1;
+  constexpr double kSecondsToTell = 1;
+  input_wait_.seconds += seconds;
+  input_wait_.waited += waited_;
+  if (!std::exchange(first_loop_done_, true) || warned_of_input_) return;
+  since_first_.seconds += seconds;
+  since_first_.waited += waited_;
+  if (since_first_.seconds < kSecondsToTell || since_first_.share() < kTolerated) return;
+  warned_of_input_ = true;
+  log_warning("input: training waits {:.0f} % of its time for it. {}", 100 * since_first_.share(),
+              feed_->report().advice());
+}
+
+bool TrainLoop::after_loop(int64_t steps, double seconds) {
+  note_wait(seconds);
+  const int64_t before = std::exchange(step_, read_global_step());
+  steps_run_ += steps;
+  growth_ = std::max<int64_t>(1, (step_ - before + steps - 1) / steps);
+  try {
+    return hooks_->after({.global_step = step_,
+                          .steps = steps,
+                          .seconds = seconds,
+                          .examples = examples_,
+                          .profile = std::move(profile_)},
+                         values_);
+  } catch (const Error& error) {
+    if (bad_batch_.empty() || error.code() != Code::failed_precondition) throw;
+    throw Error(error.code(), fmt::format("{}; {}", error.message(), bad_batch_));
+  }
+}
+
+void TrainLoop::save(Session& session, int64_t step) {
+  CheckpointExtras extras;
+  {
+    // It waits for what the input reads ahead.
+    const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::position, step, step);
+    extras["input"] = feed_->save_state();
+  }
+  checkpointer_->save(session, step, *hooks_, std::move(extras));
+  if (summaries_) summaries_->note_checkpoint(step, checkpointer_->path());
+}
+
+TrainLoop::End TrainLoop::run_until(int64_t last_step, Heartbeat& heartbeat, int64_t read_until) {
+  heartbeat_ = &heartbeat;
+  run_until_ = last_step;
+  read_until_ = read_until;
+  if (!feed_) begin_input();
+  while (step_ < last_step) {
+    if (input_ended_) return End::input;
+    if (!hooks_->before()) return End::stopped;
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t steps = run_loop(loop_length(step_, last_step));
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (steps == 0) return End::input;
+    if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
+    if (!after_loop(steps, seconds.count())) return End::stopped;
+    if (StopSignals::received() != nullptr) return End::stopped;
+  }
+  return End::steps;
+}
+
+void TrainLoop::finish(Heartbeat& heartbeat) {
+  heartbeat_ = &heartbeat;
+  hooks_->end();
+  checkpointer_->join();
+}
+
+std::optional<double> TrainLoop::last_loss() const {
+  if (values_.empty()) return std::nullopt;
+  return hooks_->values_of(*nan_hook_, values_)[0].as_double(0);
+}
+
+}  // namespace systole::train

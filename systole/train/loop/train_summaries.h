@@ -1,0 +1,39 @@
+// The summaries of a training: those of the graph, the loss, learning rates and speed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "systole/io/events/event_writer.h"
+#include "systole/train/loop/summary_saver_hook.h"
+
+namespace systole::train {
+
+// Writes all summaries of the graph, "loss" if it is valid, and "learning_rate" for learning rates
+// that are tensors, to an event file that starts with the graph. They are computed with the step
+// and written after its loop. The first loop is always written.
+class TrainSummariesHook : public SummarySaverHook {
+ public:
+  TrainSummariesHook(Options options, Output loss)
+      : SummarySaverHook(std::move(options)), loss_(loss) {}
+  void begin() override;
+
+  // Adds a scalar computed on the host: "global_step/sec".
+  void add_scalar(std::string_view tag, int64_t step, double value);
+  void note_checkpoint(int64_t step, const std::string& path);
+
+ protected:
+  void begin_file(EventWriter& events) override;
+
+ private:
+  Output loss_;
+  const Graph* graph_ = nullptr;
+};
+
+// Writes the scalars of an evaluation as one event to `folder`. Errors: those of the file system.
+void write_evaluation(const std::string& folder, int64_t global_step,
+                      const std::map<std::string, Tensor, std::less<>>& values);
+
+}  // namespace systole::train

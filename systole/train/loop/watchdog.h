@@ -1,0 +1,102 @@
+// Turns calls that hang into errors.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace systole::train {
+
+// What a watched thread is doing, as it reports. Thread-safe.
+class Heartbeat {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class At : uint8_t { elsewhere, input_fn, input, position, launch, host_call };
+
+  // `limit`: seconds that one visit may take, unless it asks for more; 0: unlimited.
+  explicit Heartbeat(double limit) : limit_(limit) {}
+
+  // While it exists, the thread is at `at`, with the steps after `first` up to `last`. It must end
+  // within `seconds` or the limit, whichever is longer.
+  class Visit {
+   public:
+    Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last, double seconds = 0);
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Heartbeat& heartbeat_;
+  };
+
+  // Calls run(), a launch of `steps` steps after `first`, in a Visit whose time limit follows from
+  // the previous launch.
+  template <class Run>
+  auto launch(int64_t first, int64_t steps, const Run& run) {
+    const Visit visit(*this, At::launch, first, first + steps,
+                      launch_seconds(steps, step_seconds_));
+    const Clock::time_point start = Clock::now();
+    auto results = run();
+    step_seconds_ =
+        std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+    return results;
+  }
+  // Returns the time limit of a launch, if the previous one took `step_seconds` for each step. 0:
+  // there was none, and this one may have to compile.
+  double launch_seconds(int64_t steps, double step_seconds) const;
+
+ private:
+  friend class WatchedThread;
+
+  std::string overdue_message() const;
+  // Waits until `ended`, which the lock guards. Throws when a visit takes too long.
+  void wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended);
+
+  const double limit_;
+  double step_seconds_ = 0;  // of the last launch; 0: none. Used by the launching thread only
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  At at_ = At::elsewhere;
+  int64_t first_ = 0;
+  int64_t last_ = 0;
+  Clock::time_point since_;
+  double allowed_ = 0;  // seconds
+  bool abandoned_ = false;
+};
+
+// Runs calls that may hang, one at a time, on another thread, which the first call starts. Not
+// thread-safe.
+class WatchedThread {
+ public:
+  // A limit of 0: calls run on the caller's thread.
+  explicit WatchedThread(double limit) : limit_(limit) {}
+  // REQUIRES: not called on the watched thread.
+  ~WatchedThread();
+  WatchedThread(const WatchedThread&) = delete;
+  WatchedThread& operator=(const WatchedThread&) = delete;
+
+  // Calls `body` on the thread, waits for it, and rethrows its exception. Errors: DEADLINE_EXCEEDED
+  // when a visit takes too long. The thread is then abandoned: if the visit ever ends, the thread
+  // sleeps forever and changes nothing. `body` must own what it uses; it is destroyed before run()
+  // returns, unless it hangs.
+  void run(std::function<void(Heartbeat&)> body);
+
+ private:
+  struct Shared;
+  static void work(Shared& shared);
+
+  const double limit_;
+  std::shared_ptr<Shared> shared_;  // with the thread; null: no thread
+  std::thread thread_;
+};
+
+// WatchedThread::run() with a new thread.
+void run_watched(double limit, std::function<void(Heartbeat&)> body);
+
+}  // namespace systole::train
