@@ -35,59 +35,59 @@ build: deps ## the release build: programs and libraries, in build/release
 	@$(call configure,release)
 	@$(call compile,release) --target programs
 
-test: test-deps ## all tests in the release build; those of the core under the address, undefined-behaviour and thread sanitizers too
+test: test-deps ## all tests in the release build, and the core tests under the address, undefined-behaviour and thread sanitizers
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
 	@$(call run_tests,-C sanitize)
 
-sanitize: deps ## all tests that the sanitizer builds have: an hour on two cores
+sanitize: deps ## all tests that sanitizer builds run; about an hour on two cores
 	@for preset in release asan tsan; do $(call configure,$$preset) || exit 1; done
 	@for preset in asan tsan; do $(call compile,$$preset) --target sanitized_tests || exit 1; done
 	@$(call run_tests,-C sanitize_all -R '^[at]san:')
 
-quick-test: test-deps ## all tests of the release build, without the sanitizers: a third of the time
+quick-test: test-deps ## all tests of the release build, without sanitizers
 	@$(call configure,release)
 	@$(call compile,release)
 	@$(call run_tests)
 
-stress: deps ## random programs on the cpu backend against the reference; PROGRAMS=number of them
+stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)
 	@$(call compile,release) --target backend_cpu_test
 	@SYSTOLE_RANDOM_PROGRAMS=$(PROGRAMS) $(bin)/backend_cpu_test --gtest_filter='RandomProgram.*'
 
-kill-test: deps ## kill -9 a training run at random moments, resume it, compare the last checkpoint byte for byte; ROUNDS=how often
+kill-test: deps ## kill a training run at random times, resume it and compare its last checkpoint; ROUNDS=number
 	@$(call configure,release)
 	@$(call compile,release) --target iris_tpuestimator
 	@tools/kill_resume.sh $(ROUNDS)
 
 DATA ?= ../shared/data
-mnist-accuracy: deps ## train the MNIST example on all of mnist/*.gz in DATA= and hold it to 99 % of the test digits
+mnist-accuracy: deps ## train the MNIST example on DATA=/mnist/*.gz and require 99 % accuracy on the test images
 	@$(call configure,release)
 	@$(call compile,release) --target mnist_tpuestimator
 	@tools/mnist_accuracy.sh $(DATA)
 
-fuzz: ## every parser under libFuzzer and the address sanitizer, SECONDS_EACH= each; needs clang
+fuzz: ## run every parser under libFuzzer and the address sanitizer with clang; SECONDS_EACH=number
 	@tools/install-deps.sh build fuzz
 	@mkdir -p build
 	@$(call configure,fuzz)
 	@$(call compile,fuzz)
 	@tools/run-fuzzers.sh $(SECONDS_EACH)
 
-bench: deps ## our figures beside the machine's limit; FILTER=regex picks some
+bench: deps ## benchmarks against the limits of this machine; FILTER=regex selects rows
 	@$(call configure,release)
 	@$(call compile,release) --target systole_bench
 	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
 
-bench-peers: ## the same with libtorch beside, which it installs
+bench-peers: ## the same against libtorch, which it installs
 	@tools/install-deps.sh build peers
 	@$(call configure,release)
 	@$(call compile,release) --target systole_bench
 	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
 
-lint: ## format, layers, sizes, names, documents; headers and clang-tidy for what changed since BASE
+lint: ## check format, layers, sizes, names and docs, and compile headers and run clang-tidy on files changed since BASE
 	@tools/install-deps.sh build lint
 	@$(call timed,lint) tools/lint.sh $(BASE)
 
-tidy: ## lint, with headers and clang-tidy on everything
+tidy: ## lint with headers and clang-tidy on all files
 	@tools/install-deps.sh build lint
 	@tools/lint.sh --all
 
@@ -109,6 +109,6 @@ deps:
 	@tools/install-deps.sh build
 	@mkdir -p build
 
-# Tools that single tests run; without them these tests are skipped, visibly.
+# Tools that some tests run. Without them these tests are reported as skipped.
 test-deps: deps
 	@tools/install-deps.sh test || echo "make: some tests will be skipped"

@@ -1,5 +1,5 @@
-// Loops over arrays too large for any cache, through a Session, beside loops by hand that read and
-// write as many bytes of as many arrays: two threads or more, stores that do not read the line.
+// Loops over arrays larger than any cache, run by a Session. The limit is a hand-written loop over
+// as many arrays of the same size, on all threads, with non-temporal stores.
 #include <fmt/core.h>
 
 #include <map>
@@ -19,7 +19,7 @@ constexpr int64_t kArrayBytes = int64_t{256} << 20;
 constexpr int64_t kRows = 65536;
 constexpr int64_t kColumns = 1024;  // of f32
 
-// An array that every figure may read; its pages are there. Numbers between 0 and 1.
+// Returns an array of numbers between 0 and 1 whose pages are resident.
 const st::Tensor& input(st::DType dtype, int number) {
   static std::map<std::pair<st::DType, int>, st::Tensor> arrays;
   st::Tensor& array = arrays[{dtype, number}];
@@ -36,7 +36,7 @@ const st::Tensor& input(st::DType dtype, int number) {
 
 // -- The limit
 
-// As many elements of each of `reads` arrays as of each of `writes`, which get their sum.
+// Writes the sum of the arrays in `reads` to each array in `writes`.
 struct Streams {
   const float* from[4];
   float* to[2];
@@ -90,7 +90,7 @@ Stream stream_of(int reads, int writes) {
   return kTable[reads][writes];
 }
 
-// What a figure's floor is: whole arrays of `bytes` read and written, once each.
+// The limit of a row: reads and writes whole arrays of `bytes` once.
 struct Floor {
   int reads = 1;
   int writes = 1;
@@ -118,7 +118,7 @@ void by_hand(benchmark::State& state, const Floor& floor) {
 
 // -- Ours
 
-// Builds the fetches from placeholders of the inputs' types and shapes.
+// Builds the fetches from placeholders with the types and shapes of the inputs.
 struct Program {
   std::string name;
   Floor floor;
@@ -144,7 +144,7 @@ void compiled(benchmark::State& state, const Program& program) {
   const auto outputs = program.build(placeholders);
   st::Session session("", {.graph = &graph});
   auto run = session.make_callable({outputs.begin(), outputs.end()}, placeholders);
-  run(arguments);  // compiles, and touches the results' pages
+  run(arguments);  // compiles and makes the pages of the results resident
   for (auto _ : state) run(arguments);
 }
 
@@ -230,7 +230,8 @@ st::Output layer_norm(const st::Output& x, const st::Output& scale, const st::Ou
   return (x - mean) * st::rsqrt(variance + 1e-5F) * scale + offset;
 }
 
-// The floors are those of two passes: all is read, then all is read again and the result written.
+// The limit takes two passes: the first reads all, the second reads all again and writes the
+// result.
 std::vector<Program> rows() {
   return {
       {"softmax", {2, 1}, {kMatrix}, [](const Outputs& x) { return Outputs{st::softmax(x[0])}; }},

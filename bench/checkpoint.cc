@@ -1,5 +1,5 @@
-// Saving and restoring 1 GB of variables, beside writing and reading as many bytes of one file with
-// the calls that the disk's speed is measured with. The files lie beside the program.
+// Saving and restoring 1 GB of variables. The limit writes and reads one file of as many bytes with
+// plain system calls. The files are written beside the program.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ std::string folder() {
   return path.string();
 }
 
-// The model; its memory and files are gone with the last figure that uses it.
+// The model. Its memory and files are freed after the last row that uses it.
 struct Model {
   Model() {
     const st::GraphScope scope(*graph);
@@ -61,8 +61,8 @@ void save(benchmark::State& state) {
   for (auto _ : state) used->saver->save(*used->session, folder() + "/model.ckpt");
 }
 
-// What training waits for when an AsyncSaver does the rest: a snapshot, and how much longer the
-// step after it takes than the one before.
+// The time that training waits for an AsyncSaver: the snapshot, and the slowdown of the step after
+// it against the step before.
 void stall(benchmark::State& state) {
   const auto used = model();
   const st::GraphScope scope(*used->graph);
@@ -81,8 +81,7 @@ void stall(benchmark::State& state) {
     const st::CheckpointSnapshot snapshot = used->saver->snapshot(*used->session);
     step();
   };
-  // What the step after the first checkpoint updates is copied, and what the others need is made
-  // meanwhile.
+  // The step after the first checkpoint copies what it updates and allocates what later ones need.
   step_after_snapshot();
   while (!loop.double_buffers_updates()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

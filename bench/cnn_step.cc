@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-// The layers of one model: variables in f32, arithmetic in `dtype`.
+// The layers of one model, with f32 variables and arithmetic in `dtype`.
 struct Layers {
   st::DType dtype;
 
@@ -72,7 +72,7 @@ double seconds_to_compile_cnn() {
 
 void add_cnn_figures() {
   for (const st::DType dtype : {st::DType::f32, st::DType::bf16}) {
-    // One peer for both: what its user runs is the f32 step.
+    // Both rows have the same peer, which trains in f32.
     add({.name = dtype == st::DType::f32 ? "cnn_step.f32" : "cnn_step.bf16",
          .unit = "ms",
          .ours = [=](benchmark::State& state) { steps(state, dtype); },

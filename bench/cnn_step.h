@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// The graph, a session with initialised variables, and one batch. With bf16, dots, convolutions and
-// what lies between them are in bf16, variables and the loss in f32.
+// The graph, a session with initialised variables, and one batch. With bf16, the layers compute in
+// bf16; variables and the loss are f32.
 struct CnnStep {
   explicit CnnStep(st::DType dtype);
 
@@ -23,7 +23,7 @@ struct CnnStep {
   std::vector<st::Tensor> batch;
 };
 
-// From an empty process: building the graph's program and compiling it, not the run.
+// Builds the graph's program and compiles it, without running it.
 double seconds_to_compile_cnn();
 
 }  // namespace bench

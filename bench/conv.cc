@@ -1,5 +1,5 @@
-// A convolution and its two gradients through a Session, beside the same oneDNN primitive called
-// directly in the layout that it likes best.
+// A convolution and its two gradients, run by a Session. The limit is the same oneDNN primitive,
+// called directly with its preferred layouts.
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-// One layer over square images in NHWC.
+// One layer on square NHWC images.
 struct Layer {
   const char* name;
   int64_t batch, in, size, out, window, stride;
@@ -27,7 +27,7 @@ struct Layer {
   }
 };
 
-// Both layers of the MNIST network, and of ResNet-50 the stem and one of each kind.
+// Both layers of the MNIST network; of ResNet-50, the stem and one layer of each kind.
 constexpr Layer kLayers[] = {
     {"mnist_1", 128, 1, 28, 32, 5, 1},       {"mnist_2", 128, 32, 14, 64, 5, 1},
     {"resnet_stem", 8, 3, 224, 64, 7, 2},    {"resnet_56_1x1", 8, 256, 56, 64, 1, 1},
@@ -46,7 +46,7 @@ void through_session(benchmark::State& state, const Layer& layer, Direction dire
   const st::GraphScope scope(graph);
   const bool by_input = direction == Direction::input_gradient;
   const bool by_kernel = direction == Direction::filter_gradient;
-  // A gradient does not read the tensor that it is taken by.
+  // A gradient does not read the tensor with respect to which it is taken.
   const st::Output input =
       by_input ? st::zeros(layer.input(), dtype) : st::placeholder(dtype, layer.input());
   const st::Output kernel =
@@ -74,7 +74,7 @@ const dnnl::engine& cpu_engine() {
   return engine;
 }
 
-// The primitive with everything that a call takes.
+// The primitive and its arguments.
 struct Direct {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
@@ -124,7 +124,7 @@ class DirectMaker {
     return {sizes, type_, tag};
   }
   dnnl::memory::dims strides() const { return {layer_.stride, layer_.stride}; }
-  // TensorFlow's SAME: the odd one behind.
+  // TensorFlow's SAME pads the extra element at the end.
   int64_t padding() const {
     return std::max<int64_t>(
         (layer_.result_size() - 1) * layer_.stride + layer_.window - layer_.size, 0);
@@ -183,7 +183,7 @@ void add_conv_figures() {
   for (const st::DType dtype : {st::DType::f32, st::DType::bf16}) {
     for (const Layer& layer : kLayers) {
       for (const auto& [direction, word] : kDirections) {
-        // Nobody wants the gradient by the images themselves.
+        // Training does not need the gradient with respect to the images.
         if (direction == Direction::input_gradient && layer.in < 4) continue;
         const auto d = direction;
         add({.name = fmt::format("conv.{}.{}.{}", dtype, layer.name, word),

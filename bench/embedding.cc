@@ -1,4 +1,4 @@
-// Rows of a table by number, and the gradient of that: 15,000 of 16,000 rows of 32 floats.
+// Lookup of 15,000 of 16,000 rows of 32 floats, and its gradient.
 #include <cstring>
 
 #include "bench/figures.h"
@@ -13,8 +13,8 @@ constexpr int64_t kRows = 16000;
 constexpr int64_t kWidth = 32;
 constexpr int64_t kIndices = 15000;
 constexpr double kRowBytes = kWidth * sizeof(float);
-// A gather reads and writes a row for each index. Its gradient writes the table with zeros, and
-// reads a row, adds it to another and writes that for each index.
+// A gather reads and writes one row per index. Its gradient fills the table with zeros, then reads
+// two rows and writes their sum for each index.
 constexpr double kGatherBytes = 2.0 * kIndices * kRowBytes;
 constexpr double kScatterBytes = (kRows + 3.0 * kIndices) * kRowBytes;
 
@@ -55,7 +55,7 @@ void scatter(benchmark::State& state) {
   for (auto _ : state) add_rows(feeds);
 }
 
-// Moves `bytes`, half of them read and half written, on all threads.
+// Moves `bytes` on all threads, half of them read and half written.
 void copy(benchmark::State& state, double bytes) {
   const auto half = static_cast<int64_t>(bytes / 2);
   std::vector<char> from(static_cast<size_t>(half), 1);

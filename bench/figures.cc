@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Keeps the seconds an iteration of every repetition, by benchmark name.
+// Collects the seconds per iteration of every repetition, by benchmark name.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -43,7 +43,7 @@ class Collector : public benchmark::BenchmarkReporter {
     const auto it = seconds_.find(name);
     return it == seconds_.end() ? std::nullopt : std::optional(median(it->second));
   }
-  // How many times as long as `by` `name` takes, by what ran one after the other.
+  // Returns the time of `name` divided by that of `by`, as the median over adjacent repetitions.
   std::optional<double> ratio(const std::string& name, const std::string& by) const {
     const auto ours = seconds_.find(by);
     const auto other = seconds_.find(name);
@@ -123,7 +123,7 @@ void write_json(const std::vector<Row>& rows, const std::string& path) {
 void register_body(const Figure& figure, const std::string& suffix, const Body& body) {
   if (!body) return;
   auto* benchmark = benchmark::RegisterBenchmark((figure.name + suffix).c_str(), body);
-  // What takes its own time may take next to none: repetitions, not a least time, end it.
+  // A body with manual time may report almost none, so a number of iterations ends it.
   figure.manual_time ? benchmark->UseManualTime()->Iterations(1) : benchmark->UseRealTime();
 }
 
@@ -147,7 +147,7 @@ int run(int argc, char** argv, const std::string& json_path) {
   std::vector<Row> rows;
   for (const Figure& figure : figures()) {
     if (!std::regex_search(figure.name, filter)) continue;
-    // A row, its limit and its peer take turns: what disturbs the machine disturbs them alike.
+    // A row, its limit and its peer alternate, so that load on the machine affects all of them.
     Collector results;
     for (int i = 0; i < figure.repetitions; ++i)
       benchmark::RunSpecifiedBenchmarks(&results, fmt::format("^{}(/.*)?$", figure.name));

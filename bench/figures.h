@@ -1,6 +1,6 @@
-// The figures that `make bench` prints: ours beside the machine's limit and, where it is built, the
-// peer's, all measured in the same run, in turns: values are medians of the repetitions, shares and
-// ratios medians over what ran one after the other.
+// The rows of `make bench`: ours, the machine's limit and, if built, the peer. Their repetitions
+// alternate in one run. Values are medians; shares and ratios are medians over adjacent
+// repetitions.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,31 +12,31 @@
 
 namespace bench {
 
-// What to time: `for (auto _ : state) { one unit of work }`.
+// Code to time: `for (auto _ : state) { one unit of work }`.
 using Body = std::function<void(benchmark::State&)>;
 
-// One row. With `work` the value is a rate, work a second, and more is better; without it the value
-// is the time of an iteration in `unit` ("us" or "ms"), and less is better.
+// One row. With `work`, the value is a rate (work per second) and higher is better. Without it, the
+// value is the time of an iteration in `unit` ("us" or "ms") and lower is better.
 struct Figure {
-  std::string name;  // fixed: bench.json is read by others
+  std::string name;  // must not change: other programs read bench.json
   std::string unit;
-  double work = 0;  // of an iteration, in units of the rate: 2e-9 * n^3 for GFLOP/s
-  double per = 1;   // what a time is divided by: how often an iteration repeats what it is about
+  double work = 0;  // per iteration, in units of the rate: 2e-9 * n^3 for GFLOP/s
+  double per = 1;   // number of units in an iteration; the time is divided by it
   Body ours;
   bool manual_time = false;  // the bodies call state.SetIterationTime
-  Body limit = nullptr;      // the same work by the fastest means that the machine has
+  Body limit = nullptr;      // the same work as fast as the machine can
   std::string peer;          // "libtorch"
   Body peer_body = nullptr;
-  int repetitions = 9;  // fewer where one takes seconds
+  int repetitions = 9;  // fewer if one takes seconds
 };
 
 // Adds a row; its bodies run as the benchmarks <name>, <name>/limit and <name>/<peer>.
 void add(Figure figure);
 
-// Bodies of a peer for rows of ours, by name; empty where the peer is not built in.
+// Returns the body of libtorch for a row, empty if libtorch is not built in.
 Body libtorch(const std::string& figure);
 
-// Each file of rows: called once by main. (Definitions are one a file.)
+// Add the rows of one file each. Called once by main.
 void add_bandwidth_figures();
 void add_checkpoint_figures();
 void add_cnn_figures();
@@ -54,8 +54,8 @@ void add_startup_figures();
 void add_tfrecord_figures();
 void add_while_figures();
 
-// Runs what --benchmark_filter selects and writes the table to stdout and, when not empty, JSON to
-// `json_path`. Returns the exit status.
+// Runs the rows that --benchmark_filter selects. Writes the table to stdout and, if `json_path` is
+// not empty, JSON to that file. Returns the exit status.
 int run(int argc, char** argv, const std::string& json_path);
 
 }  // namespace bench

@@ -1,5 +1,5 @@
-// The input pipeline: MNIST from records to batches, beside the same by hand on one thread; from
-// memory, beside libtorch's DataLoader; and one worker beside two.
+// The input pipeline: MNIST from records to batches against a hand-written reader on one thread,
+// MNIST from memory against libtorch's DataLoader, and maps with one and two workers.
 #include <cstring>
 #include <thread>
 
@@ -19,8 +19,8 @@ constexpr int64_t kPixels = 784;
 
 std::string records() { return mnist_folder() + "/train.tfrecords"; }
 
-// All of a data set, as often as the benchmark asks. The first time, when its functions are
-// compiled, is not timed.
+// Iterates a dataset to its end in every iteration. The first epoch compiles its functions and is
+// not timed.
 void drain(benchmark::State& state, const st::Dataset& dataset) {
   const auto epoch = [&] {
     st::Iterator iterator(dataset);
@@ -36,7 +36,7 @@ void from_records(benchmark::State& state) {
         st::TFRecordDataset(records()).map(parse_mnist).shuffle(10000, {.seed = 1}).batch(kBatch));
 }
 
-// As the Estimator guide writes it; the first epoch is not timed here either.
+// The pipeline of the Estimator guide. The first epoch is not timed.
 void from_cache(benchmark::State& state) {
   const st::Dataset dataset =
       st::TFRecordDataset(records()).map(parse_mnist).cache().repeat().batch(kBatch);
@@ -51,21 +51,21 @@ void from_cache(benchmark::State& state) {
   }
 }
 
-// The widest instructions that this machine has, as compiled map functions use them.
+// Compiled for several vector widths, as compiled map functions use the widest of the machine.
 [[gnu::target_clones("avx512f", "avx2", "default")]] void scale(
     const unsigned char* __restrict pixels, float* __restrict out) {
   for (int64_t i = 0; i < kPixels; ++i)
     out[i] = static_cast<float>(pixels[i]) * (1.0F / 255) - 0.5F;
 }
 
-// Reads, checks and scales in order, straight into a batch that is used again.
+// Reads, checks and scales records in order, directly into a reused batch.
 void by_hand(benchmark::State& state) {
   std::vector<float> batch(static_cast<size_t>(kBatch * kPixels));
   for (auto _ : state) {
     st::RecordReader reader(st::local_file_system(), records());
     size_t row = 0;
     while (const auto record = reader.next()) {
-      // The pixels are the longest feature: they lie in the record as they are.
+      // The pixels are the longest feature and are stored uncompressed in the record.
       const auto* pixels =
           reinterpret_cast<const unsigned char*>(record->data()) + (record->size() - kPixels) / 2;
       scale(pixels, batch.data() + row * kPixels);
@@ -75,7 +75,7 @@ void by_hand(benchmark::State& state) {
   }
 }
 
-// What a batch at the speed of memory takes: as many bytes copied.
+// Copies as many bytes as a batch has, at the speed of memory.
 void copied(benchmark::State& state) {
   const std::vector<float> from(static_cast<size_t>(kMnistImages * kPixels), 1.0F);
   const size_t bytes = static_cast<size_t>(kBatch * kPixels) * sizeof(float);
@@ -88,7 +88,7 @@ void copied(benchmark::State& state) {
   }
 }
 
-// A data set in memory, shuffled as a whole.
+// A dataset in memory, with a shuffle buffer of its full size.
 void from_memory(benchmark::State& state) {
   st::FileSystem& fs = st::local_file_system();
   const st::Tensor images = st::read_idx(fs, mnist_folder() + "/train-images-idx3-ubyte");

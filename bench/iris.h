@@ -20,7 +20,7 @@ struct IrisStep {
   st::Tensor example_x, example_y;
 };
 
-// From an empty process: building the graph's program and compiling it, not the run.
+// Builds the graph's program and compiles it, without running it.
 double seconds_to_compile_iris();
 
 }  // namespace bench

@@ -1,6 +1,5 @@
-// JPEG images of the size that photographs in training data have: through decode_jpeg, and decoded
-// and resized by a map, beside the decoder library called by hand with the same settings. One
-// thread.
+// JPEG images with the typical size of training photographs, decoded by decode_jpeg and by a map
+// that also resizes. The limit calls the decoder library with the same settings. One thread.
 // clang-format off
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs both
@@ -23,10 +22,10 @@ namespace {
 constexpr int64_t kHeight = 375;
 constexpr int64_t kWidth = 500;
 constexpr int64_t kTarget = 224;
-// Photographs of as many sizes, none like another.
+// Images of pairwise different sizes.
 constexpr int64_t kSizes = 100;
 
-// Waves of all lengths, the longer the stronger, as a photograph has them.
+// Sums waves whose amplitude grows with the wavelength, like the spectrum of a photograph.
 const st::Tensor& waves() {
   static const st::Tensor pixels = [] {
     st::Tensor image(st::DType::u8, {kHeight + kSizes, kWidth + kSizes, 3});
@@ -50,7 +49,7 @@ const st::Tensor& waves() {
   return pixels;
 }
 
-// A corner of them; some 36 KB.
+// A crop of them, about 36 KB.
 std::string photograph(int64_t height, int64_t width) {
   st::Tensor image(st::DType::u8, {height, width, 3});
   const auto row = static_cast<size_t>(width * 3);
@@ -149,7 +148,7 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The time of two workers as a share of that of one, in turns.
+// Times two workers relative to one, alternating.
 void scaled(benchmark::State& state) {
   st::Iterator one = decoding(1);
   st::Iterator two = decoding(2);
@@ -165,7 +164,7 @@ void scaled(benchmark::State& state) {
   }
 }
 
-// The same of threads that do nothing but to decode.
+// The same with threads that only decode.
 void scaled_by_hand(benchmark::State& state) {
   const auto decode = [](int64_t count) {
     for (int64_t i = 0; i < count; ++i) {

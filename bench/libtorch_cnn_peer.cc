@@ -1,4 +1,4 @@
-// The step of cnn_step.cc as a C++ user would write it with libtorch, images channels-last.
+// The step of cnn_step.cc, written with libtorch as a C++ user would, with channels-last images.
 #include <torch/torch.h>
 
 #include <chrono>
@@ -54,7 +54,7 @@ void cnn_step(benchmark::State& state) {
   for (auto _ : state) training.step();
 }
 
-// As many steps of the global batch as the row of ours times; the batch lies ready.
+// Runs as many steps of the global batch as our row times. The batch is in memory.
 void mnist_train(benchmark::State& state) {
   torch::manual_seed(42);
   Training training(1024);

@@ -1,4 +1,4 @@
-// libtorch's DataLoader over MNIST: all in memory, shuffled as a whole, one worker.
+// libtorch's DataLoader over MNIST: in memory, fully shuffled, one worker.
 #include <torch/torch.h>
 
 #include "bench/libtorch_peer.h"

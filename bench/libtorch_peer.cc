@@ -1,4 +1,4 @@
-// The peer: what a C++ user would write with libtorch for the same work.
+// The peer: the same work, written with libtorch as a C++ user would.
 #include "bench/libtorch_peer.h"
 
 #include <torch/torch.h>

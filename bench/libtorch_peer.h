@@ -1,4 +1,4 @@
-// The bodies of the peer, from the files that write them.
+// The bodies of libtorch, one declaration for each file.
 #pragma once
 
 #include <map>
@@ -8,9 +8,9 @@
 
 namespace bench {
 
-// The MNIST network's training step, by figure name.
+// Returns the MNIST network's training step for a row.
 std::map<std::string, Body> libtorch_cnn_bodies();
-// The DataLoader over MNIST.
+// Iterates libtorch's DataLoader over MNIST.
 std::map<std::string, Body> libtorch_data_bodies();
 
 }  // namespace bench

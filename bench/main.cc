@@ -9,7 +9,8 @@
 #include "bench/figures.h"
 #include "bench/iris.h"
 
-// What a child of ours was started for (startup.cc), nothing when it is none: prints the seconds.
+// Runs the task of a child process of startup.cc and prints its seconds. Returns false if the
+// arguments name no such task.
 bool measured_in_child(std::span<char*> arguments) {
   if (arguments.size() < 2) return false;
   const std::string_view what = arguments[1];

@@ -1,4 +1,4 @@
-// A product of square matrices through a Session, beside the same product by a direct oneDNN call.
+// A product of square matrices, run by a Session. The limit calls oneDNN directly.
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 st::Tensor matrix(st::DType dtype, int64_t n) { return st::Tensor::full(dtype, {n, n}, 0.5); }
 
-// Operands are variables, as a layer's weights are, and the product's buffer is used again by the
-// callable.
+// The operands are variables, like the weights of a layer. The callable reuses the buffer of the
+// product.
 void through_session(benchmark::State& state, st::DType dtype, int64_t n) {
   st::Graph graph;
   const st::GraphScope scope(graph);

@@ -1,4 +1,4 @@
-// MNIST on this machine's disk, as records and as IDX files.
+// MNIST on disk, as records and as IDX files.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace bench {
 
-// How many images there are.
+// The number of images.
 inline constexpr int64_t kMnistImages = 60000;
 
-// A folder, made once a process and removed at its end, with `train.tfrecords` (features image_raw
-// and label) and the files that libtorch reads (train-images-idx3-ubyte, train-labels-idx1-ubyte).
-// The real images where ../shared/data/mnist has them, else random ones.
+// Returns a folder with `train.tfrecords` (features image_raw and label) and the files that
+// libtorch reads (train-images-idx3-ubyte, train-labels-idx1-ubyte). It is written once per process
+// and removed at exit. Images come from ../shared/data/mnist if it exists, else they are random.
 const std::string& mnist_folder();
 
-// Of one record: (f32[784] in [-0.5, 0.5], s32[]).
+// Parses one record to (f32[784] in [-0.5, 0.5], s32[]).
 st::Nest<st::Output> parse_mnist(const st::Nest<st::Output>& serialized);
 
 }  // namespace bench

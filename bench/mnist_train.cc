@@ -34,7 +34,7 @@ st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
           .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()})};
 }
 
-// When each loop was over.
+// Records the end of each loop.
 class LoopEnds : public st::SessionRunHook {
  public:
   void after_run(st::RunContext&, std::span<const st::Tensor>) override {
@@ -89,8 +89,8 @@ void train_rate(benchmark::State& state, const Training& training) {
 constexpr int64_t kLoopsTimed = 5000;
 constexpr int64_t kLoopsBefore = 500;
 
-// What the thread that trains has spent of a core, since the loops before were over: waiting for
-// input is no work.
+// Measures the processor time of the training thread after the untimed loops. Waiting for input
+// does not count.
 class ThreadTime : public st::SessionRunHook {
  public:
   void after_run(st::RunContext& context, std::span<const st::Tensor>) override {
@@ -106,8 +106,8 @@ class ThreadTime : public st::SessionRunHook {
   double last_ = 0;
 };
 
-// Loops of one step of a model of one number: what the host does for a loop, and the little that
-// the program takes.
+// Times loops of one step of a model with one number: the work of the host per loop, plus the short
+// run of the program.
 void host_work(benchmark::State& state) {
   const auto tiny_model = [](const st::Nest<st::Output>& features, const st::Nest<st::Output>&,
                              st::Mode mode, const st::Params&) -> st::TPUEstimatorSpec {

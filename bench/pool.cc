@@ -1,4 +1,4 @@
-// Pooling and its gradients through a Session, beside oneDNN's primitives called directly.
+// Pooling and its gradients, run by a Session. The limit calls oneDNN's primitives directly.
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-// Square windows over square images in NHWC, padding SAME.
+// Square windows on square NHWC images, padding SAME.
 struct Pool {
   const char* name;
   bool maximum;

@@ -1,5 +1,5 @@
-// Replicas of a virtual TPU: a training step on 8 cores beside the same step on the whole batch,
-// and sums over 8 cores beside a loop by hand over the same arrays.
+// Replicas of a virtual TPU: a training step on 8 cores against the same step on the whole batch,
+// and sums over 8 cores against a hand-written loop over the same arrays.
 #include "bench/cnn_step.h"
 #include "bench/figures.h"
 #include "systole/base/thread_pool.h"

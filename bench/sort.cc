@@ -1,4 +1,4 @@
-// Sorting, selection and random bits, beside the standard library's on one thread.
+// Sorting, selection and random bits against the standard library on one thread.
 #include <algorithm>
 #include <functional>
 
@@ -9,12 +9,12 @@
 namespace bench {
 namespace {
 
-// A batch of rows, each of which is sorted or selected from.
+// A batch of rows. Each row is sorted, or its largest elements are selected.
 struct Problem {
   const char* name;
   int64_t rows;
   int64_t length;
-  int64_t k;  // how many of the largest; `length` for all
+  int64_t k;  // number of the largest elements; `length` sorts all
 };
 constexpr Problem kProblems[] = {
     {"sort.f32.1000000", 1, 1000000, 1000000},
@@ -29,7 +29,7 @@ st::Tensor random_rows(const Problem& p) {
   return result;
 }
 
-// Values and positions, as a user gets them.
+// Returns values and positions.
 void ours(benchmark::State& state, const Problem& p) {
   st::Graph graph;
   const st::GraphScope scope(graph);
@@ -42,7 +42,7 @@ void ours(benchmark::State& state, const Problem& p) {
   for (auto _ : state) sort(feeds);
 }
 
-// Values alone.
+// Returns values only.
 void standard(benchmark::State& state, const Problem& p) {
   const st::Tensor rows = random_rows(p);
   std::vector<float> row(static_cast<size_t>(p.length));

@@ -1,5 +1,5 @@
-// What a person waits for: the command line's start, the first compilation of a process, and the
-// first step of an example.
+// Startup times: the command line, the first compilation of a process, and the first step of an
+// example.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -32,15 +32,15 @@ void start_version(benchmark::State& state) {
   }
 }
 
-// A file or folder of this process's own.
+// Returns a path in the temporary folder that only this process uses.
 std::filesystem::path own_temporary(const std::string& name) {
   return std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()));
 }
 
-// Starts a process and gives the seconds that it took for what is measured; 0: it failed.
+// Starts a process and returns the measured seconds, 0 if it failed.
 using Start = std::function<double()>;
 
-// A child of this program that measures itself and prints seconds.
+// Runs this program as a child that measures itself and prints seconds.
 double measured_child(const std::string& argument) {
   const std::string command = (own_folder() / "systole_bench").string() + " " + argument;
   std::FILE* child = popen(command.c_str(), "r");
@@ -51,8 +51,7 @@ double measured_child(const std::string& argument) {
   return seconds;
 }
 
-// How long the program takes from its start until it has written `wanted`, to a file of its own; it
-// is killed then.
+// Returns the seconds from the start of the program until it has printed `wanted`, then kills it.
 double seconds_until_written(std::vector<std::string> arguments, const std::string& wanted) {
   const auto path = own_temporary("systole_bench_log");
   std::filesystem::remove(path);
@@ -90,8 +89,8 @@ double seconds_until_written(std::vector<std::string> arguments, const std::stri
   return seconds;
 }
 
-// From the start of the process to the end of the first step, of a program that people would run:
-// this one may be linked with libtorch, which takes its time to load.
+// Times an example from the start of the process to the end of its first step. This program itself
+// is not used, because loading libtorch would count.
 double first_mnist_step(int64_t batch_size) {
   const std::string records = mnist_folder() + "/train.tfrecords";
   const auto model_dir = own_temporary("systole_bench_first_step");
@@ -113,7 +112,7 @@ void cold(benchmark::State& state, const Start& start) {
   }
 }
 
-// With the machine code that another process has left.
+// Uses the machine code that another process cached.
 void cached(benchmark::State& state, const Start& start) {
   const auto folder = own_temporary("systole_bench_cache");
   setenv("SYSTOLE_CACHE_DIR", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no threads yet

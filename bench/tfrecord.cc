@@ -1,6 +1,5 @@
-// TFRecord files through the reader, with both checksums of every record, beside a plain loop that
-// reads the same bytes and takes the checksum of all of them. The file is in the page cache; one
-// thread.
+// Reads TFRecord files with both checksums of every record. The limit is a plain loop that reads
+// and checksums the same bytes. The file is in the page cache. One thread.
 #include "systole/io/records/tfrecord.h"
 
 #include <unistd.h>
@@ -17,7 +16,7 @@ namespace {
 constexpr int64_t kFileBytes = int64_t{128} << 20;
 constexpr size_t kPlainBufferBytes = 256U << 10U;
 
-// A file of equal records, removed at the end of the process.
+// A file of records of equal size, removed at exit.
 class RecordFile {
  public:
   explicit RecordFile(size_t record_bytes)

@@ -1,4 +1,4 @@
-// What a loop on the device costs besides its body.
+// The overhead of a loop on the device.
 #include "bench/figures.h"
 #include "systole/systole.h"
 
@@ -26,7 +26,7 @@ void small_tensors(benchmark::State& state) {
   for (auto _ : state) loop(start);
 }
 
-// The same in C++. The compiler may keep nothing in registers that the loop keeps in memory.
+// The same in C++, with the carried values in memory instead of registers.
 void small_tensors_native(benchmark::State& state) {
   float x[8] = {3, 3, 3, 3, 3, 3, 3, 3};
   for (auto _ : state) {
@@ -38,7 +38,7 @@ void small_tensors_native(benchmark::State& state) {
   }
 }
 
-// A stack of rows is carried; each iteration replaces one. In place that writes a row.
+// Carries a stack of rows and replaces one row per iteration. In place, that writes one row.
 void row_updates(benchmark::State& state) {
   st::Graph graph;
   const st::GraphScope scope(graph);
@@ -65,7 +65,7 @@ void add_while_figures() {
        .per = kIterations,
        .ours = small_tensors,
        .limit = small_tensors_native});
-  // Forward and backward through 1,000 steps of a recurrent loop, whose values are kept.
+  // Forward and backward through a recurrent loop of 1,000 steps that keeps its values.
   add({.name = "while.history", .unit = "us", .per = 2 * kRows, .ours = row_updates});
 }
 

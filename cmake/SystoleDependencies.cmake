@@ -1,5 +1,5 @@
-# Every library that Systole links, in one place. Installed with the package: the same file finds the
-# same libraries for a program built against an install tree.
+# Finds every library that Systole links. It is installed with the package and finds them again for programs that are
+# built against an install tree.
 
 include(CMakeFindDependencyMacro)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -16,8 +16,9 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(yaml-cpp REQUIRED CONFIG)
 
-# systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>]): a library without a usable CMake
-# package, as the target systole::<name>.
+# systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>])
+#
+# Makes the target systole::<name> of a library without a usable CMake package.
 function(systole_find_library name)
   cmake_parse_arguments(arg "" "HEADER;PREFIX" "LIBRARY" ${ARGN})
   if(TARGET systole::${name})
@@ -33,12 +34,12 @@ function(systole_find_library name)
     INTERFACE_LINK_LIBRARIES "${${var}_LIBRARY}")
 endfunction()
 
-# oneDNN: matmul, convolution and pooling of the CPU backend. Its package file asks for OpenCL's headers, which we do
-# not use. Debian's build runs on OpenMP (libgomp).
+# oneDNN: matmul, convolution and pooling of the CPU backend. Its own package file requires OpenCL headers, which we do
+# not use. Debian's build uses OpenMP (libgomp).
 systole_find_library(dnnl HEADER dnnl.hpp LIBRARY dnnl)
-# LLVM 19, the one shared library: the JIT of the CPU backend. Its package file looks for eight libraries we do not use.
+# LLVM 19 as one shared library: the JIT of the CPU backend. Its own package file requires eight libraries that we do not use.
 systole_find_library(llvm HEADER llvm/ExecutionEngine/Orc/LLJIT.h LIBRARY LLVM-19 PREFIX /usr/lib/llvm-19)
 # SLEEF: vector math within 1 ULP for the fused loops of the CPU backend. It has no package file.
 systole_find_library(sleef HEADER sleef.h LIBRARY sleef)
-# RE2: regular expressions in time linear in the text, with the syntax that TensorFlow's string ops have.
+# RE2: regular expressions in linear time, with the syntax of TensorFlow's string ops.
 systole_find_library(re2 HEADER re2/re2.h LIBRARY re2)

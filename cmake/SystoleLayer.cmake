@@ -1,27 +1,25 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [UNITY] [SANITIZE <preset>...] [CORE <preset>...])
+#               [GENERATED <file>...] [PCH <header>...] [UNITY] [UNITY_TESTS] [SANITIZE <preset>...] [CORE <preset>...])
 #
-# Makes one layer out of the folder of the calling CMakeLists.txt:
-#   systole_<name>, systole::<name>   static library of every *.cc below the folder but the tests and testing/
-#   <name>_test                       one executable of every *_test.cc below the folder
-#   systole_<name>_testing            static library of what is below a folder testing/: helpers of this layer's tests;
-#                                     those of another layer name it in TEST_LIBS. Never in programs, not installed.
-# PUBLIC_DEPS are layers by name, LIBS any targets, both seen by users of the layer. TEST_LIBS are linked into
-# the tests only. GENERATED adds sources made at configure time. PCH names headers that nearly all of a large layer's
-# sources include: precompiled with the common ones, they halve the time of its many small files. UNITY is
-# systole_unity() of the layer. SANITIZE names the sanitizer builds that run the layer's tests: `asan` alone for one that starts no threads, by default both.
-# New files are picked up by the next build: there is no list to keep.
-# A folder with no sources yet is a header-only layer, one with no tests has no test target.
+# Makes a layer of the folder of the calling CMakeLists.txt:
+#   systole_<name>, systole::<name>   static library of every *.cc below the folder, except tests and testing/
+#   <name>_test                       executable of every *_test.cc below the folder
+#   systole_<name>_testing            static library of every *.cc below a folder testing/: helpers for tests. Tests of
+#                                     other layers name it in TEST_LIBS. Not installed.
+# PUBLIC_DEPS are layers by name and LIBS are targets; users of the layer link both. TEST_LIBS are linked into the tests
+# only. GENERATED adds sources made at configure time. PCH names headers that most sources of a large layer include; they
+# are precompiled with the common ones. UNITY compiles twelve
+# files as one, UNITY_TESTS eight tests. SANITIZE and CORE are those of systole_test().
+# The next build finds new files. A folder without sources makes a header-only layer; one without tests has no test target.
 
-# One precompiled header of the standard headers that nearly every file needs, shared by all targets.
+# The precompiled header of the standard headers, shared by all targets.
 add_library(systole_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
 target_precompile_headers(systole_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")
 target_link_libraries(systole_pch PRIVATE systole_flags fmt::fmt)
 
 if(SYSTOLE_TESTS)
   find_package(GTest REQUIRED CONFIG)
-  # Tests have one of their own, with GoogleTest. Their own code is compiled with little optimisation: it saves half of
-  # the time that compiling them takes.
+  # Tests have their own precompiled header, with GoogleTest, and less optimisation: their compile time halves.
   add_library(systole_test_flags INTERFACE)
   target_compile_options(systole_test_flags INTERFACE $<$<CONFIG:Release>:-O1>
                                                       $<$<CONFIG:RelWithDebInfo>:-O0>)
@@ -33,8 +31,9 @@ if(SYSTOLE_TESTS)
   add_custom_target(sanitized_tests COMMENT "All tests that sanitizer builds run")
 endif()
 
-# systole_configure_target(<target> [<pch>]): flags and precompiled header of a target of ours; <pch> is the target
-# whose header it uses, systole_pch by default.
+# systole_configure_target(<target> [<pch>])
+#
+# Sets the flags and the precompiled header of a target. The header is that of the target <pch>, by default systole_pch.
 function(systole_configure_target target)
   set(pch systole_pch)
   if(ARGC GREATER 1)
@@ -44,20 +43,24 @@ function(systole_configure_target target)
   target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
-# systole_unity(<target>): compiles its sources a dozen at a time, so that names are unique in it, those of its unnamed
-# namespaces too (tools/check_names.py).
-function(systole_unity target)
+# systole_unity(<target> <files>)
+#
+# Compiles <files> sources of a target as one. Names in its unnamed namespaces must be unique (tools/check_names.py).
+function(systole_unity target files)
   if(SYSTOLE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # A class with a member of an unnamed namespace's type is no header's here: a source that is included has them.
+      # g++ warns about a class with a member whose type is in an unnamed namespace if an included file defines it. Here
+      # that file is a source.
       target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()
   endif()
 endfunction()
 
-# systole_sources(GLOB|GLOB_RECURSE): the *.cc of the folder of the calling CMakeLists.txt as the lists `tests` (*_test.cc),
-# `testing` (below a folder testing/) and `sources` (all others).
+# systole_sources(GLOB|GLOB_RECURSE)
+#
+# Splits the *.cc of the calling folder into the lists `tests` (*_test.cc), `testing` (below a folder testing/) and
+# `sources` (all others).
 macro(systole_sources glob)
   file(${glob} sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   set(tests ${sources})
@@ -68,19 +71,20 @@ macro(systole_sources glob)
   list(FILTER sources EXCLUDE REGEX "/testing/")
 endmacro()
 
-# A test executable of a sanitizer build as one entry of ctest.
+# Adds a test executable of a sanitizer build as one entry of ctest.
 function(systole_sanitized_test name executable)
   add_test(NAME ${name} ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
            COMMAND "${PROJECT_SOURCE_DIR}/tools/run-sanitized.sh" "${executable}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-# systole_test(<name> SOURCES <file>... LIBS <target>... [SANITIZE <preset>...] [CORE <preset>...]): one GoogleTest
-# executable. Tests run in the repository root. In sanitizer builds it is one entry of ctest, else one for every TEST().
-# CORE names the sanitizer builds in which `make test` runs it; `make sanitize` runs all. SANITIZE names the
-# sanitizer builds that run it, or `none`; by default all do.
+# systole_test(<name> SOURCES <file>... LIBS <target>... [UNITY] [SANITIZE <preset>...] [CORE <preset>...])
+#
+# Makes a GoogleTest executable, run in the root of the repository. Each TEST() is an entry of ctest; in sanitizer builds
+# the executable is one entry. UNITY compiles eight files as one. SANITIZE lists the sanitizer presets in which
+# `make sanitize` runs it, by default asan and tsan, or `none`. CORE lists those in which `make test` runs it too.
 function(systole_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS;SANITIZE;CORE" ${ARGN})
+  cmake_parse_arguments(arg "UNITY" "" "SOURCES;LIBS;SANITIZE;CORE" ${ARGN})
   if(NOT DEFINED arg_SANITIZE)
     set(arg_SANITIZE asan tsan)
   endif()
@@ -96,6 +100,9 @@ function(systole_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} systole_test_flags GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM systole_test_pch)
+  if(arg_UNITY)
+    systole_unity(${name} 8)
+  endif()
   add_dependencies(sanitized_tests ${name})
   if(SYSTOLE_SANITIZE AND preset IN_LIST arg_CORE)
     add_dependencies(core_tests ${name})
@@ -106,8 +113,8 @@ function(systole_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}:"
                        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES TIMEOUT 300)
-  # `ctest -C sanitize` in the release build runs the sanitizer builds' core tests too, `ctest -C sanitize_all` all of
-  # them, so that one summary tells all.
+  # `ctest -C sanitize` in the release build also runs the core tests of the sanitizer builds, `ctest -C sanitize_all` all
+  # of their tests, so that one summary covers all builds.
   if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build/release" AND NOT arg_SANITIZE STREQUAL "none")
     foreach(preset IN LISTS arg_SANITIZE)
       set(configurations sanitize_all)
@@ -121,9 +128,9 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "UNITY" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
+  cmake_parse_arguments(arg "UNITY;UNITY_TESTS" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "systole_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+    message(FATAL_ERROR "systole_layer(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   systole_sources(GLOB_RECURSE)
   list(APPEND sources ${arg_GENERATED})
@@ -142,7 +149,7 @@ function(systole_layer name)
       target_precompile_headers(systole_${name} REUSE_FROM systole_pch)
     endif()
     if(arg_UNITY)
-      systole_unity(systole_${name})
+      systole_unity(systole_${name} 12)
     endif()
   else()
     add_library(systole_${name} INTERFACE)
@@ -164,12 +171,15 @@ function(systole_layer name)
     target_link_libraries(${testing_lib} PUBLIC systole_${name} GTest::gmock)
   endif()
 
-  set(sanitize "")
+  set(options "")
   if(DEFINED arg_SANITIZE)
-    set(sanitize SANITIZE ${arg_SANITIZE})
+    list(APPEND options SANITIZE ${arg_SANITIZE})
   endif()
   if(DEFINED arg_CORE)
-    list(APPEND sanitize CORE ${arg_CORE})
+    list(APPEND options CORE ${arg_CORE})
   endif()
-  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${sanitize})
+  if(arg_UNITY_TESTS)
+    list(APPEND options UNITY)
+  endif()
+  systole_test(${name}_test SOURCES ${tests} LIBS systole_${name} ${testing_lib} ${arg_TEST_LIBS} ${options})
 endfunction()

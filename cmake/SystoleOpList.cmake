@@ -1,6 +1,6 @@
 # systole_op_list(<out variable> KIND graph|hlo|chlo|kernel|layer|optimizer FOLDER <folder>)
 #
-# Writes the C++ file that lists what the sources of a folder define, so that the folder is the only list:
+# Generates the C++ file that lists the definitions in the sources of a folder. The folder is the only list.
 #   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>;                      in namespace systole::ops
 #          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
@@ -13,7 +13,7 @@
 #          the file defines         optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
 #   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
 #          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host/host_kernel.h
-# Sorted by name; tests and headers are left out. A folder with no sources yet yields no file.
+# The list is sorted by name and excludes tests. A folder without sources yields no file.
 function(systole_op_list out)
   cmake_parse_arguments(arg "" "KIND;FOLDER" "" ${ARGN})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS "${arg_FOLDER}/*.cc")
@@ -25,7 +25,7 @@ function(systole_op_list out)
   set(names "")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
-    # The folders of these hold what several files share, too.
+    # The folders of these kinds also have sources that define nothing by themselves.
     if(arg_KIND STREQUAL "graph")
       set(defines "OpDef op_${stem}[^a-z0-9_]")
     elseif(arg_KIND STREQUAL "layer" OR arg_KIND STREQUAL "optimizer")
@@ -74,8 +74,9 @@ function(systole_op_list out)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# systole_backend_list(<out variable> <backend>...): the file that registers the backends built into this tree, each
-# through its own `void register_<backend>_backend()` in namespace systole::runtime.
+# systole_backend_list(<out variable> <backend>...)
+#
+# Generates the C++ file that calls `void register_<backend>_backend()` of namespace systole::runtime for each backend.
 function(systole_backend_list out)
   set(SYSTOLE_DECLARATIONS "")
   set(SYSTOLE_CALLS "")

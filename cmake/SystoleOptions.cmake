@@ -1,9 +1,9 @@
-# Language, warnings, sanitizers and the tools that only speed up a build. Values come from CMakePresets.json.
+# Language, warnings, sanitizers, and tools that speed up a build. CMakePresets.json sets the options.
 
 option(SYSTOLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_WERROR "Treat warnings as errors" OFF)
-option(SYSTOLE_UNITY "Compile the many small files of some layers a dozen at a time: half the build time" ON)
+option(SYSTOLE_UNITY "Compile several files of a target as one, where it allows that: less than half the build time" ON)
 option(SYSTOLE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(SYSTOLE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 
@@ -21,18 +21,18 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer")  # sanitiz
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
-# What every target of ours is compiled with; not exported to users of the install tree.
+# Flags of all our targets. Not exported to users of the install tree.
 add_library(systole_flags INTERFACE)
 target_compile_options(systole_flags INTERFACE -Wall -Wextra -Winvalid-pch)
-# Designated initialisers are how options are given: fields left out keep their defaults.
+# Options are passed by designated initialisers; omitted fields keep their defaults.
 target_compile_options(systole_flags INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # False alarms of g++ 12 inside absl::InlinedVector and std::string once they are inlined.
+  # False positives of g++ 12 inside absl::InlinedVector and std::string after inlining.
   target_compile_options(systole_flags INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized
                                                  -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # No file of ours needs more than that before the compiler collects its garbage: a tenth of its time.
+  # 512 MB: no file needs more, so the compiler never collects garbage. That saves a tenth of its time.
   add_compile_options("SHELL:--param ggc-min-heapsize=524288")
 endif()
 if(SYSTOLE_WERROR)
@@ -42,9 +42,9 @@ if(SYSTOLE_SANITIZE)
   add_compile_options(-fsanitize=${SYSTOLE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SYSTOLE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-array-bounds)  # g++ warns of what the sanitizers add
+    add_compile_options(-Wno-array-bounds)  # g++ warns about code that the sanitizers add
   endif()
-  # What the address sanitizer reports anyway; without these the build takes a third less time.
+  # The address sanitizer reports these too. Without them the build takes a third less time.
   if(SYSTOLE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,vptr,object-size)
   endif()
@@ -59,7 +59,7 @@ endif()
 
 find_program(SYSTOLE_CCACHE ccache)
 if(SYSTOLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache needs to keep precompiled headers. Not looser: a header saved during a build must not be cached.
+  # ccache needs this to cache precompiled headers. Nothing looser: it could cache a header that changes during a build.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
       ${SYSTOLE_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -67,7 +67,7 @@ if(SYSTOLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# The linker that is there and fastest; binutils' own default takes ten times gold's time, which is the same package's.
+# The fastest linker that is installed. The default of binutils takes ten times as long as its gold.
 include(CheckLinkerFlag)
 foreach(linker mold gold)
   check_linker_flag(CXX -fuse-ld=${linker} SYSTOLE_LINKS_WITH_${linker})

@@ -1,8 +1,8 @@
 # systole_proto_library(<target> FOLDER <folder>)
 #
-# Compiles the *.proto of a folder into a static library. A message file is named from the root of the repository, in
-# imports and in C++: `#include "systole/io/proto/graph.pb.h"`. Generated code is not held to our warnings, and its
-# headers are not installed: no public header includes them.
+# Compiles the *.proto of a folder into a static library. Imports and C++ name a file from the root of the repository:
+# `#include "systole/io/proto/graph.pb.h"`. Generated code compiles without warnings enabled. Its headers are not
+# installed; no public header includes them.
 function(systole_proto_library target)
   cmake_parse_arguments(arg "" "FOLDER" "" ${ARGN})
   file(GLOB protos CONFIGURE_DEPENDS "${arg_FOLDER}/*.proto")

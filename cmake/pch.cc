@@ -1,1 +1,1 @@
-// The precompiled header needs a source of its own; see pch.h.
+// A target with a precompiled header needs a source; see pch.h.

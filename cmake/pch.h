@@ -1,5 +1,5 @@
-// Precompiled for every target: headers that most files include anyway. It only speeds up the build; each file still
-// includes what it uses (checked by `make lint`, which compiles every header without this one).
+// Headers that most files include, precompiled for every target. Each file still includes what it uses; `make lint`
+// compiles every header without this one.
 #pragma once
 
 #include <fmt/core.h>

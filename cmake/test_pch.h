@@ -1,4 +1,4 @@
-// pch.h for tests: GoogleTest besides.
+// pch.h and GoogleTest, precompiled for tests.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the links of the Markdown pages, then writes the API pages to build/docs/html. Doxygen's warnings are listed at the end.
+# Checks the links of the Markdown pages and writes the API pages to build/docs/html. Prints doxygen's warnings at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python3 tools/check_docs.py

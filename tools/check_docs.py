@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every folder with sources has a README.md and that the links of all Markdown files lead somewhere: files
-of the repository, and headings within them. Addresses on the web are not visited. A block of C++ after a line that is
-just `path`: must stand in that file, so that programs in the pages are programs that tests run."""
+"""Checks Markdown files. Every folder with sources has a README.md. Links lead to files of the repository and to headings
+in them; web addresses are not visited. A block of C++ after a line `path`: is a part of that file, so that tests run the
+programs that pages show."""
 
 import posixpath
 import re
@@ -17,21 +17,21 @@ def without_code(text):
 
 
 def anchors(text):
-    """The names under which the headings of a Markdown text can be linked to."""
+    """Returns the link anchors of the headings of a Markdown text."""
     text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.S | re.M)
     titles = re.findall(r"^#+\s+(.*?)\s*$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def folders_without_readme(paths):
-    """Folders that hold a source of ours, directly, and no README.md."""
+    """Returns folders that directly contain a source file and no README.md."""
     have = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "README.md"}
     need = {posixpath.dirname(p) for p in paths if p.endswith((".h", ".cc", ".py", ".sh", ".cmake"))}
     return sorted(need - have)
 
 
 def broken_links(path, text, exists, read):
-    """Problems of one Markdown file. exists(path) and read(path) reach the others."""
+    """Returns the problems of the links of one Markdown file. exists(path) and read(path) access other files."""
     problems = []
     for match in LINK.finditer(without_code(text)):
         link = match.group(1) or match.group(2)
@@ -47,7 +47,7 @@ def broken_links(path, text, exists, read):
 
 
 def stale_programs(path, text, exists, read):
-    """Problems of the programs that a Markdown file shows."""
+    """Returns the problems of the programs that a Markdown file shows."""
     problems = []
     shown = re.findall(r"^`([^`\n]+)`:\n+```cpp\n(.*?)^```", text, re.S | re.M)
     for name, block in re.findall(r"^`([^`\n()]+)`:\n\n((?:    .*\n|\n)+)", text, re.M):

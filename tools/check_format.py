@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the layout of every C++ file with clang-format (.clang-format says how); --fix rewrites them."""
+"""Checks the format of every C++ file with clang-format and .clang-format; --fix rewrites the files."""
 
 import os
 import subprocess

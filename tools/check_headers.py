@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compiles headers alone, without the precompiled header: each must include what it needs. Those are checked that changed
-since a revision, or include what changed, or all of them.
+"""Compiles headers alone, without the precompiled header; each must include what it needs. Checks the headers that changed
+since a revision or include a changed file, or all headers.
 
 usage: check_headers.py [--all] [BASE]      see changed() of sources.py
 
-What passed before on the same content (of the header and of all it includes) is not compiled again."""
+A header that passed before, with the same content and the same includes, is not compiled again."""
 
 import sys
 
@@ -12,7 +12,7 @@ import sources
 
 
 def headers_to_check(changed, headers, root=sources.ROOT):
-    """The headers that are among the changed files or include one of them, however deep."""
+    """Returns the headers that changed or include a changed file, directly or not."""
     return [h for h in headers if not changed.isdisjoint(sources.closure(h, root))]
 
 

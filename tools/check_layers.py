@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every include of ours against tools/layers.txt, and that the table itself has no cycle."""
+"""Checks every include of our headers against tools/layers.txt, and that this table has no cycle."""
 
 import sys
 
@@ -9,7 +9,7 @@ EVERYTHING = "*"
 
 
 def parse_table(text):
-    """{folder: set of layers} from the text of layers.txt. Raises ValueError on a line that is not of its form."""
+    """Parses layers.txt to {folder: set of layers}. Raises ValueError on a malformed line."""
     table = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.split("#")[0].strip()
@@ -27,7 +27,7 @@ def parse_table(text):
 
 
 def find_cycle(table):
-    """A list of folders that includes itself through others, or None. `*` reaches all but those that use it."""
+    """Returns a cycle of folders, or None. `*` stands for all folders except those that use it."""
     plain = {f for f, layers in table.items() if EVERYTHING not in layers}
 
     def visit(folder, way):
@@ -43,7 +43,7 @@ def find_cycle(table):
 
 
 def layer_of(path, table):
-    """The folder of the table that a path belongs to (`backends/cpu` for a line `backends/*`), or None."""
+    """Returns the folder of the table to which a path belongs (`backends/cpu` for a line `backends/*`), or None."""
     parts = path.split("/")
     if parts[0] == "systole":
         parts = parts[1:] if len(parts) > 2 else ["umbrella", parts[-1]]
@@ -55,7 +55,7 @@ def layer_of(path, table):
 
 
 def allowed(layer, target, table):
-    """Whether a file of `layer` may include one of `target`."""
+    """Returns whether a file of `layer` may include a file of `target`."""
     if layer == target:
         return True
     rule = table.get(layer)
@@ -67,7 +67,7 @@ def allowed(layer, target, table):
 
 
 def check(paths, table, includes):
-    """Problems of the given files; `includes(path)` yields (line, name)."""
+    """Returns the problems of the given files. `includes(path)` yields (line, name)."""
     problems = []
     for path in paths:
         layer = layer_of(path, table)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that a layer whose files are compiled several at a time (UNITY in its CMakeLists.txt) has no name twice in the
-unnamed namespaces of one namespace: where two functions differ in their parameters alone, the compiler would take the
-other file's without a word."""
+"""Checks targets whose files are compiled several at a time: layers with UNITY or UNITY_TESTS in their CMakeLists.txt,
+commands, and the suites of tests/. Their unnamed namespaces must not share a name: where two functions differ in their
+parameters alone, the compiler silently picks one of the other file."""
 
 import re
 
@@ -10,10 +10,11 @@ from check_sizes import blank
 
 OPENS = re.compile(r"^namespace(?: ([\w:]+))? \{", re.M)
 NOT_DECLARATIONS = ("template", "static_assert", "return")
+OVERLOADED = ("PrintTo",)  # GoogleTest finds it by the type of its argument
 
 
 def declared(line):
-    """The name that a line at the margin declares, or None."""
+    """Returns the name that an unindented line declares, or None."""
     line = re.sub(r"\[\[\w+\]\]|__attribute__\(\(.*?\)\)|decltype\([^)]*\)", "", line)
     while (shorter := re.sub(r"<[^<>]*>", "", line)) != line:  # arguments of templates, innermost first
         line = shorter
@@ -22,11 +23,13 @@ def declared(line):
         return kind and (kind.group(1) or kind.group(2))
     found = re.search(r"([\w:]+)\s*(?:\(|=|\[|\{|;)", line)
     name = found.group(1) if found else ""
-    return None if "::" in name or not name or name == "operator" or name in NOT_DECLARATIONS else name
+    if "::" in name or not name or name == "operator" or name in NOT_DECLARATIONS + OVERLOADED:
+        return None
+    return None if name.isupper() and len(name) > 1 else name  # TEST() and other macros
 
 
 def unnamed(text):
-    """(namespace, name) of all that the unnamed namespaces of a file declare."""
+    """Returns the set of (namespace, name) that the unnamed namespaces of a file declare."""
     found, open_names = set(), []
     for line in blank(text).split("\n"):
         opens = OPENS.match(line)
@@ -44,25 +47,39 @@ def unnamed(text):
 
 
 def clashes(files):
-    """Messages about the names that two of the files share; `files` is a map from path to text."""
+    """Returns messages about names that two files share. `files` maps paths to texts."""
     owners, messages = {}, []
     for path, text in sorted(files.items()):
         for key in sorted(unnamed(text)):
             first = owners.setdefault(key, path)
             if first != path:
                 messages.append(f"{path}: {key[1]} in the unnamed namespace of {key[0]}, got one in {first} too, "
-                                "expected one name a layer: its files are compiled together")
+                                "expected a name that is unique in files that are compiled together")
     return messages
+
+
+def is_test(path):
+    return path.endswith("_test.cc")
+
+
+def compiled_together():
+    """Yields the lists of files that one target compiles together."""
+    for top in ("systole", "apps"):
+        for path in sorted((sources.ROOT / top).rglob("CMakeLists.txt")):
+            call = re.search(r"^systole_(layer|commands)\(([^)]*)\)", path.read_text(), re.M)
+            options = call.group(2).split() if call else []
+            files = sources.files((".cc",), (str(path.parent.relative_to(sources.ROOT)),))
+            if "UNITY" in options:
+                yield [p for p in files if not is_test(p) and "/testing/" not in p]
+            if call and ("UNITY_TESTS" in options or call.group(1) == "commands"):
+                yield [p for p in files if is_test(p)]
+    for suite in sorted((sources.ROOT / "tests").iterdir()):
+        yield [p for p in sources.files((".cc",), (f"tests/{suite.name}",)) if is_test(p)]
 
 
 def main():
     messages, count = [], 0
-    lists = [path for top in ("systole", "apps") for path in sorted((sources.ROOT / top).rglob("CMakeLists.txt"))]
-    for folder in lists:
-        if not re.search(r"^systole_(?:layer|commands)\([^)]*\bUNITY\b", folder.read_text(), re.M):
-            continue
-        paths = [p for p in sources.files((".cc",), (str(folder.parent.relative_to(sources.ROOT)),))
-                 if not p.endswith("_test.cc") and "/testing/" not in p]
+    for paths in compiled_together():
         count += len(paths)
         messages += clashes({p: (sources.ROOT / p).read_text() for p in paths})
     sources.finish("names", messages, count)

@@ -23,13 +23,13 @@ NOT_FUNCTION = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+|export\s+)?"
 
 
 def blank(text):
-    """The text with comments and literals replaced by spaces; line breaks stay."""
+    """Returns the text with comments and literals replaced by spaces. Keeps line breaks."""
     return LITERALS.sub(lambda m: re.sub(r"[^\n]", " ", m.group()) if m.group().startswith("/")
                         else re.sub(r"[^\n]", "_", m.group()), text)
 
 
 def opens_function(head):
-    """Whether a `{` after `head`, outside of any function, opens the body of a function or a lambda."""
+    """Returns whether a `{` after `head`, outside any function, opens the body of a function or a lambda."""
     head = re.sub(r"^\s*(?:#[^\n]*\n\s*)+", "", head)
     if re.search(r"\[[^\[\]]*\]\s*(?:\([^{}]*\)\s*)?(?:mutable\s*)?(?:noexcept\s*)?(?:->[^{}=]*)?$", head):
         return True  # a lambda
@@ -41,7 +41,7 @@ def opens_function(head):
 
 
 def functions(text):
-    """(first line, number of lines with code) of every outermost function, from 1."""
+    """Yields (first line, number of lines with code) of every outermost function. Lines count from 1."""
     text = blank(text)
     code_lines = [0]
     for line in text.split("\n"):
@@ -65,7 +65,7 @@ def functions(text):
 
 
 def check_text(path, text):
-    """Problems of one file."""
+    """Returns the problems of one file."""
     problems = []
     lines = text.count("\n")
     if lines > MAX_FILE_LINES and not path.endswith(".def"):

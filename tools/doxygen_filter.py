@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What doxygen sees of a header: ordinary comments become documentation, and what doxygen would take for its commands,
-for HTML or for links is kept as text. Writes to standard output."""
+"""Converts a header for doxygen: ordinary comments become documentation. Text that doxygen would read as a command, HTML
+or a link is escaped. Writes to standard output."""
 
 import re
 import sys
@@ -9,12 +9,12 @@ COMMENT = re.compile(r"^\s*//( |$)")
 
 
 def plain(text):
-    """Text that doxygen shows as it is."""
+    """Escapes text so that doxygen shows it unchanged."""
     return re.sub(r"([\\@#<>])", r"\\\1", text)
 
 
 def comment(text):
-    """A comment's text; what stands between backticks, over several lines too, is shown as code."""
+    """Converts the text of a comment. Text between backticks, also over several lines, is shown as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick alone
         return plain(text)
@@ -22,7 +22,7 @@ def comment(text):
 
 
 def documented(source):
-    """A header with its comments as documentation."""
+    """Returns a header with its comments as documentation."""
     result = []
     block = []
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that Systole needs and that are missing. Touches nothing, and no network, when all
-# are there.   usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) test lint fuzz docs peers
+# Installs missing Debian 12 packages that Systole needs. Uses no network if all are installed.
+# usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) test lint fuzz docs peers
 set -euo pipefail
 
 # group  package              why

@@ -1,28 +1,28 @@
 #!/bin/bash
-# tools/kill_resume.sh [ROUNDS]: kills a training run with kill -9 at a random moment, lets it go on to its end, and
-# compares its last checkpoint with that of a run that nobody disturbed, byte for byte; 100 rounds unless told otherwise.
-# Every third round kills the resumed run too. Needs build/release/bin/iris_tpuestimator. Exits 1 at the first difference.
+# Kills a training run with SIGKILL at a random time, resumes it to its end, and compares its last checkpoint byte for byte
+# with that of an undisturbed run. Every third round also kills the resumed run. Exits 1 at the first difference.
+# Needs build/release/bin/iris_tpuestimator.   usage: kill_resume.sh [ROUNDS]   (default 100)
 set -u
 cd "$(dirname "$0")/.."
 rounds=${1:-100}
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || { echo "rounds, got '$rounds', expected a number above 0" >&2; exit 2; }
 program=build/release/bin/iris_tpuestimator
 steps=1000
-[[ -x $program ]] || { echo "$program: not there; build its target first" >&2; exit 1; }
+[[ -x $program ]] || { echo "$program: not found; build its target first" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Compiled code is kept, so that most of a run is training, and kills fall on writers of the cache too.
+# With a code cache most of a run is training, and some kills hit a write to the cache.
 export SYSTOLE_CACHE_DIR=$work/cache
 mkdir "$SYSTOLE_CACHE_DIR"
 
-train() {  # train FOLDER: in the background; its process id is $!
+train() {  # train FOLDER: starts training in the background; $! is its process id
   "$program" --model_dir="$1" --train_steps=$steps --save_checkpoints_steps=20 --iterations=10 >>"$1.log" 2>&1 &
 }
 finish() {  # finish FOLDER: trains to the end
   train "$1"
   wait $! || { echo "round $round: a resumed run failed:" >&2; tail -20 "$1.log" >&2; exit 1; }
 }
-kill_after() {  # kill_after FOLDER MILLISECONDS: counts runs that were killed before they ended
+kill_after() {  # kill_after FOLDER MILLISECONDS: trains and kills; counts runs that had not ended
   train "$1"
   local process=$!
   sleep "$(printf '%d.%03d' $(($2 / 1000)) $(($2 % 1000)))"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of `make lint`, the quick ones first; all of them run, so that one call shows all that is wrong.
-# usage: tools/lint.sh [--all | BASE]     the compilers look at what changed since the revision BASE, or at everything
+# Runs every check of `make lint`, the fast ones first. A failed check does not stop the others.
+# usage: tools/lint.sh [--all | BASE]     compilers check files changed since the revision BASE, or all files
 set -uo pipefail
 case ${1-} in -h | --help) sed -n 's/^# //p' "$0"; exit ;; esac
 cd "$(dirname "$0")/.."

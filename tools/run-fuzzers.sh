@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of build/fuzz for some seconds each, from its seeds on; what it finds is kept in
-# build/fuzz/corpus. Ends with a line a fuzzer; fails when one of them found something.
+# Runs every fuzzer of build/fuzz for SECONDS each, starting from its seeds. New inputs are kept in build/fuzz/corpus.
+# Prints one line per fuzzer and fails if one of them found an error.
 # usage: tools/run-fuzzers.sh [SECONDS]
 set -uo pipefail
 cd "$(dirname "$0")/.."

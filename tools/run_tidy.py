@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy (.clang-tidy says what for) on the sources that changed since a revision, or on all of them.
+"""Runs clang-tidy with .clang-tidy on the sources that changed since a revision, or on all sources.
 
 usage: run_tidy.py [--all] [BASE]      see changed() of sources.py
 
-A changed header is checked through the source of the same name. What passed before on the same content (of the file and of
-all it includes) is not checked again. Nearly all of the time goes into the headers of libraries, so the files of a layer are
-checked many at a time."""
+A changed header is checked through the source of the same name. A file that passed before, with the same content and the same
+includes, is not checked again. Headers of libraries take most of the time, so clang-tidy gets many files of a layer at once."""
 
 import hashlib
 import pathlib
@@ -22,7 +21,7 @@ LIBTORCH = pathlib.Path("/usr/include/torch")
 
 
 def sources_to_check(changed, known):
-    """The .cc files to check for a set of changed files."""
+    """Returns the .cc files to check for a set of changed files."""
     found = {p for p in changed if p.endswith(".cc") and p in known}
     for header in (p for p in changed if p.endswith(".h")):
         candidates = [header[:-2] + ".cc", header[:-2] + "_test.cc"]
@@ -31,12 +30,12 @@ def sources_to_check(changed, known):
 
 
 def without_peers(paths):
-    """All but what includes libtorch."""
+    """Returns the paths of files that do not include libtorch."""
     return [path for path in paths if not path.startswith("bench/libtorch_")]
 
 
 def groups_of(paths, texts, table):
-    """The files in groups of one layer, its tests apart, in none of which two files' unnamed namespaces share a name."""
+    """Groups the files of a layer, and its tests, so that unnamed namespaces in a group share no name."""
     groups = {}  # layer and kind -> list of (files, their names)
     for path in paths:
         kind = (check_layers.layer_of(path, table), path.endswith("_test.cc") or "/testing/" in path)
@@ -57,14 +56,14 @@ def grouped(paths):
 
 
 def command(group):
-    """Of several files, clang-tidy sees one that includes them."""
+    """Returns the command line. For several files, it names a file that includes them."""
     path = "".join(group[:1])
     if len(group) > 1:
         text = "".join(f'#include "{name}"  // NOLINT(bugprone-suspicious-include)\n' for name in group)
         together = TOGETHER / (hashlib.sha256(text.encode()).hexdigest() + ".cc")
         together.write_text(text)
         path = str(together)
-    # The assembly of profile/machine.cc takes wide vectors, which clang refuses unless all of the file is for AVX-512.
+    # The inline assembly of profile/machine.cc has 512-bit operands, which clang accepts only with AVX-512 enabled.
     return ["clang-tidy", "--quiet", path, "--", "-xc++", *sources.FLAGS, "-mavx512f", "-isystem",
             str(sources.ROOT / "tools" / "clang14")]
 

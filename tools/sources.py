@@ -1,4 +1,4 @@
-"""What the check tools share: the files of the repository and how a compiler is called on one of them."""
+"""Functions of the check tools: lists files of the repository and runs compilers on them."""
 
 import hashlib
 import os
@@ -13,16 +13,16 @@ CODE = ("systole", "apps", "examples", "bench", "tests")
 CPP = (".h", ".cc")
 CACHE = ROOT / "build" / "lint"
 
-MESSAGES = CACHE / "proto"  # what protoc makes; see make_messages()
+MESSAGES = CACHE / "proto"  # output of protoc; see make_messages()
 
-# Enough to parse any of our files, without a build.
+# Flags with which a compiler can parse any of our files without a build.
 FLAGS = ["-std=c++20", "-I", str(ROOT), "-isystem", "/usr/lib/llvm-19/include",
          "-isystem", str(MESSAGES), "-Wall", "-Wextra", "-Wno-missing-field-initializers",
          '-DSYSTOLE_VERSION="0"', '-DEXAMPLES_DATA_DIR="."']
 
 
 def files(suffixes=CPP, folders=CODE, root=ROOT):
-    """Files of the repository, new ones included and ignored ones not, relative to the root, sorted."""
+    """Returns the sorted paths of tracked and new files, relative to the root. Ignored files are left out."""
     try:
         out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z", "--", *folders], cwd=root,
                              check=True, capture_output=True, text=True).stdout
@@ -33,7 +33,7 @@ def files(suffixes=CPP, folders=CODE, root=ROOT):
 
 
 def includes(path, root=ROOT):
-    """The quoted includes of a file as (line number, name)."""
+    """Returns the quoted includes of a file as (line number, name)."""
     found = []
     for number, line in enumerate((root / path).read_text(errors="replace").splitlines(), 1):
         text = line.strip()
@@ -43,7 +43,7 @@ def includes(path, root=ROOT):
 
 
 def closure(path, root=ROOT):
-    """A file and all files of ours that it includes, however deep."""
+    """Returns a file and all our files that it includes, directly or not."""
     seen, todo = set(), [path]
     while todo:
         name = todo.pop()
@@ -55,7 +55,7 @@ def closure(path, root=ROOT):
 
 
 def content_key(path, root=ROOT, salt=""):
-    """A hash of a file and of all files of ours that it includes."""
+    """Returns a hash of a file and of all our files that it includes."""
     digest = hashlib.sha256(salt.encode())
     for name in sorted(closure(path, root)):
         digest.update(name.encode() + b"\0" + (root / name).read_bytes())
@@ -68,15 +68,15 @@ def git(*args):
 
 
 def default_base():
-    """The revision to compare with, or "" when there is none: then everything is new."""
+    """Returns the revision to compare with, or "" if there is none."""
     head = git("rev-parse", "HEAD")
     left = git("merge-base", "HEAD", "origin/main")
     return left if left and left != head else git("rev-parse", "--verify", "-q", "HEAD~1")
 
 
 def changed(args):
-    """The files that changed since the revision that a check's arguments name, by default where this branch left
-    origin/main, else the last commit's parent; None for all files: that is what `--all` says. `--help` ends the check with its text."""
+    """Returns the files that changed since the revision in `args`, or None for all files (`--all`). The default revision is
+    the merge base with origin/main, else the parent of the last commit. Prints the docstring and exits on `--help`."""
     if not {"-h", "--help"}.isdisjoint(args):
         sys.exit(print(sys.modules["__main__"].__doc__))
     base = next((a for a in args if a != "--all"), None) or default_base()
@@ -92,17 +92,17 @@ def one_by_one(paths):
 
 
 def make_messages():
-    """The C++ code of the protocol buffers, which some sources include."""
+    """Generates the C++ code of the protocol buffers."""
     MESSAGES.mkdir(parents=True, exist_ok=True)
     protos = files(suffixes=(".proto",))
     subprocess.run(["protoc", f"--cpp_out={MESSAGES}", f"--proto_path={ROOT}", *protos], cwd=ROOT, check=True)
 
 
 def run_cached(kind, paths, command, salt, grouped=one_by_one):
-    """Runs command(group) for each group of grouped(paths), in parallel; what passed before on the same content is left out.
+    """Runs command(group) in parallel for each group of grouped(paths) and returns the outputs of failed commands.
 
-    A group that does not even compile is taken apart: the names of its files may clash. Returns the outputs of those that
-    failed."""
+    Files that passed before with the same content are skipped. If a group does not compile, each of its files runs alone,
+    because names may clash."""
     cache = CACHE / kind
     cache.mkdir(parents=True, exist_ok=True)
     make_messages()
@@ -126,7 +126,7 @@ def run_cached(kind, paths, command, salt, grouped=one_by_one):
 
 
 def finish(check, problems, count, unit="files"):
-    """Prints the problems and one line of summary; exits with 1 when there are any."""
+    """Prints the problems and one line of summary. Exits with 1 if there are problems."""
     for problem in problems:
         print(problem)
     print(f"{check}: {count} {unit}, " + (f"{len(problems)} problems" if problems else "ok"))

@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(LogTest, CapturesEveryLevel) {
   const LogCapture capture;
@@ -42,10 +42,10 @@ TEST(LogTest, LevelsBelowAreLeftOut) {
 }
 
 TEST(LogTest, GoesToStderr) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   log_error("to {}", "stderr");
-  const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text, testing::EndsWith(" error: to stderr\n"));
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, ::testing::EndsWith(" error: to stderr\n"));
 }
 
 TEST(LogTest, FromManyThreads) {

@@ -17,7 +17,7 @@ namespace {
 using systole::testing::error_of;
 using ::testing::HasSubstr;
 
-Dataset numbers(int64_t n) {
+Dataset counted(int64_t n) {
   return Dataset::range(n).map([](Output x) { return cast(x, DType::f32); });
 }
 
@@ -31,7 +31,7 @@ TEST_F(CapturesTest, ConstantsAndWhatFollowsFromThem) {
   const Output mean = constant(Tensor::of<float>({2}, {1, 2}));
   const Output deviation = sqrt(constant(16.0F));
   const Dataset scaled =
-      numbers(3).map([&](Output x) { return (reshape(x, {1}) - mean) / deviation; });
+      counted(3).map([&](Output x) { return (reshape(x, {1}) - mean) / deviation; });
   EXPECT_EQ(scaled.element_spec().to_string(), "f32[2]");
   const std::string expected = "[-0.25 -0.5] [0 -0.25] [0.25 0]";
   EXPECT_EQ(joined(scaled), expected);
@@ -41,7 +41,7 @@ TEST_F(CapturesTest, ConstantsAndWhatFollowsFromThem) {
   EXPECT_THAT(batches.to_string(), HasSubstr("map_batches"));
   EXPECT_EQ(joined(batches), "[[-0.25 -0.5] [0 -0.25] [0.25 0]]");
   const HostFunction loaded = HostFunction::load(scaled.functions().back().function.save());
-  EXPECT_EQ(joined(numbers(3).map(loaded)), expected);
+  EXPECT_EQ(joined(counted(3).map(loaded)), expected);
 }
 
 TEST_F(CapturesTest, TablesAndTexts) {
@@ -62,23 +62,23 @@ TEST_F(CapturesTest, TablesAndTexts) {
 // a function of a function of data sets.
 TEST_F(CapturesTest, WhereverInTheFunction) {
   const Output two = constant(1.0F) + constant(1.0F);
-  const Dataset branches = numbers(4).map([&](Output x) {
+  const Dataset branches = counted(4).map([&](Output x) {
     return cond(
         x > two, [&] { return x * two; }, [&] { return two; });
   });
   EXPECT_EQ(joined(branches), "2 2 2 6");
-  const Dataset waiting = numbers(3).map([&](Output x) {
+  const Dataset waiting = counted(3).map([&](Output x) {
     const Output doubled = x * 2.0F;
     const ControlDependencies behind({doubled});
     return x + two;
   });
   EXPECT_EQ(joined(waiting), "2 3 4");
-  const Dataset alone = numbers(2).map([&](Output x) { return Nest<Output>::tuple({two, x}); });
+  const Dataset alone = counted(2).map([&](Output x) { return Nest<Output>::tuple({two, x}); });
   EXPECT_EQ(joined(alone), "(2, 0) (2, 1)");
-  const Dataset inner = numbers(2).flat_map(
+  const Dataset inner = counted(2).flat_map(
       [&](const Dataset& x) { return x.repeat(2).map([&](Output y) { return y + two; }); });
   EXPECT_EQ(joined(inner), "2 2 3 3");
-  EXPECT_EQ(joined(numbers(5).filter([&](Output x) { return x > two; })), "3 4");
+  EXPECT_EQ(joined(counted(5).filter([&](Output x) { return x > two; })), "3 4");
   const Dataset buckets = Dataset::range(4).bucket_by_sequence_length(
       [&](Output x) { return x + cast(two, DType::s64); },
       {.bucket_boundaries = {4}, .bucket_batch_sizes = {2, 2}});
@@ -87,7 +87,7 @@ TEST_F(CapturesTest, WhereverInTheFunction) {
 
 TEST_F(CapturesTest, IsComputedOnce) {
   const Output two = constant(1.0F) + constant(1.0F);
-  const Dataset dataset = numbers(2).map([&](Output x) { return (x + two) * two; });
+  const Dataset dataset = counted(2).map([&](Output x) { return (x + two) * two; });
   const std::string text = dataset.functions().back().function.to_string();
   const size_t first = text.find(" = Const");
   EXPECT_NE(first, std::string::npos) << text;
@@ -121,7 +121,7 @@ TEST_F(CapturesTest, RestoresAtEveryPosition) {
 
 TEST_F(CapturesTest, WhatCannotBeCaptured) {
   const auto error_with = [](const Output& outside) {
-    return error_of([&] { (void)numbers(2).map([&](Output x) { return x + outside; }); });
+    return error_of([&] { (void)counted(2).map([&](Output x) { return x + outside; }); });
   };
   const Variable variable(1.0F, {.name = "v"});
   EXPECT_THAT(error_with(variable.value() * 2.0F),
@@ -138,7 +138,7 @@ TEST_F(CapturesTest, WhatCannotBeCaptured) {
   }
   EXPECT_THAT(error_with(other), HasSubstr("of another graph"));
   Output leaked;
-  const Dataset kept = numbers(2).map([&](Output x) { return leaked = x; });
+  const Dataset kept = counted(2).map([&](Output x) { return leaked = x; });
   EXPECT_THAT(error_with(leaked), HasSubstr("of another graph"));
 }
 

@@ -27,7 +27,7 @@ using systole::testing::error_of;
 constexpr milliseconds kLimit{100};
 
 // One file of each kind, with 50 rows.
-MemoryFileSystem& files() {
+MemoryFileSystem& closing_files() {
   static MemoryFileSystem fs;
   static const bool written = [] {
     std::string lines;
@@ -68,7 +68,7 @@ struct Running {
 };
 
 std::vector<Running> sources() {
-  FileSystem* const fs = &files();
+  FileSystem* const fs = &closing_files();
   return {
       {"from_tensors", [=] { return Dataset::from_tensors(Tensor(1.0F)); }},
       {"from_tensor_slices",
@@ -203,7 +203,7 @@ std::vector<Running> gathering_stages() {
       {"files without records",
        [=] {
          return TFRecordDataset(Dataset::from_tensors(Tensor("empty")).repeat(),
-                                {.file_system = &files()});
+                                {.file_system = &closing_files()});
        }},
       {"unbatch of nothing",
        [=] {

@@ -27,13 +27,13 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const ElementSpec kInt{TensorType{DType::s64, {}}};
+const ElementSpec kScalarInt{TensorType{DType::s64, {}}};
 
 Element same(const Element& x) { return x; }
 
 Dataset busy_pipeline() {
   return Dataset::range(1000)
-      .map_cpp(same, kInt, {.num_parallel_calls = 2})
+      .map_cpp(same, kScalarInt, {.num_parallel_calls = 2})
       .shuffle(4, {.seed = 1})
       .batch(2)
       .prefetch(1);
@@ -102,7 +102,7 @@ TEST(IteratorTest, CachesAreReadAgainNotSaved) {
               return Tensor(i++);
             };
           },
-          kInt)
+          kScalarInt)
           .cache()
           .repeat();
   for (const int64_t position : {400, 1001, 2400}) {
@@ -153,7 +153,8 @@ TEST(IteratorTest, ElementsKeepTheirNumbers) {
     if (x.leaf().item<int64_t>() == 999) throw std::runtime_error("no");
     return x;
   };
-  const Dataset dataset = Dataset::range(1000).map_cpp(last_fails, kInt, {.num_parallel_calls = 2});
+  const Dataset dataset =
+      Dataset::range(1000).map_cpp(last_fails, kScalarInt, {.num_parallel_calls = 2});
   Iterator iterator(dataset);
   rest(iterator, 100);
   Iterator restored(dataset);
@@ -171,7 +172,7 @@ TEST(IteratorTest, GeneratorsThatHaveEndedAreNotMadeAgain) {
           return Tensor(i++);
         };
       },
-      kInt);
+      kScalarInt);
   Iterator iterator(dataset);
   EXPECT_THAT(rest(iterator), ElementsAre("0", "1"));
   Iterator restored(dataset);
@@ -195,7 +196,8 @@ TEST(IteratorTest, CachesOfWhatComesInAnyOrderAreSaved) {
     return x;
   };
   const auto as_they_come = [&late](const Element&) {
-    return Dataset::range(3).map_cpp(late, kInt, {.num_parallel_calls = 2, .deterministic = false});
+    return Dataset::range(3).map_cpp(late, kScalarInt,
+                                     {.num_parallel_calls = 2, .deterministic = false});
   };
   const Dataset dataset = Dataset::range(1).flat_map(as_they_come).cache().repeat(2);
   for (const int64_t position : {1, 2, 4}) {
@@ -215,13 +217,13 @@ TEST(IteratorTest, CachesOfWhatComesInAnyOrderAreSaved) {
 
 TEST(IteratorTest, CachesHaveNoHoles) {
   const auto odd = HasSubstr("odd");
-  EXPECT_THAT(elements(Dataset::range(3).map_cpp(but_odd, kInt).cache().repeat(2)),
+  EXPECT_THAT(elements(Dataset::range(3).map_cpp(but_odd, kScalarInt).cache().repeat(2)),
               ElementsAre("0", odd, "2", "0", odd, "2"));
 }
 
 TEST(IteratorTest, FilesOfCachesHaveNoHoles) {
   MemoryFileSystem fs;
-  Iterator iterator(Dataset::range(4).map_cpp(but_odd, kInt).cache("c", &fs));
+  Iterator iterator(Dataset::range(4).map_cpp(but_odd, kScalarInt).cache("c", &fs));
   EXPECT_THAT(rest(iterator, 3), ElementsAre("0", HasSubstr("odd"), "2"));
   EXPECT_TRUE(fs.contents().empty());
   rest(iterator);
@@ -263,7 +265,7 @@ TEST(IteratorTest, SavesARepeatWhoseNextEpochCannotBeMade) {
 }
 
 TEST(IteratorTest, WhatWasDroppedIsCountedOn) {
-  const Dataset dataset = Dataset::range(4).map_cpp(but_odd, kInt).ignore_errors();
+  const Dataset dataset = Dataset::range(4).map_cpp(but_odd, kScalarInt).ignore_errors();
   Iterator iterator(dataset);
   EXPECT_THAT(rest(iterator, 2), ElementsAre("0", "2"));
   Iterator restored(dataset);
@@ -321,7 +323,7 @@ TEST(IteratorTest, ClosingJoinsAtOnce) {
   };
   const Dataset endless = Dataset::range(1'000'000'000);
   const std::vector<Dataset> pipelines = {
-      endless.map_cpp(slow, kInt, {.num_parallel_calls = 3}).prefetch(2).batch(3).prefetch(),
+      endless.map_cpp(slow, kScalarInt, {.num_parallel_calls = 3}).prefetch(2).batch(3).prefetch(),
       endless.filter_cpp([](const Element&) { return false; }).prefetch(1),
       endless.skip(-1).prefetch(1),
       endless
@@ -371,9 +373,10 @@ TEST(IteratorTest, ClosingGivesNothingUnmapped) {
     return Element(Tensor(-x.leaf().item<int64_t>()));
   };
   const Dataset numbers = Dataset::range(1000);
-  iterator = std::make_unique<Iterator>(Dataset::zip(
-      {numbers.map_cpp(closes, kInt),
-       numbers.map_cpp(wait, kInt).map_cpp(negative, kInt, {.num_parallel_calls = 1})}));
+  iterator = std::make_unique<Iterator>(
+      Dataset::zip({numbers.map_cpp(closes, kScalarInt),
+                    numbers.map_cpp(wait, kScalarInt)
+                        .map_cpp(negative, kScalarInt, {.num_parallel_calls = 1})}));
   const std::string error = error_of([&] {
     for (int64_t i = 0; const auto element = iterator->next(); ++i) {
       ASSERT_EQ((*element)[1].leaf().item<int64_t>(), -i);
@@ -393,7 +396,7 @@ TEST(IteratorTest, ClosesWhileItIsSaved) {
       Dataset::range(1'000'000)
           .interleave(
               [=](const Element& x) {
-                return Dataset::from_tensors(x).map_cpp(slow, kInt).prefetch(1).repeat();
+                return Dataset::from_tensors(x).map_cpp(slow, kScalarInt).prefetch(1).repeat();
               },
               {.cycle_length = 2, .num_parallel_calls = 2})
           .prefetch(1);
@@ -451,7 +454,7 @@ TEST(IteratorTest, PrefetchMakesNoMoreThanItSays) {
                               ++made;
                               return x;
                             },
-                            kInt)
+                            kScalarInt)
                         .prefetch(3));
   for (int64_t taken = 1; taken < 20; ++taken) {
     rest(iterator, 1);

@@ -25,7 +25,7 @@ using systole::testing::error_of;
 using ::testing::HasSubstr;
 
 // Three files of two records or lines each: "a0" "a1", "b0" "b1", "c0" "c1".
-MemoryFileSystem& files() {
+MemoryFileSystem& letter_files() {
   static auto* const fs = [] {
     auto* made = new MemoryFileSystem();
     for (const char* name : {"a", "b", "c"}) {
@@ -82,7 +82,7 @@ class ParametersTest : public ::testing::Test {
 // TensorFlow's guide: one iterator, initialised for the files of training and of validation.
 TEST_F(ParametersTest, TheGuide) {
   const Output filenames = placeholder(DType::string, {kUnknown}, "filenames");
-  const Dataset dataset = TFRecordDataset(filenames, {.file_system = &files()})
+  const Dataset dataset = TFRecordDataset(filenames, {.file_system = &letter_files()})
                               .map([](Output x) {
                                 return string_join({x, constant("!")});
                               })
@@ -154,39 +154,40 @@ std::vector<FedPipeline> fed_files() {
   return {
       {"lines_of_one_file",
        [](FeedDict& feeds) {
-         return TextLineDataset(fed(feeds, "file", Tensor("b.txt"), {}), {.file_system = &files()});
+         return TextLineDataset(fed(feeds, "file", Tensor("b.txt"), {}),
+                                {.file_system = &letter_files()});
        },
        "b0 b1", "from_tensors(file:0).TextLineDataset()"},
       {"fixed_length",
        [](FeedDict& feeds) {
          return FixedLengthRecordDataset(fed(feeds, "files", texts({"c.txt", "a.txt"}), {kUnknown}),
-                                         3, {.file_system = &files()});
+                                         3, {.file_system = &letter_files()});
        },
        "c0\n c1\n a0\n a1\n", "from_tensor_slices(files:0).FixedLengthRecordDataset()"},
       {"list_files",
        [](FeedDict& feeds) {
          return Dataset::list_files(
              fed(feeds, "patterns", texts({"[bc].txt", "a.rec*"}), {kUnknown}),
-             {.shuffle = false, .file_system = &files()});
+             {.shuffle = false, .file_system = &letter_files()});
        },
        "a.records b.txt c.txt", "list_files(patterns:0)"},
       {"list_files_shuffled",
        [](FeedDict& feeds) {
          return Dataset::list_files(fed(feeds, "pattern", Tensor("*.txt"), {}),
-                                    {.seed = 3, .file_system = &files()})
+                                    {.seed = 3, .file_system = &letter_files()})
              .repeat(2);
        },
        "*", "list_files(pattern:0).repeat(2)"},
       {"csv",
        [](FeedDict& feeds) {
          return CsvDataset(fed(feeds, "files", texts({"a.txt", "b.txt"}), {kUnknown}), {Tensor("")},
-                           {.file_system = &files()});
+                           {.file_system = &letter_files()});
        },
        "(a0,) (a1,) (b0,) (b1,)", "from_tensor_slices(files:0).CsvDataset()"},
       {"records_by_threads",
        [](FeedDict& feeds) {
          return TFRecordDataset(fed(feeds, "files", texts({"a.records", "b.records"}), {kUnknown}),
-                                {.num_parallel_reads = 2, .file_system = &files()});
+                                {.num_parallel_reads = 2, .file_system = &letter_files()});
        },
        "a0 b0 a1 b1",
        "from_tensor_slices(files:0).interleave(argument().TFRecordDataset(), cycle_length=2, "
@@ -496,7 +497,7 @@ TEST_F(ParametersTest, NumbersOutOfRange) {
       {range.shard(2, n), {{n, 2}}, "shard: index, got 2, expected 0 to 1"},
       {range.prefetch(n), {{n, -2}}, "prefetch: buffer_size, got -2, expected 0 or more"},
       {range.shuffle(n).repeat(2), {{n, 0}}, "shuffle: buffer_size, got 0, expected at least 1"},
-      {Dataset::list_files(pattern, {.file_system = &files()}),
+      {Dataset::list_files(pattern, {.file_system = &letter_files()}),
        {{pattern, "none*"}},
        "NOT_FOUND: MakeIterator: list_files: pattern 'none*', got no file"},
   };

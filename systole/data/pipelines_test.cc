@@ -20,7 +20,7 @@ namespace systole::data {
 namespace {
 
 using T = Tensor;
-const ElementSpec kInt{TensorType{DType::s64, {}}};
+const ElementSpec kIntSpec{TensorType{DType::s64, {}}};
 
 Element times(const Element& x, int64_t factor) { return T(x.leaf().item<int64_t>() * factor); }
 
@@ -33,12 +33,13 @@ bool ranges_have_threads = false;
 
 Dataset range(int64_t n) {
   const Dataset numbers = Dataset::range(n);
-  return ranges_have_threads ? numbers.map_cpp(by(1), kInt, {.num_parallel_calls = 2}) : numbers;
+  return ranges_have_threads ? numbers.map_cpp(by(1), kIntSpec, {.num_parallel_calls = 2})
+                             : numbers;
 }
 
 // 0 2 4..., as they come.
 Dataset in_any_order(int64_t n) {
-  return range(n).map_cpp(by(2), kInt, {.num_parallel_calls = 2, .deterministic = false});
+  return range(n).map_cpp(by(2), kIntSpec, {.num_parallel_calls = 2, .deterministic = false});
 }
 
 // 0 0 0, 1 1 1...
@@ -95,14 +96,16 @@ std::vector<Pipeline> source_cases() {
       {"range", [] { return Dataset::range(2, 9, 3); }, "2 5 8", "s64[]"},
       {"range_down", [] { return Dataset::range(3, 0, -1); }, "3 2 1", "s64[]"},
       {"range_empty", [] { return Dataset::range(0); }, "", "s64[]"},
-      {"from_generator", [] { return Dataset::from_generator(squares, kInt); }, "0 1 4 9", "s64[]"},
+      {"from_generator", [] { return Dataset::from_generator(squares, kIntSpec); }, "0 1 4 9",
+       "s64[]"},
   };
 }
 
 std::vector<Pipeline> element_cases() {
   return {
-      {"map_cpp", [] { return range(4).map_cpp(by(2), kInt); }, "0 2 4 6", "s64[]"},
-      {"map_cpp_parallel", [] { return range(9).map_cpp(by(2), kInt, {.num_parallel_calls = 2}); },
+      {"map_cpp", [] { return range(4).map_cpp(by(2), kIntSpec); }, "0 2 4 6", "s64[]"},
+      {"map_cpp_parallel",
+       [] { return range(9).map_cpp(by(2), kIntSpec, {.num_parallel_calls = 2}); },
        "0 2 4 6 8 10 12 14 16", "s64[]"},
       {"map_cpp_any_order", [] { return in_any_order(5); }, "0 2 4 6 8", "s64[]", false},
       {"filter_cpp",
@@ -366,7 +369,9 @@ std::vector<Pipeline> running_cases() {
        [] { return range(9).prefetch(2).shuffle(4, {.seed = 2}).repeat(2).prefetch(3); }, "*",
        "s64[]"},
       {"cache_parallel",
-       [] { return range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).cache().repeat(2); },
+       [] {
+         return range(5).map_cpp(by(2), kIntSpec, {.num_parallel_calls = 2}).cache().repeat(2);
+       },
        "0 2 4 6 8 0 2 4 6 8", "s64[]"},
       {"cache_any_order", [] { return in_any_order(5).cache().repeat(2); }, "0 0 2 2 4 4 6 6 8 8",
        "s64[]", false},
@@ -379,18 +384,20 @@ std::vector<Pipeline> running_cases() {
       {"cache_blocks", [] { return range(150).cache().skip(126).take(4).repeat(2); },
        "126 127 128 129 126 127 128 129", "s64[]"},
       {"unbatch_parallel",
-       [] { return range(6).map_cpp(by(2), kInt, {.num_parallel_calls = 2}).batch(4).unbatch(); },
+       [] {
+         return range(6).map_cpp(by(2), kIntSpec, {.num_parallel_calls = 2}).batch(4).unbatch();
+       },
        "0 2 4 6 8 10", "s64[]"},
       {"zip_parallel",
        [] {
          return Dataset::zip(Nest<Dataset>::tuple(
-             {range(5).map_cpp(by(2), kInt, {.num_parallel_calls = 2}), range(9).prefetch(2)}));
+             {range(5).map_cpp(by(2), kIntSpec, {.num_parallel_calls = 2}), range(9).prefetch(2)}));
        },
        "(0, 0) (2, 1) (4, 2) (6, 3) (8, 4)", "(s64[], s64[])"},
       {"options",
        [] {
          return range(5)
-             .map_cpp(by(3), kInt, {.num_parallel_calls = AUTOTUNE})
+             .map_cpp(by(3), kIntSpec, {.num_parallel_calls = AUTOTUNE})
              .options({.deterministic = false, .autotune_threads = 2});
        },
        "0 12 3 6 9", "s64[]", false},
@@ -400,7 +407,7 @@ std::vector<Pipeline> running_cases() {
          return range(6)
              .interleave(three_of, {.cycle_length = 3, .num_parallel_calls = 2})
              .shuffle(5, {.seed = 9})
-             .map_cpp(by(10), kInt, {.num_parallel_calls = 2})
+             .map_cpp(by(10), kIntSpec, {.num_parallel_calls = 2})
              .cache()
              .repeat(2)
              .batch(4)
@@ -419,7 +426,7 @@ Dataset one_fails(const Element& x) {
             if (y.leaf().item<int64_t>() % 10 == 1) throw std::runtime_error("no");
             return y;
           },
-          kInt);
+          kIntSpec);
 }
 
 Dataset interleaved_errors(int64_t threads) {
@@ -461,7 +468,7 @@ std::vector<Pipeline> error_cases() {
                    if (x.leaf().item<int64_t>() % 2 == 1) throw std::runtime_error("odd");
                    return x;
                  },
-                 kInt)
+                 kIntSpec)
              .ignore_errors();
        },
        "0 2 4", "s64[]"},
@@ -473,7 +480,7 @@ std::vector<Pipeline> error_cases() {
                    if (x.leaf().item<int64_t>() % 3 == 1) throw std::runtime_error("no");
                    return x;
                  },
-                 kInt, {.num_parallel_calls = 2})
+                 kIntSpec, {.num_parallel_calls = 2})
              .ignore_errors();
        },
        "0 2 3 5 6 8", "s64[]"},
@@ -491,7 +498,7 @@ std::vector<Pipeline> error_cases() {
                if (x.leaf().item<int64_t>() == 1) throw std::runtime_error("odd");
                return x;
              },
-             kInt, {.num_parallel_calls = 2});
+             kIntSpec, {.num_parallel_calls = 2});
        },
        "0 UNKNOWN: odd, map_cpp: element 1 2", "s64[]"},
   };
@@ -499,7 +506,7 @@ std::vector<Pipeline> error_cases() {
 
 Output twice(const Output& x) { return x * int64_t{2}; }
 
-Dataset texts() {
+Dataset text_dataset() {
   return Dataset::from_tensor_slices(
       Element(T::of<std::string>({7}, {"a", "bb", "", "dddd", "e", "f", "g"})));
 }
@@ -511,7 +518,7 @@ Dataset pairs() {
 }
 
 // tf.Examples with two bytes and a label each.
-Dataset records(int64_t n) {
+Dataset example_records(int64_t n) {
   return range(n).map_cpp(
       [](const Element& x) {
         const auto i = x.leaf().item<int64_t>();
@@ -571,16 +578,17 @@ std::vector<Pipeline> graph_cases() {
       {"gather_shuffled",
        [] { return pairs().shuffle(3, {.seed = 1}).repeat(2).batch(4).prefetch(1); }, "*",
        "(s32[?,2], f32[?])"},
-      {"gather_texts", [] { return texts().skip(2).batch(3); }, "[ dddd e] [f g]", "string[?]"},
+      {"gather_texts", [] { return text_dataset().skip(2).batch(3); }, "[ dddd e] [f g]",
+       "string[?]"},
       {"parse_batch",
-       [] { return records(7).map(parsed).shuffle(3, {.seed = 1}).repeat(2).batch(3); }, "*",
-       "(u8[?,2], s64[?])"},
+       [] { return example_records(7).map(parsed).shuffle(3, {.seed = 1}).repeat(2).batch(3); },
+       "*", "(u8[?,2], s64[?])"},
       {"parse_batch_of_all",
-       [] { return records(3).shuffle(9, {.seed = 1}).map(parsed).batch(2, true); }, "*",
+       [] { return example_records(3).shuffle(9, {.seed = 1}).map(parsed).batch(2, true); }, "*",
        "(u8[2,2], s64[2])"},
       {"shuffle_texts",
        [] {
-         return texts()
+         return text_dataset()
              .filter_cpp([](const Element&) { return true; })
              .shuffle(3, {.seed = 1})
              .batch(2);
@@ -593,7 +601,7 @@ std::vector<Pipeline> graph_cases() {
 TEST(ParseBatchTest, GivesWhatParsingOneByOneDoes) {
   for (const int64_t buffer : {1, 2, 5, 100}) {
     const auto chosen = [&] {
-      return records(40).map(parsed).shuffle(buffer, {.seed = 3}).repeat(2);
+      return example_records(40).map(parsed).shuffle(buffer, {.seed = 3}).repeat(2);
     };
     const Dataset batches = chosen().batch(7);
     EXPECT_NE(batches.to_string().find(".parse_batch(7).map_batches()"), std::string::npos)
@@ -603,7 +611,7 @@ TEST(ParseBatchTest, GivesWhatParsingOneByOneDoes) {
   }
 }
 
-class PipelineTest : public testing::TestWithParam<Pipeline> {};
+class PipelineTest : public ::testing::TestWithParam<Pipeline> {};
 
 std::vector<std::string> sorted_unless(bool in_order, std::vector<std::string> texts) {
   if (!in_order) std::ranges::sort(texts);
@@ -673,21 +681,21 @@ TEST_P(PipelineTest, ClosesInTheMiddle) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<Pipeline>& info) { return info.param.name; }
+std::string case_name(const ::testing::TestParamInfo<Pipeline>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Sources, PipelineTest, testing::ValuesIn(source_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, testing::ValuesIn(element_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Traced, PipelineTest, testing::ValuesIn(traced_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, testing::ValuesIn(choice_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, testing::ValuesIn(shuffle_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, testing::ValuesIn(batch_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, testing::ValuesIn(graph_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(RandomChoices, PipelineTest, testing::ValuesIn(random_choice_cases()),
+INSTANTIATE_TEST_SUITE_P(Sources, PipelineTest, ::testing::ValuesIn(source_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Elements, PipelineTest, ::testing::ValuesIn(element_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Traced, PipelineTest, ::testing::ValuesIn(traced_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Choice, PipelineTest, ::testing::ValuesIn(choice_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Shuffle, PipelineTest, ::testing::ValuesIn(shuffle_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Batch, PipelineTest, ::testing::ValuesIn(batch_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Graph, PipelineTest, ::testing::ValuesIn(graph_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(RandomChoices, PipelineTest, ::testing::ValuesIn(random_choice_cases()),
                          case_name);
-INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, testing::ValuesIn(bucket_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Windows, PipelineTest, testing::ValuesIn(window_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Errors, PipelineTest, testing::ValuesIn(error_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, testing::ValuesIn(running_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Buckets, PipelineTest, ::testing::ValuesIn(bucket_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Windows, PipelineTest, ::testing::ValuesIn(window_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Errors, PipelineTest, ::testing::ValuesIn(error_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Running, PipelineTest, ::testing::ValuesIn(running_cases()), case_name);
 
 }  // namespace
 }  // namespace systole::data

@@ -16,7 +16,7 @@ namespace {
 using systole::testing::error_of;
 using ::testing::HasSubstr;
 
-const ElementSpec kInt{TensorType{DType::s64, {}}};
+const ElementSpec kResumedInt{TensorType{DType::s64, {}}};
 
 // What comes behind `position` elements in an iterator that is restored there.
 std::vector<std::string> resumed(const Dataset& dataset, int64_t position,
@@ -70,7 +70,7 @@ TEST(ResumeTest, CacheInAFileBehindAnError) {
                                       throw std::runtime_error("no");
                                     return x;
                                   },
-                                  kInt)
+                                  kResumedInt)
                               .cache("c", &fs)
                               .ignore_errors()
                               .repeat(3);
@@ -88,7 +88,7 @@ TEST(ResumeTest, CacheOfAnyOrderWhoseStageHasEnded) {
     return x;
   };
   const Dataset dataset = Dataset::range(6)
-                              .map_cpp(slow_first, kInt, {.num_parallel_calls = 3})
+                              .map_cpp(slow_first, kResumedInt, {.num_parallel_calls = 3})
                               .options({.deterministic = false})
                               .cache()
                               .concatenate(Dataset::range(90, 92))
@@ -134,7 +134,7 @@ TEST(ResumeTest, CachesInFunctionsAreRead) {
     return x;
   };
   const Dataset dataset = Dataset::range(2).flat_map([&](const Element&) {
-    return Dataset::range(5).shuffle(5).map_cpp(counted, kInt).cache().repeat(3);
+    return Dataset::range(5).shuffle(5).map_cpp(counted, kResumedInt).cache().repeat(3);
   });
   const auto all = elements(dataset, {.entropy = 1});
   EXPECT_EQ(calls, 10);
@@ -203,7 +203,7 @@ TEST(ResumeTest, NoByteOfAStateIsLost) {
 // The states of a stage with threads and of one without are not taken for one another.
 TEST(ResumeTest, AnotherFormOfAStage) {
   const auto mapped = [](int64_t calls) {
-    return Dataset::range(9).map_cpp([](const Element& x) { return x; }, kInt,
+    return Dataset::range(9).map_cpp([](const Element& x) { return x; }, kResumedInt,
                                      {.num_parallel_calls = calls});
   };
   Iterator with(mapped(2));

@@ -10,6 +10,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/random.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
@@ -22,6 +23,7 @@ namespace systole {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 
 Tensor random_floats(const Shape& shape, uint64_t seed) {
@@ -245,16 +247,6 @@ TEST_P(StepLoopTest, AFailedCheckChangesNoVariable) {
   }
 }
 
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST_P(StepLoopTest, Errors) {
   const Output x = placeholder(DType::f32, {-1}, "x");
   const Variable v(Tensor::of<float>({1}, {1.0F}), {.name = "v"});
@@ -281,7 +273,7 @@ TEST_P(StepLoopTest, Errors) {
   };
   EXPECT_THAT(run({xs}, 3), HasSubstr("Attempting to use uninitialized value v"));
   session.run(global_variables_initializer());
-  EXPECT_EQ(run({xs}, 3), "");
+  EXPECT_EQ(run({xs}, 3), "no error");
   EXPECT_THAT(run({xs}, 4), HasSubstr("steps, got 4, expected 1 to 3"));
   EXPECT_THAT(run({xs}, 0), HasSubstr("steps, got 0, expected 1 to 3"));
   EXPECT_THAT(run({}, 1), HasSubstr("inputs, got 0, expected 1"));

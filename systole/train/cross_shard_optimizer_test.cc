@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Reduction = CrossShardOptimizerOptions::Reduction;
+using ShardReduction = CrossShardOptimizerOptions::Reduction;
 
 // The weight after one step of descent with rate 1 on the loss w * x, where shard i has x = i + 1.
 float weight_after_step(const CrossShardOptimizerOptions& options, int shards, bool split_calls) {
@@ -40,9 +40,9 @@ float weight_after_step(const CrossShardOptimizerOptions& options, int shards, b
 TEST(CrossShardOptimizer, AveragesOrSums) {
   for (const bool split_calls : {false, true}) {
     EXPECT_EQ(weight_after_step({}, 4, split_calls), -2.5F);
-    EXPECT_EQ(weight_after_step({.reduction = Reduction::SUM}, 4, split_calls), -10);
+    EXPECT_EQ(weight_after_step({.reduction = ShardReduction::SUM}, 4, split_calls), -10);
     EXPECT_EQ(weight_after_step({}, 1, split_calls), -1);
-    EXPECT_EQ(weight_after_step({.reduction = Reduction::SUM}, 1, split_calls), -1);
+    EXPECT_EQ(weight_after_step({.reduction = ShardReduction::SUM}, 1, split_calls), -1);
   }
 }
 

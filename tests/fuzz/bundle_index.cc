@@ -1,5 +1,5 @@
-// The index of a checkpoint, with a data file that fits nothing in particular: what reads without
-// an error was right by its checksum.
+// Reads the index of a checkpoint beside a data file of arbitrary bytes. A tensor that is read
+// without an error must match its checksum.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const std::string& key : reader.keys()) {
       try {
         reader.read(key);
-      } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): as it may
+      } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
       }
     }
-  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): as it may
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Text is read as records, with a header and without; every field as a string and as a number.
+// Reads text as CSV records with and without a header, each field as a string and as a number.
 #include "systole/io/tables/csv.h"
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void read(systole::FileSystem& fs, bool header) {
     for (size_t i = 0; i < record.size(); ++i) {
       try {
         reader.parse(record, i, number, 0);
-      } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): no number, as it may be
+      } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): not a number
       }
     }
   }
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const bool header : {false, true}) {
     try {
       read(fs, header);
-    } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
+    } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
     }
   }
   return 0;

@@ -1,4 +1,4 @@
-// An event file: its events, up to the first that is damaged.
+// Reads an event file up to its first damaged event.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   systole::MemoryFileSystem files({{"e", std::string(reinterpret_cast<const char*>(data), size)}});
   try {
     systole::summarize_events(files, "e");
-  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): as it may
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// An Example that is read holds the same values when it is built again, and when it is split.
+// An Example that parses must have the same values after it is rebuilt and when it is split.
 #include "systole/io/records/example.h"
 
 #include <cstddef>
@@ -56,7 +56,7 @@ void walk(std::string_view bytes) {
   }
 }
 
-// Whether what was found for the key is what the view finds.
+// Returns whether the splitter and the view agree about a key.
 bool is_same(const ExampleView& view, std::string_view key, const systole::PlainFeature& found) {
   const FeatureView* const feature = view.find(key);
   if (feature == nullptr || feature->kind() != found.kind) return false;
@@ -66,8 +66,8 @@ bool is_same(const ExampleView& view, std::string_view key, const systole::Plain
   return !systole::unpack(found.values, {&value, 1}) || view.int64(key) == value;
 }
 
-// What one splitter finds in the record, again in the frame that it keeps of it, and in a record of
-// the same size that differs in one bit.
+// Splits the record twice, the second time by the frame that the splitter keeps, and then a record
+// of the same size that differs in one bit.
 bool same_in_one_pass(std::string_view bytes) {
   const ExampleView view(bytes);
   std::string other(bytes);
@@ -81,7 +81,7 @@ bool same_in_one_pass(std::string_view bytes) {
     if (!splitter.split(other, {&found, 1})) continue;
     try {
       if (!is_same(ExampleView(other), entry.key, found)) return false;
-    } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
+    } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
     }
   }
   return true;
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
     walk(bytes);
-  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   std::string once;
   try {

@@ -1,4 +1,4 @@
-// An array that is read is written again and reads as itself.
+// An array that parses must be equal after it is written and read again.
 #include "systole/io/tables/idx.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// JPEG and PNG, with small limits; what is decoded is encoded again as PNG and decodes as itself.
+// Decodes JPEG and PNG with small size limits. A decoded image must be equal after PNG encoding and
+// decoding.
 #include "systole/io/images/image.h"
 
 #include <cstddef>

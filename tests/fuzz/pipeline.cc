@@ -1,4 +1,4 @@
-// A pipeline in YAML becomes a data set, or is refused; nothing of it runs.
+// A pipeline in YAML must become a dataset or be refused. The dataset is not iterated.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const std::string yaml(reinterpret_cast<const char*>(data), size);
     (void)systole::app::parse_pipeline(yaml).dataset.to_string();
-  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// Runs a fuzz target over a folder of seeds where there is no libFuzzer: each seed, its prefixes,
-// and single bit flips.
+// Runs a fuzz target without libFuzzer on a folder of seeds: each seed, its prefixes and single bit
+// flips.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

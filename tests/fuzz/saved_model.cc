@@ -1,4 +1,4 @@
-// A SavedModel: it is refused, or its signatures are built or refused.
+// Parses a SavedModel and builds its signatures. Both may be refused.
 #include "systole/io/saved_models/saved_model.h"
 
 #include <cstddef>
@@ -35,11 +35,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const auto& [name, signature] : file.meta_graphs()[i].signatures) {
         try {
           build(file, i, signature);
-        } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): as it may
+        } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
         }
       }
     }
-  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): as it may
+  } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   return 0;
 }

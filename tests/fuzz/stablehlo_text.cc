@@ -1,5 +1,5 @@
-// Text that is accepted is a valid program, and prints, in either form, as text that reads back as
-// itself.
+// Text that is accepted must be a valid program. Printed in the pretty and in the generic form, it
+// must parse to the same program.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace hlo = systole::hlo;
 
 namespace {
 
-// nullptr when the text is refused, as it may be.
+// Returns nullptr if the text is refused.
 std::unique_ptr<hlo::Module> parse_valid(std::string_view text) {
   try {
     auto module = hlo::parse(text);

@@ -9,7 +9,7 @@ using hlo::Opcode;
 using hlo::Value;
 
 // while (state[0] < limit) state = body(state), where body leaves counting to us.
-hlo::Instruction* counted_loop(
+hlo::Instruction* times_loop(
     hlo::Builder& b, std::vector<Value> state, double limit,
     const std::function<std::vector<Value>(hlo::Builder&, std::span<const Value>)>& body) {
   std::vector<TensorType> types;
@@ -35,7 +35,7 @@ hlo::Instruction* counted_loop(
       });
 }
 
-struct Program {
+struct LoopProgram {
   hlo::Module module;
   hlo::Computation& main = module.add_function("main");
   hlo::Builder b{main};
@@ -51,10 +51,10 @@ std::vector<Tensor> matrices(int count) {
 }
 
 TEST(ControlFlow, LoopsUpdateTheirState) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
   const Value rate = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 10, [&](hlo::Builder& b, auto v) {
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 10, [&](hlo::Builder& b, auto v) {
     return std::vector{b.add(b.multiply(v[1], b.splat_like(rate, 0.5)), rate)};
   });
   p.main.set_results({loop->result(1), loop->result(0), x});
@@ -62,11 +62,11 @@ TEST(ControlFlow, LoopsUpdateTheirState) {
 }
 
 TEST(ControlFlow, LoopsExchangeAndRepeatState) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
   const Value y = p.main.add_parameter(kMatrix);
   auto* loop =
-      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, y, x}, 7, [](hlo::Builder& b, auto v) {
+      times_loop(p.b, {p.b.scalar(DType::s32, 0), x, y, x}, 7, [](hlo::Builder& b, auto v) {
         return std::vector{v[2], b.add(v[1], v[3]), v[2]};
       });
   p.main.set_results({loop->result(1), loop->result(2), loop->result(3)});
@@ -76,10 +76,10 @@ TEST(ControlFlow, LoopsExchangeAndRepeatState) {
 // A training loop's way to take batches: a slice of a stack by the counter, results written behind
 // each other.
 TEST(ControlFlow, LoopsSliceAndUpdateStacks) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
   const Value out = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), out}, 6, [&](hlo::Builder& b, auto v) {
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), out}, 6, [&](hlo::Builder& b, auto v) {
     const Value starts[] = {v[0], b.scalar(DType::s32, 0)};
     const Value slice = b.dynamic_slice(x, starts, {1, 33});
     return std::vector{b.dynamic_update_slice(v[1], b.multiply(slice, slice), starts)};
@@ -90,10 +90,10 @@ TEST(ControlFlow, LoopsSliceAndUpdateStacks) {
 }
 
 TEST(ControlFlow, LoopsNest) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 3, [](hlo::Builder& b, auto v) {
-    auto* inner = counted_loop(b, {b.scalar(DType::s32, 0), v[1]}, 4, [&](hlo::Builder& c, auto w) {
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 3, [](hlo::Builder& b, auto v) {
+    auto* inner = times_loop(b, {b.scalar(DType::s32, 0), v[1]}, 4, [&](hlo::Builder& c, auto w) {
       return std::vector{c.add(w[1], c.multiply(v[1], c.splat_like(v[1], 0.25)))};
     });
     return std::vector{inner->result(1)};
@@ -104,35 +104,34 @@ TEST(ControlFlow, LoopsNest) {
 
 // What an update in place must not do: change a value that is read after it.
 TEST(ControlFlow, LoopsReadWhatTheyUpdateInPlace) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
-  auto* loop =
-      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 5, [&](hlo::Builder& b, auto v) {
-        const Value zero = b.scalar(DType::s32, 0);
-        const Value here[] = {v[0], zero};
-        const Value below[] = {b.add(v[0], b.scalar(DType::s32, 1)), zero};
-        // A row moves down in a stack that is read before and after the move.
-        const Value row = b.dynamic_slice(v[1], here, {1, 33});
-        const Value moved = b.dynamic_update_slice(v[1], row, below);
-        return std::vector{moved, b.add(b.multiply(v[2], b.splat_like(x, 0.5)), v[1])};
-      });
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 5, [&](hlo::Builder& b, auto v) {
+    const Value zero = b.scalar(DType::s32, 0);
+    const Value here[] = {v[0], zero};
+    const Value below[] = {b.add(v[0], b.scalar(DType::s32, 1)), zero};
+    // A row moves down in a stack that is read before and after the move.
+    const Value row = b.dynamic_slice(v[1], here, {1, 33});
+    const Value moved = b.dynamic_update_slice(v[1], row, below);
+    return std::vector{moved, b.add(b.multiply(v[2], b.splat_like(x, 0.5)), v[1])};
+  });
   p.main.set_results({loop->result(1), loop->result(2), p.b.add(x, loop->result(1))});
   EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 2}), "");
 }
 
 TEST(ControlFlow, LoopsCarryWhatIsUsedAround) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
   const Value zeros = p.b.splat(kMatrix, 0);
   const Value y = p.b.negate(x);
-  auto* first = counted_loop(p.b, {p.b.scalar(DType::s32, 0), y, zeros}, 3, [&](auto& b, auto v) {
+  auto* first = times_loop(p.b, {p.b.scalar(DType::s32, 0), y, zeros}, 3, [&](auto& b, auto v) {
     return std::vector{b.add(v[1], y), b.subtract(v[2], v[1])};
   });
   // The same start again, and the result of the first.
-  auto* second = counted_loop(p.b, {p.b.scalar(DType::s32, 0), y, first->result(1), zeros}, 2,
-                              [&](auto& b, auto v) {
-                                return std::vector{b.multiply(v[1], v[1]), v[3], b.add(v[2], y)};
-                              });
+  auto* second = times_loop(p.b, {p.b.scalar(DType::s32, 0), y, first->result(1), zeros}, 2,
+                            [&](auto& b, auto v) {
+                              return std::vector{b.multiply(v[1], v[1]), v[3], b.add(v[2], y)};
+                            });
   p.main.set_results({second->result(1), second->result(2), second->result(3), first->result(1),
                       first->result(2), y});
   p.module.aliases = {{0, 0}};
@@ -140,37 +139,35 @@ TEST(ControlFlow, LoopsCarryWhatIsUsedAround) {
 }
 
 TEST(ControlFlow, LoopsBranch) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
-  auto* loop =
-      counted_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 6, [&](hlo::Builder& b, auto v) {
-        const Value odd = b.compare(b.binary(Opcode::and_, v[0], b.scalar(DType::s32, 1)),
-                                    b.scalar(DType::s32, 0), hlo::ComparisonDirection::ne);
-        auto* branch =
-            b.op_with_regions(Opcode::if_, {odd}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
-              hlo::Computation& yes = i.add_region();
-              yes.set_results({hlo::Builder(yes).add(v[1], v[2]), v[1]});
-              hlo::Computation& no = i.add_region();
-              no.set_results({v[2], hlo::Builder(no).subtract(v[2], v[1])});
-            });
-        return std::vector{branch->result(0), branch->result(1)};
-      });
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), x, x}, 6, [&](hlo::Builder& b, auto v) {
+    const Value odd = b.compare(b.binary(Opcode::and_, v[0], b.scalar(DType::s32, 1)),
+                                b.scalar(DType::s32, 0), hlo::ComparisonDirection::ne);
+    auto* branch = b.op_with_regions(Opcode::if_, {odd}, hlo::NoAttrs{}, [&](hlo::Instruction& i) {
+      hlo::Computation& yes = i.add_region();
+      yes.set_results({hlo::Builder(yes).add(v[1], v[2]), v[1]});
+      hlo::Computation& no = i.add_region();
+      no.set_results({v[2], hlo::Builder(no).subtract(v[2], v[1])});
+    });
+    return std::vector{branch->result(0), branch->result(1)};
+  });
   p.main.set_results({loop->result(1), loop->result(2)});
   EXPECT_EQ(testing::check(p.module, matrices(1), {.ulps = 8}), "");
 }
 
 TEST(ControlFlow, LoopsMayNotRun) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
-  auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 0,
-                            [](hlo::Builder& b, auto v) { return std::vector{b.negate(v[1])}; });
+  auto* loop = times_loop(p.b, {p.b.scalar(DType::s32, 0), x}, 0,
+                          [](hlo::Builder& b, auto v) { return std::vector{b.negate(v[1])}; });
   p.main.set_results({loop->result(1)});
   EXPECT_EQ(testing::check(p.module, matrices(1)), "");
 }
 
 TEST(ControlFlow, TakesBranches) {
   for (const bool pred : {false, true}) {
-    Program p;
+    LoopProgram p;
     const Value condition = p.main.add_parameter({DType::pred, {}});
     const Value x = p.main.add_parameter(kMatrix);
     auto* branch =
@@ -187,7 +184,7 @@ TEST(ControlFlow, TakesBranches) {
 
 TEST(ControlFlow, TakesTheLastBranchForANumberBeyond) {
   for (const int32_t number : {-1, 0, 1, 2, 3}) {
-    Program p;
+    LoopProgram p;
     const Value index = p.main.add_parameter({DType::s32, {}});
     const Value x = p.main.add_parameter(kMatrix);
     auto* branch =
@@ -204,7 +201,7 @@ TEST(ControlFlow, TakesTheLastBranchForANumberBeyond) {
 }
 
 TEST(ControlFlow, PassesBarriersAndCalls) {
-  Program p;
+  LoopProgram p;
   const Value x = p.main.add_parameter(kMatrix);
   hlo::Computation& twice = p.module.add_function("twice");
   const Value y = twice.add_parameter(kMatrix);

@@ -14,7 +14,7 @@ namespace {
 using hlo::Opcode;
 using hlo::Value;
 
-testing::Tolerance for_sums(DType dtype) {
+testing::Tolerance convolution_tolerance(DType dtype) {
   return {.ulps = 2, .of_largest = dtype == DType::f32 ? 4e-6 : 0.004};
 }
 
@@ -112,7 +112,8 @@ TEST_P(RandomConvolution, IsTheReferences) {
           .attrs = c.attrs};
       hlo::Module module;
       hlo::testing::build_op(module.add_function("main"), op);
-      EXPECT_EQ(testing::check(module, op.operands, for_sums(dtype)), "") << hlo::print(module);
+      EXPECT_EQ(testing::check(module, op.operands, convolution_tolerance(dtype)), "")
+          << hlo::print(module);
     }
   }
 }
@@ -120,7 +121,7 @@ TEST_P(RandomConvolution, IsTheReferences) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomConvolution, ::testing::Range(0, 12));
 
 // NHWC, HWIO; strides, dilations and padding none.
-hlo::ConvolutionAttrs nhwc() {
+hlo::ConvolutionAttrs nhwc_attrs() {
   hlo::ConvolutionAttrs a;
   a.input_feature_dimension = a.output_feature_dimension = 3;
   a.input_spatial_dimensions = a.output_spatial_dimensions = {1, 2};
@@ -133,7 +134,7 @@ hlo::ConvolutionAttrs nhwc() {
   return a;
 }
 
-std::unique_ptr<hlo::Module> module_of(const Case& c) {
+std::unique_ptr<hlo::Module> convolution_module(const Case& c) {
   auto module = std::make_unique<hlo::Module>();
   hlo::testing::build_op(module->add_function("main"),
                          {.opcode = Opcode::convolution,
@@ -151,7 +152,7 @@ const hlo::Instruction* convolution_in(const hlo::Module& module) {
 
 // What the graph's gradients write: those of a layer with strides, and of a depthwise layer.
 Case input_gradient(int64_t groups) {
-  Case c{.input = {8, 7, 7, 32}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
+  Case c{.input = {8, 7, 7, 32}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
   c.kernel = {3, 3, groups == 1 ? 16 : groups, 32 / groups};
   c.attrs.kernel_input_feature_dimension = 3;
   c.attrs.kernel_output_feature_dimension = 2;
@@ -163,7 +164,7 @@ Case input_gradient(int64_t groups) {
 }
 
 Case kernel_gradient(int64_t groups) {
-  Case c{.input = {8, 15, 15, 16}, .kernel = {8, 7, 7, 32}, .attrs = nhwc()};
+  Case c{.input = {8, 15, 15, 16}, .kernel = {8, 7, 7, 32}, .attrs = nhwc_attrs()};
   c.attrs.input_batch_dimension = 3;
   c.attrs.input_feature_dimension = 0;
   c.attrs.kernel_input_feature_dimension = 0;
@@ -181,14 +182,14 @@ Case kernel_gradient(int64_t groups) {
 TEST(ConvolutionProblem, KnowsTheGradientsOfLayers) {
   using Form = ConvolutionProblem::Form;
   for (const int64_t groups : {1, 16}) {
-    const auto image = module_of(input_gradient(groups));
+    const auto image = convolution_module(input_gradient(groups));
     const auto by_image = convolution_problem(*convolution_in(*image));
     ASSERT_TRUE(by_image.has_value());
     EXPECT_EQ(by_image->form, Form::input_gradient);
     EXPECT_EQ(by_image->strides, (dnnl::memory::dims{2, 2}));
     EXPECT_EQ(by_image->low, (dnnl::memory::dims{1, 1}));
 
-    const auto kernel = module_of(kernel_gradient(groups));
+    const auto kernel = convolution_module(kernel_gradient(groups));
     const auto by_kernel = convolution_problem(*convolution_in(*kernel));
     ASSERT_TRUE(by_kernel.has_value());
     EXPECT_EQ(by_kernel->form, Form::kernel_gradient);
@@ -200,26 +201,26 @@ TEST(ConvolutionProblem, KnowsTheGradientsOfLayers) {
 }
 
 TEST(ConvolutionProblem, IsNoneOfACutImage) {
-  Case c{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
-  EXPECT_TRUE(convolution_problem(*convolution_in(*module_of(c))).has_value());
+  Case c{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
+  EXPECT_TRUE(convolution_problem(*convolution_in(*convolution_module(c))).has_value());
   c.attrs.padding = {{-1, 0}, {0, 0}};
-  EXPECT_FALSE(convolution_problem(*convolution_in(*module_of(c))).has_value());
+  EXPECT_FALSE(convolution_problem(*convolution_in(*convolution_module(c))).has_value());
 }
 
 TEST(CanonicalizeConvolutions, MakeEveryLargeConvolutionAProblem) {
-  Case cut{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
+  Case cut{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
   cut.attrs.padding = {{-1, 0}, {0, -2}};
-  Case mirrored{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
+  Case mirrored{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
   mirrored.attrs.window_reversal = {true, false};
   Case transposed = input_gradient(1);
   transposed.attrs.window_reversal = {false, false};
   Case strided = input_gradient(1);
   strided.attrs.window_strides = {3, 1};
-  Case grouped{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
+  Case grouped{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
   grouped.attrs.batch_group_count = 4;
   grouped.attrs.window_reversal = {true, true};
   for (const Case& c : {cut, mirrored, transposed, strided, grouped}) {
-    const auto module = module_of(c);
+    const auto module = convolution_module(c);
     EXPECT_FALSE(convolution_problem(*convolution_in(*module)).has_value());
     EXPECT_TRUE(CanonicalizeConvolutions().run(*module));
     EXPECT_TRUE(convolution_problem(*convolution_in(*module)).has_value()) << hlo::print(*module);
@@ -236,11 +237,12 @@ TEST(CanonicalizeConvolutions, KeepValues) {
     const std::vector<Tensor> operands = {
         testing::random_tensor(random, {DType::f32, c.input}, -2, 2),
         testing::random_tensor(random, {DType::f32, c.kernel}, -2, 2)};
-    const auto module = module_of(c);
+    const auto module = convolution_module(c);
     const Tensor want = hlo::Evaluator().run(module->entry(), operands)[0];
     rewritten += CanonicalizeConvolutions(/*small_work=*/0).run(*module) ? 1 : 0;
     const Tensor got = hlo::Evaluator().run(module->entry(), operands)[0];
-    EXPECT_EQ(testing::difference(got, want, for_sums(DType::f32)), "") << hlo::print(*module);
+    EXPECT_EQ(testing::difference(got, want, convolution_tolerance(DType::f32)), "")
+        << hlo::print(*module);
     EXPECT_TRUE(want.num_elements() == 0 || convolution_problem(*convolution_in(*module)))
         << hlo::print(*module);
   }
@@ -248,9 +250,9 @@ TEST(CanonicalizeConvolutions, KeepValues) {
 }
 
 TEST(CanonicalizeConvolutions, LeaveWhatIsSmall) {
-  Case cut{.input = {1, 5, 5, 2}, .kernel = {3, 3, 2, 2}, .attrs = nhwc()};
+  Case cut{.input = {1, 5, 5, 2}, .kernel = {3, 3, 2, 2}, .attrs = nhwc_attrs()};
   cut.attrs.padding = {{-1, 0}, {0, 0}};
-  EXPECT_FALSE(CanonicalizeConvolutions().run(*module_of(cut)));
+  EXPECT_FALSE(CanonicalizeConvolutions().run(*convolution_module(cut)));
 }
 
 // A convolution and its gradients in one program, run by several threads at the same time.
@@ -261,7 +263,7 @@ TEST(Convolution, RunsFromManyThreads) {
   std::vector<Value> results;
   hlo::Builder b(main);
   RandomStream random(59);
-  Case forward{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc()};
+  Case forward{.input = {8, 15, 15, 16}, .kernel = {3, 3, 16, 32}, .attrs = nhwc_attrs()};
   for (const Case& c : {forward, input_gradient(1), input_gradient(16), kernel_gradient(1)}) {
     std::vector<Value> operands;
     for (const Shape& shape : {c.input, c.kernel}) {

@@ -7,7 +7,7 @@ namespace {
 
 using hlo::Opcode;
 
-testing::Tolerance for_sums(DType dtype) {
+testing::Tolerance product_tolerance(DType dtype) {
   return {.ulps = is_floating(dtype) ? 2.0 : 0,
           .of_largest = dtype == DType::f32   ? 2e-6
                         : dtype == DType::f64 ? 1e-14
@@ -56,7 +56,7 @@ TEST(Product, OfMatrices) {
                                             testing::random_tensor(random, {dtype, c.rhs}, -3, 3)};
       EXPECT_EQ(
           testing::check({.opcode = Opcode::dot_general, .operands = operands, .attrs = c.attrs},
-                         for_sums(dtype)),
+                         product_tolerance(dtype)),
           "")
           << testing::words(dtype, c.lhs, c.rhs);
     }
@@ -73,7 +73,7 @@ TEST(Product, OfNarrowElementsIntoWide) {
                               .operands = operands,
                               .attrs = hlo::DotAttrs{{}, {}, {1}, {0}},
                               .declared = {{to, {40, 60}}}},
-                             for_sums(to)),
+                             product_tolerance(to)),
               "")
         << testing::words(from);
   }
@@ -106,7 +106,7 @@ void expect_convolution(const Shape& input, const Shape& kernel,
     const std::vector<Tensor> operands = {testing::random_tensor(random, {dtype, input}, -2, 2),
                                           testing::random_tensor(random, {dtype, kernel}, -2, 2)};
     EXPECT_EQ(testing::check({.opcode = Opcode::convolution, .operands = operands, .attrs = attrs},
-                             for_sums(dtype)),
+                             product_tolerance(dtype)),
               "")
         << testing::words(dtype);
   }

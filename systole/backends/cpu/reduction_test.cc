@@ -7,11 +7,11 @@ namespace {
 
 using hlo::Opcode;
 
-constexpr DType kDTypes[] = {DType::s8,   DType::u32, DType::s64, DType::f16,
-                             DType::bf16, DType::f32, DType::f64};
+constexpr DType kReducedDTypes[] = {DType::s8,   DType::u32, DType::s64, DType::f16,
+                                    DType::bf16, DType::f32, DType::f64};
 
 // Sums whose terms cancel, in another order.
-double for_sums(DType dtype) {
+double reduction_tolerance(DType dtype) {
   return dtype == DType::f32 ? 1e-6 : dtype == DType::f64 ? 1e-14 : 0;
 }
 
@@ -23,7 +23,7 @@ TEST(Reduction, AlongAnyAxes) {
       {{2, 1500}, {{0}, {1}}},
       {{300, 20}, {{0}, {1}}},
   };
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kReducedDTypes) {
     for (const auto& [shape, all_axes] : cases) {
       for (const Dims& axes : all_axes) {
         for (const Opcode reducer : {Opcode::add, Opcode::maximum}) {
@@ -35,7 +35,7 @@ TEST(Reduction, AlongAnyAxes) {
                                              .fill_regions = [&](hlo::Instruction& x) {
                                                hlo::fill_reducer(x.add_region(), reducer, dtype);
                                              }};
-          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = for_sums(dtype)}), "")
+          EXPECT_EQ(testing::check(op, {.ulps = 1, .of_largest = reduction_tolerance(dtype)}), "")
               << testing::words(dtype, shape, reducer);
         }
       }
@@ -120,7 +120,7 @@ TEST(Reduction, OfWindows) {
                                       [&](hlo::Instruction& x) {
                                         hlo::fill_reducer(x.add_region(), reducer, dtype);
                                       }},
-                                 {.ulps = 2, .of_largest = for_sums(dtype)}),
+                                 {.ulps = 2, .of_largest = reduction_tolerance(dtype)}),
                   "")
             << testing::words(dtype, reducer);
       }

@@ -11,9 +11,9 @@ using hlo::ComparisonDirection;
 using hlo::Opcode;
 using hlo::Value;
 
-constexpr DType kDTypes[] = {DType::pred, DType::s4,   DType::s8,  DType::u8,  DType::s16,
-                             DType::u16,  DType::s32,  DType::u32, DType::s64, DType::u64,
-                             DType::f16,  DType::bf16, DType::f32, DType::f64};
+constexpr DType kSortedDTypes[] = {DType::pred, DType::s4,   DType::s8,  DType::u8,  DType::s16,
+                                   DType::u16,  DType::s32,  DType::u32, DType::s64, DType::u64,
+                                   DType::f16,  DType::bf16, DType::f32, DType::f64};
 
 // What the comparator of keys and payloads says of the keys.
 using Comparator = std::function<Value(hlo::Builder&, Value left, Value right)>;
@@ -71,7 +71,7 @@ Tensor keys(RandomStream& random, DType dtype, const Shape& shape, bool nans) {
 
 TEST(Sort, OrdersEveryDType) {
   RandomStream random(33);
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kSortedDTypes) {
     for (const Shape& shape : {Shape{3, 41, 2}, Shape{1, 1000, 1}}) {
       for (const auto direction : {ComparisonDirection::lt, ComparisonDirection::gt}) {
         EXPECT_EQ(testing::check(sort_of({keys(random, dtype, shape, false), positions(shape)}, 1,

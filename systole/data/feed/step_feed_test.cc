@@ -114,7 +114,7 @@ TEST(StepFeed, goes_on_after_what_was_given) {
 }
 
 // Batches of two, of which the third fails.
-StepSource failing() {
+StepSource failing_source() {
   StepSource input = source_of(StepLayout::split, 10, 2, 1);
   input.datasets = {Dataset::range(10)
                         .map_cpp(
@@ -130,14 +130,14 @@ StepSource failing() {
 }
 
 TEST(StepFeed, gives_what_came_before_an_error) {
-  StepFeed feed(failing(), {.max_steps = 4});
+  StepFeed feed(failing_source(), {.max_steps = 4});
   EXPECT_THAT(numbers_of(feed.next(1, 4)), ElementsAre(0, 1));
   EXPECT_THAT(numbers_of(feed.next(4, 4)), ElementsAre(2, 3));
   EXPECT_THAT(error_of([&] { feed.next(4, 4); }), HasSubstr("record 5 is bad"));
 }
 
 TEST(StepFeed, gives_an_error_first_where_stacks_are_to_be_whole) {
-  StepFeed feed(failing(), {.max_steps = 3, .errors_first = true});
+  StepFeed feed(failing_source(), {.max_steps = 3, .errors_first = true});
   EXPECT_THAT(error_of([&] { feed.next(3, 3); }), HasSubstr("record 5 is bad"));
   EXPECT_THAT(numbers_of(feed.next(3, 3)), ElementsAre(0, 1, 2, 3, 6, 7));
 }
@@ -146,11 +146,11 @@ TEST(StepFeed, gives_an_error_first_where_stacks_are_to_be_whole) {
 TEST(StepFeed, saves_an_error_in_its_place) {
   for (const bool errors_first : {false, true}) {
     const StackOptions options{.max_steps = 4, .errors_first = errors_first};
-    StepFeed whole(failing(), options);
+    StepFeed whole(failing_source(), options);
     whole.next(1, 4);
-    StepFeed resumed(failing(), options);
+    StepFeed resumed(failing_source(), options);
     resumed.restore_state(whole.save_state());
-    StepFeed again(failing(), options);
+    StepFeed again(failing_source(), options);
     again.restore_state(resumed.save_state());
     if (!errors_first) {
       EXPECT_THAT(numbers_of(again.next(4, 4)), ElementsAre(2, 3));
@@ -163,10 +163,10 @@ TEST(StepFeed, saves_an_error_in_its_place) {
 
 // Else nobody could go on from that state.
 TEST(StepFeed, leaves_out_an_error_that_was_read_ahead) {
-  StepFeed whole(failing(), {.max_steps = 4});
+  StepFeed whole(failing_source(), {.max_steps = 4});
   whole.next(1, 4);
   const std::string state = whole.save_state();
-  StepFeed resumed(failing(), {.max_steps = 4, .iterator = {.keeps_errors = false}});
+  StepFeed resumed(failing_source(), {.max_steps = 4, .iterator = {.keeps_errors = false}});
   const LogCapture log;
   resumed.restore_state(state);
   EXPECT_THAT(log.messages(),

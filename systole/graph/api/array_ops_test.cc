@@ -13,18 +13,15 @@ namespace {
 using graph_testing::check_op;
 using graph_testing::error_of;
 using graph_testing::evaluate;
-using graph_testing::OpCase;
 
-void check_all(const std::vector<OpCase>& cases) {
-  for (const OpCase& row : cases) check_op(row);
+TEST(ArrayOpsTable, Shape) { graph_testing::check_ops(graph_testing::shape_op_cases()); }
+TEST(ArrayOpsTable, Join) { graph_testing::check_ops(graph_testing::join_op_cases()); }
+TEST(ArrayOpsTable, StridedSlice) {
+  graph_testing::check_ops(graph_testing::strided_slice_op_cases());
 }
-
-TEST(ArrayOpsTable, Shape) { check_all(graph_testing::shape_op_cases()); }
-TEST(ArrayOpsTable, Join) { check_all(graph_testing::join_op_cases()); }
-TEST(ArrayOpsTable, StridedSlice) { check_all(graph_testing::strided_slice_op_cases()); }
-TEST(ArrayOpsTable, Lookup) { check_all(graph_testing::lookup_op_cases()); }
-TEST(ArrayOpsTable, Fill) { check_all(graph_testing::fill_op_cases()); }
-TEST(ArrayOpsTable, Error) { check_all(graph_testing::array_error_cases()); }
+TEST(ArrayOpsTable, Lookup) { graph_testing::check_ops(graph_testing::lookup_op_cases()); }
+TEST(ArrayOpsTable, Fill) { graph_testing::check_ops(graph_testing::fill_op_cases()); }
+TEST(ArrayOpsTable, Error) { graph_testing::check_ops(graph_testing::array_error_cases()); }
 
 class ArrayOpsTest : public ::testing::Test {
  protected:

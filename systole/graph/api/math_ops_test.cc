@@ -14,20 +14,15 @@ using graph_testing::check_op;
 using graph_testing::error_of;
 using graph_testing::evaluate;
 using graph_testing::MiniSession;
-using graph_testing::OpCase;
 
-void check_all(const std::vector<OpCase>& cases) {
-  for (const OpCase& row : cases) check_op(row);
-}
-
-TEST(MathOpsTable, Unary) { check_all(graph_testing::unary_op_cases()); }
-TEST(MathOpsTable, Binary) { check_all(graph_testing::binary_op_cases()); }
-TEST(MathOpsTable, Comparison) { check_all(graph_testing::comparison_op_cases()); }
-TEST(MathOpsTable, Product) { check_all(graph_testing::product_op_cases()); }
-TEST(MathOpsTable, Reduction) { check_all(graph_testing::reduction_op_cases()); }
-TEST(MathOpsTable, Gradient) { check_all(graph_testing::math_gradient_cases()); }
-TEST(MathOpsTable, Error) { check_all(graph_testing::math_error_cases()); }
-TEST(MathOpsTable, DtypeError) { check_all(graph_testing::dtype_error_cases()); }
+TEST(MathOpsTable, Unary) { graph_testing::check_ops(graph_testing::unary_op_cases()); }
+TEST(MathOpsTable, Binary) { graph_testing::check_ops(graph_testing::binary_op_cases()); }
+TEST(MathOpsTable, Comparison) { graph_testing::check_ops(graph_testing::comparison_op_cases()); }
+TEST(MathOpsTable, Product) { graph_testing::check_ops(graph_testing::product_op_cases()); }
+TEST(MathOpsTable, Reduction) { graph_testing::check_ops(graph_testing::reduction_op_cases()); }
+TEST(MathOpsTable, Gradient) { graph_testing::check_ops(graph_testing::math_gradient_cases()); }
+TEST(MathOpsTable, Error) { graph_testing::check_ops(graph_testing::math_error_cases()); }
+TEST(MathOpsTable, DtypeError) { graph_testing::check_ops(graph_testing::dtype_error_cases()); }
 
 // A graph of its own for each test.
 class MathOpsTest : public ::testing::Test {

@@ -14,17 +14,14 @@ namespace {
 using graph_testing::check_op;
 using graph_testing::evaluate;
 using graph_testing::MiniSession;
-using graph_testing::OpCase;
 
-void check_all(const std::vector<OpCase>& cases) {
-  for (const OpCase& row : cases) check_op(row);
+TEST(NnOpsTable, Softmax) { graph_testing::check_ops(graph_testing::softmax_op_cases()); }
+TEST(NnOpsTable, Convolution) { graph_testing::check_ops(graph_testing::convolution_op_cases()); }
+TEST(NnOpsTable, Pooling) { graph_testing::check_ops(graph_testing::pooling_op_cases()); }
+TEST(NnOpsTable, Normalization) {
+  graph_testing::check_ops(graph_testing::normalization_op_cases());
 }
-
-TEST(NnOpsTable, Softmax) { check_all(graph_testing::softmax_op_cases()); }
-TEST(NnOpsTable, Convolution) { check_all(graph_testing::convolution_op_cases()); }
-TEST(NnOpsTable, Pooling) { check_all(graph_testing::pooling_op_cases()); }
-TEST(NnOpsTable, Normalization) { check_all(graph_testing::normalization_op_cases()); }
-TEST(NnOpsTable, Error) { check_all(graph_testing::nn_error_cases()); }
+TEST(NnOpsTable, Error) { graph_testing::check_ops(graph_testing::nn_error_cases()); }
 
 class NnOpsTest : public ::testing::Test {
  protected:

@@ -389,4 +389,8 @@ void check_op(const OpCase& op_case, const Executor& executor) {
   }
 }
 
+void check_ops(const std::vector<OpCase>& op_cases) {
+  for (const OpCase& op_case : op_cases) check_op(op_case);
+}
+
 }  // namespace systole::graph_testing

@@ -71,6 +71,7 @@ struct OpCase {
 
 // Records failures as gtest does, under the case's name.
 void check_op(const OpCase& op_case, const Executor& executor = evaluate_by_reference);
+void check_ops(const std::vector<OpCase>& op_cases);
 
 // What check_op differentiates of a case, as one graph: its outputs, their gradients and, where it
 // asks for them, the gradients of those. `feeds` are the placeholders' values.

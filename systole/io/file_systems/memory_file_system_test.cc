@@ -8,8 +8,8 @@
 namespace systole {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 TEST(MemoryFileSystemTest, StartsWithFiles) {
   MemoryFileSystem fs({{"d/a", "A"}, {"/x/y", "Y"}});

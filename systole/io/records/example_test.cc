@@ -22,15 +22,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A message with one field of bytes.
-std::string field(uint32_t number, std::string_view bytes) {
+std::string message_field(uint32_t number, std::string_view bytes) {
   std::string out;
   wire::append_bytes(out, number, bytes);
   return out;
 }
 std::string feature_entry(std::string_view key, std::string_view feature) {
-  return field(1, field(1, key) + field(2, feature));
+  return message_field(1, message_field(1, key) + message_field(2, feature));
 }
-std::string example_with(std::string_view feature) { return field(1, feature_entry("x", feature)); }
+std::string example_with(std::string_view feature) {
+  return message_field(1, feature_entry("x", feature));
+}
 
 std::vector<int64_t> int64s_of(const FeatureView& feature) {
   std::vector<int64_t> values;
@@ -83,39 +85,43 @@ TEST(ExampleTest, BytesAreProtobufs) {
 TEST(ExampleTest, NumbersPackedOrNot) {
   const std::string plain_ints = "\x08\x05\x08\xac\x02";  // value: 5, 300
   std::array<int64_t, 4> four{};
-  const std::string bytes = example_with(field(3, plain_ints + field(1, "\x07\x08")));
+  const std::string bytes =
+      example_with(message_field(3, plain_ints + message_field(1, "\x07\x08")));
   const ExampleView view(bytes);
   EXPECT_TRUE(view.read("x", four));
   EXPECT_THAT(four, ElementsAre(5, 300, 7, 8));
 
   const std::string floats =
-      example_with(field(2, std::string("\x0d\0\0\x80\x3f\x0d\0\0\0\x40", 10)));
+      example_with(message_field(2, std::string("\x0d\0\0\x80\x3f\x0d\0\0\0\x40", 10)));
   std::array<float, 2> two{};
   EXPECT_TRUE(ExampleView(floats).read("x", two));
   EXPECT_THAT(two, ElementsAre(1.0F, 2.0F));
 }
 
 TEST(ExampleTest, TheLastOfWhatIsThereTwice) {
-  const std::string one = field(3, field(1, "\x01"));
-  const std::string two = field(3, field(1, "\x02"));
-  const std::string bytes = field(1, feature_entry("x", one) + feature_entry("x", two));
+  const std::string one = message_field(3, message_field(1, "\x01"));
+  const std::string two = message_field(3, message_field(1, "\x02"));
+  const std::string bytes = message_field(1, feature_entry("x", one) + feature_entry("x", two));
   EXPECT_EQ(ExampleView(bytes).int64("x"), 2);
   const std::string messages =
-      field(1, feature_entry("x", one)) + field(1, feature_entry("y", two));
+      message_field(1, feature_entry("x", one)) + message_field(1, feature_entry("y", two));
   EXPECT_EQ(ExampleView(messages).int64("y"), 2);
   // Lists of one kind go on, another kind replaces what was there.
   const std::string merged = example_with(one + two);
   EXPECT_THAT(int64s_of(*ExampleView(merged).find("x")), ElementsAre(1, 2));
-  const std::string replaced = example_with(one + field(1, field(1, "bytes")) + two);
+  const std::string replaced =
+      example_with(one + message_field(1, message_field(1, "bytes")) + two);
   EXPECT_THAT(int64s_of(*ExampleView(replaced).find("x")), ElementsAre(2));
 }
 
 TEST(ExampleTest, UnknownFieldsArePassedOver) {
-  const std::string unknown = std::string("\x20\x05\x29", 3) + std::string(8, 'x') + field(6, "y") +
-                              std::string("\x3d") + "four";
+  const std::string unknown = std::string("\x20\x05\x29", 3) + std::string(8, 'x') +
+                              message_field(6, "y") + std::string("\x3d") + "four";
   const std::string bytes =
       unknown +
-      field(1, unknown + feature_entry("x", unknown + field(3, unknown + field(1, "\x09")))) +
+      message_field(
+          1, unknown + feature_entry(
+                           "x", unknown + message_field(3, unknown + message_field(1, "\x09")))) +
       unknown;
   const ExampleView view(bytes);
   EXPECT_EQ(view.int64("x"), 9);
@@ -128,7 +134,7 @@ TEST(ExampleTest, ErrorsNameTheKeyAndWhatIsThere) {
                                 .float32("image", 1.0F)
                                 .bytes("raw", "abc")
                                 .serialize() +
-                            field(1, feature_entry("nothing", ""));
+                            message_field(1, feature_entry("nothing", ""));
   const ExampleView view(bytes);
   std::array<int64_t, 2> two{};
   const struct {
@@ -153,7 +159,7 @@ TEST(ExampleTest, ErrorsNameTheKeyAndWhatIsThere) {
   EXPECT_FALSE(view.read("other", two));
 }
 
-void read_all(const std::string& bytes) {
+void read_example(const std::string& bytes) {
   ExampleView view(bytes);
   for (const auto& entry : view.entries()) (void)entry.feature.size();
 }
@@ -165,12 +171,13 @@ TEST(ExampleTest, CutAtEveryByteAndEveryFlippedBit) {
                                 .bytes("raw", {"abc", ""})
                                 .serialize();
   for (size_t size = 1; size < bytes.size(); ++size) {
-    EXPECT_THAT(error_of([&] { read_all(bytes.substr(0, size)); }), HasSubstr("INVALID_ARGUMENT"));
+    EXPECT_THAT(error_of([&] { read_example(bytes.substr(0, size)); }),
+                HasSubstr("INVALID_ARGUMENT"));
   }
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    EXPECT_THAT(error_of([&] { read_all(flipped); }),
+    EXPECT_THAT(error_of([&] { read_example(flipped); }),
                 ::testing::AnyOf("no error", HasSubstr("INVALID_ARGUMENT")));
   }
 }
@@ -184,12 +191,13 @@ TEST(ExampleTest, MalformedBytes) {
       {std::string("\0", 1), "a field number"},
       {"\x0b", "a field type of 0, 1, 2 or 5"},
       {std::string(11, '\x80'), "a number of at most 10 bytes"},
-      {example_with(field(2, field(1, "abc"))), "bytes, got 3, expected a multiple of 4"},
-      {example_with(field(3, field(1, "\x80"))), "a number that goes on"},
+      {example_with(message_field(2, message_field(1, "abc"))),
+       "bytes, got 3, expected a multiple of 4"},
+      {example_with(message_field(3, message_field(1, "\x80"))), "a number that goes on"},
       {example_with("\x1a\x09"), "example: feature 'x': message: byte 2"},
   };
   for (const auto& [bytes, error] : rows) {
-    EXPECT_THAT(error_of([&, &bytes = bytes] { read_all(bytes); }),
+    EXPECT_THAT(error_of([&, &bytes = bytes] { read_example(bytes); }),
                 AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr(error)));
   }
 }

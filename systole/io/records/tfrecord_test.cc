@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Records = std::vector<std::string>;
 
-constexpr Compression kAll[] = {Compression::none, Compression::zlib, Compression::gzip};
+constexpr Compression kCompressions[] = {Compression::none, Compression::zlib, Compression::gzip};
 
 std::string file_of(const Records& records, Compression compression = Compression::none) {
   MemoryFileSystem fs;
@@ -35,7 +35,7 @@ Records records_of(const std::string& bytes, RecordReaderOptions options = {}) {
   return records;
 }
 
-std::string error_of(const std::string& bytes, RecordReaderOptions options = {}) {
+std::string record_error(const std::string& bytes, RecordReaderOptions options = {}) {
   try {
     records_of(bytes, options);
   } catch (const Error& error) {
@@ -57,7 +57,7 @@ TEST(TfrecordTest, BytesAreTensorFlows) {
 }
 
 TEST(TfrecordTest, ReadsWhatWasWritten) {
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kCompressions) {
     for (const size_t buffer_bytes : {size_t{1}, size_t{4096}, size_t{1} << 20U}) {
       EXPECT_EQ(records_of(file_of(some_records(), compression),
                            {.compression = compression, .buffer_bytes = buffer_bytes}),
@@ -69,7 +69,7 @@ TEST(TfrecordTest, ReadsWhatWasWritten) {
 
 TEST(TfrecordTest, SeeksToEveryOffset) {
   const Records records = some_records();
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kCompressions) {
     MemoryFileSystem fs({{"f", file_of(records, compression)}});
     RecordReader reader(fs, "f", {.compression = compression});
     std::vector<uint64_t> offsets;
@@ -94,12 +94,12 @@ TEST(TfrecordTest, SeeksToEveryOffset) {
 
 TEST(TfrecordTest, CutAtEveryByte) {
   const Records records = {"first", "", "third record"};
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kCompressions) {
     const std::string bytes = file_of(records, compression);
     const uint64_t ends[] = {0, 21, 37, 65};
     for (size_t size = 0; size < bytes.size(); ++size) {
       const std::string error =
-          error_of(bytes.substr(0, size), {.compression = compression, .buffer_bytes = 1});
+          record_error(bytes.substr(0, size), {.compression = compression, .buffer_bytes = 1});
       const bool whole = compression == Compression::none
                              ? std::ranges::find(ends, size) != std::end(ends)
                              : size == 0;
@@ -117,14 +117,14 @@ TEST(TfrecordTest, EveryFlippedBitIsFound) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    EXPECT_THAT(error_of(flipped), HasSubstr("DATA_LOSS: f: checksum of the ")) << bit;
+    EXPECT_THAT(record_error(flipped), HasSubstr("DATA_LOSS: f: checksum of the ")) << bit;
   }
 }
 
 TEST(TfrecordTest, ErrorsNameTheRecord) {
   std::string bytes = file_of({"first", "second"});
   bytes[21 + 12] = 'S';
-  EXPECT_THAT(error_of(bytes), HasSubstr("f: checksum of the data of the record at offset 21"));
+  EXPECT_THAT(record_error(bytes), HasSubstr("f: checksum of the data of the record at offset 21"));
   MemoryFileSystem fs({{"f", bytes}});
   RecordReader reader(fs, "f");
   EXPECT_TRUE(reader.next());
@@ -143,7 +143,7 @@ std::string header_of(uint64_t length) {
 TEST(TfrecordTest, AbsurdLengthsAreRefusedBeforeMemoryIsAskedFor) {
   for (const uint64_t length :
        {uint64_t{1} << 60U, ~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 31U}) {
-    EXPECT_THAT(error_of(header_of(length) + "some data", {.max_record_bytes = ~uint64_t{0}}),
+    EXPECT_THAT(record_error(header_of(length) + "some data", {.max_record_bytes = ~uint64_t{0}}),
                 AllOf(HasSubstr("DATA_LOSS: f: record at offset 0, got 21 bytes to the end"),
                       HasSubstr(std::to_string(length))));
   }
@@ -155,10 +155,11 @@ TEST(TfrecordTest, AbsurdLengthsAreRefusedBeforeMemoryIsAskedFor) {
   stream->append(std::string(1000, 'x'));
   stream->close();
   const std::string bytes = read_file(fs, "f");
-  EXPECT_THAT(error_of(bytes, {.compression = Compression::gzip}),
+  EXPECT_THAT(record_error(bytes, {.compression = Compression::gzip}),
               HasSubstr("RESOURCE_EXHAUSTED: f: record at offset 0"));
-  EXPECT_THAT(error_of(bytes, {.compression = Compression::gzip, .max_record_bytes = ~uint64_t{0}}),
-              HasSubstr("DATA_LOSS: f: record at offset 0, got 1012 bytes"));
+  EXPECT_THAT(
+      record_error(bytes, {.compression = Compression::gzip, .max_record_bytes = ~uint64_t{0}}),
+      HasSubstr("DATA_LOSS: f: record at offset 0, got 1012 bytes"));
 }
 
 TEST(TfrecordTest, ReadsAFileThatGrows) {
@@ -209,7 +210,7 @@ TEST(TfrecordTest, ReadErrorsArePassedOn) {
 TEST(TfrecordTest, SniffsCompression) {
   // A length whose first bytes could begin a zlib stream.
   EXPECT_EQ(file_of({std::string(376, 'x')})[0], '\x78');
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kCompressions) {
     MemoryFileSystem fs({{"f", file_of({std::string(376, 'x')}, compression)}});
     EXPECT_EQ(sniff_record_compression(*fs.open("f")), compression);
   }

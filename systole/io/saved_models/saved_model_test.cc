@@ -13,7 +13,7 @@
 namespace systole {
 namespace {
 
-std::string sample() {
+std::string sample_model() {
   tensorflow::SavedModel model;
   model.set_saved_model_schema_version(1);
   auto* meta = model.add_meta_graphs();
@@ -30,7 +30,7 @@ std::string sample() {
   return serialize_message(model);
 }
 
-std::string read(const std::string& bytes) {
+std::string described(const std::string& bytes) {
   try {
     const SavedModelFile file("m.pb", bytes);
     std::string text;
@@ -49,9 +49,9 @@ std::string read(const std::string& bytes) {
 }
 
 TEST(SavedModelFileTest, Reads) {
-  EXPECT_EQ(read(sample()), "serving_default x DT_FLOAT [?,3]");
-  EXPECT_EQ(read(""), "DATA_LOSS: m.pb: SavedModel, got no graph, expected at least one");
-  EXPECT_EQ(read("what is this"),
+  EXPECT_EQ(described(sample_model()), "serving_default x DT_FLOAT [?,3]");
+  EXPECT_EQ(described(""), "DATA_LOSS: m.pb: SavedModel, got no graph, expected at least one");
+  EXPECT_EQ(described("what is this"),
             "DATA_LOSS: m.pb: message, got 12 bytes that do not parse, expected a "
             "tensorflow.SavedModel");
   MemoryFileSystem fs;
@@ -65,12 +65,12 @@ TEST(SavedModelFileTest, Reads) {
 }
 
 TEST(SavedModelFileTest, TruncationAndFlips) {
-  const std::string bytes = sample();
-  for (size_t size = 0; size < bytes.size(); ++size) read(bytes.substr(0, size));
+  const std::string bytes = sample_model();
+  for (size_t size = 0; size < bytes.size(); ++size) described(bytes.substr(0, size));
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    read(flipped);  // the format has no checksum: another model, or an error
+    described(flipped);  // the format has no checksum: another model, or an error
   }
 }
 

@@ -11,7 +11,7 @@
 namespace systole {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Rows = std::vector<std::vector<std::string>>;
 
 // A file of its own, which a reader may own.
@@ -45,7 +45,7 @@ Rows rows_of(const std::string& text, CsvOptions options = {.header = false}) {
   return rows;
 }
 
-std::string error_of(const std::string& text, CsvOptions options = {.header = false}) {
+std::string csv_error(const std::string& text, CsvOptions options = {.header = false}) {
   try {
     rows_of(text, options);
   } catch (const Error& error) {
@@ -96,37 +96,37 @@ TEST(CsvTest, Header) {
 }
 
 TEST(CsvTest, ErrorsNameFileLineAndColumn) {
-  EXPECT_EQ(error_of("a,b\n1,2,3\n"),
+  EXPECT_EQ(csv_error("a,b\n1,2,3\n"),
             "INVALID_ARGUMENT: f.csv:2: number of fields, got 3, expected 2");
-  EXPECT_EQ(error_of("a,b\n1,x\"y\n"),
+  EXPECT_EQ(csv_error("a,b\n1,x\"y\n"),
             "INVALID_ARGUMENT: f.csv:2:4: field, got a quote inside it, expected quotes around the "
             "field");
-  EXPECT_EQ(error_of("a,\"b\"c\n"),
+  EXPECT_EQ(csv_error("a,\"b\"c\n"),
             "INVALID_ARGUMENT: f.csv:1:6: closing quote, got 'c' after it, expected ',' or the end "
             "of the "
             "line");
-  EXPECT_EQ(error_of("a,\"b\n\nc"),
+  EXPECT_EQ(csv_error("a,\"b\n\nc"),
             "INVALID_ARGUMENT: f.csv:1:3: quoted field, got the end of the file, expected a "
             "closing quote");
-  EXPECT_EQ(error_of("a\rb\n"),
+  EXPECT_EQ(csv_error("a\rb\n"),
             "INVALID_ARGUMENT: f.csv:1:2: carriage return, got 'b' after it, expected a line feed");
-  EXPECT_EQ(error_of("\"a\nb\",1\nx\n"),
+  EXPECT_EQ(csv_error("\"a\nb\",1\nx\n"),
             "INVALID_ARGUMENT: f.csv:3: number of fields, got 1, expected 2");
   EXPECT_EQ(
-      error_of("", {}),
+      csv_error("", {}),
       "INVALID_ARGUMENT: f.csv: header, got an empty file, expected the names of the columns");
-  EXPECT_EQ(error_of("x,y,x\n", {}),
+  EXPECT_EQ(csv_error("x,y,x\n", {}),
             "INVALID_ARGUMENT: f.csv:1:5: column name, got 'x' twice, expected different names");
   EXPECT_EQ(
-      error_of("", {.delimiter = '"'}),
+      csv_error("", {.delimiter = '"'}),
       "INVALID_ARGUMENT: f.csv: delimiter, got '\"', expected neither a quote nor a line end");
   EXPECT_EQ(
-      error_of("\"abcdef", {.header = false, .max_record_bytes = 3}),
+      csv_error("\"abcdef", {.header = false, .max_record_bytes = 3}),
       "RESOURCE_EXHAUSTED: f.csv:1: bytes of a record, got more than 3, expected fewer (is a quote "
       "left open?)");
   // A file of few bytes, when compressed, may have fields without end.
   EXPECT_EQ(
-      error_of(std::string((1 << 20) + 5, ','), {.header = false}),
+      csv_error(std::string((1 << 20) + 5, ','), {.header = false}),
       "RESOURCE_EXHAUSTED: f.csv:1: fields of a record, got more than 1048576, expected fewer");
 }
 
@@ -169,7 +169,7 @@ TEST(CsvTest, EveryByteValueAtEveryPlaceIsHandled) {
     for (int byte = 0; byte < 256; ++byte) {
       std::string changed = text;
       changed[i] = static_cast<char>(byte);
-      const std::string error = error_of(changed);
+      const std::string error = csv_error(changed);
       EXPECT_TRUE(error == "no error" || error.starts_with("INVALID_ARGUMENT: f.csv:")) << error;
     }
   }
@@ -255,7 +255,7 @@ TEST(CsvColumnsTest, ValuesThatAreNone) {
         std::pair("300", DType::u8), std::pair("-1", DType::u8), std::pair("1e40", DType::f32),
         std::pair("1e9", DType::f16), std::pair("8", DType::s4), std::pair("2", DType::pred),
         std::pair("+-1", DType::s32), std::pair("0x10", DType::s32), std::pair("+", DType::f64)}) {
-    EXPECT_THAT(value_error(value, dtype), testing::StartsWith("INVALID_ARGUMENT")) << value;
+    EXPECT_THAT(value_error(value, dtype), ::testing::StartsWith("INVALID_ARGUMENT")) << value;
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string error_of(const std::string& bytes) {
+std::string idx_error(const std::string& bytes) {
   MemoryFileSystem fs({{"f", bytes}});
   try {
     read_idx(fs, "f");
@@ -71,12 +71,12 @@ TEST(IdxTest, CutAtEveryByteAndTooLong) {
   for (const Compression compression : {Compression::none, Compression::gzip}) {
     const std::string bytes = bytes_of(numbers, compression);
     for (size_t size = 0; size < bytes.size(); ++size) {
-      EXPECT_THAT(error_of(bytes.substr(0, size)),
+      EXPECT_THAT(idx_error(bytes.substr(0, size)),
                   ::testing::AnyOf(HasSubstr("DATA_LOSS: f: "), HasSubstr("two zeros")))
           << size;
     }
   }
-  EXPECT_THAT(error_of(bytes_of(numbers) + "x"), HasSubstr("got 25, expected 24"));
+  EXPECT_THAT(idx_error(bytes_of(numbers) + "x"), HasSubstr("got 25, expected 24"));
 }
 
 TEST(IdxTest, FlippedBitsNeverCrash) {
@@ -84,18 +84,18 @@ TEST(IdxTest, FlippedBitsNeverCrash) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    (void)error_of(flipped);
+    (void)idx_error(flipped);
   }
 }
 
 TEST(IdxTest, AbsurdSizesAreRefusedBeforeMemoryIsAskedFor) {
   const std::string size = "\xff\xff\xff\xff";
-  EXPECT_THAT(error_of(std::string("\0\0\x08\x01", 4) + size + "data"),
+  EXPECT_THAT(idx_error(std::string("\0\0\x08\x01", 4) + size + "data"),
               AllOf(HasSubstr("DATA_LOSS"), HasSubstr("expected 4294967295 for u8[4294967295]")));
-  EXPECT_THAT(error_of(std::string("\0\0\x0e\x03", 4) + size + size + size),
+  EXPECT_THAT(idx_error(std::string("\0\0\x0e\x03", 4) + size + size + size),
               HasSubstr("2^63 bytes or more"));
-  EXPECT_THAT(error_of(std::string("\0\0\x07\x01\0\0\0\0", 8)), HasSubstr("element type, got 7"));
-  EXPECT_THAT(error_of(std::string("\0\0\x08\0", 4)), HasSubstr("rank, got 0"));
+  EXPECT_THAT(idx_error(std::string("\0\0\x07\x01\0\0\0\0", 8)), HasSubstr("element type, got 7"));
+  EXPECT_THAT(idx_error(std::string("\0\0\x08\0", 4)), HasSubstr("rank, got 0"));
 }
 
 TEST(IdxTest, Mnist) {

@@ -174,19 +174,19 @@ TEST(NpyTest, MalformedHeaders) {
         "{'descr': '<f4', 'fortran_order': False, 'shape': ()} x",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr: }"}) {
-    EXPECT_THAT(read(npy(header, "")), testing::StartsWith("INVALID_ARGUMENT: f.npy: npy header"))
+    EXPECT_THAT(read(npy(header, "")), ::testing::StartsWith("INVALID_ARGUMENT: f.npy: npy header"))
         << header;
   }
 }
 
 TEST(NpyTest, AShapeThatLiesAllocatesNothing) {
   EXPECT_THAT(read(array("<f4", "(4611686018427387904,)", "1234")),
-              testing::StartsWith("INVALID_ARGUMENT: f.npy: shape"));
+              ::testing::StartsWith("INVALID_ARGUMENT: f.npy: shape"));
   EXPECT_THAT(read(array("<f4", "(1099511627776,)", "1234")),
-              testing::StartsWith("DATA_LOSS: f.npy: file ends early, got 4 bytes of data"));
+              ::testing::StartsWith("DATA_LOSS: f.npy: file ends early, got 4 bytes of data"));
   EXPECT_THAT(read(array("<f4", "(4294967296, 4294967296)", "1234")),
-              testing::StartsWith("INVALID_ARGUMENT"));
-  EXPECT_THAT(read(array("|S0", "(1099511627776,)", "")), testing::StartsWith("UNIMPLEMENTED"));
+              ::testing::StartsWith("INVALID_ARGUMENT"));
+  EXPECT_THAT(read(array("|S0", "(1099511627776,)", "")), ::testing::StartsWith("UNIMPLEMENTED"));
   EXPECT_EQ(read(array("<f4", "(1,)", "12345")),
             "INVALID_ARGUMENT: f.npy: bytes of data, got 5, expected 4 for f32[1]");
 }
@@ -195,9 +195,9 @@ TEST(NpyTest, TruncationAtEveryByte) {
   for (const std::string& file : {written(Tensor::of<float>({2, 3}, {0, 1, 2, 3, 4, 5})),
                                   array("<i2", "(2, 2)", "12345678", true),
                                   written(Tensor::of<std::string>({3}, {"a", "bcd", ""}))}) {
-    ASSERT_THAT(read(file), testing::Not(testing::HasSubstr("f.npy")));
+    ASSERT_THAT(read(file), ::testing::Not(::testing::HasSubstr("f.npy")));
     for (size_t size = 0; size < file.size(); ++size) {
-      EXPECT_THAT(read(file.substr(0, size)), testing::StartsWith("DATA_LOSS: f.npy: ")) << size;
+      EXPECT_THAT(read(file.substr(0, size)), ::testing::StartsWith("DATA_LOSS: f.npy: ")) << size;
     }
   }
 }
@@ -209,8 +209,8 @@ TEST(NpyTest, EveryBitFlipped) {
     std::string flipped = file;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
     const std::string result = read(flipped);
-    EXPECT_THAT(result, testing::AnyOf(testing::Not(testing::HasSubstr(": ")),
-                                       testing::HasSubstr(": f.npy: ")));
+    EXPECT_THAT(result, ::testing::AnyOf(::testing::Not(::testing::HasSubstr(": ")),
+                                         ::testing::HasSubstr(": f.npy: ")));
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Compression kAll[] = {Compression::none, Compression::zlib, Compression::gzip};
+constexpr Compression kEveryCompression[] = {Compression::none, Compression::zlib,
+                                             Compression::gzip};
 
 std::string text_of(size_t size) {
   std::string text;
@@ -33,8 +34,8 @@ std::string compressed(std::string_view text, Compression compression) {
   return read_file(fs, "f");
 }
 
-std::string read_all(const std::string& bytes, Compression compression, size_t part,
-                     size_t buffer_bytes = 1000) {
+std::string decompressed(const std::string& bytes, Compression compression, size_t part,
+                         size_t buffer_bytes = 1000) {
   MemoryFileSystem fs({{"f", bytes}});
   const auto source = open_source(fs.open("f"), compression, buffer_bytes);
   std::string text;
@@ -43,9 +44,9 @@ std::string read_all(const std::string& bytes, Compression compression, size_t p
   return text;
 }
 
-std::string error_of(const std::string& bytes, Compression compression) {
+std::string decompression_error(const std::string& bytes, Compression compression) {
   try {
-    read_all(bytes, compression, 100);
+    decompressed(bytes, compression, 100);
   } catch (const Error& error) {
     return error.what();
   }
@@ -53,22 +54,22 @@ std::string error_of(const std::string& bytes, Compression compression) {
 }
 
 TEST(CompressionTest, NamesAreTensorFlows) {
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kEveryCompression) {
     EXPECT_EQ(compression_from_tf(tf_name(compression)), compression);
   }
   EXPECT_THROW(compression_from_tf("LZ4"), Error);
 }
 
 TEST(CompressionTest, ReadsWhatWasWritten) {
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kEveryCompression) {
     for (const size_t size : {0, 1, 999, 200'000}) {
       const std::string text = text_of(size);
       const std::string bytes = compressed(text, compression);
       for (const size_t part : {1, 77, 1 << 20}) {
         if (part == 1 && size > 1000) continue;
-        EXPECT_EQ(read_all(bytes, compression, part), text) << tf_name(compression) << size;
+        EXPECT_EQ(decompressed(bytes, compression, part), text) << tf_name(compression) << size;
       }
-      EXPECT_EQ(read_all(bytes, compression, 1000, 1), text);
+      EXPECT_EQ(decompressed(bytes, compression, 1000, 1), text);
     }
   }
 }
@@ -76,14 +77,14 @@ TEST(CompressionTest, ReadsWhatWasWritten) {
 TEST(CompressionTest, GzipStreamsFollowEachOther) {
   const std::string bytes =
       compressed("one ", Compression::gzip) + compressed("two", Compression::gzip);
-  EXPECT_EQ(read_all(bytes, Compression::gzip, 100), "one two");
-  EXPECT_THAT(error_of(compressed("x", Compression::zlib) + "y", Compression::zlib),
+  EXPECT_EQ(decompressed(bytes, Compression::gzip, 100), "one two");
+  EXPECT_THAT(decompression_error(compressed("x", Compression::zlib) + "y", Compression::zlib),
               HasSubstr("behind the end"));
 }
 
 TEST(CompressionTest, SeeksForwardAndBack) {
   const std::string text = text_of(100'000);
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kEveryCompression) {
     MemoryFileSystem fs({{"f", compressed(text, compression)}});
     const auto source = open_source(fs.open("f"), compression, 512);
     for (const size_t offset : {500, 70'000, 3, 0, 99'990}) {
@@ -103,7 +104,7 @@ TEST(CompressionTest, CutAtEveryByte) {
   for (const Compression compression : {Compression::zlib, Compression::gzip}) {
     const std::string bytes = compressed(text_of(300), compression);
     for (size_t size = 1; size < bytes.size(); ++size) {
-      EXPECT_THAT(error_of(bytes.substr(0, size), compression),
+      EXPECT_THAT(decompression_error(bytes.substr(0, size), compression),
                   ::testing::AllOf(HasSubstr("DATA_LOSS: f: "), HasSubstr("offset"),
                                    HasSubstr("got the end of the file")))
           << size;
@@ -121,7 +122,7 @@ TEST(CompressionTest, FlippedBits) {
       std::string flipped = bytes;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
       try {
-        EXPECT_EQ(read_all(flipped, compression, 100), text) << bit;
+        EXPECT_EQ(decompressed(flipped, compression, 100), text) << bit;
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), Code::data_loss) << error.what();
       }
@@ -162,7 +163,7 @@ TEST(CompressionTest, FlushMakesReadableAndErrorsStay) {
 }
 
 TEST(CompressionTest, Sniffs) {
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kEveryCompression) {
     MemoryFileSystem fs({{"f", compressed("some text", compression)}});
     EXPECT_EQ(sniff_compression(*fs.open("f")), compression);
   }

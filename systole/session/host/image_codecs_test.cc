@@ -92,8 +92,8 @@ TEST(ImageCodecs, BadFilesAndOptions) {
   };
   const Tensor text("not an image");
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_jpeg(x); }),
-              testing::AllOf(HasSubstr("INVALID_ARGUMENT: DecodeJpeg: "),
-                             HasSubstr("image_codecs_test.cc")));
+              ::testing::AllOf(HasSubstr("INVALID_ARGUMENT: DecodeJpeg: "),
+                               HasSubstr("image_codecs_test.cc")));
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_png(x); }),
               HasSubstr("INVALID_ARGUMENT: DecodePng: "));
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_image(x); }),

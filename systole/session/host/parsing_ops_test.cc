@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 template <class T>
-std::vector<T> elements(const Tensor& tensor) {
+std::vector<T> elements_of(const Tensor& tensor) {
   const auto data = tensor.data<T>();
   return {data.begin(), data.end()};
 }
@@ -34,7 +34,7 @@ Tensor records(const std::vector<std::string>& values) {
   return Tensor::of<std::string>({static_cast<int64_t>(values.size())}, values);
 }
 
-std::string error_of(const FeatureSpecs& features, const std::vector<std::string>& values) {
+std::string parse_error(const FeatureSpecs& features, const std::vector<std::string>& values) {
   try {
     parser_of(true, features)(std::vector{records(values)});
   } catch (const Error& error) {
@@ -68,15 +68,15 @@ TEST(ParseExample, OfABatch) {
             "{image: string[?], label: s64[?], point: f32[?,2], steps: f32[?,?,2], tags: "
             "{lengths: s64[?], values: s64[?,?]}, weight: f32[?]}");
   const auto got = f(std::vector{records({kFirst, kSecond})});
-  EXPECT_THAT(elements<std::string>(got[0]), ElementsAre("ab", "cdef"));
-  EXPECT_THAT(elements<int64_t>(got[1]), ElementsAre(7, 8));
-  EXPECT_THAT(elements<float>(got[2]), ElementsAre(1.5F, 2.5F, 3, 4));
+  EXPECT_THAT(elements_of<std::string>(got[0]), ElementsAre("ab", "cdef"));
+  EXPECT_THAT(elements_of<int64_t>(got[1]), ElementsAre(7, 8));
+  EXPECT_THAT(elements_of<float>(got[2]), ElementsAre(1.5F, 2.5F, 3, 4));
   EXPECT_EQ(got[3].shape(), (Shape{2, 2, 2}));
-  EXPECT_THAT(elements<float>(got[3]), ElementsAre(1, 2, 3, 4, 0, 0, 0, 0));
-  EXPECT_THAT(elements<int64_t>(got[4]), ElementsAre(2, 0));
+  EXPECT_THAT(elements_of<float>(got[3]), ElementsAre(1, 2, 3, 4, 0, 0, 0, 0));
+  EXPECT_THAT(elements_of<int64_t>(got[4]), ElementsAre(2, 0));
   EXPECT_EQ(got[5].shape(), (Shape{2, 2}));
-  EXPECT_THAT(elements<int64_t>(got[5]), ElementsAre(4, 5, 0, 0));
-  EXPECT_THAT(elements<float>(got[6]), ElementsAre(0.5F, 0.5F));
+  EXPECT_THAT(elements_of<int64_t>(got[5]), ElementsAre(4, 5, 0, 0));
+  EXPECT_THAT(elements_of<float>(got[6]), ElementsAre(0.5F, 0.5F));
 }
 
 TEST(ParseExample, OfOneRecord) {
@@ -85,7 +85,7 @@ TEST(ParseExample, OfOneRecord) {
   EXPECT_EQ(got[1].type(), (TensorType{DType::s64, {}}));
   EXPECT_EQ(got[3].shape(), (Shape{2, 2}));
   EXPECT_EQ(got[4].item<int64_t>(), 2);
-  EXPECT_THAT(elements<int64_t>(got[5]), ElementsAre(4, 5));
+  EXPECT_THAT(elements_of<int64_t>(got[5]), ElementsAre(4, 5));
 }
 
 // The parser of seed programs: one record at a time there, a batch at a time here.
@@ -129,26 +129,26 @@ TEST(ParseExample, BadRecords) {
   const auto with = [](const std::string& key, const FeatureSpec& spec) {
     return FeatureSpecs{{key, spec}};
   };
-  EXPECT_THAT(error_of(with("tags", FixedLenFeature{{2}, DType::s64}), {kFirst, kSecond}),
+  EXPECT_THAT(parse_error(with("tags", FixedLenFeature{{2}, DType::s64}), {kFirst, kSecond}),
               AllOf(HasSubstr("NOT_FOUND: ParseExample: record 1: "), HasSubstr("'tags'"),
                     HasSubstr("'label'")));
   EXPECT_THAT(
-      error_of(with("label", FixedLenFeature{{}, DType::f32}), {kFirst}),
+      parse_error(with("label", FixedLenFeature{{}, DType::f32}), {kFirst}),
       AllOf(HasSubstr("record 0: "), HasSubstr("'label'"), HasSubstr("int64"), HasSubstr("float")));
-  EXPECT_THAT(error_of(with("point", FixedLenFeature{{3}, DType::f32}), {kFirst}),
+  EXPECT_THAT(parse_error(with("point", FixedLenFeature{{3}, DType::f32}), {kFirst}),
               AllOf(HasSubstr("'point'"), HasSubstr("got 2, expected 3")));
-  EXPECT_THAT(error_of(with("label", VarLenFeature{DType::f32}), {kFirst}),
+  EXPECT_THAT(parse_error(with("label", VarLenFeature{DType::f32}), {kFirst}),
               AllOf(HasSubstr("'label'"), HasSubstr("int64"), HasSubstr("float")));
-  EXPECT_THAT(error_of(with("point", FixedLenSequenceFeature{{3}, DType::f32}), {kFirst}),
+  EXPECT_THAT(parse_error(with("point", FixedLenSequenceFeature{{3}, DType::f32}), {kFirst}),
               HasSubstr("feature 'point', got 2 values, expected a multiple of 3"));
-  EXPECT_THAT(error_of(with("no", FixedLenSequenceFeature{{}, DType::f32}), {kFirst}),
+  EXPECT_THAT(parse_error(with("no", FixedLenSequenceFeature{{}, DType::f32}), {kFirst}),
               HasSubstr("'no'"));
-  EXPECT_THAT(error_of(kFeatures, {"not an example"}),
+  EXPECT_THAT(parse_error(kFeatures, {"not an example"}),
               AllOf(HasSubstr("record 0: "), HasSubstr("parsing_ops_test.cc")));
 }
 
 TEST(ParseExample, BadSpecs) {
-  const auto error = [](const FeatureSpecs& features) { return error_of(features, {kFirst}); };
+  const auto error = [](const FeatureSpecs& features) { return parse_error(features, {kFirst}); };
   EXPECT_THAT(error({}), HasSubstr("ParseExample: features, got none"));
   EXPECT_THAT(error({{"x", FixedLenFeature{{}, DType::s32}}}),
               HasSubstr("feature 'x', got dtype s32, expected s64, f32 or string"));
@@ -188,7 +188,7 @@ TEST(ParseExample, DefaultsOfFullShape) {
   const FeatureSpecs features{
       {"x", FixedLenFeature{{2}, DType::f32, Tensor::of<float>({2}, {1, 2})}}};
   const auto got = parser_of(true, features)(std::vector{records({kFirst, kSecond})});
-  EXPECT_THAT(elements<float>(got[0]), ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(elements_of<float>(got[0]), ElementsAre(1, 2, 1, 2));
 }
 
 }  // namespace

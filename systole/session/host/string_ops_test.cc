@@ -25,7 +25,7 @@ struct Row {
   bool row_wise = true;
 };
 
-Tensor strings(const std::vector<std::string>& values) {
+Tensor strings_of(const std::vector<std::string>& values) {
   return Tensor::of<std::string>({static_cast<int64_t>(values.size())}, values);
 }
 Tensor text(const std::string& value) { return Tensor::scalar<std::string>(value); }
@@ -95,7 +95,7 @@ void check_all(const std::vector<Row>& rows) {
 }
 
 TEST(StringOps, Elementwise) {
-  const Tensor words = strings({"", " A b ", "\xC3\xA4rger", "x\ty"});
+  const Tensor words = strings_of({"", " A b ", "\xC3\xA4rger", "x\ty"});
   check_all({
       {"length",
        {words},
@@ -119,29 +119,29 @@ TEST(StringOps, Elementwise) {
       {"strip",
        {words},
        [](auto& x) { return Inputs{string_strip(x[0])}; },
-       {strings({"", "A b", "\xC3\xA4rger", "x\ty"})}},
+       {strings_of({"", "A b", "\xC3\xA4rger", "x\ty"})}},
       {"lower",
        {words},
        [](auto& x) { return Inputs{string_lower(x[0])}; },
-       {strings({"", " a b ", "\xC3\xA4rger", "x\ty"})}},
+       {strings_of({"", " a b ", "\xC3\xA4rger", "x\ty"})}},
       {"upper",
        {words},
        [](auto& x) { return Inputs{string_upper(x[0])}; },
-       {strings({"", " A B ", "\xC3\xA4RGER", "X\tY"})}},
+       {strings_of({"", " A B ", "\xC3\xA4RGER", "X\tY"})}},
   });
 }
 
 TEST(StringOps, Patterns) {
-  const Tensor words = strings({"", " A b "});
+  const Tensor words = strings_of({"", " A b "});
   check_all({
       {"replace",
-       {strings({"a1b22", "none"})},
+       {strings_of({"a1b22", "none"})},
        [](auto& x) { return Inputs{regex_replace(x[0], "([0-9]+)", "<\\1>")}; },
-       {strings({"a<1>b<22>", "none"})}},
+       {strings_of({"a<1>b<22>", "none"})}},
       {"replace_first",
-       {strings({"a1b22"})},
+       {strings_of({"a1b22"})},
        [](auto& x) { return Inputs{regex_replace(x[0], "[0-9]+", "", {.replace_global = false})}; },
-       {strings({"ab22"})}},
+       {strings_of({"ab22"})}},
       {"replace_pattern",
        {words},
        [](auto& x) { return Inputs{regex_replace(x[0], "(", "")}; },
@@ -153,31 +153,31 @@ TEST(StringOps, Patterns) {
        {},
        "StaticRegexReplace: rewrite, got '\\1', expected one that fits the pattern"},
       {"full_match",
-       {strings({"ab", "abc"})},
+       {strings_of({"ab", "abc"})},
        [](auto& x) { return Inputs{regex_full_match(x[0], "a.")}; },
        {Tensor::of<bool>({2}, {true, false})}},
       {"equal",
-       {strings({"a", "b"}), strings({"b", "b"})},
+       {strings_of({"a", "b"}), strings_of({"b", "b"})},
        [](auto& x) {
          return Inputs{equal(x[0], x[1]), not_equal(x[0], Tensor("a"))};
        },
        {Tensor::of<bool>({2}, {false, true}), Tensor::of<bool>({2}, {false, true})}},
       {"choose",
-       {Tensor::of<bool>({2}, {true, false}), strings({"a", "b"})},
+       {Tensor::of<bool>({2}, {true, false}), strings_of({"a", "b"})},
        [](auto& x) { return Inputs{where_v2(x[0], x[1], Tensor("no"))}; },
-       {strings({"a", "no"})}},
+       {strings_of({"a", "no"})}},
   });
 }
 
 TEST(StringOps, Parts) {
-  const Tensor words = strings({"hello", "\xC3\xA4hre"});
+  const Tensor words = strings_of({"hello", "\xC3\xA4hre"});
   const auto part = [](int pos, int len, const std::string& unit) {
     return [=](auto& x) { return Inputs{substr(x[0], pos, len, {.unit = unit})}; };
   };
   check_all({
-      {"substr", {words}, part(1, 3, "BYTE"), {strings({"ell", "\xA4hr"})}},
-      {"substr_utf8", {words}, part(0, 2, "UTF8_CHAR"), {strings({"he", "\xC3\xA4h"})}},
-      {"substr_end", {words}, part(-2, 10, "BYTE"), {strings({"lo", "re"})}},
+      {"substr", {words}, part(1, 3, "BYTE"), {strings_of({"ell", "\xA4hr"})}},
+      {"substr_utf8", {words}, part(0, 2, "UTF8_CHAR"), {strings_of({"he", "\xC3\xA4h"})}},
+      {"substr_end", {words}, part(-2, 10, "BYTE"), {strings_of({"lo", "re"})}},
       {"substr_outside",
        {words},
        part(6, 1, "BYTE"),
@@ -186,7 +186,7 @@ TEST(StringOps, Parts) {
       {"substr_each",
        {words, vec<int64_t>({0, 2}), vec<int64_t>({1, 2})},
        [](auto& x) { return Inputs{substr(x[0], x[1], x[2])}; },
-       {strings({"h", "hr"})}},
+       {strings_of({"h", "hr"})}},
       {"substr_dtype",
        {words},
        [](auto& x) { return Inputs{substr(x[0], 0.5, 1)}; },
@@ -198,20 +198,20 @@ TEST(StringOps, Parts) {
 TEST(StringOps, JoinAndSplit) {
   check_all({
       {"join",
-       {strings({"a", "b"}), strings({"c", "d"})},
+       {strings_of({"a", "b"}), strings_of({"c", "d"})},
        [](auto& x) {
          return Inputs{string_join({x[0], Tensor("-"), x[1]}, {.separator = "/"})};
        },
-       {strings({"a/-/c", "b/-/d"})}},
+       {strings_of({"a/-/c", "b/-/d"})}},
       {"join_shapes",
-       {strings({"a", "b"}), strings({"c"})},
+       {strings_of({"a", "b"}), strings_of({"c"})},
        [](auto& x) {
          return Inputs{string_join({x[0], x[1]})};
        },
        {},
        "StringJoin: input 1, got shape [1], expected [] or [2]"},
       {"split",
-       {strings({"a b  c", "", "d"})},
+       {strings_of({"a b  c", "", "d"})},
        [](auto& x) {
          const StringSplit parts = string_split(x[0]);
          return Inputs{parts.values, parts.lengths};
@@ -225,13 +225,13 @@ TEST(StringOps, JoinAndSplit) {
        [](auto& x) {
          return Inputs{string_split_scalar(x[0], {.delimiter = ",", .skip_empty = false})};
        },
-       {strings({"a", "", "b"})},
+       {strings_of({"a", "", "b"})},
        "",
        false},
       {"split_bytes",
        {text("abc")},
        [](auto& x) { return Inputs{string_split_scalar(x[0], {.delimiter = ""})}; },
-       {strings({"a", "b", "c"})},
+       {strings_of({"a", "b", "c"})},
        "",
        false},
   });
@@ -242,35 +242,35 @@ TEST(StringOps, Numbers) {
       {"as_string",
        {vec<float>({1.5F, -2})},
        [](auto& x) { return Inputs{as_string(x[0])}; },
-       {strings({"1.500000", "-2.000000"})}},
+       {strings_of({"1.500000", "-2.000000"})}},
       {"as_string_shortest",
        {vec<float>({1.5F, 1e20F})},
        [](auto& x) { return Inputs{as_string(x[0], {.shortest = true})}; },
-       {strings({"1.5", "1e+20"})}},
+       {strings_of({"1.5", "1e+20"})}},
       {"as_string_format",
        {vec<double>({3.14159})},
        [](auto& x) { return Inputs{as_string(x[0], {.precision = 2, .width = 8, .fill = "0"})}; },
-       {strings({"00003.14"})}},
+       {strings_of({"00003.14"})}},
       {"as_string_ints",
        {vec<int32_t>({1, -200})},
        [](auto& x) { return Inputs{as_string(x[0], {.width = 4, .fill = "0"})}; },
-       {strings({"0001", "-200"})}},
+       {strings_of({"0001", "-200"})}},
       {"as_string_signs",
        {vec<int32_t>({1, -20})},
        [](auto& x) { return Inputs{as_string(x[0], {.width = 4, .fill = "+"})}; },
-       {strings({"  +1", " -20"})}},
+       {strings_of({"  +1", " -20"})}},
       {"as_string_fill_without_width",
        {vec<int32_t>({1, -2})},
        [](auto& x) { return Inputs{as_string(x[0], {.fill = "+"})}; },
-       {strings({"1", "-2"})}},
+       {strings_of({"1", "-2"})}},
       {"as_string_u8",
        {vec<uint8_t>({255})},
        [](auto& x) { return Inputs{as_string(x[0])}; },
-       {strings({"255"})}},
+       {strings_of({"255"})}},
       {"as_string_bool",
        {Tensor::of<bool>({2}, {true, false})},
        [](auto& x) { return Inputs{as_string(x[0])}; },
-       {strings({"true", "false"})}},
+       {strings_of({"true", "false"})}},
       {"as_string_precision_of_ints",
        {vec<int32_t>({1})},
        [](auto& x) { return Inputs{as_string(x[0], {.precision = 1})}; },
@@ -282,25 +282,25 @@ TEST(StringOps, Numbers) {
 TEST(StringOps, ToNumbers) {
   check_all({
       {"to_f32",
-       {strings({"1.5", " -2e3 ", "inf", "+7"})},
+       {strings_of({"1.5", " -2e3 ", "inf", "+7"})},
        [](auto& x) { return Inputs{string_to_number(x[0])}; },
        {vec<float>({1.5F, -2000, std::numeric_limits<float>::infinity(), 7})}},
       {"to_s64",
-       {strings({"-9223372036854775808"})},
+       {strings_of({"-9223372036854775808"})},
        [](auto& x) { return Inputs{string_to_number(x[0], {.out_type = DType::s64})}; },
        {vec<int64_t>({std::numeric_limits<int64_t>::min()})}},
       {"to_s32_range",
-       {strings({"3000000000"})},
+       {strings_of({"3000000000"})},
        [](auto& x) { return Inputs{string_to_number(x[0], {.out_type = DType::s32})}; },
        {},
        "StringToNumber: string, got '3000000000', expected a number of s32"},
       {"to_number_text",
-       {strings({"1x"})},
+       {strings_of({"1x"})},
        [](auto& x) { return Inputs{string_to_number(x[0])}; },
        {},
        "StringToNumber: string, got '1x', expected a number of f32"},
       {"to_number_empty",
-       {strings({""})},
+       {strings_of({""})},
        [](auto& x) { return Inputs{string_to_number(x[0])}; },
        {},
        "got '', expected a number"},
@@ -315,7 +315,7 @@ TEST(ParsingOps, Raw) {
        [](auto& x) { return Inputs{decode_raw(x[0], DType::u8)}; },
        {vec<uint8_t>({1, 255})}},
       {"s16_batch",
-       {strings({"\x01\x00\x02\x00"s, "\x00\x01\xFF\xFF"s})},
+       {strings_of({"\x01\x00\x02\x00"s, "\x00\x01\xFF\xFF"s})},
        [](auto& x) { return Inputs{decode_raw(x[0], DType::s16)}; },
        {Tensor::of<int16_t>({2, 2}, {1, 2, 256, -1})}},
       {"big_endian",
@@ -334,7 +334,7 @@ TEST(ParsingOps, Raw) {
        {},
        "DecodeRaw: bytes, got a string of 3, expected a multiple of 4, the size of f32"},
       {"lengths",
-       {strings({"ab", "c"})},
+       {strings_of({"ab", "c"})},
        [](auto& x) { return Inputs{decode_raw(x[0], DType::u8)}; },
        {},
        "DecodeRaw: bytes of element 1, got 1, expected 2 as in element 0"},
@@ -342,15 +342,15 @@ TEST(ParsingOps, Raw) {
 }
 
 TEST(ParsingOps, Csv) {
-  const std::vector<Tensor> defaults{vec<int32_t>({7}), vec<float>({}), strings({"-"})};
+  const std::vector<Tensor> defaults{vec<int32_t>({7}), vec<float>({}), strings_of({"-"})};
   const auto decode = [&](const DecodeCsvOptions& options = {}) {
     return [&defaults, options](auto& x) { return decode_csv(x[0], defaults, options); };
   };
   check_all({
       {"lines",
-       {strings({"1,2.5,a", ",3,", "4,5,\"x,\"\"y\"\"\"\r\n"})},
+       {strings_of({"1,2.5,a", ",3,", "4,5,\"x,\"\"y\"\"\"\r\n"})},
        decode(),
-       {vec<int32_t>({1, 7, 4}), vec<float>({2.5F, 3, 5}), strings({"a", "-", "x,\"y\""})}},
+       {vec<int32_t>({1, 7, 4}), vec<float>({2.5F, 3, 5}), strings_of({"a", "-", "x,\"y\""})}},
       {"na",
        {text("?;1;?")},
        decode({.field_delim = ";", .na_value = "?"}),
@@ -365,7 +365,7 @@ TEST(ParsingOps, Csv) {
        {},
        "DecodeCSV: field 1 of record 0, got none, expected a value: it has no default"},
       {"fields",
-       {strings({"1,2,a", "1,2"})},
+       {strings_of({"1,2,a", "1,2"})},
        decode(),
        {},
        "DecodeCSV: record 1, got 2 fields in '1,2', expected 3"},

@@ -11,7 +11,7 @@ namespace {
 using hlo::Opcode;
 using hlo::Value;
 
-const TensorType kRow{DType::f32, {100}};
+const TensorType kLongRow{DType::f32, {100}};
 constexpr int64_t kRowBytes = 448;  // with alignment
 
 struct Program {
@@ -28,7 +28,7 @@ struct Program {
 
 TEST(BufferAssignment, ComputesAChainInTheResult) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value y = p.b.negate(x);
   const Value z = p.b.unary(Opcode::tanh, y);
   p.main.set_results({z});
@@ -42,7 +42,7 @@ TEST(BufferAssignment, ComputesAChainInTheResult) {
 
 TEST(BufferAssignment, GivesEachItsOwnMemoryWithoutReuse) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value y = p.b.negate(x);
   const Value z = p.b.unary(Opcode::tanh, y);
   p.main.set_results({z});
@@ -54,7 +54,7 @@ TEST(BufferAssignment, GivesEachItsOwnMemoryWithoutReuse) {
 
 TEST(BufferAssignment, ReusesMemoryOfTheDead) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   Value y = x;
   // No step of these can write over its operand.
   for (int i = 0; i < 6; ++i) y = p.b.reverse(y, {0});
@@ -64,7 +64,7 @@ TEST(BufferAssignment, ReusesMemoryOfTheDead) {
 
 TEST(BufferAssignment, SharesBytesBetweenReshapes) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value y = p.b.reshape(x, {10, 10});
   const Value z = p.b.negate(y);
   p.main.set_results({z, x});
@@ -76,7 +76,7 @@ TEST(BufferAssignment, SharesBytesBetweenReshapes) {
 
 TEST(BufferAssignment, UpdatesAnAliasedArgumentInPlace) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value y = p.b.multiply(x, p.b.splat_like(x, 0.5));
   const Value z = p.b.add(y, x);
   p.main.set_results({z});
@@ -89,7 +89,7 @@ TEST(BufferAssignment, UpdatesAnAliasedArgumentInPlace) {
 
 TEST(BufferAssignment, CopiesWhereAnAliasIsReadLater) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value z = p.b.reverse(x, {0});
   p.main.set_results({z});
   p.module.aliases = {{0, 0}};
@@ -123,7 +123,7 @@ hlo::Instruction* counted_loop(
 
 TEST(BufferAssignment, LoopsCopyNothingThatTheyUpdateInPlace) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   const Value row = p.main.add_parameter({DType::f32, {1}});
   hlo::Instruction* inner = nullptr;
   auto* outer = counted_loop(
@@ -150,7 +150,7 @@ TEST(BufferAssignment, LoopsCopyNothingThatTheyUpdateInPlace) {
 
 TEST(BufferAssignment, LoopsCopyAnArgumentOnce) {
   Program p;
-  const Value x = p.main.add_parameter(kRow);
+  const Value x = p.main.add_parameter(kLongRow);
   auto* loop = counted_loop(p.b, {p.b.scalar(DType::s32, 0), x},
                             [](auto& b, const auto& v) { return std::vector{b.negate(v[1])}; });
   p.main.set_results({loop->result(1)});
