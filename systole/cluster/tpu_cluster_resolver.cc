@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "systole/base/error.h"
+#include "systole/session/target.h"
 
 namespace systole {
 namespace {
@@ -18,16 +19,14 @@ TPUClusterResolver::TPUClusterResolver(const TPUClusterResolverOptions& options)
     : master_(options.tpu.empty() ? name_from_environment() : options.tpu) {
   if (master_.empty()) {
     throw not_found(
-        "TPUClusterResolver: no TPU named, expected .tpu = \"local\" or \"grpc://host:port\", or "
-        "TPU_NAME in the "
-        "environment");
+        "TPUClusterResolver: no TPU named, expected .tpu, or TPU_NAME in the environment: {}",
+        target_forms());
   }
-  if (master_ != "local" && !master_.starts_with("local:") && !master_.starts_with("grpc://")) {
+  if (!has_target_scheme(master_)) {
     throw invalid_argument(
-        "TPUClusterResolver: tpu, got '{}', expected 'local', 'local:v2-8' or 'grpc://host:port' "
-        "(cloud names are "
-        "not looked up: give the address)",
-        master_);
+        "TPUClusterResolver: tpu, got '{}', expected {} (cloud names are not looked up: give the "
+        "address)",
+        master_, target_forms());
   }
 }
 

@@ -1,28 +1,73 @@
-// Device memory of a backend whose device is this machine: a tensor.
+// Device memory of a backend whose devices are this machine: tensors, and how many bytes they take.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "systole/runtime/client.h"
 
 namespace systole::runtime {
 
-// Owns its elements: the tensor that it is made of is shared with nobody. Thread-safety as Buffer.
-class HostBuffer : public Buffer {
+// Counts the bytes of each device's buffers. Thread-safe.
+class HostMemory {
  public:
-  explicit HostBuffer(Tensor value) : value_(std::move(value)), type_(value_.type()) {}
+  explicit HostMemory(size_t num_devices) : counts_(num_devices) {}
+  void add(int device, int64_t bytes);  // negative: they are free again
+  MemoryStats stats(int device) const;  // without a limit
+
+ private:
+  struct Count {
+    std::atomic<int64_t> bytes = 0;
+    std::atomic<int64_t> peak = 0;
+  };
+  std::vector<Count> counts_;
+};
+
+// The devices that a buffer lives on. Shared by the buffers of one program; outlives their client.
+struct HostPlacement {
+  std::shared_ptr<HostMemory> memory;
+  std::vector<int> devices;  // at least one
+  bool stacked = false;      // each has an equal part of the array; false: the whole array
+
+  void charge(int64_t bytes, int sign) const;
+};
+
+// A tensor as a buffer. Thread-safety as Buffer.
+class HostBuffer final : public Buffer {
+ public:
+  // Takes the tensor's memory over when nobody else holds it, else copies the elements.
+  HostBuffer(Tensor value, std::shared_ptr<const HostPlacement> placement);
+  ~HostBuffer() override;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
   const TensorType& type() const override { return type_; }
-  int device_id() const override { return 0; }
-  Tensor to_host() const override { return value_.clone(); }
+  int device_id() const override { return placement_->devices.front(); }
+  Event ready() const override { return ready_; }
+  Event copy_to_host(Tensor& target) const override;
+  const Tensor* host_value() const override { return &value_; }
 
   void* data() { return value_.raw(); }
-  const Tensor& value() const { return value_; }
   // Of the same type.
   void set_value(Tensor value) { value_ = std::move(value); }
+  // Marks the elements as lost: a launch that wrote them in place has failed.
+  void fail(Event failure) { ready_ = std::move(failure); }
 
  private:
   Tensor value_;
   TensorType type_;
+  std::shared_ptr<const HostPlacement> placement_;
+  Event ready_;
 };
+
+// Copies elements as Buffer::copy_to_host() and Result::host promise.
+void copy_elements(const Tensor& value, Tensor& target);
+
+// The elements of an argument for a program that runs on the host, waiting until they are there.
+// Errors: INVALID_ARGUMENT for a buffer whose memory the host cannot read, and where neither buffer
+// nor host tensor is set; the buffer's error, which is returned in `failure` instead of thrown.
+const Tensor* host_elements(std::string_view platform, const Argument& argument, Event& failure);
 
 }  // namespace systole::runtime

@@ -8,14 +8,20 @@
 namespace systole::runtime {
 namespace {
 
-struct Entry {
-  ClientFactory factory;
+// A client, made by the first caller while others with the same options wait.
+struct SharedClient {
+  std::once_flag once;
   std::unique_ptr<Client> client;
+};
+
+struct Entry {
+  Backend backend;
+  std::map<ClientOptions, SharedClient> clients;  // entries never move
 };
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, Entry, std::less<>> entries;
+  std::map<std::string, Entry, std::less<>> entries;  // entries never move
 };
 
 // Never destroyed: a program's objects of static lifetime may hold compiled code, whose memory is
@@ -30,27 +36,45 @@ void ensure_registered() {
   std::call_once(once, register_backends);
 }
 
-}  // namespace
-
-void register_backend(std::string name, ClientFactory factory) {
-  const std::lock_guard lock(registry().mutex);
-  const auto [it, inserted] = registry().entries.try_emplace(std::move(name));
-  if (!inserted)
-    throw make_error(Code::already_exists, "register_backend: '{}' is there already", it->first);
-  it->second.factory = std::move(factory);
+// REQUIRES: the registry's lock.
+Entry& find_entry(std::string_view name) {
+  const auto it = registry().entries.find(name);
+  if (it != registry().entries.end()) return it->second;
+  std::vector<std::string_view> names;
+  for (const auto& [known, entry] : registry().entries) names.push_back(known);
+  throw not_found("runtime: backend, got '{}', expected one of {}", name, fmt::join(names, ", "));
 }
 
-Client& client(std::string_view name) {
+}  // namespace
+
+void register_backend(Backend backend) {
+  const std::lock_guard lock(registry().mutex);
+  const auto [it, inserted] = registry().entries.try_emplace(backend.name);
+  if (!inserted)
+    throw make_error(Code::already_exists, "register_backend: '{}' is there already", it->first);
+  it->second.backend = std::move(backend);
+}
+
+Client& client(std::string_view name, const ClientOptions& options) {
+  ensure_registered();
+  const Entry* entry = nullptr;
+  SharedClient* shared = nullptr;
+  ClientOptions resolved;
+  {
+    const std::lock_guard lock(registry().mutex);
+    Entry& found = find_entry(name);
+    resolved = resolve_options(name, found.backend.options, options);
+    shared = &found.clients[resolved];
+    entry = &found;
+  }
+  std::call_once(shared->once, [&] { shared->client = entry->backend.make(resolved); });
+  return *shared->client;
+}
+
+std::span<const OptionDef> backend_options(std::string_view name) {
   ensure_registered();
   const std::lock_guard lock(registry().mutex);
-  const auto it = registry().entries.find(name);
-  if (it == registry().entries.end()) {
-    std::vector<std::string_view> names;
-    for (const auto& [known, entry] : registry().entries) names.push_back(known);
-    throw not_found("runtime: backend, got '{}', expected one of {}", name, fmt::join(names, ", "));
-  }
-  if (it->second.client == nullptr) it->second.client = it->second.factory();
-  return *it->second.client;
+  return find_entry(name).backend.options;
 }
 
 std::vector<std::string> backend_names() {

@@ -3,29 +3,40 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "systole/runtime/client.h"
+#include "systole/runtime/client_options.h"
 
 namespace systole::runtime {
 
-using ClientFactory = std::function<std::unique_ptr<Client>()>;
+// A way to reach devices. `make` gets a value for each of `options` and no others; it may take long
+// and fail (a plugin that is not there, an address that does not answer).
+struct Backend {
+  std::string name;
+  std::vector<OptionDef> options;
+  std::function<std::unique_ptr<Client>(const ClientOptions&)> make;
+};
 
 // Called by each backend's register function, which the build collects into register_backends().
 // Errors: ALREADY_EXISTS.
-void register_backend(std::string name, ClientFactory factory);
+void register_backend(Backend backend);
 
-// The backend's client, created at first use and shared by the whole process; lives until exit.
-// Errors: NOT_FOUND lists the names there are. Thread-safe.
-Client& client(std::string_view name);
+// The backend's client under these options, created at first use, shared by all who ask for the
+// same name and values; lives until exit. Errors: NOT_FOUND lists the backends; those of
+// resolve_options(); those of making the client, which the next call tries again. Thread-safe.
+Client& client(std::string_view name, const ClientOptions& options = {});
+
+// The options that a backend takes. Errors: NOT_FOUND. Valid until exit.
+std::span<const OptionDef> backend_options(std::string_view name);
 
 // Sorted.
 std::vector<std::string> backend_names();
 
-// Defined by the build from the list of backends it has; called once, by the first of the calls
-// above.
+// Defined by the build from the list of its backends; called once, by the first of the calls above.
 void register_backends();
 
 }  // namespace systole::runtime

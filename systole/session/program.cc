@@ -11,7 +11,7 @@ namespace systole {
 namespace {
 
 template <class T>
-using ProgramSmall = absl::InlinedVector<T, 24>;
+using RunSmallVector = absl::InlinedVector<T, 24>;
 
 std::vector<Output> outputs_among(std::span<const FetchKey> fetches) {
   std::vector<Output> outputs;
@@ -31,22 +31,6 @@ std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
 
 }  // namespace
 
-void VariableSlot::own(runtime::Client& client) {
-  if (held()) set(client.buffer_from_host(host_view(*buffer)));
-}
-
-void SessionState::clear() {
-  const std::lock_guard lock(mutex_);
-  for (auto& [handle, slot] : variables_) slot.set(nullptr);
-}
-
-Error uninitialized_variable(const Node& handle) {
-  return failed_precondition(
-      "Attempting to use uninitialized value {}: run global_variables_initializer() first, built "
-      "after this variable, {}",
-      handle.name(), handle.describe());
-}
-
 std::string ProgramKey::to_string() const {
   std::string text = "fetch [";
   for (const FetchKey& fetch : fetches) {
@@ -61,7 +45,7 @@ std::string ProgramKey::to_string() const {
 
 Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
                  const runtime::CompileOptions& options, SessionState& state)
-    : key_(std::move(key)), client_(client) {
+    : key_(std::move(key)) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Output> fed;
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
@@ -77,9 +61,8 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
       const auto parameters = program.module->entry().num_parameters();
       compile.num_replicas = num_replicas_;
       compile.replicated_parameters.assign(static_cast<size_t>(parameters), true);
-      compile.stacked = true;
     }
-    executable_ = client.compile(*program.module, compile);
+    device_.executable = client.compile(*program.module, compile);
     bind(program, state);
   }
   compile_seconds_ =
@@ -87,25 +70,20 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
 }
 
 void Program::bind(const SpecializedProgram& program, SessionState& state) {
+  std::vector<const Node*> reads;
   for (size_t i = 0; i < program.variables.size(); ++i) {
-    const Node* handle = program.variables[i];
-    if (program.variable_read[i]) reads_.push_back({&state.slot(handle), handle});
+    if (program.variable_read[i]) reads.push_back(program.variables[i]);
   }
+  std::vector<const Node*> updated;
+  for (const int variable : program.updated) {
+    updated.push_back(program.variables[static_cast<size_t>(variable)]);
+  }
+  bind_state(device_, state, reads, updated, program.random_nodes);
   const auto num_fetched = static_cast<int>(outputs_among(key_.fetches).size());
-  for (size_t i = 0; i < program.updated.size(); ++i) {
-    const int result = num_fetched + static_cast<int>(i);
-    const Node* handle = program.variables[static_cast<size_t>(program.updated[i])];
-    const bool in_place = std::ranges::any_of(
-        program.module->aliases, [&](const auto& alias) { return alias.result == result; });
-    updates_.push_back({&state.slot(handle), in_place});
+  for (const auto& [parameter, result] : program.module->aliases) {
+    device_.reads[static_cast<size_t>(parameter)].update = result - num_fetched;
   }
-  for (const Node* node : program.random_nodes) run_counts_.push_back(&state.run_count(node));
-  if (!run_counts_.empty()) {
-    random_state_ = Tensor(DType::u64, {static_cast<int64_t>(run_counts_.size()) + 1});
-    session_state_ = &state;
-  }
-  checks_ = program.checks;
-  exclusive_ = !updates_.empty() || !run_counts_.empty();
+  device_.checks = program.checks;
 }
 
 bool Program::matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const {
@@ -122,52 +100,16 @@ bool Program::matches(std::span<const FetchKey> fetches, const FeedValues& feeds
   return true;
 }
 
-void Program::advance_random_state() const {
-  const std::span<uint64_t> state = random_state_.data<uint64_t>();
-  state[0] = session_state_->entropy();
-  for (size_t i = 0; i < run_counts_.size(); ++i) state[i + 1] = (*run_counts_[i])++;
-}
-
-void Program::throw_failed_checks(std::span<const Tensor> flags) const {
-  for (size_t i = 0; i < flags.size(); ++i) {
-    if (flags[i].item<bool>()) throw Error(checks_[i].code, checks_[i].message);
-  }
-}
-
 void Program::run(const FeedValues& feeds, std::span<Tensor> fetched) const {
-  for (const Update& update : updates_) {
-    if (update.in_place) update.slot->own(client_);
-  }
-  ProgramSmall<runtime::Argument> arguments;
-  for (const VariableUse& use : reads_) {
-    if (use.slot->buffer == nullptr) {
-      throw uninitialized_variable(*use.handle);
-    }
-    arguments.push_back({.buffer = use.slot->buffer.get()});
-  }
-  for (const Tensor* value : feeds.values) arguments.push_back({.host = value});
-  if (!run_counts_.empty()) {
-    advance_random_state();
-    arguments.push_back({.host = &random_state_});
-  }
-
-  ProgramSmall<runtime::Result> results;
+  RunSmallVector<runtime::Argument> fed;
+  for (const Tensor* value : feeds.values) fed.push_back({.host = value});
+  RunSmallVector<runtime::Result> wanted;
   for (size_t i = 0; i < key_.fetches.size(); ++i) {
-    if (!key_.fetches[i].is_operation()) results.push_back({.host = &fetched[i]});
+    if (!key_.fetches[i].is_operation()) wanted.push_back({.host = &fetched[i]});
   }
-  ProgramSmall<std::unique_ptr<runtime::Buffer>> updated(updates_.size());
-  for (size_t i = 0; i < updates_.size(); ++i) {
-    results.push_back(updates_[i].in_place ? runtime::Result{}
-                                           : runtime::Result{.device = &updated[i]});
-  }
-  ProgramSmall<Tensor> flags(checks_.size());
-  for (Tensor& flag : flags) results.push_back({.host = &flag});
-
-  executable_->execute(arguments, results);
-  throw_failed_checks(flags);
-  for (size_t i = 0; i < updates_.size(); ++i) {
-    if (!updates_[i].in_place) updates_[i].slot->set(std::move(updated[i]));
-  }
+  RunSmallVector<Tensor> flags(device_.checks.size());
+  device_.launch({.feeds = fed, .fetched = wanted, .flags = {flags.data(), flags.size()}}).wait();
+  device_.advance(1);
 }
 
 }  // namespace systole

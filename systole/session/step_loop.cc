@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <utility>
 
 #include "systole/base/log.h"
 #include "systole/base/thread_pool.h"
@@ -68,17 +69,31 @@ void for_each_in_parallel(size_t count, F&& f) {
 
 }  // namespace
 
+// What one launch writes on the host.
+struct StepLoop::Frame {
+  runtime::Event done;
+  int64_t steps = 0;
+  std::vector<Tensor> fetched;  // as the program gives them
+  std::vector<Tensor> copies;   // of these, in another layout, where one is needed
+  std::vector<Tensor> results;  // of these, as the caller wants them, once it asks
+  std::vector<Tensor> flags;
+  std::vector<runtime::StepProfile> profile;
+};
+
 struct StepLoop::Impl {
   struct Compiled;
   Impl(Session::Impl& in_session, StepLoopOptions given);
 
   void check_inputs(std::span<const Tensor> inputs, int64_t steps) const;
-  void run(std::span<const Tensor> inputs, int64_t steps);
-  void execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first, int64_t end);
-  void throw_failed_checks() const;
+  std::unique_ptr<Frame> new_frame();
+  std::unique_ptr<Frame> launch(std::span<const Tensor> inputs, int64_t steps);
+  void enqueue(Frame& frame, std::span<const Tensor> inputs);
+  void execute(Compiled& compiled, Frame& frame, std::span<const Tensor> inputs, int64_t first,
+               int64_t end);
   void prepare_aside();
-  std::vector<VariableSlot*> held_updates() const;
-  Tensor shown(size_t fetch, int64_t steps);
+  bool updates_are_held() const;
+  void finish(Frame& frame) const;
+  Tensor shown(Frame& frame, size_t fetch) const;
 
   Session::Impl& session;
   StepLoopOptions options;
@@ -87,15 +102,11 @@ struct StepLoop::Impl {
   std::unique_ptr<Compiled> aside;
   std::future<std::unique_ptr<Compiled>> aside_in_work;
   bool aside_tried = false;
-  Tensor random_state;
   Tensor first_argument{int32_t{0}};
   Tensor end_argument{int32_t{0}};
-  std::vector<Tensor> stacks;   // the inputs as the program takes them
-  std::vector<Tensor> fetched;  // as the program gives them
-  std::vector<Tensor> copies;   // of these, in another layout, where one is needed
-  std::vector<Tensor> results;
-  std::vector<Tensor> flags;
-  std::vector<runtime::StepProfile> profile;
+  std::vector<Tensor> stacks;                  // the inputs as the program takes them
+  std::unique_ptr<Frame> last;                 // of run()
+  std::vector<std::unique_ptr<Frame>> unused;  // of launches that are over, for their memory
 };
 
 // A program of the loop, and where its variables are.
@@ -110,32 +121,30 @@ struct StepLoop::Impl::Compiled {
   int64_t bytes_in_place() const;
 
   StepModule program;  // without its module, once it is compiled
-  std::unique_ptr<runtime::Executable> executable;
-  std::vector<VariableSlot*> reads;
-  std::vector<VariableSlot*> updates;
-  std::vector<uint64_t*> run_counts;
-  std::vector<VariableSlot> memory;  // of updates that go aside, in this order
+  DeviceProgram device;
   std::shared_future<void> in_work;  // ends first
 };
 
 StepLoop::Impl::Compiled::Compiled(Session::Impl& session, StepModule&& module)
     : program(std::move(module)) {
-  for (const Node* variable : program.variables) reads.push_back(&session.state.slot(variable));
-  for (const Node* variable : program.updated) updates.push_back(&session.state.slot(variable));
-  for (const Node* node : program.random_nodes)
-    run_counts.push_back(&session.state.run_count(node));
+  bind_state(device, session.state, program.variables, program.updated, program.random_nodes);
+  for (size_t v = 0; v < device.reads.size(); ++v) {
+    device.reads[v].update = program.update_of_variable[v];
+  }
+  device.checks = program.checks;
 }
 
 void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOptions& options) {
   runtime::CompileOptions compile = session.compile_options;
   compile.num_replicas = options.num_replicas;
   compile.replicated_parameters = program.replicated_parameters;
-  compile.stacked = true;
   compile.bf16_products = options.bf16_products;
   compile.profile = options.profile;
   // The memory that updates go to is the host's, not a core's.
-  if (program.updates == UpdatesGo::aside) compile.memory_limit = 0;
-  executable = session.target.client->compile(*program.module, compile);
+  if (program.updates == UpdatesGo::aside) {
+    compile.memory_limit = runtime::CompileOptions::kNoMemoryLimit;
+  }
+  device.executable = session.target.client->compile(*program.module, compile);
   program.module.reset();
 }
 
@@ -147,12 +156,12 @@ void StepLoop::Impl::Compiled::compile_beside(Session::Impl& session,
 
 runtime::Executable& StepLoop::Impl::Compiled::ready() const {
   if (in_work.valid()) in_work.get();
-  return *executable;
+  return *device.executable;
 }
 
 int64_t StepLoop::Impl::Compiled::bytes_in_place() const {
   int64_t bytes = 0;
-  for (size_t u = 0; u < updates.size(); ++u) {
+  for (size_t u = 0; u < device.updates.size(); ++u) {
     if (program.in_place[u]) bytes += program.updated_types[u].byte_size();
   }
   return bytes;
@@ -170,12 +179,21 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   } else {
     loop->compile(session, options);
   }
-  random_state = Tensor(DType::u64, {static_cast<int64_t>(loop->run_counts.size()) + 1});
   stacks.resize(options.inputs.size());
-  fetched.resize(options.fetches.size());
-  copies.resize(options.fetches.size());
-  results.resize(options.fetches.size());
-  flags.resize(loop->program.checks.size());
+}
+
+std::unique_ptr<StepLoop::Frame> StepLoop::Impl::new_frame() {
+  if (!unused.empty()) {
+    std::unique_ptr<Frame> frame = std::move(unused.back());
+    unused.pop_back();
+    frame->done = {};
+    return frame;
+  }
+  auto frame = std::make_unique<Frame>();
+  frame->fetched.resize(options.fetches.size());
+  frame->copies.resize(options.fetches.size());
+  frame->flags.resize(loop->program.checks.size());
+  return frame;
 }
 
 void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps) const {
@@ -197,20 +215,13 @@ void StepLoop::Impl::check_inputs(std::span<const Tensor> inputs, int64_t steps)
   }
 }
 
-void StepLoop::Impl::throw_failed_checks() const {
-  for (size_t i = 0; i < flags.size(); ++i) {
-    const SpecializedProgram::Check& check = loop->program.checks[i];
-    if (flags[i].item<bool>()) throw Error(check.code, check.message);
+// Whether a snapshot shares a variable that is updated in place. REQUIRES: the session's lock.
+bool StepLoop::Impl::updates_are_held() const {
+  const DeviceProgram& device = loop->device;
+  for (size_t u = 0; u < device.updates.size(); ++u) {
+    if (loop->program.in_place[u] && device.updates[u]->held()) return true;
   }
-}
-
-// Those that a snapshot has. REQUIRES: the session's lock.
-std::vector<VariableSlot*> StepLoop::Impl::held_updates() const {
-  std::vector<VariableSlot*> held;
-  for (size_t u = 0; u < loop->updates.size(); ++u) {
-    if (loop->program.in_place[u] && loop->updates[u]->held()) held.push_back(loop->updates[u]);
-  }
-  return held;
+  return false;
 }
 
 // Once someone takes snapshots, makes what the step after one needs while training goes on.
@@ -233,95 +244,94 @@ void StepLoop::Impl::prepare_aside() {
       session, make_step_module(session.graph, options, UpdatesGo::aside));
   aside_in_work = std::async(std::launch::async, [this, made = std::move(made)]() mutable {
     made->compile(session, options);
-    for (size_t u = 0; u < made->updates.size(); ++u) {
+    for (size_t u = 0; u < made->device.updates.size(); ++u) {
       if (!made->program.in_place[u]) continue;
       const TensorType& type = made->program.updated_types[u];
-      made->memory.emplace_back().set(
+      DeviceProgram::Spare& spare = made->device.spare.emplace_back();
+      spare.update = static_cast<int>(u);
+      spare.memory.set(
           session.target.client->buffer_from_host(Tensor::zeros(type.dtype, type.shape)));
     }
     return std::move(made);
   });
 }
 
-// REQUIRES: the session's lock.
-void StepLoop::Impl::run(std::span<const Tensor> inputs, int64_t steps) {
-  prepare_aside();
-  int64_t first = 0;
-  if (const std::vector<VariableSlot*> held = held_updates(); !held.empty()) {
-    if (aside != nullptr) {
-      execute(*aside, inputs, 0, 1);
-      first = 1;
-    } else {
-      for_each_in_parallel(held.size(), [&](size_t i) { held[i]->own(*session.target.client); });
-    }
-  }
-  if (first < steps) execute(*loop, inputs, first, steps);
-  for (uint64_t* count : loop->run_counts) *count += static_cast<uint64_t>(steps);
+std::unique_ptr<StepLoop::Frame> StepLoop::Impl::launch(std::span<const Tensor> inputs,
+                                                        int64_t steps) {
+  check_inputs(inputs, steps);
+  // Whoever reads variables meanwhile does not wait for the compiler.
+  loop->ready();
+  std::unique_ptr<Frame> frame = new_frame();
+  frame->steps = steps;
+  const std::unique_lock lock(session.run_mutex);
+  session.check_open();
+  session.runs.fetch_add(1, std::memory_order_relaxed);
+  enqueue(*frame, inputs);
+  loop->device.advance(static_cast<uint64_t>(steps));
+  return frame;
 }
 
-void StepLoop::Impl::execute(Compiled& compiled, std::span<const Tensor> inputs, int64_t first,
-                             int64_t end) {
-  const StepModule& program = compiled.program;
-  LoopSmall<runtime::Argument> arguments;
-  for (size_t v = 0; v < compiled.reads.size(); ++v) {
-    if (compiled.reads[v]->buffer == nullptr) throw uninitialized_variable(*program.variables[v]);
-    arguments.push_back({.buffer = compiled.reads[v]->buffer.get()});
+// REQUIRES: the session's lock.
+void StepLoop::Impl::enqueue(Frame& frame, std::span<const Tensor> inputs) {
+  prepare_aside();
+  int64_t first = 0;
+  if (aside != nullptr && updates_are_held()) {
+    execute(*aside, frame, inputs, 0, 1);
+    first = 1;
   }
+  if (first == frame.steps) return;
+  frame.done.wait();  // both write the frame
+  execute(*loop, frame, inputs, first, frame.steps);
+}
+
+// Launches steps [first, end).
+void StepLoop::Impl::execute(Compiled& compiled, Frame& frame, std::span<const Tensor> inputs,
+                             int64_t first, int64_t end) {
+  LoopSmall<runtime::Argument> feeds;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool alone = options.num_replicas == 1;
     stacks[i] =
         alone ? inputs[i].reshape(with_front(options.input_types[i].shape, {options.max_steps}))
               : inputs[i];
-    arguments.push_back({.host = &stacks[i]});
+    feeds.push_back({.host = &stacks[i]});
   }
-  random_state.data<uint64_t>()[0] = session.state.entropy();
-  for (size_t i = 0; i < compiled.run_counts.size(); ++i)
-    random_state.data<uint64_t>()[i + 1] = *compiled.run_counts[i];
-  if (!compiled.run_counts.empty()) arguments.push_back({.host = &random_state});
   first_argument.data<int32_t>()[0] = static_cast<int32_t>(first);
   end_argument.data<int32_t>()[0] = static_cast<int32_t>(end);
-  arguments.push_back({.host = &first_argument});
-  arguments.push_back({.host = &end_argument});
-  for (VariableSlot& memory : compiled.memory) {
-    memory.own(*session.target.client);
-    arguments.push_back({.buffer = memory.buffer.get()});
-  }
-
-  LoopSmall<runtime::Result> wanted;
-  for (Tensor& value : fetched) wanted.push_back({.host = &value});
-  LoopSmall<std::unique_ptr<runtime::Buffer>> updated(compiled.updates.size());
-  for (size_t u = 0; u < updated.size(); ++u) {
-    wanted.push_back(program.in_place[u] ? runtime::Result{}
-                                         : runtime::Result{.device = &updated[u]});
-  }
-  for (Tensor& flag : flags) wanted.push_back({.host = &flag});
-  compiled.ready().execute(arguments, wanted, {.profile = options.profile ? &profile : nullptr});
+  const runtime::Argument range[] = {{.host = &first_argument}, {.host = &end_argument}};
+  LoopSmall<runtime::Result> fetched;
+  for (Tensor& value : frame.fetched) fetched.push_back({.host = &value});
+  compiled.ready();
+  frame.done = compiled.device.launch({.feeds = feeds,
+                                       .further = range,
+                                       .fetched = fetched,
+                                       .flags = frame.flags,
+                                       .profile = options.profile ? &frame.profile : nullptr,
+                                       .wait = false});
   for (Tensor& stack : stacks) stack = Tensor();
-  throw_failed_checks();
-  size_t next = 0;
-  for (size_t u = 0; u < updated.size(); ++u) {
-    if (!program.in_place[u]) {
-      compiled.updates[u]->set(std::move(updated[u]));
-    } else if (!compiled.memory.empty()) {
-      std::swap(*compiled.updates[u], compiled.memory[next++]);
-    }
-  }
 }
 
-Tensor StepLoop::Impl::shown(size_t fetch, int64_t steps) {
+// Waits, and lays the results out as the caller wants them.
+void StepLoop::Impl::finish(Frame& frame) const {
+  frame.done.wait();
+  frame.results.resize(options.fetches.size());
+  for (size_t f = 0; f < frame.results.size(); ++f) frame.results[f] = shown(frame, f);
+}
+
+Tensor StepLoop::Impl::shown(Frame& frame, size_t fetch) const {
+  const int64_t steps = frame.steps;
   const TensorType& own = loop->program.fetch_types[fetch];
   const bool every = options.keep == StepLoopOptions::Keep::every_step;
   const int64_t columns = every ? options.max_steps : 1;
   const int64_t count = every ? steps : 1;
   const int64_t replicas = options.num_replicas;
-  const Tensor& value = fetched[fetch];
+  const Tensor& value = frame.fetched[fetch];
   const bool varies = value.rank() == own.shape.rank() + (every ? 2 : 1) && replicas > 1;
   if (!every && varies) return value;
   if (replicas == 1) {
     const Tensor rows = value.reshape(with_front(own.shape, {columns}));
     return every ? rows.slice(0, steps).reshape(with_front(own.shape, {steps, 1})) : rows;
   }
-  Tensor& copy = copies[fetch];
+  Tensor& copy = frame.copies[fetch];
   const Shape shape =
       every ? with_front(own.shape, {columns, replicas}) : with_front(own.shape, {replicas});
   if (!copy.unique() || copy.shape() != shape) copy = Tensor(own.dtype, shape);
@@ -347,22 +357,49 @@ StepLoop& StepLoop::operator=(StepLoop&&) noexcept = default;
 
 void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
   Impl& s = *impl_;
-  s.check_inputs(inputs, steps);
-  // Memory that the caller kept no copy of is used again.
-  for (Tensor& result : s.results) result = Tensor();
-  // Whoever reads variables meanwhile does not wait for the compiler.
-  s.loop->ready();
-  {
-    const std::unique_lock lock(s.session.run_mutex);
-    s.session.check_open();
-    s.session.runs.fetch_add(1, std::memory_order_relaxed);
-    s.run(inputs, steps);
+  if (s.last != nullptr) {
+    s.last->results.clear();  // memory that the caller kept no copy of is used again
+    s.unused.push_back(std::move(s.last));
   }
-  for (size_t f = 0; f < s.results.size(); ++f) s.results[f] = s.shown(f, steps);
+  s.last = s.launch(inputs, steps);
+  s.finish(*s.last);
 }
 
-std::span<const Tensor> StepLoop::results() const { return impl_->results; }
-std::span<const runtime::StepProfile> StepLoop::profile() const { return impl_->profile; }
+StepLoop::Launch StepLoop::launch(std::span<const Tensor> inputs, int64_t steps) {
+  return {*impl_, impl_->launch(inputs, steps)};
+}
+
+StepLoop::Launch::Launch(Impl& loop, std::unique_ptr<Frame> frame)
+    : loop_(&loop), frame_(std::move(frame)) {}
+StepLoop::Launch::Launch(Launch&&) noexcept = default;
+
+StepLoop::Launch::~Launch() {
+  if (frame_ == nullptr) return;
+  try {
+    frame_->done.wait();    // the device writes into the frame
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the owner did not ask
+  }
+  frame_->results.clear();
+  loop_->unused.push_back(std::move(frame_));
+}
+
+bool StepLoop::Launch::ready() const { return frame_->done.ready(); }
+
+std::span<const Tensor> StepLoop::Launch::results() {
+  if (frame_->results.empty()) loop_->finish(*frame_);
+  return frame_->results;
+}
+
+std::span<const Tensor> StepLoop::results() const {
+  if (impl_->last == nullptr) return {};
+  return impl_->last->results;
+}
+
+std::span<const runtime::StepProfile> StepLoop::profile() const {
+  if (impl_->last == nullptr) return {};
+  return impl_->last->profile;
+}
+
 const StepLoopOptions& StepLoop::options() const { return impl_->options; }
 const runtime::ExecutableStats& StepLoop::stats() const { return impl_->loop->ready().stats(); }
 double StepLoop::compile_seconds() const { return stats().compile_seconds; }
@@ -376,8 +413,10 @@ void StepLoop::set_variables(Session& session, std::span<const Variable> variabl
                              std::vector<Tensor> values) {
   Session::Impl& s = *session.impl_;
   for (size_t i = 0; i < variables.size(); ++i) s.check_value(variables[i], values[i]);
-  const std::vector<std::shared_ptr<runtime::Buffer>> buffers =
-      buffers_of(*s.target.client, std::move(values));
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers;
+  for (Tensor& value : values) {
+    buffers.push_back(s.target.client->buffer_from_host(std::move(value)));
+  }
   const std::unique_lock lock(s.run_mutex);
   s.check_open();
   for (size_t i = 0; i < variables.size(); ++i)

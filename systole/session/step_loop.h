@@ -68,6 +68,14 @@ class StepLoop {
   // changed then.
   void run(std::span<const Tensor> inputs, int64_t steps);
 
+  // A launch that the device works on.
+  class Launch;
+  // As run(), but returns when the device has the work: the next launch, or another run of the
+  // session, may be enqueued before it ends, and waits on the device for the variables. A loop with
+  // checks waits for its end, since they decide whether variables change. Errors: those of run(),
+  // here or from the Launch; after a failure that shows later the updated variables have its error.
+  Launch launch(std::span<const Tensor> inputs, int64_t steps);
+
   // The values of variables now, for a saver: nothing is copied but what an earlier snapshot still
   // shares. What is run while the snapshot is there copies what it updates, once; but for the loops
   // that go_on_beside_snapshots(). Errors: FAILED_PRECONDITION for an uninitialised variable.
@@ -102,7 +110,24 @@ class StepLoop {
 
  private:
   struct Impl;
+  struct Frame;
   std::unique_ptr<Impl> impl_;
+};
+
+// Ends before its loop; one thread uses a loop and its launches at a time.
+class [[nodiscard]] StepLoop::Launch {
+ public:
+  Launch(Launch&&) noexcept;
+  ~Launch();  // waits for the end
+  bool ready() const;
+  // As StepLoop::results(); valid as long as the Launch. Waits. Errors: the launch's.
+  std::span<const Tensor> results();
+
+ private:
+  friend class StepLoop;
+  Launch(Impl& loop, std::unique_ptr<Frame> frame);
+  Impl* loop_;
+  std::unique_ptr<Frame> frame_;
 };
 
 }  // namespace systole

@@ -322,11 +322,12 @@ class SlowClient : public runtime::Client {
   std::span<const runtime::Device> devices() const override { return cpu_.devices(); }
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& options) override {
-    if (options.stacked) open_.wait();
+    if (module.name() == "steps") open_.wait();
     return cpu_.compile(module, options);
   }
-  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device) override {
-    return cpu_.buffer_from_host(tensor, device);
+  std::unique_ptr<runtime::Buffer> buffer_from_host(
+      Tensor tensor, const runtime::BufferOptions& options) override {
+    return cpu_.buffer_from_host(std::move(tensor), options);
   }
 
  private:
@@ -337,9 +338,11 @@ class SlowClient : public runtime::Client {
 TEST(StepLoopCompiler, LetsOthersUseTheSessionWhileTheFirstRunWaitsForIt) {
   std::promise<void> open;
   runtime::Client& cpu = runtime::client("cpu");
-  runtime::register_backend("slow", [&cpu, opened = open.get_future().share()] {
-    return std::make_unique<SlowClient>(cpu, opened);
-  });
+  runtime::register_backend(
+      {.name = "slow",
+       .make = [&cpu, opened = open.get_future().share()](const runtime::ClientOptions&) {
+         return std::make_unique<SlowClient>(cpu, opened);
+       }});
   Graph graph;
   const GraphScope scope(graph);
   const Variable v(Tensor(2.0F), {.name = "v"});

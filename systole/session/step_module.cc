@@ -280,6 +280,13 @@ class LoopWriter {
       results.push_back(last[first_check() + c]);
     }
     main_->set_results(results);
+    result_.update_of_variable.assign(result_.variables.size(), -1);
+    for (size_t u = 0; updates_ == UpdatesGo::in_place && u < num_updated(); ++u) {
+      if (!in_place(u)) continue;
+      const auto variable = std::ranges::find(result_.variables, result_.updated[u]);
+      result_.update_of_variable[static_cast<size_t>(variable - result_.variables.begin())] =
+          static_cast<int>(u);
+    }
     result_.updates = updates_;
     result_.module = std::move(module_);
     result_.random_nodes = step_.random_nodes;

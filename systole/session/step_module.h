@@ -26,7 +26,10 @@ struct StepModule {
   std::unique_ptr<hlo::Module> module;
   std::vector<bool> replicated_parameters;
   std::vector<const Node*> variables;  // one a parameter, in order
-  std::vector<const Node*> updated;    // one a result behind the fetches
+  // By these: the index in `updated` of the update that may be written over the parameter; -1 for
+  // none.
+  std::vector<int> update_of_variable;
+  std::vector<const Node*> updated;  // one a result behind the fetches
   std::vector<TensorType> updated_types;
   std::vector<bool> in_place;  // of these, whether a parameter is aliased with it; aside: the
                                // parameters behind `end`, in this order

@@ -1,80 +1,85 @@
 #include "systole/session/target.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "systole/base/error.h"
-#include "systole/runtime/registry.h"
+#include "systole/session/targets/targets.h"
 
 namespace systole {
 namespace {
 
-constexpr int kCoresPerHost = 8;
-constexpr int kMaxCores = 2048;
+class TargetSchemes {
+ public:
+  static TargetSchemes& instance() {
+    static TargetSchemes schemes;
+    return schemes;
+  }
 
-// Memory of a core, by generation (Cloud TPU's system architecture).
-struct Generation {
-  std::string_view name;
-  int64_t memory_per_core;
+  void add(TargetScheme scheme) {
+    const std::lock_guard lock(mutex_);
+    if (find(scheme.scheme) != nullptr) {
+      throw make_error(Code::already_exists,
+                       "register_target_scheme: scheme, got '{}' a second time", scheme.scheme);
+    }
+    schemes_.push_back(std::make_unique<const TargetScheme>(std::move(scheme)));
+  }
+
+  // Null when there is none; lives until exit.
+  const TargetScheme* find_for(std::string_view target) {
+    const std::lock_guard lock(mutex_);
+    return find(target.substr(0, target.find(':')));
+  }
+
+  // In the order of registration. `with_empty`: that of the empty target, too.
+  std::string forms(bool with_empty) {
+    const std::lock_guard lock(mutex_);
+    std::string text;
+    for (const auto& scheme : schemes_) {
+      if (scheme->scheme.empty() && !with_empty) continue;
+      if (!text.empty()) text += ", ";
+      text += scheme->forms;
+    }
+    return text;
+  }
+
+ private:
+  TargetSchemes() {
+    add(this_machine_scheme());
+    add(virtual_tpu_scheme());
+    add(worker_scheme());
+  }
+
+  // REQUIRES: the lock.
+  const TargetScheme* find(std::string_view name) const {
+    const auto it =
+        std::ranges::find_if(schemes_, [&](const auto& scheme) { return scheme->scheme == name; });
+    return it == schemes_.end() ? nullptr : it->get();
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const TargetScheme>> schemes_;
 };
-constexpr int64_t kGiB = int64_t{1} << 30;
-constexpr Generation kGenerations[] = {{"v2", 8 * kGiB}, {"v3", 16 * kGiB}};
-
-struct Cores {
-  int count = 0;
-  int64_t memory = 0;  // of each
-};
-
-std::optional<int> parse_count(std::string_view text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1) return std::nullopt;
-  return count <= kMaxCores ? std::optional(count) : std::nullopt;
-}
-
-// "v3-8" -> 8 cores with 16 GiB; "4" -> 4 of the first generation that there is.
-std::optional<Cores> parse_cores(std::string_view type) {
-  const auto dash = type.find('-');
-  const bool named = dash != std::string_view::npos;
-  const auto* generation =
-      named ? std::ranges::find(kGenerations, type.substr(0, dash), &Generation::name)
-            : std::begin(kGenerations);
-  const auto count = parse_count(named ? type.substr(dash + 1) : type);
-  if (generation == std::end(kGenerations) || !count) return std::nullopt;
-  return Cores{*count, generation->memory_per_core};
-}
 
 }  // namespace
 
-Target resolve_target(std::string_view target, std::string_view backend) {
-  const std::string name(target);
-  if (target.starts_with("grpc://")) {
-    throw make_error(
-        Code::unavailable,
-        "Session: target '{}': no worker answers, expected '' (this machine) or 'local' (a "
-        "virtual TPU); this version has no remote workers",
-        target);
-  }
-  runtime::Client* const client = &runtime::client(backend.empty() ? "cpu" : backend);
-  if (target.empty()) return {.name = name, .client = client, .environment = {.target = name}};
+void register_target_scheme(TargetScheme scheme) {
+  TargetSchemes::instance().add(std::move(scheme));
+}
 
-  std::optional<Cores> cores;
-  if (target == "local") cores = parse_cores("v2-8");
-  if (target.starts_with("local:")) cores = parse_cores(target.substr(6));
-  if (!cores) {
-    throw invalid_argument(
-        "Session: target, got '{}', expected '' (this machine), 'local', 'local:v2-8', "
-        "'local:v3-8', 'local:N' (a virtual TPU of N cores) or 'grpc://host:port'",
-        target);
-  }
-  return {.name = name,
-          .client = client,
-          .environment = {.target = name,
-                          .is_tpu = true,
-                          .num_hosts = (cores->count + kCoresPerHost - 1) / kCoresPerHost,
-                          .num_cores = cores->count},
-          .memory_per_core = cores->memory};
+bool has_target_scheme(std::string_view target) {
+  return TargetSchemes::instance().find_for(target) != nullptr;
+}
+
+std::string target_forms() { return TargetSchemes::instance().forms(/*with_empty=*/false); }
+
+Target resolve_target(std::string_view target, std::string_view backend) {
+  const TargetScheme* const scheme = TargetSchemes::instance().find_for(target);
+  if (scheme != nullptr) return scheme->resolve(target, backend);
+  throw invalid_argument("Session: target, got '{}', expected {}", target,
+                         TargetSchemes::instance().forms(/*with_empty=*/true));
 }
 
 }  // namespace systole

@@ -20,14 +20,9 @@ class SnapshotHold {
   std::atomic<bool> released_ = false;
 };
 
-// The buffer's elements, without a copy where its device is this machine: for as long as nobody
-// writes there.
+// The buffer's elements, without a copy where the host can read the device's memory; valid until
+// the buffer is donated. Waits for them. Errors: the buffer's error.
 Tensor host_view(const runtime::Buffer& buffer);
-
-// The values in the device's memory: a value that nobody else has becomes a buffer without a copy
-// where the device is this machine.
-std::vector<std::shared_ptr<runtime::Buffer>> buffers_of(runtime::Client& client,
-                                                         std::vector<Tensor> values);
 
 // What StepLoop::snapshot() took: the values stay as they were then, whatever runs after it. Shares
 // the buffers of the session until it is destroyed, or has copies. Read by one thread at a time;

@@ -51,16 +51,6 @@ void expect_same(const Tensor& got, const Tensor& want) {
                               is_floating(want.dtype()) ? tolerance * magnitude(want) : 0);
 }
 
-std::vector<Tensor> execute(runtime::Executable& executable, std::span<const Tensor> arguments) {
-  std::vector<runtime::Argument> inputs;
-  for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
-  std::vector<Tensor> values(executable.result_types().size());
-  std::vector<runtime::Result> results;
-  for (Tensor& value : values) results.push_back({.host = &value});
-  executable.execute(inputs, results);
-  return values;
-}
-
 }  // namespace
 
 graph_testing::Executor backend_executor(std::string_view backend) {
@@ -73,7 +63,7 @@ graph_testing::Executor backend_executor(std::string_view backend) {
     if (executable == nullptr) executable = client.compile(module);
     return [executable = executable, reference = graph_testing::evaluate_by_reference(module)](
                std::span<const Tensor> arguments) {
-      std::vector<Tensor> values = execute(*executable, arguments);
+      std::vector<Tensor> values = runtime::run(*executable, arguments);
       const std::vector<Tensor> expected = reference(arguments);
       for (size_t i = 0; i < expected.size(); ++i) {
         SCOPED_TRACE(fmt::format("result {} beside the reference", i));

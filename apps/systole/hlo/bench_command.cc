@@ -69,7 +69,7 @@ DType limiting_dtype(const hlo::Module& module) {
 double seconds_of_run(runtime::Executable& executable, std::span<const Tensor> arguments,
                       const runtime::ExecuteOptions& options = {}) {
   const auto start = std::chrono::steady_clock::now();
-  run_once(executable, arguments, options);
+  runtime::run(executable, arguments, options);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -77,7 +77,7 @@ void take_steps(runtime::Executable& executable, std::span<const Tensor> argumen
                 Figures& figures) {
   for (int i = 0; i <= runs; ++i) {
     std::vector<runtime::StepProfile> steps;
-    run_once(executable, arguments, {.profile = &steps});
+    runtime::run(executable, arguments, {.profile = &steps});
     if (i == 0) continue;  // caches fill
     figures.steps.resize(steps.size());
     for (size_t k = 0; k < steps.size(); ++k) {

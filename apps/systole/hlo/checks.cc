@@ -14,6 +14,7 @@
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/process.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/run_replicas.h"
 
 namespace systole::app {
 namespace {
@@ -155,21 +156,16 @@ ParallelPrograms parallel_programs(const Instruction& call) {
 // The function compiled for as many replicas; their results one replica after the other.
 std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& function,
                                  std::span<const std::vector<Tensor>> arguments,
-                                 runtime::Client& client, runtime::CompileOptions options) {
+                                 runtime::Client& client, const runtime::CompileOptions& options) {
   const auto alone = module.clone();
   alone->erase_function(alone->entry());
   const Computation* const called[] = {alone->find_function(function)};
   add_main(*alone, called);
-  options.num_replicas = static_cast<int>(arguments.size());
-  const auto executable = client.compile(*alone, options);
-  std::vector<runtime::Argument> given;
-  for (const auto& of_replica : arguments) {
-    for (const Tensor& argument : of_replica) given.push_back({.host = &argument});
+  std::vector<Tensor> results;
+  for (std::vector<Tensor>& of_replica :
+       runtime::run_replicas(client, *alone, arguments, options)) {
+    std::ranges::move(of_replica, std::back_inserter(results));
   }
-  std::vector<Tensor> results(arguments.size() * executable->result_types().size());
-  std::vector<runtime::Result> wanted;
-  for (Tensor& result : results) wanted.push_back({.host = &result});
-  executable->execute(given, wanted);
   return results;
 }
 
@@ -269,7 +265,7 @@ CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client
 std::string run_checks(const CheckedProgram& program, runtime::Client& client,
                        const runtime::CompileOptions& options) {
   const auto executable = client.compile(*program.module, options);
-  const std::vector<Tensor> results = run_once(*executable, program.arguments);
+  const std::vector<Tensor> results = runtime::run(*executable, program.arguments);
   for (size_t i = 0; i < program.checks.size(); ++i) {
     const Check& check = program.checks[i];
     const std::string wrong = difference(results[2 * i], results[2 * i + 1], check.rule);

@@ -129,18 +129,6 @@ int remove_checks(hlo::Module& module) {
   return removed;
 }
 
-std::vector<Tensor> run_once(runtime::Executable& executable, std::span<const Tensor> arguments,
-                             const runtime::ExecuteOptions& options) {
-  std::vector<runtime::Argument> inputs;
-  for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
-  std::vector<Tensor> outputs(executable.result_types().size());
-  std::vector<runtime::Result> results;
-  results.reserve(outputs.size());
-  for (Tensor& output : outputs) results.push_back({.host = &output});
-  executable.execute(inputs, results, options);
-  return outputs;
-}
-
 runtime::Client& backend(const std::string& name) { return runtime::client(name); }
 
 }  // namespace systole::app

@@ -33,10 +33,6 @@ void add_main(hlo::Module& module, std::span<const hlo::Computation* const> func
 // were. Those with a result are replaced by their first operand.
 int remove_checks(hlo::Module& module);
 
-// The results of one run, in host memory.
-std::vector<Tensor> run_once(runtime::Executable& executable, std::span<const Tensor> arguments,
-                             const runtime::ExecuteOptions& options = {});
-
 // The backend of that name. Errors: NOT_FOUND lists those that there are.
 runtime::Client& backend(const std::string& name);
 

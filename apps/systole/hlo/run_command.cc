@@ -31,7 +31,7 @@ void run_main(const RunOptions& options) {
   }
   const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
   const auto executable = client.compile(*module);
-  const std::vector<Tensor> results = run_once(*executable, arguments);
+  const std::vector<Tensor> results = runtime::run(*executable, arguments);
   if (!options.output.empty()) local_file_system().make_directories(options.output);
   for (size_t i = 0; i < results.size(); ++i) {
     if (options.output.empty() || results[i].dtype() == DType::token) {

@@ -65,7 +65,7 @@ Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend
   try {
     // Unoptimised, since some ops are rewritten into others.
     const auto executable = backend(backend_name).compile(*module, {.optimize = false});
-    run_once(*executable, random_arguments(*module, 1));
+    runtime::run(*executable, random_arguments(*module, 1));
     return executable->stats().reference_steps > 0 ? Support::by_reference : Support::native;
   } catch (const Error& error) {
     if (error.code() != Code::unimplemented) throw;

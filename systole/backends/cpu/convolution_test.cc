@@ -280,12 +280,7 @@ TEST(Convolution, RunsFromManyThreads) {
   for (std::string& difference : differences) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        std::vector<runtime::Argument> inputs;
-        for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
-        std::vector<Tensor> outputs(want.size());
-        std::vector<runtime::Result> places;
-        for (Tensor& output : outputs) places.push_back({.host = &output});
-        executable->execute(inputs, places);
+        const std::vector<Tensor> outputs = runtime::run(*executable, arguments);
         for (size_t k = 0; k < want.size(); ++k)
           difference += testing::difference(outputs[k], want[k], {});
       }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "systole/runtime/client.h"
+#include "systole/runtime/client_options.h"
 
 namespace systole::runtime {
 // Makes the backend known as "cpu". Called once, by the generated register_backends().
@@ -12,7 +13,7 @@ void register_cpu_backend();
 
 namespace systole::cpu {
 
-// A client with one device, this machine. Thread-safe.
-std::unique_ptr<runtime::Client> make_client();
+// A client whose devices are this machine; see runtime::host_client_options(). Thread-safe.
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options = {});
 
 }  // namespace systole::cpu

@@ -7,48 +7,38 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
 #include "systole/io/file_systems/local_file_system.h"
-#include "systole/runtime/host_buffer.h"
+#include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
-#include "systole/runtime/replica_by_replica.h"
 
 namespace systole::cpu {
 namespace {
 
 constexpr int64_t kCacheBytes = int64_t{1} << 30;  // of code on disk
 
-class CpuClient : public runtime::Client {
+std::string describe(const HostTarget& target) {
+  return fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
+                     ThreadPool::global().num_threads());
+}
+
+class CpuClient : public runtime::HostClient {
  public:
-  CpuClient() : jit_(Jit::create()) {
-    const HostTarget& target = jit_->target();
-    device_.name = "cpu:0";
-    device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
-                               ThreadPool::global().num_threads());
-    device_.memory_bytes = runtime::host_memory_bytes();
+  CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options)
+      : HostClient("cpu", describe(jit->target()), runtime::host_memory_bytes(), options),
+        jit_(std::move(jit)) {
     const char* folder = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
     if (folder != nullptr) default_cache_folder_ = folder;
   }
 
-  std::string_view platform() const override { return "cpu"; }
-  std::span<const runtime::Device> devices() const override { return {&device_, 1}; }
-
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
-                                               const runtime::CompileOptions& options) override {
-    if (options.num_replicas < 1)
-      throw invalid_argument("cpu: num_replicas, got {}, expected >= 1", options.num_replicas);
-    if (options.num_threads < 0)
-      throw invalid_argument("cpu: num_threads, got {}, expected >= 0", options.num_threads);
+                                               const runtime::CompileOptions& given) override {
+    check_options(module, given);
+    runtime::CompileOptions options = given;
+    options.memory_limit = memory_limit(given);
     ThreadPool* threads = pool(options.num_threads);
-    auto executable = std::make_unique<CpuExecutable>(
-        compile_program(module, options, threads, device_.memory_bytes, *jit_,
-                        code_cache(options.cache_folder)),
-        threads);
-    if (options.stacked || options.num_replicas == 1) return executable;
-    return runtime::replica_by_replica(std::move(executable), module, options.num_replicas);
-  }
-
-  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
-    if (device_id != 0) throw invalid_argument("cpu: device, got {}, expected 0", device_id);
-    return std::make_unique<runtime::HostBuffer>(tensor.clone());
+    auto program = compile_program(module, options, threads, runtime::host_memory_bytes(), *jit_,
+                                   code_cache(options.cache_folder));
+    auto placements = result_placements(module, options, program->results);
+    return std::make_unique<CpuExecutable>(std::move(program), threads, std::move(placements));
   }
 
  private:
@@ -76,7 +66,6 @@ class CpuClient : public runtime::Client {
   }
 
   std::unique_ptr<Jit> jit_;
-  runtime::Device device_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<ThreadPool>> pools_;               // guarded by mutex_
   std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;  // guarded by mutex_; by folder
@@ -85,6 +74,9 @@ class CpuClient : public runtime::Client {
 
 }  // namespace
 
-std::unique_ptr<runtime::Client> make_client() { return std::make_unique<CpuClient>(); }
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options) {
+  return std::make_unique<CpuClient>(
+      Jit::create(), runtime::resolve_options("cpu", runtime::host_client_options(), options));
+}
 
 }  // namespace systole::cpu

@@ -43,7 +43,7 @@ std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<
   std::vector<runtime::Argument> inputs;
   for (const Tensor& argument : arguments) {
     buffers.push_back(client.buffer_from_host(argument));
-    inputs.push_back({.buffer = buffers.back().get()});
+    inputs.push_back({.buffer = buffers.back().get(), .donate = true});
   }
   std::vector<Tensor> outputs(executable->result_types().size());
   std::vector<runtime::Result> results;
@@ -52,7 +52,7 @@ std::vector<Tensor> run_on_buffers(const hlo::Module& module, const std::vector<
         module.aliases, [&](const auto& a) { return a.result == static_cast<int>(k); });
     results.push_back({.host = aliased ? nullptr : &outputs[k]});
   }
-  executable->execute(inputs, results);
+  executable->execute(inputs, results).wait();
   std::vector<Tensor> all;
   for (const auto& buffer : buffers) all.push_back(buffer->to_host());
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -121,11 +121,11 @@ TEST(CpuClient, RefusesAnArgumentThatTheProgramUpdatesUnderAnother) {
       2, {{0, 0}}, [](hlo::Builder& b, auto& v) { return std::vector{b.add(v[0], v[1])}; });
   const auto executable = testing::client().compile(*module);
   const auto buffer = testing::client().buffer_from_host(row(1));
-  const std::vector<runtime::Argument> arguments = {{.buffer = buffer.get()},
+  const std::vector<runtime::Argument> arguments = {{.buffer = buffer.get(), .donate = true},
                                                     {.buffer = buffer.get()}};
   const std::vector<runtime::Result> results(1);
   EXPECT_EQ(
-      error_of([&] { executable->execute(arguments, results); }),
+      error_of([&] { executable->execute(arguments, results).wait(); }),
       "INVALID_ARGUMENT: cpu: argument 1, got the memory of argument 0, which the program updates");
 }
 
@@ -138,10 +138,10 @@ TEST(CpuClient, ReusesTheMemoryOfAHostResult) {
   const void* memory = result.raw();
   const std::vector<runtime::Argument> arguments = {{.host = &x}};
   const std::vector<runtime::Result> results = {{.host = &result}};
-  executable->execute(arguments, results);
+  executable->execute(arguments, results).wait();
   EXPECT_EQ(result.raw(), memory);
   const Tensor shared = result;
-  executable->execute(arguments, results);
+  executable->execute(arguments, results).wait();
   EXPECT_NE(result.raw(), memory) << "another tensor looks at it";
 }
 
@@ -161,12 +161,7 @@ TEST(CpuClient, RunsOneProgramFromManyThreads) {
   for (std::string& difference : differences) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        std::vector<runtime::Argument> inputs;
-        for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
-        std::vector<Tensor> outputs(3);
-        std::vector<runtime::Result> results;
-        for (Tensor& output : outputs) results.push_back({.host = &output});
-        executable->execute(inputs, results);
+        const std::vector<Tensor> outputs = runtime::run(*executable, arguments);
         for (size_t k = 0; k < 3; ++k) difference += testing::difference(outputs[k], want[k], {});
       }
     });
@@ -207,7 +202,7 @@ TEST(CpuClient, ProfilesEveryStep) {
   for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
   const std::vector<runtime::Result> results(executable->result_types().size());
   std::vector<runtime::StepProfile> steps;
-  executable->execute(inputs, results, {.profile = &steps});
+  executable->execute(inputs, results, {.profile = &steps}).wait();
   ASSERT_FALSE(steps.empty());
   double flops = 0;
   for (const runtime::StepProfile& step : steps) {

@@ -8,8 +8,23 @@
 #include "systole/runtime/host_buffer.h"
 
 namespace systole::cpu {
+namespace {
+
+constexpr int64_t kCopyGrain = int64_t{1} << 20;  // bytes that are not worth another thread
+
+void copy_bytes(void* to, const void* from, int64_t bytes, ThreadPool* pool) {
+  const auto copy = [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  };
+  if (pool == nullptr || bytes <= kCopyGrain) return copy(0, bytes);
+  pool->parallel_for(bytes, kCopyGrain, copy);
+}
+
+}  // namespace
 
 using runtime::Argument;
+using runtime::Event;
 using runtime::HostBuffer;
 using runtime::Result;
 
@@ -21,8 +36,12 @@ struct CpuExecutable::Run {
   RunContext context;
 };
 
-CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool)
-    : program_(std::move(program)), pool_(pool), aliased_parameter_(program_->results.size(), -1) {
+CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
+                             std::vector<std::shared_ptr<const runtime::HostPlacement>> placements)
+    : program_(std::move(program)),
+      pool_(pool),
+      placements_(std::move(placements)),
+      aliased_parameter_(program_->results.size(), -1) {
   for (const Tensor& constant : program_->constants) constants_.push_back(constant.raw());
   for (const auto& [parameter, result] : program_->aliases) {
     aliased_parameter_[static_cast<size_t>(result)] = parameter;
@@ -46,28 +65,24 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   return run;
 }
 
-void CpuExecutable::bind_arguments(Run& run, std::span<const Argument> arguments) const {
+Event CpuExecutable::bind_arguments(Run& run, std::span<const Argument> arguments) const {
   if (arguments.size() != program_->parameters.size()) {
     throw invalid_argument("cpu: number of arguments, got {}, expected {}", arguments.size(),
                            program_->parameters.size());
   }
+  Event failure;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Argument& argument = arguments[i];
-    if (argument.buffer != nullptr) {
-      assert(dynamic_cast<HostBuffer*>(argument.buffer) != nullptr);
-      assert(argument.buffer->type() == program_->parameters[i]);
-      run.arguments[i] = static_cast<HostBuffer*>(argument.buffer)->data();
-    } else {
-      assert(argument.host->type() == program_->parameters[i]);
-      run.arguments[i] = const_cast<void*>(argument.host->raw());
-    }
+    const Tensor* const value = runtime::host_elements("cpu", arguments[i], failure);
+    assert(value->type() == program_->parameters[i]);
+    run.arguments[i] = const_cast<void*>(value->raw());
   }
+  return failure;
 }
 
 void* CpuExecutable::place_result(Run& run, size_t k, const Result& result) const {
   const TensorType& type = program_->results[k];
   if (result.device != nullptr) {
-    auto buffer = std::make_unique<HostBuffer>(Tensor(type));
+    auto buffer = std::make_unique<HostBuffer>(Tensor(type), placements_[k]);
     void* data = buffer->data();
     *result.device = std::move(buffer);
     return data;
@@ -92,13 +107,20 @@ void CpuExecutable::bind_results(Run& run, std::span<const Argument> arguments,
       run.results[k] = place_result(run, k, results[k]);
       continue;
     }
-    const auto p = static_cast<size_t>(parameter);
-    run.results[k] = nullptr;
-    if (arguments[p].buffer != nullptr) continue;
-    // A host tensor is not ours to change: the result's memory starts as a copy of it.
-    run.results[k] = place_result(run, k, results[k]);
-    std::memcpy(run.results[k], run.arguments[p],
-                static_cast<size_t>(program_->parameters[p].byte_size()));
+    // A donated buffer is written in place.
+    const Argument& argument = arguments[static_cast<size_t>(parameter)];
+    const bool donated = argument.buffer != nullptr && argument.donate;
+    run.results[k] = donated ? nullptr : place_result(run, k, results[k]);
+  }
+}
+
+// The memory of a result that the program writes over an argument the caller keeps starts as a copy
+// of the argument.
+void CpuExecutable::copy_kept_arguments(Run& run) const {
+  for (size_t k = 0; k < run.results.size(); ++k) {
+    if (aliased_parameter_[k] < 0 || run.results[k] == nullptr) continue;
+    const auto p = static_cast<size_t>(aliased_parameter_[k]);
+    copy_bytes(run.results[k], run.arguments[p], program_->parameters[p].byte_size(), pool_);
     run.arguments[p] = run.results[k];
   }
 }
@@ -128,11 +150,39 @@ std::vector<runtime::StepProfile> CpuExecutable::profile(const RunContext& conte
   return steps;
 }
 
-void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,
-                            const runtime::ExecuteOptions& options) {
+// Results that lie in donated arguments and are wanted elsewhere, too.
+void CpuExecutable::store_aliased_results(Run& run, std::span<const Result> results) const {
+  for (size_t k = 0; k < results.size(); ++k) {
+    const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
+    if (aliased_parameter_[k] < 0 || !wanted || run.results[k] != nullptr) continue;
+    const void* from = run.arguments[static_cast<size_t>(aliased_parameter_[k])];
+    copy_bytes(place_result(run, k, results[k]), from, program_->results[k].byte_size(), pool_);
+  }
+}
+
+Event CpuExecutable::fail(Event failure, std::span<const Argument> arguments,
+                          std::span<const Result> results) const {
+  for (const auto& [parameter, result] : program_->aliases) {
+    const Argument& argument = arguments[static_cast<size_t>(parameter)];
+    auto* const buffer = argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
+    if (buffer != nullptr) buffer->fail(failure);
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (results[k].device == nullptr) continue;
+    auto buffer = std::make_unique<HostBuffer>(Tensor(program_->results[k]), placements_[k]);
+    buffer->fail(failure);
+    *results[k].device = std::move(buffer);
+  }
+  return failure;
+}
+
+Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,
+                             const runtime::ExecuteOptions& options) {
   std::unique_ptr<Run> run = acquire();
-  bind_arguments(*run, arguments);
+  const Event failed = bind_arguments(*run, arguments);
+  if (failed.error() != nullptr) return fail(failed, arguments, results);
   bind_results(*run, arguments, results);
+  copy_kept_arguments(*run);
   check_aliases(*run);
   if (!program_->steps.empty()) {
     run->context.steps.assign(program_->steps.size(), {});
@@ -140,20 +190,20 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
   }
   program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
                          &run->context);
-  if (run->context.error != nullptr) std::rethrow_exception(run->context.error);
-  for (size_t k = 0; k < results.size(); ++k) {
-    const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
-    if (aliased_parameter_[k] < 0 || !wanted || run->results[k] != nullptr) continue;
-    // In the argument's buffer, and wanted elsewhere, too.
-    const void* from = run->arguments[static_cast<size_t>(aliased_parameter_[k])];
-    std::memcpy(place_result(*run, k, results[k]), from,
-                static_cast<size_t>(program_->results[k].byte_size()));
+  if (run->context.error != nullptr) {
+    try {
+      std::rethrow_exception(run->context.error);
+    } catch (const Error& error) {
+      return fail(Event::failed(error), arguments, results);
+    }
   }
+  store_aliased_results(*run, results);
   if (options.profile != nullptr && !program_->steps.empty())
     *options.profile = profile(run->context);
   Run* none = nullptr;
   if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release))
     static_cast<void>(run.release());
+  return {};
 }
 
 }  // namespace systole::cpu

@@ -6,35 +6,44 @@
 
 #include "systole/backends/cpu/compiler.h"
 #include "systole/base/thread_pool.h"
+#include "systole/runtime/host_buffer.h"
 
 namespace systole::cpu {
 
 class CpuExecutable : public runtime::Executable {
  public:
-  // `pool` may be null: one thread. It is borrowed.
-  CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool);
+  // `pool` may be null: one thread. It is borrowed. `placements`: by result.
+  CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
+                std::vector<std::shared_ptr<const runtime::HostPlacement>> placements);
   ~CpuExecutable() override;
 
   std::span<const TensorType> parameter_types() const override { return program_->parameters; }
   std::span<const TensorType> result_types() const override { return program_->results; }
   const runtime::ExecutableStats& stats() const override { return program_->stats; }
   std::string optimized_program() const override { return program_->text; }
-  void execute(std::span<const runtime::Argument> arguments,
-               std::span<const runtime::Result> results,
-               const runtime::ExecuteOptions& options) override;
+  runtime::Event execute(std::span<const runtime::Argument> arguments,
+                         std::span<const runtime::Result> results,
+                         const runtime::ExecuteOptions& options) override;
 
  private:
   struct Run;  // the memory of one run; kept for the next
   std::unique_ptr<Run> acquire();
-  void bind_arguments(Run& run, std::span<const runtime::Argument> arguments) const;
+  // Returns the error of the first buffer that has one.
+  runtime::Event bind_arguments(Run& run, std::span<const runtime::Argument> arguments) const;
   void bind_results(Run& run, std::span<const runtime::Argument> arguments,
                     std::span<const runtime::Result> results) const;
   void* place_result(Run& run, size_t k, const runtime::Result& result) const;
+  void copy_kept_arguments(Run& run) const;
   void check_aliases(const Run& run) const;
+  void store_aliased_results(Run& run, std::span<const runtime::Result> results) const;
+  // Gives donated buffers and new ones the error of the launch.
+  runtime::Event fail(runtime::Event failure, std::span<const runtime::Argument> arguments,
+                      std::span<const runtime::Result> results) const;
   std::vector<runtime::StepProfile> profile(const RunContext& context) const;
 
   std::unique_ptr<CompiledProgram> program_;
   ThreadPool* pool_;
+  std::vector<std::shared_ptr<const runtime::HostPlacement>> placements_;  // by result
   std::vector<const void*> constants_;
   std::vector<int>
       aliased_parameter_;  // by result: the parameter whose buffer it is written over, or -1

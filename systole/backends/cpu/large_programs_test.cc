@@ -269,10 +269,7 @@ TEST(LargePrograms, AreProfiledStepByStep) {
   const auto executable = testing::client().compile(*module, {.profile = true});
   const std::vector<Tensor> arguments = matrix();
   std::vector<runtime::StepProfile> steps;
-  Tensor result;
-  const std::vector<runtime::Argument> given = {{.host = arguments.data()}};
-  const std::vector<runtime::Result> taken = {{.host = &result}};
-  executable->execute(given, taken, {.profile = &steps});
+  runtime::run(*executable, arguments, {.profile = &steps});
   EXPECT_GE(steps.size(), 300U);
   for (const runtime::StepProfile& step : steps) EXPECT_EQ(step.runs, 1) << step.step;
 }

@@ -1,8 +1,13 @@
 #include "systole/backends/cpu/cpu_backend.h"
+#include "systole/runtime/host_client.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::runtime {
 
-void register_cpu_backend() { register_backend("cpu", cpu::make_client); }
+void register_cpu_backend() {
+  const auto options = host_client_options();
+  register_backend(
+      {.name = "cpu", .options = {options.begin(), options.end()}, .make = cpu::make_client});
+}
 
 }  // namespace systole::runtime

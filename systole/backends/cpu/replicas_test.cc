@@ -9,6 +9,7 @@
 #include "systole/hlo/testing/random_module.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/runtime/run_replicas.h"
 
 namespace systole::cpu {
 namespace {
@@ -29,20 +30,6 @@ Value all_reduce(Builder& b, Value x) {
       ->result();
 }
 
-// Arguments and results of all replicas, one replica after the other.
-std::vector<Tensor> run(runtime::Client& client, const hlo::Module& module,
-                        const std::vector<Tensor>& arguments,
-                        const runtime::CompileOptions& options) {
-  const auto executable = client.compile(module, options);
-  std::vector<Tensor> results(kReplicas * executable->result_types().size());
-  std::vector<runtime::Argument> given;
-  for (const Tensor& argument : arguments) given.push_back({.host = &argument});
-  std::vector<runtime::Result> wanted;
-  for (Tensor& result : results) wanted.push_back({.host = &result});
-  executable->execute(given, wanted);
-  return results;
-}
-
 TEST(CpuReplicas, RandomProgramsAgreeWithTheReference) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     hlo::testing::RandomModule random = hlo::testing::random_module(seed, {.dtypes = {DType::f32}});
@@ -61,54 +48,27 @@ TEST(CpuReplicas, RandomProgramsAgreeWithTheReference) {
     for (int p = 0; p < main.num_parameters(); ++p) {
       options.replicated_parameters.push_back(coins.next_below(2) == 0);
     }
-    std::vector<Tensor> arguments;
+    std::vector<std::vector<Tensor>> arguments;
     for (uint64_t r = 0; r < kReplicas; ++r) {
-      const std::vector<Tensor> own = hlo::testing::random_arguments(module, seed * 8 + r);
-      for (size_t p = 0; p < own.size(); ++p) {
-        arguments.push_back(r > 0 && options.replicated_parameters[p] ? arguments[p] : own[p]);
+      arguments.push_back(hlo::testing::random_arguments(module, seed * 8 + r));
+      for (size_t p = 0; p < arguments[r].size(); ++p) {
+        if (options.replicated_parameters[p]) arguments[r][p] = arguments[0][p];
       }
     }
-    const auto want = run(runtime::client("reference"), module, arguments, options);
+    const auto want =
+        runtime::run_replicas(runtime::client("reference"), module, arguments, options);
     for (const bool optimize : {true, false}) {
       options.optimize = optimize;
-      const auto got = run(testing::client(), module, arguments, options);
-      for (size_t k = 0; k < want.size(); ++k) {
-        ASSERT_EQ(hlo::testing::difference(got[k], want[k],
-                                           random.tolerances[k % random.tolerances.size()]),
-                  "")
-            << "seed " << seed << ", result " << k << "\n"
-            << hlo::print(module);
+      const auto got = runtime::run_replicas(testing::client(), module, arguments, options);
+      for (size_t r = 0; r < want.size(); ++r) {
+        for (size_t k = 0; k < want[r].size(); ++k) {
+          ASSERT_EQ(hlo::testing::difference(got[r][k], want[r][k], random.tolerances[k]), "")
+              << "seed " << seed << ", replica " << r << ", result " << k << "\n"
+              << hlo::print(module);
+        }
       }
     }
   }
-}
-
-// Arguments that lie in a row are read where they are; a buffer is updated in place.
-TEST(CpuReplicas, TakesArgumentsInARowOrApart) {
-  hlo::Module module;
-  hlo::Computation& main = module.add_function("main");
-  const TensorType type{DType::f32, {2}};
-  const Value w = main.add_parameter(type);
-  const Value x = main.add_parameter(type);
-  const Value y = main.add_parameter(type);
-  Builder b(main);
-  main.set_results({b.add(w, all_reduce(b, x)), b.add(x, y)});
-  module.aliases = {{0, 0}};
-  const auto executable = testing::client().compile(
-      module, {.num_replicas = 2, .replicated_parameters = {true, false, false}});
-  const auto buffer = testing::client().buffer_from_host(Tensor::of<float>({2}, {100, 200}));
-  const Tensor xs = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
-  const Tensor x0 = Tensor::view(DType::f32, {2}, const_cast<void*>(xs.slice(0, 1).raw()));
-  const Tensor x1 = Tensor::view(DType::f32, {2}, const_cast<void*>(xs.slice(1, 2).raw()));
-  const Tensor y0 = Tensor::of<float>({2}, {10, 20});
-  const Tensor y1 = Tensor::of<float>({2}, {30, 40});
-  Tensor sums[2];
-  executable->execute(
-      {{{.buffer = buffer.get()}, {.host = &x0}, {.host = &y0}, {}, {.host = &x1}, {.host = &y1}}},
-      {{{}, {.host = &sums[0]}, {}, {.host = &sums[1]}}});
-  EXPECT_TRUE(buffer->to_host().identical(Tensor::of<float>({2}, {104, 206})));
-  EXPECT_TRUE(sums[0].identical(Tensor::of<float>({2}, {11, 22})));
-  EXPECT_TRUE(sums[1].identical(Tensor::of<float>({2}, {33, 44})));
 }
 
 // One replica needs 6 KiB, all of them 24.

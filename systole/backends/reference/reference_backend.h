@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "systole/runtime/client.h"
+#include "systole/runtime/client_options.h"
 
 namespace systole::runtime {
 // Makes the backend known as "reference". Called once, by the generated register_backends().
@@ -13,7 +14,7 @@ void register_reference_backend();
 
 namespace systole::reference {
 
-// A client with one device. Thread-safe; runs of one executable may overlap.
-std::unique_ptr<runtime::Client> make_client();
+// A client whose devices are this machine; see runtime::host_client_options(). Thread-safe.
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options = {});
 
 }  // namespace systole::reference

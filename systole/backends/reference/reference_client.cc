@@ -1,4 +1,5 @@
 #include <chrono>
+#include <sstream>
 
 #include "systole/backends/reference/reference_backend.h"
 #include "systole/base/error.h"
@@ -6,37 +7,26 @@
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
 #include "systole/hlo/semantics/evaluator.h"
-#include "systole/runtime/host_buffer.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
+#include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
-#include "systole/runtime/replica_by_replica.h"
 
 namespace systole::reference {
 namespace {
 
 using runtime::Argument;
 using runtime::CompileOptions;
-using runtime::Device;
+using runtime::Event;
 using runtime::ExecutableStats;
 using runtime::ExecuteOptions;
 using runtime::HostBuffer;
+using runtime::HostPlacement;
 using runtime::Result;
 
-HostBuffer& host_buffer(runtime::Buffer& buffer) {
-  auto* result = dynamic_cast<HostBuffer*>(&buffer);
-  if (result == nullptr) {
-    throw invalid_argument(
-        "reference: argument, got another backend's buffer, expected one of its own");
-  }
-  return *result;
-}
-
-// `value` into the memory of `target` when it fits and nobody shares it, as Result::host promises.
-void store(const Tensor& value, Tensor& target) {
-  if (target.valid() && target.type() == value.type() && target.unique()) {
-    std::memcpy(target.raw(), value.raw(), static_cast<size_t>(value.byte_size()));
-  } else {
-    target = value.clone();
-  }
+// The buffer of an argument that the program may overwrite; null for any other.
+HostBuffer* donated_buffer(const Argument& argument) {
+  return argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
 }
 
 // The most bytes that values of `computation` take at one time while it is evaluated, its
@@ -66,10 +56,40 @@ double peak_bytes(const hlo::Computation& computation) {
   return peak;
 }
 
+constexpr std::string_view kMagic = "systole-reference-1";
+
+// A line of the options that matter here, and the program as text.
+std::string to_bytes(const hlo::Module& module, const CompileOptions& options) {
+  std::string flags = "-";
+  for (const bool replicated : options.replicated_parameters) flags += replicated ? '1' : '0';
+  std::string devices;
+  for (const int id : options.device_assignment) devices += fmt::format(" {}", id);
+  return fmt::format("{} {} {} {}{}\n{}", kMagic, options.num_replicas, options.memory_limit, flags,
+                     devices, hlo::print(module));
+}
+
+CompileOptions options_of(const std::string& line) {
+  std::istringstream words(line);
+  std::string magic;
+  std::string flags;
+  CompileOptions options;
+  words >> magic >> options.num_replicas >> options.memory_limit >> flags;
+  if (!words || magic != kMagic || !flags.starts_with('-')) {
+    throw make_error(Code::data_loss,
+                     "reference: compiled program, got other bytes, expected '{}' and its options",
+                     kMagic);
+  }
+  for (const char flag : flags.substr(1)) options.replicated_parameters.push_back(flag == '1');
+  for (int id = 0; words >> id;) options.device_assignment.push_back(id);
+  return options;
+}
+
 class ReferenceExecutable : public runtime::Executable {
  public:
-  ReferenceExecutable(const hlo::Module& module, const CompileOptions& options)
-      : module_(module.clone()), num_replicas_(options.num_replicas) {
+  // Nobody may use more than `memory_limit` bytes a replica; 0: no limit.
+  ReferenceExecutable(const hlo::Module& module, const CompileOptions& options,
+                      int64_t memory_limit)
+      : module_(module.clone()), options_(options), num_replicas_(options.num_replicas) {
     hlo::InlineCalls().run(*module_);
     const hlo::Computation& main = module_->entry();
     const std::vector<bool> varying =
@@ -89,45 +109,86 @@ class ReferenceExecutable : public runtime::Executable {
     // Results are among the values that live at the end, and are copied for the caller.
     stats_.temp_bytes = static_cast<int64_t>(std::min(peak_bytes(main), 9e18));
     runtime::check_memory("reference", *module_, stats_, runtime::host_memory_bytes());
-    if (options.memory_limit > 0)
-      runtime::check_memory("core", *module_, stats_, options.memory_limit);
+    if (memory_limit > 0) runtime::check_memory("core", *module_, stats_, memory_limit);
   }
 
   std::span<const TensorType> parameter_types() const override { return parameters_; }
   std::span<const TensorType> result_types() const override { return results_; }
   const ExecutableStats& stats() const override { return stats_; }
   void set_compile_seconds(double seconds) { stats_.compile_seconds = seconds; }
+  // By result.
+  void set_placements(std::vector<std::shared_ptr<const HostPlacement>> placements) {
+    placements_ = std::move(placements);
+  }
+  std::string serialize() const override { return to_bytes(*module_, options_); }
 
-  void execute(std::span<const Argument> arguments, std::span<const Result> results,
-               const ExecuteOptions&) override {
+  Event execute(std::span<const Argument> arguments, std::span<const Result> results,
+                const ExecuteOptions&) override {
     if (arguments.size() != parameters_.size() || results.size() != results_.size()) {
       throw invalid_argument("reference: arguments and results, got {} and {}, expected {} and {}",
                              arguments.size(), results.size(), parameters_.size(), results_.size());
     }
+    Event failure;
     std::vector<Tensor> inputs;
     for (const Argument& argument : arguments) {
-      inputs.push_back(argument.buffer != nullptr ? host_buffer(*argument.buffer).value()
-                                                  : *argument.host);
+      inputs.push_back(*runtime::host_elements("reference", argument, failure));
     }
-    std::vector<Tensor> outputs =
-        num_replicas_ == 1 ? hlo::Evaluator().run(module_->entry(), inputs) : run_replicas(inputs);
+    check_donations(arguments);
+    std::vector<Tensor> outputs;
+    if (failure.error() == nullptr) {
+      try {
+        outputs = num_replicas_ == 1 ? hlo::Evaluator().run(module_->entry(), inputs)
+                                     : run_replicas(inputs);
+      } catch (const Error& error) {
+        failure = Event::failed(error);
+      }
+    }
+    if (failure.error() != nullptr) return fail(std::move(failure), arguments, results);
     // An output may be one of the inputs itself, which its owner may change later.
     for (Tensor& output : outputs) output = output.clone();
     for (const auto& [parameter, result] : module_->aliases) {
-      const Argument& argument = arguments[static_cast<size_t>(parameter)];
-      if (argument.buffer == nullptr) continue;
-      host_buffer(*argument.buffer).set_value(outputs[static_cast<size_t>(result)].clone());
+      HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
+      if (buffer != nullptr) buffer->set_value(outputs[static_cast<size_t>(result)].clone());
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (results[i].device != nullptr) {
-        *results[i].device = std::make_unique<HostBuffer>(outputs[i]);
+        *results[i].device = std::make_unique<HostBuffer>(std::move(outputs[i]), placements_[i]);
       } else if (results[i].host != nullptr) {
-        store(outputs[i], *results[i].host);
+        runtime::copy_elements(outputs[i], *results[i].host);
+      }
+    }
+    return {};
+  }
+
+ private:
+  void check_donations(std::span<const Argument> arguments) const {
+    for (const auto& [parameter, result] : module_->aliases) {
+      const auto p = static_cast<size_t>(parameter);
+      if (donated_buffer(arguments[p]) == nullptr || parameters_[p].byte_size() == 0) continue;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (i == p || arguments[i].buffer != arguments[p].buffer) continue;
+        throw invalid_argument(
+            "reference: argument {}, got the memory of argument {}, which the program updates", i,
+            p);
       }
     }
   }
 
- private:
+  Event fail(Event failure, std::span<const Argument> arguments,
+             std::span<const Result> results) const {
+    for (const auto& [parameter, result] : module_->aliases) {
+      HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
+      if (buffer != nullptr) buffer->fail(failure);
+    }
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (results[k].device == nullptr) continue;
+      auto buffer = std::make_unique<HostBuffer>(Tensor(results_[k]), placements_[k]);
+      buffer->fail(failure);
+      *results[k].device = std::move(buffer);
+    }
+    return failure;
+  }
+
   TensorType stacked(hlo::Value value) const {
     Dims dims = value.shape().dims();
     dims.insert(dims.begin(), num_replicas_);
@@ -164,43 +225,55 @@ class ReferenceExecutable : public runtime::Executable {
   }
 
   std::unique_ptr<hlo::Module> module_;
+  CompileOptions options_;
   int num_replicas_;
   std::vector<TensorType> parameters_;
   std::vector<TensorType> results_;
   ExecutableStats stats_;
+  std::vector<std::shared_ptr<const HostPlacement>> placements_;
 };
 
-class ReferenceClient : public runtime::Client {
+class ReferenceClient : public runtime::HostClient {
  public:
-  std::string_view platform() const override { return "reference"; }
-  std::span<const Device> devices() const override { return {&device_, 1}; }
+  explicit ReferenceClient(const runtime::ClientOptions& options)
+      : HostClient("reference", "interpreter", 0, options) {}
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const CompileOptions& options) override {
     if (options.bf16_products) {
       throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
     }
+    check_options(module, options);
     const auto start = std::chrono::steady_clock::now();
-    auto executable = std::make_unique<ReferenceExecutable>(module, options);
+    auto executable = std::make_unique<ReferenceExecutable>(module, options, memory_limit(options));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     executable->set_compile_seconds(elapsed.count());
-    if (options.stacked || options.num_replicas == 1) return executable;
-    return runtime::replica_by_replica(std::move(executable), module, options.num_replicas);
+    executable->set_placements(result_placements(module, options, executable->result_types()));
+    return executable;
   }
 
-  std::unique_ptr<runtime::Buffer> buffer_from_host(const Tensor& tensor, int device_id) override {
-    if (device_id != 0) {
-      throw invalid_argument("reference: device, got {}, expected 0", device_id);
+  std::unique_ptr<runtime::Executable> deserialize(std::string_view bytes) override {
+    const size_t end = bytes.find('\n');
+    const CompileOptions options = options_of(std::string(bytes.substr(0, end)));
+    if (end == std::string_view::npos) {
+      throw make_error(Code::data_loss, "reference: compiled program, got no module");
     }
-    return std::make_unique<HostBuffer>(tensor.clone());
+    std::unique_ptr<hlo::Module> module;
+    try {
+      module = hlo::parse(bytes.substr(end + 1), "compiled program");
+      hlo::verify(*module);
+    } catch (const Error& error) {
+      throw make_error(Code::data_loss, "reference: compiled program: {}", error.message());
+    }
+    return compile(*module, options);
   }
-
- private:
-  Device device_{.id = 0, .name = "reference:0", .kind = "interpreter"};
 };
 
 }  // namespace
 
-std::unique_ptr<runtime::Client> make_client() { return std::make_unique<ReferenceClient>(); }
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options) {
+  return std::make_unique<ReferenceClient>(
+      runtime::resolve_options("reference", runtime::host_client_options(), options));
+}
 
 }  // namespace systole::reference

@@ -25,7 +25,8 @@ TEST(ReferenceClient, UpdatesTheAliasedBufferAndReturnsTheOthers) {
   const auto x = client->buffer_from_host(Tensor::of<float>({2}, {1, 2}));
   const Tensor y = Tensor::of<float>({2}, {10, 20});
   Tensor old;
-  executable->execute({{{.buffer = x.get()}, {.host = &y}}}, {{{}, {.host = &old}}});
+  executable->execute({{{.buffer = x.get(), .donate = true}, {.host = &y}}}, {{{}, {.host = &old}}})
+      .wait();
   EXPECT_TRUE(x->to_host().identical(Tensor::of<float>({2}, {11, 22})));
   EXPECT_TRUE(old.identical(Tensor::of<float>({2}, {1, 2})));
 }
@@ -36,26 +37,24 @@ TEST(ReferenceClient, ReusesTheMemoryOfAHostResult) {
   const Tensor x = Tensor::of<float>({2}, {1, 2});
   Tensor sum(DType::f32, {2});
   const void* memory = sum.raw();
-  executable->execute({{{.host = &x}, {.host = &x}}}, {{{.host = &sum}, {}}});
+  executable->execute({{{.host = &x}, {.host = &x}}}, {{{.host = &sum}, {}}}).wait();
   EXPECT_EQ(sum.raw(), memory);
   EXPECT_TRUE(sum.identical(Tensor::of<float>({2}, {2, 4})));
 }
 
-// y is one value for all; each replica's x lies in a buffer of its own.
+// y is one value for all; x has a row for each replica.
 TEST(ReferenceClient, RunsReplicas) {
   const auto client = make_client();
   const auto executable =
       client->compile(*sum_module(), {.num_replicas = 2, .replicated_parameters = {false, true}});
-  const auto x = client->buffer_from_host(Tensor::of<float>({2}, {1, 2}));
-  const auto z = client->buffer_from_host(Tensor::of<float>({2}, {3, 4}));
+  const Tensor rows = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  const auto x = client->buffer_from_host(rows);
   const Tensor y = Tensor::of<float>({2}, {10, 20});
-  Tensor old[2];
-  executable->execute({{{.buffer = x.get()}, {.host = &y}, {.buffer = z.get()}, {}}},
-                      {{{}, {.host = &old[0]}, {}, {.host = &old[1]}}});
-  EXPECT_TRUE(x->to_host().identical(Tensor::of<float>({2}, {11, 22})));
-  EXPECT_TRUE(z->to_host().identical(Tensor::of<float>({2}, {13, 24})));
-  EXPECT_TRUE(old[0].identical(Tensor::of<float>({2}, {1, 2})));
-  EXPECT_TRUE(old[1].identical(Tensor::of<float>({2}, {3, 4})));
+  Tensor old;
+  executable->execute({{{.buffer = x.get(), .donate = true}, {.host = &y}}}, {{{}, {.host = &old}}})
+      .wait();
+  EXPECT_TRUE(x->to_host().identical(Tensor::of<float>({2, 2}, {11, 22, 13, 24})));
+  EXPECT_TRUE(old.identical(rows));
 }
 
 }  // namespace

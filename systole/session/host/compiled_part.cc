@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "systole/runtime/registry.h"
+#include "systole/session/device_program.h"
 
 namespace systole {
 namespace {
@@ -27,9 +28,8 @@ bool may_be_known(const Tensor& value) {
 
 struct CompiledPart::Compiled {
   std::vector<Feed> feeds;
-  std::unique_ptr<runtime::Executable> executable;
+  mutable DeviceProgram program;  // without variables: launches change nothing
   size_t num_random = 0;
-  std::vector<SpecializedProgram::Check> checks;
 
   bool matches(std::span<const Tensor* const> inputs) const {
     for (size_t i = 0; i < feeds.size(); ++i) {
@@ -75,9 +75,9 @@ std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile_for(
     throw unimplemented("host function: variable, got {}, expected values of its arguments alone",
                         program.variables[0]->describe());
   }
-  result->executable = runtime::client("cpu").compile(*program.module, {.num_threads = 1});
+  result->program.executable = runtime::client("cpu").compile(*program.module, {.num_threads = 1});
   result->num_random = program.random_nodes.size();
-  result->checks = std::move(program.checks);
+  result->program.checks = std::move(program.checks);
   return result;
 }
 
@@ -121,12 +121,10 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
   }
   PartSmall<runtime::Result> results;
   for (Tensor& tensor : fetched) results.push_back({.host = &tensor});
-  PartSmall<Tensor> flags(compiled->checks.size());
-  for (Tensor& flag : flags) results.push_back({.host = &flag});
-  compiled->executable->execute(arguments, results);
-  for (size_t i = 0; i < flags.size(); ++i) {
-    if (flags[i].item<bool>()) throw Error(compiled->checks[i].code, compiled->checks[i].message);
-  }
+  PartSmall<Tensor> flags(compiled->program.checks.size());
+  compiled->program
+      .launch({.feeds = arguments, .fetched = results, .flags = {flags.data(), flags.size()}})
+      .wait();
 }
 
 }  // namespace systole

@@ -110,19 +110,15 @@ TEST_F(CodeCacheOnDisk, SparesTheNextClientTheWork) {
 TEST_F(CodeCacheOnDisk, RunsCodeThatItReads) {
   RandomStream random(91);
   std::vector<Tensor> arguments;
-  std::vector<runtime::Argument> inputs;
-  std::vector<Tensor> outputs[2] = {std::vector<Tensor>(3), std::vector<Tensor>(3)};
+  std::vector<Tensor> outputs[2];
   for (std::vector<Tensor>& output : outputs) {
     const auto client = make_client();
     const auto executable = compile(*client);
     if (arguments.empty()) {
       for (const TensorType& type : executable->parameter_types())
         arguments.push_back(testing::random_tensor(random, type, 0, 1));
-      for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
     }
-    std::vector<runtime::Result> results;
-    for (Tensor& result : output) results.push_back({.host = &result});
-    executable->execute(inputs, results);
+    output = runtime::run(*executable, arguments);
   }
   for (size_t k = 0; k < 3; ++k) EXPECT_TRUE(outputs[0][k].identical(outputs[1][k]));
 }

@@ -70,14 +70,7 @@ Tensor random_tensor(RandomStream& random, const TensorType& type, double low, d
 
 std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> arguments,
                         const runtime::CompileOptions& options) {
-  const auto executable = client().compile(module, options);
-  std::vector<runtime::Argument> inputs;
-  for (const Tensor& argument : arguments) inputs.push_back({.host = &argument});
-  std::vector<Tensor> outputs(executable->result_types().size());
-  std::vector<runtime::Result> results;
-  for (Tensor& output : outputs) results.push_back({.host = &output});
-  executable->execute(inputs, results);
-  return outputs;
+  return runtime::run(*client().compile(module, options), arguments);
 }
 
 std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {

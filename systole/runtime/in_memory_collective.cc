@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/runtime/collective.h"
+
+namespace systole::runtime {
+namespace {
+
+// What a rank brings to an operation. Equal on all ranks but for the value.
+struct Contribution {
+  std::string operation;  // with its root or reduction
+  const Tensor* value = nullptr;
+};
+
+// The ranks meet twice in an operation: when all have brought their values, and when all have read
+// the others', so that none returns while another reads its value.
+class Group {
+ public:
+  Group(int size, std::chrono::milliseconds timeout)
+      : timeout_(timeout), given_(static_cast<size_t>(size)) {}
+
+  int size() const { return static_cast<int>(given_.size()); }
+
+  // Brings a value and returns those of all ranks, which stay until the rank calls done(). Errors:
+  // see Collective.
+  std::vector<const Tensor*> exchange(int rank, Contribution contribution) {
+    std::unique_lock lock(mutex_);
+    given_[static_cast<size_t>(rank)] = std::move(contribution);
+    meet(lock);
+    for (const Contribution& other : given_) check_same(other);
+    std::vector<const Tensor*> values;
+    for (const Contribution& other : given_) values.push_back(other.value);
+    return values;
+  }
+
+  void done() {
+    std::unique_lock lock(mutex_);
+    meet(lock);
+  }
+
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    left_ = true;
+    changed_.notify_all();
+  }
+
+  // Ends the operation of the others, too.
+  void fail(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = error;
+    changed_.notify_all();
+  }
+
+ private:
+  // Waits for all ranks.
+  void meet(std::unique_lock<std::mutex>& lock) {
+    throw_failure();
+    const int64_t meeting = meetings_;
+    if (++arrived_ == size()) {
+      arrived_ = 0;
+      ++meetings_;
+      changed_.notify_all();
+      return;
+    }
+    const bool in_time = changed_.wait_for(
+        lock, timeout_, [&] { return meetings_ > meeting || left_ || failure_.has_value(); });
+    if (meetings_ > meeting) return;
+    if (!in_time && !failure_) {
+      failure_ = make_error(Code::deadline_exceeded,
+                            "collective: ranks, got {} of {} within {} ms, expected all", arrived_,
+                            size(), timeout_.count());
+      changed_.notify_all();
+    }
+    throw_failure();
+  }
+
+  void throw_failure() {
+    if (left_ && !failure_) {
+      failure_ = make_error(Code::aborted, "collective: a rank has left the group of {}", size());
+    }
+    if (failure_) throw Error(*failure_);
+  }
+
+  void check_same(const Contribution& other) {
+    const Contribution& first = given_.front();
+    const bool typed = first.value != nullptr && other.value != nullptr;
+    if (other.operation == first.operation &&
+        (!typed || other.value->type() == first.value->type())) {
+      return;
+    }
+    const auto text = [](const Contribution& c) {
+      return c.value == nullptr ? c.operation
+                                : fmt::format("{} of {}", c.operation, c.value->type());
+    };
+    throw invalid_argument("collective: operation, got {} on one rank and {} on another",
+                           text(first), text(other));
+  }
+
+  const std::chrono::milliseconds timeout_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::vector<Contribution> given_;
+  int arrived_ = 0;
+  int64_t meetings_ = 0;
+  bool left_ = false;
+  std::optional<Error> failure_;
+};
+
+class InMemoryCollective final : public Collective {
+ public:
+  InMemoryCollective(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), rank_(rank) {}
+  ~InMemoryCollective() override { group_->leave(); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size(); }
+
+  void all_reduce(Tensor& value, Reduction reduction) override {
+    operate(
+        fmt::format("all_reduce {}", static_cast<int>(reduction)), &value,
+        [&](const auto& values) { return reduce_in_rank_order(values, reduction); },
+        [&](Tensor result) { value = std::move(result); });
+  }
+
+  Tensor all_gather(const Tensor& value) override {
+    Tensor gathered;
+    operate("all_gather", &value, gather, [&](Tensor result) { gathered = std::move(result); });
+    return gathered;
+  }
+
+  void broadcast(Tensor& value, int root) override {
+    if (root < 0 || root >= size()) {
+      throw invalid_argument("collective: root, got {}, expected 0 to {}", root, size() - 1);
+    }
+    operate(
+        fmt::format("broadcast from {}", root), &value,
+        [&](const auto& values) { return values[static_cast<size_t>(root)]->clone(); },
+        [&](Tensor result) { value = std::move(result); });
+  }
+
+  void barrier() override {
+    operate(
+        "barrier", nullptr, [](const auto&) { return Tensor(); }, [](const Tensor&) {});
+  }
+
+ private:
+  static Tensor gather(const std::vector<const Tensor*>& values) {
+    const TensorType type = values[0]->type();
+    if (type.dtype == DType::string) throw invalid_argument("all_gather: dtype, got string");
+    Dims dims = type.shape.dims();
+    dims.insert(dims.begin(), static_cast<int64_t>(values.size()));
+    Tensor all(type.dtype, Shape(dims));
+    const auto bytes = static_cast<size_t>(type.byte_size());
+    for (size_t r = 0; r < values.size() && bytes > 0; ++r) {
+      std::memcpy(static_cast<std::byte*>(all.raw()) + r * bytes, values[r]->raw(), bytes);
+    }
+    return all;
+  }
+
+  // `compute` makes the result of all ranks' values, which `store` puts in place once no rank reads
+  // them any more.
+  template <class Compute, class Store>
+  void operate(std::string operation, const Tensor* value, Compute&& compute, Store&& store) {
+    try {
+      Tensor result = compute(group_->exchange(rank_, {std::move(operation), value}));
+      group_->done();
+      store(std::move(result));
+    } catch (const Error& error) {
+      group_->fail(error);
+      throw;
+    }
+  }
+
+  std::shared_ptr<Group> group_;
+  const int rank_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Collective>> make_in_memory_collectives(
+    int size, std::chrono::milliseconds timeout) {
+  if (size < 1) throw invalid_argument("collective: size, got {}, expected at least 1", size);
+  const auto group = std::make_shared<Group>(size, timeout);
+  std::vector<std::unique_ptr<Collective>> ranks;
+  for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<InMemoryCollective>(group, r));
+  return ranks;
+}
+
+}  // namespace systole::runtime

@@ -1,0 +1,12 @@
+// The target schemes of this layer, one a file. Layers above register theirs.
+#pragma once
+
+#include "systole/session/target.h"
+
+namespace systole {
+
+TargetScheme this_machine_scheme();  // ""
+TargetScheme virtual_tpu_scheme();   // "local"
+TargetScheme worker_scheme();        // "grpc"
+
+}  // namespace systole
