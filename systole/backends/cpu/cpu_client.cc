@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -6,15 +5,12 @@
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/memory.h"
 #include "systole/runtime/replica_by_replica.h"
 
 namespace systole::cpu {
 namespace {
-
-constexpr int64_t kCacheBytes = int64_t{1} << 30;  // of code on disk
 
 class CpuClient : public runtime::Client {
  public:
@@ -24,8 +20,6 @@ class CpuClient : public runtime::Client {
     device_.kind = fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
                                ThreadPool::global().num_threads());
     device_.memory_bytes = runtime::host_memory_bytes();
-    const char* folder = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    if (folder != nullptr) default_cache_folder_ = folder;
   }
 
   std::string_view platform() const override { return "cpu"; }
@@ -53,14 +47,11 @@ class CpuClient : public runtime::Client {
 
  private:
   // Null when code is not kept on disk.
-  CodeCache* code_cache(const std::string& wanted) {
-    const std::string& folder = wanted.empty() ? default_cache_folder_ : wanted;
-    if (folder.empty()) return nullptr;
+  CodeCache* code_cache(const std::string& folder) {
     const std::lock_guard lock(mutex_);
-    auto& cache = code_caches_[folder];
-    if (cache == nullptr)
-      cache = std::make_unique<CodeCache>(local_file_system(), folder, kCacheBytes);
-    return cache.get();
+    const auto [entry, added] = code_caches_.try_emplace(folder);
+    if (added) entry->second = open_code_cache(folder);
+    return entry->second.get();
   }
 
   // Null for one thread.
@@ -78,9 +69,9 @@ class CpuClient : public runtime::Client {
   std::unique_ptr<Jit> jit_;
   runtime::Device device_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<ThreadPool>> pools_;               // guarded by mutex_
-  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;  // guarded by mutex_; by folder
-  std::string default_cache_folder_;
+  std::map<int, std::unique_ptr<ThreadPool>> pools_;  // guarded by mutex_
+  // Guarded by mutex_; by CompileOptions::cache_folder. Null where none can be used.
+  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;
 };
 
 }  // namespace
