@@ -1,8 +1,11 @@
 #include "systole/backends/cpu/cpu_executable.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
+#include "systole/backends/cpu/kernels/flush_denormals.h"
+#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 #include "systole/runtime/host_buffer.h"
@@ -15,6 +18,8 @@ using runtime::Result;
 
 struct CpuExecutable::Run {
   std::vector<void*> arguments;
+  std::vector<std::span<const std::byte>> host_arguments;  // their memory
+  std::vector<Tensor> replaced;  // host results that are arguments too; freed after the run
   std::vector<void*> results;
   Tensor arena;
   std::vector<Tensor> dropped;  // by result: where values go that nobody asked for
@@ -51,6 +56,7 @@ void CpuExecutable::bind_arguments(Run& run, std::span<const Argument> arguments
     throw invalid_argument("cpu: number of arguments, got {}, expected {}", arguments.size(),
                            program_->parameters.size());
   }
+  run.host_arguments.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
     if (argument.buffer != nullptr) {
@@ -60,6 +66,8 @@ void CpuExecutable::bind_arguments(Run& run, std::span<const Argument> arguments
     } else {
       assert(argument.host->type() == program_->parameters[i]);
       run.arguments[i] = const_cast<void*>(argument.host->raw());
+      run.host_arguments.push_back({static_cast<const std::byte*>(argument.host->raw()),
+                                    static_cast<size_t>(argument.host->byte_size())});
     }
   }
 }
@@ -73,9 +81,15 @@ void* CpuExecutable::place_result(Run& run, size_t k, const Result& result) cons
     return data;
   }
   Tensor& target = result.host != nullptr ? *result.host : run.dropped[k];
-  // (A part of another tensor may lie anywhere.)
-  const bool fits = target.unique() && target.dtype() == type.dtype &&
+  const auto* begin = static_cast<const std::byte*>(target.raw());
+  const auto* end = begin + target.byte_size();
+  const bool is_argument = std::ranges::any_of(run.host_arguments, [&](const auto& argument) {
+    return begin < argument.data() + argument.size() && argument.data() < end;
+  });
+  // Slices and lent memory may be unaligned.
+  const bool fits = !is_argument && target.unique() && target.dtype() == type.dtype &&
                     target.shape() == type.shape && is_aligned(target.raw());
+  if (is_argument) run.replaced.push_back(target);
   if (!fits) target = Tensor(type);
   return target.raw();
 }
@@ -128,6 +142,19 @@ std::vector<runtime::StepProfile> CpuExecutable::profile(const RunContext& conte
   return steps;
 }
 
+// Programs see denormals as zero, on every thread.
+void CpuExecutable::call_program(Run& run) const {
+  const auto call = [&] {
+    const FlushDenormals flush;
+    program_->code->main()(run.arguments.data(), run.results.data(), run.arena.raw(), &run.context);
+  };
+  if (!program_->openmp) return call();
+  run_with_openmp([&] {
+    const OpenmpFlushDenormals flush(pool_ == nullptr ? 1 : pool_->num_threads());
+    call();
+  });
+}
+
 void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,
                             const runtime::ExecuteOptions& options) {
   std::unique_ptr<Run> run = acquire();
@@ -138,8 +165,7 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
     run->context.steps.assign(program_->steps.size(), {});
     run->context.step_end = std::chrono::steady_clock::now();
   }
-  program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
-                         &run->context);
+  call_program(*run);
   if (run->context.error != nullptr) std::rethrow_exception(run->context.error);
   for (size_t k = 0; k < results.size(); ++k) {
     const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
@@ -149,6 +175,7 @@ void CpuExecutable::execute(std::span<const Argument> arguments, std::span<const
     std::memcpy(place_result(*run, k, results[k]), from,
                 static_cast<size_t>(program_->results[k].byte_size()));
   }
+  run->replaced.clear();
   if (options.profile != nullptr && !program_->steps.empty())
     *options.profile = profile(run->context);
   Run* none = nullptr;

@@ -31,6 +31,7 @@ class CpuExecutable : public runtime::Executable {
                     std::span<const runtime::Result> results) const;
   void* place_result(Run& run, size_t k, const runtime::Result& result) const;
   void check_aliases(const Run& run) const;
+  void call_program(Run& run) const;
   std::vector<runtime::StepProfile> profile(const RunContext& context) const;
 
   std::unique_ptr<CompiledProgram> program_;
