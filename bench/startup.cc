@@ -118,7 +118,7 @@ void cached(benchmark::State& state, const Start& start) {
   setenv("SYSTOLE_CACHE_DIR", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
   start();
   cold(state, start);
-  unsetenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
+  setenv("SYSTOLE_CACHE_DIR", "", 1);  // NOLINT(concurrency-mt-unsafe)
   std::filesystem::remove_all(folder);
 }
 

@@ -20,6 +20,7 @@ struct Command {
 // The table of commands below a line, one of which must be given.
 void add_commands(CommandLine& line, std::span<const Command> commands);
 
+extern const Command kCacheCommand;
 extern const Command kCheckCommand;
 extern const Command kDataCommand;
 extern const Command kDevicesCommand;

@@ -13,7 +13,7 @@ namespace {
 constexpr const Command* kCommands[] = {&kTrainCommand,   &kEvaluateCommand, &kPredictCommand,
                                         &kExportCommand,  &kCheckCommand,    &kInspectCommand,
                                         &kDataCommand,    &kHloCommand,      &kFlopsCommand,
-                                        &kDevicesCommand, &kVersionCommand};
+                                        &kDevicesCommand, &kCacheCommand,    &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);

@@ -69,6 +69,8 @@ class FileSystem {
   // Replaces a file `to` in one step: at any time `to` is the old or the new one, also after a
   // power failure.
   virtual void rename(const std::string& from, const std::string& to) = 0;
+  // Sets the modification time of a file to now.
+  virtual void touch(const std::string& path) = 0;
   // A file or an empty directory.
   virtual void remove(const std::string& path) = 0;
 };

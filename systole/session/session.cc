@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "systole/base/log.h"
 #include "systole/session/session_impl.h"
@@ -218,6 +219,12 @@ std::span<const Tensor> Session::Callable::operator()(std::span<const Tensor> ar
                            arguments.size(), s.feed_list.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) s.values[i] = &arguments[i];
+  // Results of the last call may be arguments of this one: they are not overwritten.
+  const bool reads_results = std::ranges::any_of(s.values, [&](const Tensor* value) {
+    return value >= s.results.data() && value < s.results.data() + s.results.size();
+  });
+  std::vector<Tensor> last_results;
+  if (reads_results) last_results = std::exchange(s.results, std::vector<Tensor>(s.fetches.size()));
   const FeedValues feeds{s.feed_list, s.values};
   if (s.program == nullptr || !s.program->matches(s.fetches, feeds)) {
     s.program = &s.session->cache.find_or_compile(s.fetches, feeds);

@@ -28,8 +28,8 @@ struct SessionConfig {
   bool optimize = true;
   // Threads that a program may use; 0: one for each core.
   int num_threads = 0;
-  // Where compiled code is kept, for the next process to find; $SYSTOLE_CACHE_DIR when empty,
-  // nowhere when that is unset.
+  // The folder in which compiled code is kept for the next process; when empty $SYSTOLE_CACHE_DIR,
+  // by default ~/.cache/systole.
   std::string cache_folder;
 };
 

@@ -150,6 +150,20 @@ TEST_P(SessionTest, CallableTakesShapesAsTheyCome) {
   EXPECT_THAT(values_of(kept), ElementsAre(8));
 }
 
+TEST_P(SessionTest, CallableTakesItsOwnResults) {
+  const Output x = placeholder(DType::f32, {-1}, "x");
+  Session session("", config());
+  auto mixed = session.make_callable({add(reverse(x, {0}), multiply(x, 2.0F))}, {x});
+  std::span<const Tensor> y = mixed({floats({1, 2, 3})});
+  EXPECT_THAT(values_of(y[0]), ElementsAre(5, 6, 7));
+  y = mixed(y);
+  EXPECT_THAT(values_of(y[0]), ElementsAre(17, 18, 19));
+  EXPECT_THAT(values_of(mixed(y)[0]), ElementsAre(53, 54, 55));
+  auto halves = session.make_callable({slice(x, {0}, {1})}, {x});
+  y = halves({floats({7, 8})});
+  EXPECT_THAT(values_of(halves(y)[0]), ElementsAre(7));
+}
+
 TEST_P(SessionTest, SessionsHaveVariablesOfTheirOwn) {
   const Variable v(1.0F);
   const Operation init = global_variables_initializer();

@@ -19,7 +19,10 @@ constexpr ConfigKey kRunConfigKeys[] = {
     {"keep_checkpoint_every_n_hours", "number", "10000", "One that is kept for good."},
     {"checkpoint_save_graph_def", "boolean", "true", "The graph beside each, `model.ckpt-N.meta`."},
     {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0: none."},
-    {"cache_folder", "text", "", "Where compiled code is kept for the next process."},
+    {"cache_folder", "text", "",
+     "Where compiled code is kept for the next process; `SYSTOLE_CACHE_DIR` or `~/.cache/systole` "
+     "by "
+     "default."},
     {"tpu_config", "map", "", "How the cores of a TPU are used."}};
 
 constexpr ConfigKey kTpuConfigKeys[] = {

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -6,14 +5,11 @@
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::cpu {
 namespace {
-
-constexpr int64_t kCacheBytes = int64_t{1} << 30;  // of code on disk
 
 std::string describe(const HostTarget& target) {
   return fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
@@ -25,8 +21,6 @@ class CpuClient : public runtime::HostClient {
   CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options)
       : HostClient("cpu", describe(jit->target()), runtime::host_memory_bytes(), options),
         jit_(std::move(jit)) {
-    const char* folder = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    if (folder != nullptr) default_cache_folder_ = folder;
   }
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
@@ -43,14 +37,11 @@ class CpuClient : public runtime::HostClient {
 
  private:
   // Null when code is not kept on disk.
-  CodeCache* code_cache(const std::string& wanted) {
-    const std::string& folder = wanted.empty() ? default_cache_folder_ : wanted;
-    if (folder.empty()) return nullptr;
+  CodeCache* code_cache(const std::string& folder) {
     const std::lock_guard lock(mutex_);
-    auto& cache = code_caches_[folder];
-    if (cache == nullptr)
-      cache = std::make_unique<CodeCache>(local_file_system(), folder, kCacheBytes);
-    return cache.get();
+    const auto [entry, added] = code_caches_.try_emplace(folder);
+    if (added) entry->second = open_code_cache(folder);
+    return entry->second.get();
   }
 
   // Null for one thread.
@@ -67,9 +58,9 @@ class CpuClient : public runtime::HostClient {
 
   std::unique_ptr<Jit> jit_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<ThreadPool>> pools_;               // guarded by mutex_
-  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;  // guarded by mutex_; by folder
-  std::string default_cache_folder_;
+  std::map<int, std::unique_ptr<ThreadPool>> pools_;  // guarded by mutex_
+  // Guarded by mutex_; by CompileOptions::cache_folder. Null where none can be used.
+  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;
 };
 
 }  // namespace

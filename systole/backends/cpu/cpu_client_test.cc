@@ -145,6 +145,42 @@ TEST(CpuClient, ReusesTheMemoryOfAHostResult) {
   EXPECT_NE(result.raw(), memory) << "another tensor looks at it";
 }
 
+TEST(CpuClient, TakesItsOwnResultAsAnArgument) {
+  for (const bool aliased : {false, true}) {
+    std::vector<hlo::Module::Alias> aliases;
+    if (aliased) aliases = {{0, 0}};
+    const auto module = module_of(1, aliases, [](hlo::Builder& b, auto& v) {
+      return std::vector{b.add(b.reverse(v[0], {0}), b.add(v[0], v[0]))};
+    });
+    const auto executable = testing::client().compile(*module);
+    Tensor y = row(1);
+    const std::vector<runtime::Argument> arguments = {{.host = &y}};
+    const std::vector<runtime::Result> results = {{.host = &y}};
+    for (int i = 0; i < 3; ++i) {
+      Tensor want(kRow);
+      for (size_t k = 0; k < 40; ++k)
+        want.data<float>()[k] = y.data<float>()[39 - k] + 2 * y.data<float>()[k];
+      executable->execute(arguments, results);
+      EXPECT_EQ(testing::difference(y, want, {}), "") << aliased;
+    }
+  }
+}
+
+// The result has another type than the tensor that it replaces, which the program still reads.
+TEST(CpuClient, ReplacesAnArgumentByAResultOfAnotherShape) {
+  hlo::Module module;
+  hlo::Computation& main = module.add_function("main");
+  const Value x = main.add_parameter(kRow);
+  hlo::Builder b(main);
+  main.set_results({b.reduce(x, Opcode::add, {0})});
+  const auto executable = testing::client().compile(module);
+  Tensor y = row(1);
+  const std::vector<runtime::Argument> arguments = {{.host = &y}};
+  const std::vector<runtime::Result> results = {{.host = &y}};
+  executable->execute(arguments, results);
+  EXPECT_EQ(y.item<float>(), 820);
+}
+
 TEST(CpuClient, RunsOneProgramFromManyThreads) {
   const testing::TwoLayers shape{.batch = 16, .inputs = 20, .hidden = 300, .classes = 10};
   const auto module = testing::training_step(shape);

@@ -1,8 +1,11 @@
 #include "systole/backends/cpu/cpu_executable.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
+#include "systole/backends/cpu/kernels/flush_denormals.h"
+#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 #include "systole/runtime/host_buffer.h"
@@ -30,6 +33,8 @@ using runtime::Result;
 
 struct CpuExecutable::Run {
   std::vector<void*> arguments;
+  std::vector<std::span<const std::byte>> host_arguments;  // their memory
+  std::vector<Tensor> replaced;  // host results that are arguments too; freed after the run
   std::vector<void*> results;
   Tensor arena;
   std::vector<Tensor> dropped;  // by result: where values go that nobody asked for
@@ -71,10 +76,14 @@ Event CpuExecutable::bind_arguments(Run& run, std::span<const Argument> argument
                            program_->parameters.size());
   }
   Event failure;
+  run.host_arguments.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Tensor* const value = runtime::host_elements("cpu", arguments[i], failure);
     assert(value->type() == program_->parameters[i]);
     run.arguments[i] = const_cast<void*>(value->raw());
+    if (arguments[i].buffer != nullptr) continue;
+    run.host_arguments.push_back({static_cast<const std::byte*>(value->raw()),
+                                  static_cast<size_t>(value->byte_size())});
   }
   return failure;
 }
@@ -88,9 +97,15 @@ void* CpuExecutable::place_result(Run& run, size_t k, const Result& result) cons
     return data;
   }
   Tensor& target = result.host != nullptr ? *result.host : run.dropped[k];
-  // (A part of another tensor may lie anywhere.)
-  const bool fits = target.unique() && target.dtype() == type.dtype &&
+  const auto* begin = static_cast<const std::byte*>(target.raw());
+  const auto* end = begin + target.byte_size();
+  const bool is_argument = std::ranges::any_of(run.host_arguments, [&](const auto& argument) {
+    return begin < argument.data() + argument.size() && argument.data() < end;
+  });
+  // Slices and lent memory may be unaligned.
+  const bool fits = !is_argument && target.unique() && target.dtype() == type.dtype &&
                     target.shape() == type.shape && is_aligned(target.raw());
+  if (is_argument) run.replaced.push_back(target);
   if (!fits) target = Tensor(type);
   return target.raw();
 }
@@ -176,6 +191,19 @@ Event CpuExecutable::fail(Event failure, std::span<const Argument> arguments,
   return failure;
 }
 
+// Programs see denormals as zero, on every thread.
+void CpuExecutable::call_program(Run& run) const {
+  const auto call = [&] {
+    const FlushDenormals flush;
+    program_->code->main()(run.arguments.data(), run.results.data(), run.arena.raw(), &run.context);
+  };
+  if (!program_->openmp) return call();
+  run_with_openmp([&] {
+    const OpenmpFlushDenormals flush(pool_ == nullptr ? 1 : pool_->num_threads());
+    call();
+  });
+}
+
 Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,
                              const runtime::ExecuteOptions& options) {
   std::unique_ptr<Run> run = acquire();
@@ -188,8 +216,7 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
     run->context.steps.assign(program_->steps.size(), {});
     run->context.step_end = std::chrono::steady_clock::now();
   }
-  program_->code->main()(run->arguments.data(), run->results.data(), run->arena.raw(),
-                         &run->context);
+  call_program(*run);
   if (run->context.error != nullptr) {
     try {
       std::rethrow_exception(run->context.error);
@@ -198,6 +225,7 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
     }
   }
   store_aliased_results(*run, results);
+  run->replaced.clear();
   if (options.profile != nullptr && !program_->steps.empty())
     *options.profile = profile(run->context);
   Run* none = nullptr;

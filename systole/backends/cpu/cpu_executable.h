@@ -39,6 +39,7 @@ class CpuExecutable : public runtime::Executable {
   // Gives donated buffers and new ones the error of the launch.
   runtime::Event fail(runtime::Event failure, std::span<const runtime::Argument> arguments,
                       std::span<const runtime::Result> results) const;
+  void call_program(Run& run) const;
   std::vector<runtime::StepProfile> profile(const RunContext& context) const;
 
   std::unique_ptr<CompiledProgram> program_;

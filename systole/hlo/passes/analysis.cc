@@ -22,7 +22,15 @@ bool is_pure(const Computation& computation, int calls) {
   return true;
 }
 
+// A loop whose condition is the constant true never ends: without it the program would.
+bool is_endless(const Instruction& instruction) {
+  if (!instruction.is(Opcode::while_)) return false;
+  const Instruction* condition = instruction.region(0).results()[0].def;
+  return condition->is(Opcode::constant) && condition->attrs<ConstantAttrs>().value.item<bool>();
+}
+
 bool is_pure(const Instruction& instruction, int calls) {
+  if (is_endless(instruction)) return false;
   if (instruction.traits().has(kPinned | kSideEffect | kTerminator)) return false;
   for (const auto& region : instruction.regions()) {
     if (!is_pure(*region, calls)) return false;

@@ -132,7 +132,8 @@ class DeadCodeEliminator {
 
   Instruction* shrink_loop(Instruction& loop) {
     const Mask live = live_carried(loop);
-    if (all(live)) return &loop;
+    // An endless loop stays though nobody reads its results.
+    if (all(live) || std::ranges::find(live, true) == live.end()) return &loop;
     Computation& body = loop.region(1);
     body.set_results(selected(body.results(), live));
     for (const auto& region : loop.regions()) {

@@ -54,6 +54,29 @@ std::string differences_of_pass() {
   });
 }
 
+// Without the loop the program would end, with a value that it never returns.
+TEST(Passes, KeepEndlessLoops) {
+  const auto module = parse(R"(
+    func.func public @main(%x: tensor<i32>) -> tensor<i32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %x, %j = %zero) : tensor<i32>, tensor<i32>
+        cond {
+          %t = stablehlo.compare LT, %zero, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %t : tensor<i1>
+        } do {
+          %k = stablehlo.add %j, %one : tensor<i32>
+          stablehlo.return %i, %k : tensor<i32>, tensor<i32>
+        }
+      return %r#0 : tensor<i32>
+    })");
+  optimize(*module);
+  verify(*module);
+  EXPECT_TRUE(std::ranges::any_of(module->entry().instructions(), [](const Instruction* x) {
+    return x->is(Opcode::while_);
+  })) << print(*module);
+}
+
 TEST(Passes, KeepRandomPrograms) {
   EXPECT_EQ(differences_of_pass<DeadCodeElimination>(), "");
   EXPECT_EQ(differences_of_pass<CommonSubexpressionElimination>(), "");

@@ -276,6 +276,11 @@ class LocalFileSystem final : public FileSystem {
     }
   }
 
+  void touch(const std::string& path) override {
+    if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0)
+      throw system_error(path, "cannot touch");
+  }
+
   void remove(const std::string& path) override {
     if (std::remove(path.c_str()) != 0) throw system_error(path, "cannot remove");
   }

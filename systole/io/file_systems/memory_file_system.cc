@@ -245,6 +245,12 @@ void MemoryFileSystem::make_directories(const std::string& directory) {
   }
 }
 
+void MemoryFileSystem::touch(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  count(path);
+  find(path, "cannot touch")->modified = ++time_;
+}
+
 void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   count(from);

@@ -46,6 +46,7 @@ class MemoryFileSystem final : public FileSystem {
   std::vector<std::string> list(const std::string& directory) override;
   void make_directories(const std::string& directory) override;
   void rename(const std::string& from, const std::string& to) override;
+  void touch(const std::string& path) override;
   void remove(const std::string& path) override;
 
   // Replaces the fault before. A fault that has happened and does not stay is gone.

@@ -1,18 +1,21 @@
-// Machine code on disk, so that a process need not make again what another one has made.
+// Machine code on disk, for the next process that compiles the same program.
 //
-// The folder has a file `<key>.o` for each program, where the key names everything that the code
-// depends on:
+// The folder holds one file for each program (io/file_systems/cache_folder.h), named after a key
+// that covers everything the code depends on:
 //   file   = magic digest code
-//   magic  = "systole code 2\n"
+//   magic  = "systole code 3\n"
 //   digest = SHA-256 of the code, 32 bytes
 //   code   = (length object)*, up to the end
-//   length = of the object in bytes, 8 bytes, the lowest first
+//   length = of the object in bytes, 8 bytes, little-endian
 //   object = an object file of this machine
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -20,31 +23,42 @@
 
 namespace systole::cpu {
 
-// Any number of processes may use one folder at once: entries appear complete or not at all, and
-// whoever reads one that is removed keeps it. Nothing here fails for the caller: what goes wrong
-// with the folder is a warning, and the code is made anew. Thread-safe.
+// Any number of processes may use one folder at once: entries appear complete or not at all. Errors
+// of the folder do not reach the caller: the first is logged as a warning and the code is compiled
+// again. Thread-safe.
 class CodeCache {
  public:
-  // When its entries take more than `max_bytes`, the oldest are removed. The folder is made at the
-  // first store. `file_system` outlives the cache.
+  // Evicts the least recently used entries when they take more than `max_bytes`, which may be
+  // exceeded by a few percent. `folder` is private (make_private_folder()) or of a file system in
+  // memory. `file_system` outlives the cache.
   CodeCache(FileSystem& file_system, std::string folder, int64_t max_bytes);
 
-  // The object stored under the key. None when there is none, or one that is damaged.
+  // Returns the object stored under `key`, nullopt if there is none or it is damaged. Keys are
+  // digest_of() something.
   std::optional<std::string> find(const std::string& key);
-  // Replaces what is there.
+  // Replaces an existing entry.
   void store(const std::string& key, std::string_view object);
 
   const std::string& folder() const { return folder_; }
 
  private:
   std::string path(const std::string& key) const;
-  void remove_oldest();
+  void warn(const std::string& message);
+  void touch(const std::string& key);
+  void evict();
 
   FileSystem& file_system_;
   std::string folder_;
   int64_t max_bytes_;
-  std::mutex mutex_;  // one store at a time
+  std::atomic<bool> warned_ = false;
+  std::mutex mutex_;         // one store at a time
+  std::minstd_rand random_;  // guarded by mutex_
 };
+
+// Opens the cache in `folder` of the local file system, or in default_cache_folder() if `folder` is
+// empty. Returns null if there is no such folder, or with a warning if it is not private or cannot
+// be made.
+std::unique_ptr<CodeCache> open_code_cache(const std::string& folder);
 
 // SHA-256 in hexadecimal digits.
 std::string digest_of(std::string_view bytes);

@@ -10,6 +10,7 @@
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
 #include "systole/base/testing/temp_folder.h"
+#include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
 
@@ -18,22 +19,26 @@ namespace {
 
 constexpr int64_t kLarge = 1 << 20;
 
+// "a": a key.
+std::string key(const char* name) { return digest_of(name); }
+std::string path_of(const char* name) { return "/cache/" + cache_entry_name(key(name)); }
+
 TEST(CodeCache, FindsWhatWasStored) {
   MemoryFileSystem files;
   CodeCache cache(files, "/cache", kLarge);
-  EXPECT_EQ(cache.find("a"), std::nullopt);
-  cache.store("a", "first");
-  cache.store("b", "other");
-  cache.store("a", "second");
-  EXPECT_EQ(cache.find("a"), "second");
-  EXPECT_EQ(cache.find("b"), "other");
-  EXPECT_EQ(CodeCache(files, "/cache", kLarge).find("a"), "second");
+  EXPECT_EQ(cache.find(key("a")), std::nullopt);
+  cache.store(key("a"), "first");
+  cache.store(key("b"), "other");
+  cache.store(key("a"), "second");
+  EXPECT_EQ(cache.find(key("a")), "second");
+  EXPECT_EQ(cache.find(key("b")), "other");
+  EXPECT_EQ(CodeCache(files, "/cache", kLarge).find(key("a")), "second");
 }
 
-TEST(CodeCache, TakesNothingThatIsDamaged) {
+TEST(CodeCache, RefusesDamagedEntries) {
   MemoryFileSystem whole;
-  CodeCache(whole, "/cache", kLarge).store("a", "some code");
-  const std::string contents = whole.contents().at("/cache/a.o");
+  CodeCache(whole, "/cache", kLarge).store(key("a"), "some code");
+  const std::string contents = whole.contents().at(path_of("a"));
   std::vector<std::string> damaged = {"", "another file\n",
                                       "systole code 0\n" + contents.substr(15)};
   for (size_t i = 0; i < contents.size(); ++i) {
@@ -43,41 +48,43 @@ TEST(CodeCache, TakesNothingThatIsDamaged) {
   }
   for (const std::string& bytes : damaged) {
     const LogCapture log;
-    MemoryFileSystem files({{"/cache/a.o", bytes}});
+    MemoryFileSystem files({{path_of("a"), bytes}});
     CodeCache cache(files, "/cache", kLarge);
-    EXPECT_EQ(cache.find("a"), std::nullopt) << bytes.size();
+    EXPECT_EQ(cache.find(key("a")), std::nullopt) << bytes.size();
     ASSERT_EQ(log.messages().size(), 1);
-    EXPECT_EQ(
-        log.messages()[0],
-        fmt::format("warning: /cache/a.o: compiled code, got {} damaged bytes; it is made anew",
-                    bytes.size()));
-    cache.store("a", "some code");
-    EXPECT_EQ(cache.find("a"), "some code");
+    EXPECT_EQ(log.messages()[0],
+              fmt::format("warning: {}: compiled code, got {} damaged bytes; it is compiled again",
+                          path_of("a"), bytes.size()));
+    cache.store(key("a"), "some code");
+    EXPECT_EQ(cache.find(key("a")), "some code");
   }
 }
 
-TEST(CodeCache, RemovesTheOldestWhenItIsFull) {
-  MemoryFileSystem files;
+TEST(CodeCache, EvictsTheLeastRecentlyUsed) {
+  MemoryFileSystem files({{"/cache/libm.o.1", std::string(10000, 'x')}, {"/cache/main.o", "x"}});
   const std::string code(1000, 'x');
   CodeCache cache(files, "/cache", 3500);
-  for (const char* key : {"a", "b", "c", "d", "e"}) cache.store(key, code);
-  EXPECT_EQ(cache.find("a"), std::nullopt);
-  EXPECT_EQ(cache.find("b"), std::nullopt);
-  for (const char* key : {"c", "d", "e"}) EXPECT_EQ(cache.find(key), code) << key;
+  for (const char* name : {"a", "b", "c"}) cache.store(key(name), code);
+  EXPECT_EQ(cache.find(key("a")), code);
+  cache.store(key("d"), code);
+  EXPECT_EQ(cache.find(key("b")), std::nullopt);
+  for (const char* name : {"a", "c", "d"}) EXPECT_EQ(cache.find(key(name)), code) << name;
+  EXPECT_TRUE(files.exists("/cache/libm.o.1"));
+  EXPECT_TRUE(files.exists("/cache/main.o"));
 }
 
-TEST(CodeCache, WarnsWhenTheFolderFails) {
+TEST(CodeCache, WarnsOnceWhenTheFolderFails) {
   MemoryFileSystem files;
-  CodeCache cache(files, "/cache", kLarge);
-  cache.store("a", "code");
-  for (int64_t operation = 0; operation < 12; ++operation) {
+  CodeCache(files, "/cache", kLarge).store(key("a"), "code");
+  for (int64_t operation = 0; operation < 8; ++operation) {
+    CodeCache cache(files, "/cache", kLarge);
     const LogCapture log;
     files.inject({.path_contains = "/cache", .at_operation = operation, .stays = true});
-    cache.store("b", "code");
-    EXPECT_EQ(cache.find("a"), std::nullopt);
+    cache.store(key("b"), "code");
+    EXPECT_EQ(cache.find(key("a")), std::nullopt);
     files.inject({});
-    EXPECT_FALSE(log.messages().empty());
-    EXPECT_EQ(cache.find("a"), "code");
+    EXPECT_EQ(log.messages().size(), 1U) << "one warning a process";
+    EXPECT_EQ(cache.find(key("a")), "code");
   }
 }
 
@@ -140,6 +147,25 @@ TEST_F(CodeCacheOnDisk, ReplacesADamagedEntry) {
   EXPECT_TRUE(std::ranges::any_of(log.messages(), [&](const std::string& line) {
     return line.starts_with("warning: " + path + ": compiled code, got 100 damaged bytes");
   }));
+}
+
+TEST_F(CodeCacheOnDisk, RunsNoCodeFromAFolderThatOthersCanWrite) {
+  compile(*make_client());
+  ASSERT_EQ(files().size(), 1U);
+  std::filesystem::permissions(folder_, std::filesystem::perms::all);
+  const LogCapture log;
+  const auto client = make_client();
+  EXPECT_FALSE(compile(*client)->stats().code_cached);
+  EXPECT_FALSE(compile(*client, false)->stats().code_cached);
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_EQ(std::ranges::count_if(log.messages(),
+                                  [&](const std::string& line) {
+                                    return line == "warning: " + folder_ +
+                                                       ": cache of compiled code, writable by "
+                                                       "others, got mode 777, expected 700; it is "
+                                                       "not used";
+                                  }),
+            1);
 }
 
 // This program again, several times at once and over one folder: each run checks its results.

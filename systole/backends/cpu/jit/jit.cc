@@ -1,5 +1,6 @@
 #include "systole/backends/cpu/jit/jit.h"
 
+#include <llvm-c/Core.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
@@ -15,6 +16,7 @@
 #include <mutex>
 
 #include "systole/backends/cpu/jit/code_cache.h"
+#include "systole/backends/cpu/jit/generator_digest.h"
 #include "systole/backends/cpu/jit/optimize.h"
 #include "systole/backends/cpu/jit/parts.h"
 #include "systole/base/error.h"
@@ -143,9 +145,14 @@ class OrcJit : public Jit {
 
  private:
   std::string key_of(const std::string& bitcode, bool optimize) const {
-    return digest_of(fmt::format("systole {} llvm {} {} {} {} optimize={}\n", SYSTOLE_VERSION,
-                                 LLVM_VERSION_STRING, jit_->getTargetTriple().str(), target_.cpu,
-                                 target_.features, optimize) +
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned patch = 0;
+    LLVMGetVersion(&major, &minor, &patch);  // of the library, not of its headers
+    return digest_of(fmt::format("systole {} llvm {}.{}.{} {} {} {} optimize={}\n",
+                                 generator_digest(), major, minor, patch,
+                                 jit_->getTargetTriple().str(), target_.cpu, target_.features,
+                                 optimize) +
                      bitcode);
   }
 

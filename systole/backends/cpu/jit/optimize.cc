@@ -19,6 +19,8 @@ void set_function_attributes(llvm::Module& module, const HostTarget& target) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", target.features);
+    // Programs run so on every thread (kernels/flush_denormals.h).
+    function.addFnAttr("denormal-fp-math", "preserve-sign,preserve-sign");
     if (target.vector_bits == 512) function.addFnAttr("prefer-vector-width", "512");
   }
 }

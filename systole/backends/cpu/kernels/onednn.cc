@@ -132,7 +132,7 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
 
 void OnednnCall::run(std::span<void* const> pointers) const {
   std::unique_ptr<Frame> frame(idle_.exchange(nullptr));
-  set_openmp_threads(num_threads_);
+  const OpenmpThreads threads(num_threads_);
   with_our_errors([&] {
     if (frame == nullptr) frame = make_frame();
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);

@@ -165,7 +165,7 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
 
 std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
   if (auto direct = make_direct_convolution_kernel(problem, num_threads)) return direct;
-  set_openmp_threads(num_threads);
+  const OpenmpThreads threads(num_threads);
   const auto sizes = direct_sizes(problem);
   if (sizes && packing_pays(problem.form, *sizes)) {
     if (auto packed = make_packed_convolution_kernel(*sizes, num_threads)) return packed;

@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
-  set_openmp_threads(num_threads);
+  const OpenmpThreads threads(num_threads);
   const auto primitive = try_make([&] {
     const dnnl::matmul::desc description(*lhs, *rhs, result);
     return dnnl::matmul(

@@ -1,8 +1,23 @@
 #include "systole/backends/cpu/kernels/parallel.h"
 
+#include "systole/backends/cpu/kernels/flush_denormals.h"
 #include "systole/backends/cpu/kernels/openmp.h"
 
 namespace systole::cpu {
+namespace {
+
+struct PoolLoop {
+  ThreadPool::RangeFn body;
+  void* frame;
+};
+
+void run_flushed(void* data, int64_t begin, int64_t end) {
+  const FlushDenormals flush;
+  const PoolLoop& loop = *static_cast<const PoolLoop*>(data);
+  loop.body(loop.frame, begin, end);
+}
+
+}  // namespace
 
 void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
                      void* frame) {
@@ -11,7 +26,8 @@ void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, Thread
   } else if (context.openmp) {
     openmp_parallel_for(context.pool->num_threads(), n, grain, body, frame);
   } else {
-    context.pool->parallel_for(n, grain, body, frame);
+    PoolLoop loop{.body = body, .frame = frame};
+    context.pool->parallel_for(n, grain, &run_flushed, &loop);
   }
 }
 

@@ -1,4 +1,4 @@
-// Loops on the threads of the program that runs.
+// Parallel loops on the threads of the running program.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace systole::cpu {
 
-// ThreadPool::parallel_for on the program's threads: the pool's, or OpenMP's (openmp.h). `body`
-// must not throw.
+// ThreadPool::parallel_for on the program's threads: the pool's, or OpenMP's (openmp.h), with
+// denormals flushed. `body` must not throw.
 void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
                      void* frame);
 // The same with any callable body(begin, end).

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "systole/backends/cpu/kernels/flush_denormals.h"
 #include "systole/backends/cpu/kernels/sort_items.h"
 #include "systole/backends/cpu/sizes.h"
 
@@ -109,6 +110,7 @@ class SortKernel : public Kernel {
     const int64_t slices = p_.outer * p_.inner;
     const int64_t parts = std::min<int64_t>(p_.parts, slices);
     const auto body = [&](int64_t begin, int64_t end) {
+      const FlushDenormals flush;  // the comparator is compiled code
       for (int64_t part = begin; part < end; ++part) {
         const Scratch scratch = scratch_of(buffers, part);
         for (int64_t s = slices * part / parts; s < slices * (part + 1) / parts; ++s) {

@@ -31,8 +31,10 @@ bool is_step(const Instruction& x) {
   if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
   if (x.is(Opcode::fusion)) return !is_row_fusion(x);
   if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
-  if (x.is(Opcode::select_and_scatter)) return has_native_code(x);
-  return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) || computes_elements(x);
+  // The reference value of an op is computed from whole arrays, never from a block of rows.
+  if (!has_native_code(x)) return false;
+  return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||
+         x.is(Opcode::select_and_scatter) || computes_elements(x);
 }
 
 // What it gathers, if it does, is little, and wanted if it is not a state that moves on.
