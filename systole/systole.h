@@ -38,7 +38,7 @@
 #include "systole/graph/api/variable_scope.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/names.h"

@@ -220,7 +220,7 @@ Dataset Dataset::cache() const { return Dataset(data::memory_cache_node(node()))
 
 Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
   if (path.empty()) return cache();
-  return Dataset(data::file_cache_node(node(), path, data::file_system_or_local(file_system)));
+  return Dataset(data::file_cache_node(node(), path, file_system_or_default(file_system)));
 }
 
 Dataset Dataset::prefetch(int64_t buffer_size) const {

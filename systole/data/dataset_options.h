@@ -49,7 +49,7 @@ struct ShuffleOptions {
 struct ListFilesOptions {
   bool shuffle = true;
   std::optional<int64_t> seed;
-  FileSystem* file_system = nullptr;  // this machine's when null; outlives the data set
+  FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the data set
 };
 
 struct PaddedBatchOptions {

@@ -35,7 +35,7 @@ struct TFRecordDatasetOptions {
   int64_t buffer_size = 256 << 10;  // bytes read at a time
   // Files read at once, each on a thread, a record from each in turn; 0: one after another.
   int64_t num_parallel_reads = 0;
-  FileSystem* file_system = nullptr;  // this machine's when null; outlives the data set
+  FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the data set
 };
 
 // The records of TFRecord files, string scalars. Errors while running: NOT_FOUND and others of the

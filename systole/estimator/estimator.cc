@@ -11,7 +11,7 @@
 #include "systole/estimator/impl.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/target.h"
 #include "systole/train/saver.h"
 
@@ -118,7 +118,7 @@ TPUEstimator::Impl::Impl(TPUEstimatorOptions given, bool plain_estimator)
 TPUEstimator::Impl::~Impl() {
   if (!temporary) return;
   try {
-    remove_tree(local_file_system(), config.model_dir);
+    remove_tree(default_file_system(), config.model_dir);
   } catch (const Error& error) {
     log_warning("{}", error.what());
   }
@@ -230,7 +230,7 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
 
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
   if (!given.empty()) {
-    if (bundle_exists(local_file_system(), given)) return given;
+    if (bundle_exists(default_file_system(), given)) return given;
     std::string there = systole::latest_checkpoint(given);
     if (there.empty()) there = systole::latest_checkpoint(parent_path(given));
     throw not_found("checkpoint_path: checkpoint, got '{}', expected the prefix of one{}", given,
@@ -311,12 +311,12 @@ std::string TPUEstimator::latest_checkpoint() const {
 }
 
 std::vector<std::string> TPUEstimator::get_variable_names() const {
-  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  BundleReader reader(default_file_system(), impl_->checkpoint_for(""));
   return reader.keys();
 }
 
 Tensor TPUEstimator::get_variable_value(const std::string& name) const {
-  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  BundleReader reader(default_file_system(), impl_->checkpoint_for(""));
   return reader.read(name);
 }
 

@@ -5,7 +5,7 @@
 #include "systole/base/suggest.h"
 #include "systole/base/thread_pool.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/saver.h"
 
@@ -107,7 +107,7 @@ int init_from_checkpoint(Session& session, const std::string& checkpoint, const 
   if (map.empty()) {
     throw invalid_argument("init_from_checkpoint: assignments, got none, expected at least one");
   }
-  FileSystem& files = file_system != nullptr ? *file_system : local_file_system();
+  FileSystem& files = file_system_or_default(file_system);
   const bool directory = files.exists(checkpoint) && files.stat(checkpoint).is_directory;
   const std::string prefix = directory ? latest_checkpoint(files, checkpoint) : checkpoint;
   if (prefix.empty()) {

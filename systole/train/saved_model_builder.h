@@ -39,7 +39,7 @@ struct ExportOptions {
   std::map<std::string, std::string> assets = {};
   // model.mlir is made for this many examples where the graph leaves the number open.
   int64_t mlir_batch_size = 1;
-  // This machine's when null.
+  // Null: default_file_system().
   FileSystem* file_system = nullptr;
 };
 

@@ -6,7 +6,7 @@
 #include "systole/base/log.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/checkpoint_match.h"
 #include "systole/train/meta_graph.h"
@@ -48,7 +48,7 @@ std::string checkpoint_of(std::string_view file, std::string_view base) {
 
 Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
-      file_system_(options_.file_system != nullptr ? *options_.file_system : local_file_system()),
+      file_system_(file_system_or_default(options_.file_system)),
       clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
   if (options_.var_list.empty()) {
     options_.var_list = global_variables();
@@ -261,7 +261,7 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
 }
 
 std::string latest_checkpoint(const std::string& directory) {
-  return latest_checkpoint(local_file_system(), directory);
+  return latest_checkpoint(default_file_system(), directory);
 }
 
 }  // namespace systole

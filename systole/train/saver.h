@@ -35,7 +35,7 @@ struct SaverOptions {
   double keep_checkpoint_every_n_hours = 10000;
   // Beside each checkpoint, the graph with its variables in `<prefix>.meta` (train/meta_graph.h).
   bool write_meta_graph = true;
-  // This machine's when null; both outlive the saver.
+  // Null: default_file_system() and real_clock(). Both outlive the saver.
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;
 };

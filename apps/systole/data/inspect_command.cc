@@ -13,7 +13,7 @@
 #include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
 #include "systole/data/dataset.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
 #include "systole/io/images/image_sheet.h"
 #include "systole/io/records/tfrecord.h"
@@ -82,7 +82,7 @@ void add_thumbnail(std::string_view record, ImageSheet& sheet) {
 
 void inspect_file(const InspectOptions& options, const std::string& path, RecordSummary& summary,
                   ImageSheet& sheet) {
-  auto file = local_file_system().open(path);
+  auto file = default_file_system().open(path);
   const Compression compression = sniff_record_compression(*file);
   RecordReader reader(std::move(file), {.compression = compression});
   while (summary.records() < options.limit) {
@@ -109,7 +109,7 @@ std::vector<std::string> shards_of(FileSystem& file_system, const std::string& f
 // The files that are meant: of a folder, the shards in it; a name that no file has may be a
 // pattern.
 std::vector<std::string> record_files(const std::vector<std::string>& names) {
-  FileSystem& file_system = local_file_system();
+  FileSystem& file_system = default_file_system();
   std::vector<std::string> files;
   for (const std::string& name : names) {
     if (name.find_first_of("*?[") != std::string::npos && !file_system.exists(name)) {
@@ -144,7 +144,7 @@ void run_inspect(const InspectOptions& options) {
   ImageSheet sheet;
   uint64_t bytes = 0;
   for (const std::string& path : files) {
-    bytes += local_file_system().stat(path).size;
+    bytes += default_file_system().stat(path).size;
     inspect_file(options, path, summary, sheet);
   }
   if (options.json) {
@@ -159,7 +159,7 @@ void run_inspect(const InspectOptions& options) {
   if (sheet.empty()) {
     throw failed_precondition("{}: images, got none in the records, expected some", options.sheet);
   }
-  write_file_atomically(local_file_system(), options.sheet, encode_png(sheet.sheet()));
+  write_file_atomically(default_file_system(), options.sheet, encode_png(sheet.sheet()));
 }
 
 }  // namespace

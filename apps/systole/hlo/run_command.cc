@@ -6,7 +6,7 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 
 namespace systole::app {
@@ -32,14 +32,14 @@ void run_main(const RunOptions& options) {
   const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
   const auto executable = client.compile(*module);
   const std::vector<Tensor> results = run_once(*executable, arguments);
-  if (!options.output.empty()) local_file_system().make_directories(options.output);
+  if (!options.output.empty()) default_file_system().make_directories(options.output);
   for (size_t i = 0; i < results.size(); ++i) {
     if (options.output.empty() || results[i].dtype() == DType::token) {
       fmt::print("result {}: {}\n", i, readable(results[i]));
       continue;
     }
     const std::string path = join_path(options.output, fmt::format("{}.npy", i));
-    write_npy(local_file_system(), path, results[i]);
+    write_npy(default_file_system(), path, results[i]);
     fmt::print("result {}: {} in {}\n", i, results[i].type(), path);
   }
 }

@@ -53,10 +53,10 @@ Dataset::NodePtr idx_node(const std::string& path, FileSystem& file_system) {
 }  // namespace
 
 IdxDataset::IdxDataset(const std::string& path, FileSystem* file_system)
-    : Dataset(idx_node(path, data::file_system_or_local(file_system))) {}
+    : Dataset(idx_node(path, file_system_or_default(file_system))) {}
 
 NpyDataset::NpyDataset(const std::string& path, FileSystem* file_system)
     : Dataset(Dataset::from_tensor_slices(
-          Element(read_npy(data::file_system_or_local(file_system), path)))) {}
+          Element(read_npy(file_system_or_default(file_system), path)))) {}
 
 }  // namespace systole

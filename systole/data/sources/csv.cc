@@ -116,7 +116,7 @@ Dataset::NodePtr csv_node(const FileNames& files, const std::vector<Tensor>& rec
       .defaults = record_defaults, .selected = options.select_cols, .na_value = options.na_value};
   const Compression compression = compression_from_tf(options.compression_type);
   const size_t buffer = data::checked_buffer_size("CsvDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   return data::record_files_node(
       "CsvDataset", files.dataset().node(), data::Spec::tuple(std::move(types)),
       [=, &file_system](const std::string& path) {

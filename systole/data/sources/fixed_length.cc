@@ -75,7 +75,7 @@ Dataset::NodePtr fixed_length_node(const FileNames& files, int64_t record_bytes,
                       .footer = static_cast<size_t>(options.footer_bytes)};
   const Compression compression = compression_from_tf(options.compression_type);
   const size_t buffer = data::checked_buffer_size("FixedLengthRecordDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   return data::record_files_node("FixedLengthRecordDataset", files.dataset().node(),
                                  data::text_spec(), [=, &file_system](const std::string& path) {
                                    return std::make_unique<FixedLengthFile>(

@@ -12,7 +12,7 @@ data::NodePtr data::list_files_node(const std::vector<std::string>& patterns,
   if (patterns.empty()) {
     throw invalid_argument("list_files: patterns, got none, expected at least one");
   }
-  FileSystem& file_system = file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
     std::vector<std::string> found = files_matching(file_system, pattern);

@@ -8,6 +8,7 @@
 #include "systole/data/nodes.h"
 #include "systole/data/recycle.h"
 #include "systole/data/sources.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::data {
 
@@ -35,9 +36,6 @@ class RecordFile {
 using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::string& path)>;
 
 NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecordFile open);
-
-// `given` or the file system of this machine.
-FileSystem& file_system_or_local(FileSystem* given);
 
 // The spec of string scalars.
 inline Spec text_spec() { return TensorType{DType::string, {}}; }

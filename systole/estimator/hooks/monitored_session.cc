@@ -10,7 +10,7 @@
 #include "systole/estimator/modes/train_summaries.h"
 #include "systole/graph/api/lookup_ops.h"
 #include "systole/graph/api/state_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/async_saver.h"
 
 namespace systole {
@@ -80,7 +80,7 @@ void MonitoredSession::Impl::begin_session() {
   const std::vector<Variable> variables = global_variables();
   RestoredCheckpoint found;
   if (!options.checkpoint_dir.empty() && !variables.empty()) {
-    local_file_system().make_directories(options.checkpoint_dir);
+    default_file_system().make_directories(options.checkpoint_dir);
     saver.emplace();  // of all that the graph has
     async_saver.emplace(*saver);
     found = saver->restore_latest(*session, options.checkpoint_dir);

@@ -20,7 +20,7 @@ class ProfilerHook : public SessionRunHook {
     std::optional<int64_t> save_steps = std::nullopt;
     std::optional<double> save_secs = std::nullopt;
     std::string output_dir = {};        // made when it is not there
-    FileSystem* file_system = nullptr;  // this machine's when null; outlives the hook
+    FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given.
   explicit ProfilerHook(Options options);

@@ -25,7 +25,7 @@ class SummarySaverHook : public SessionRunHook {
     std::string output_dir = {};  // made when it is not there
     // Which summaries: those that were made for this collection (summary::Options).
     std::string collection = std::string(graph_keys::summaries);
-    FileSystem* file_system = nullptr;  // this machine's when null; outlives the hook
+    FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given, and
   // output_dir.

@@ -11,7 +11,7 @@
 #include "systole/estimator/model_dir_lock.h"
 #include "systole/estimator/modes/host_calls.h"
 #include "systole/estimator/modes/train_summaries.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/async_saver.h"
 
 namespace systole {
@@ -426,7 +426,7 @@ void Training::end() {
 
 void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& train_options) {
   check_steps(train_options, place(Mode::train).use_tpu);
-  local_file_system().make_directories(config.model_dir);
+  default_file_system().make_directories(config.model_dir);
   // What hangs still holds the folder.
   const auto lock = std::make_shared<const ModelDirLock>(config.model_dir);
   const auto training = std::make_shared<Training>(*this, input_fn, train_options);

@@ -4,7 +4,7 @@
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks/signals.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 namespace {

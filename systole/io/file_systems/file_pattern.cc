@@ -87,8 +87,9 @@ void find_files(FileSystem& file_system, const std::string& base, std::string_vi
 }  // namespace
 
 std::vector<std::string> files_matching(FileSystem& file_system, const std::string& pattern) {
+  const std::string root(path_root(pattern));
   std::vector<std::string> found;
-  find_files(file_system, "", pattern, found);
+  find_files(file_system, root, std::string_view(pattern).substr(root.size()), found);
   return found;
 }
 

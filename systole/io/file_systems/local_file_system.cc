@@ -55,6 +55,16 @@ Error system_error(const std::string& path, std::string_view what, int error = e
                     std::generic_category().message(error));
 }
 
+constexpr std::string_view kFileScheme = "file://";
+
+// Returns the path as system calls take it.
+const char* system_path(const std::string& path) {
+  if (!path.starts_with(kFileScheme)) return path.c_str();
+  const char* const local = path.c_str() + kFileScheme.size();
+  if (*local == '/') return local;
+  throw invalid_argument("{}: path, got a host after 'file://', expected an absolute path", path);
+}
+
 // Calls a system call again while a signal interrupts it.
 template <class Call>
 auto retried(Call&& call) {
@@ -68,7 +78,7 @@ auto retried(Call&& call) {
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags, std::string_view what)
-      : value_(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
+      : value_(retried([&] { return ::open(system_path(path), flags | O_CLOEXEC, 0666); })) {
     if (value_ < 0) throw system_error(path, what);
   }
   ~Descriptor() {
@@ -217,14 +227,14 @@ class LocalFileSystem final : public FileSystem {
 
   bool exists(const std::string& path) override {
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0) return true;
+    if (::stat(system_path(path), &info) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw system_error(path, "cannot stat");
   }
 
   FileStat stat(const std::string& path) override {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) throw system_error(path, "cannot stat");
+    if (::stat(system_path(path), &info) != 0) throw system_error(path, "cannot stat");
     const bool directory = S_ISDIR(info.st_mode);
     return {.size = directory ? 0 : static_cast<uint64_t>(info.st_size),
             .is_directory = directory,
@@ -232,7 +242,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   std::vector<std::string> list(const std::string& directory) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(system_path(directory)), ::closedir);
     if (stream == nullptr) throw system_error(directory, "cannot list");
     std::vector<std::string> names;
     while (true) {
@@ -249,7 +259,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   void make_directories(const std::string& directory) override {
-    if (::mkdir(directory.c_str(), 0777) == 0) return;
+    if (::mkdir(system_path(directory), 0777) == 0) return;
     if (errno == EEXIST) {
       if (!stat(directory).is_directory)
         throw system_error(directory, "cannot make a directory", ENOTDIR);
@@ -260,13 +270,13 @@ class LocalFileSystem final : public FileSystem {
     }
     make_directories(parent_path(directory));
     // Another process may have been first.
-    if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (::mkdir(system_path(directory), 0777) != 0 && errno != EEXIST) {
       throw system_error(directory, "cannot make a directory");
     }
   }
 
   void rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) {
+    if (::rename(system_path(from), system_path(to)) != 0) {
       throw system_error(from, fmt::format("cannot rename to {}", to));
     }
     const Descriptor directory(parent_path(to), O_RDONLY | O_DIRECTORY, "cannot sync");
@@ -277,7 +287,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   void remove(const std::string& path) override {
-    if (std::remove(path.c_str()) != 0) throw system_error(path, "cannot remove");
+    if (std::remove(system_path(path)) != 0) throw system_error(path, "cannot remove");
   }
 };
 
@@ -286,6 +296,11 @@ class LocalFileSystem final : public FileSystem {
 FileSystem& local_file_system() {
   static LocalFileSystem instance;
   return instance;
+}
+
+std::optional<std::string> local_path(const std::string& path) {
+  const bool local = path_scheme(path).empty() || path.starts_with(kFileScheme);
+  return local ? std::optional<std::string>(system_path(path)) : std::nullopt;
 }
 
 }  // namespace systole

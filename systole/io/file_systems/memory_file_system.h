@@ -1,5 +1,4 @@
-// A file system in memory, for tests: it fails where it is told to, and forgets what was not
-// synced.
+// A file system in memory, for tests. It can inject faults and drop the bytes that were not synced.
 #pragma once
 
 #include <initializer_list>
@@ -31,8 +30,8 @@ struct MemoryFile {
   std::string contents;
 };
 
-// Directories must be made before files are created in them, as on a disk; "/" and "." (the working
-// directory) are there. Thread-safe.
+// Directories must be made before files are created in them, as on a disk. "/", "." (the working
+// directory) and "mem://" exist from the start. Thread-safe.
 class MemoryFileSystem final : public FileSystem {
  public:
   // `files` start with these contents; their directories are made.
@@ -81,5 +80,8 @@ class MemoryFileSystem final : public FileSystem {
   bool broken_ = false;  // a fault that stays has happened
   int64_t time_ = 0;     // counts modifications: the times of files
 };
+
+// The file system of paths that start with "mem://". Its files live until the process ends.
+MemoryFileSystem& memory_file_system();
 
 }  // namespace systole
