@@ -11,15 +11,14 @@
 namespace systole {
 namespace {
 
-// Unique among the processes that share a directory, also on several hosts where process ids
-// repeat.
+// Unique among processes that share a directory, also on several hosts with equal process ids.
 std::string temporary_name(const std::string& path) {
   static const uint32_t process = std::random_device{}();
   static std::atomic<uint64_t> counter{0};
   return fmt::format("{}.tmp.{}.{:08x}.{}", path, getpid(), process, counter.fetch_add(1));
 }
 
-// A file under a temporary name, whose errors are told by the name that it is to have.
+// A file under a temporary name. Its errors show the final name.
 class RenamedFile final : public WritableFile {
  public:
   RenamedFile(FileSystem& file_system, const std::string& temporary, const std::string& path)
@@ -146,8 +145,7 @@ std::string join_path(std::string_view directory, std::string_view name) {
 
 namespace {
 
-// Splits a path into all before the last slash and the last name. Both are empty for a root. The
-// slash of a root belongs to the first part.
+// The parent and the last name of a path. The parent of a root is the root, its name is empty.
 struct SplitPath {
   std::string_view before;
   std::string_view name;

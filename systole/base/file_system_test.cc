@@ -35,11 +35,11 @@ TEST(PathTest, ParentAndBaseName) {
     const char* parent;
     const char* name;
   };
-  for (const Row& row : {Row{"a/b/c", "a/b", "c"}, Row{"a", ".", "a"}, Row{"/a", "/", "a"},
-                         Row{"/", "/", "/"}, Row{"a/b/", "a", "b"}, Row{".", ".", "."},
-                         Row{"gs://a/b/", "gs://a", "b"}, Row{"gs://a", "gs://", "a"},
-                         Row{"gs://", "gs://", "gs://"}, Row{"file:///a", "file:///", "a"},
-                         Row{"file:///", "file:///", "file:///"}}) {
+  for (const Row& row :
+       {Row{"a/b/c", "a/b", "c"}, Row{"a", ".", "a"}, Row{"/a", "/", "a"}, Row{"/", "/", "/"},
+        Row{"a/b/", "a", "b"}, Row{".", ".", "."}, Row{"gs://a/b/", "gs://a", "b"},
+        Row{"gs://a", "gs://", "a"}, Row{"gs://", "gs://", "gs://"},
+        Row{"file:///a", "file:///", "a"}, Row{"file:///", "file:///", "file:///"}}) {
     EXPECT_EQ(parent_path(row.path), row.parent) << row.path;
     EXPECT_EQ(base_name(row.path), row.name) << row.path;
   }

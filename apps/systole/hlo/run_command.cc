@@ -6,6 +6,7 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
+#include "systole/base/standard_streams.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 
@@ -26,8 +27,7 @@ void run_main(const RunOptions& options) {
   const auto module = read_program(options.file);
   ensure_main(*module);
   if (const int checks = remove_checks(*module); checks > 0) {
-    fmt::print(stderr, "{}: {} checks left out: systole hlo test makes them\n", options.file,
-               checks);
+    print_error("{}: {} checks left out: systole hlo test makes them\n", options.file, checks);
   }
   const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
   const auto executable = client.compile(*module);
