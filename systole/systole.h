@@ -3,7 +3,7 @@
 
 #include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/data/dataset.h"
-#include "systole/data/feed/device_feed.h"
+#include "systole/data/feed/step_feed.h"
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/estimator/hooks/hooks.h"

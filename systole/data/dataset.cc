@@ -1,4 +1,4 @@
-// Dataset's methods: arguments are checked here, nodes made of them.
+// Dataset's methods: they check arguments and make nodes.
 #include "systole/data/dataset.h"
 
 #include "systole/data/nodes.h"
@@ -13,7 +13,7 @@ Spec spec_of(const Element& element) {
   return element.map([](const Tensor& tensor) { return tensor.type(); });
 }
 
-// Types that both fit: a dimension in which they differ is unknown.
+// Returns types that fit both; dimensions in which they differ are unknown.
 TensorType join(std::string_view op, const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) {
     throw invalid_argument("{}: element type, got {}, expected {} as of the first", op, b, a);
@@ -259,20 +259,6 @@ Dataset Dataset::set_shape(const Nest<Shape>& shapes) const {
     }
   }
   return Dataset(data::set_shape_node(node(), pack_like(element_spec(), std::move(types))));
-}
-
-void Dataset::check_static(std::string_view who) const {
-  for (size_t i = 0; i < node()->types().size(); ++i) {
-    const TensorType& type = node()->types()[i];
-    for (int d = 0; d < type.shape.rank(); ++d) {
-      if (type.shape[d] != kUnknown) continue;
-      throw invalid_argument(
-          "{}: component {} of {}, got {} with dimension {} unknown, expected static shapes; {}",
-          who, i, element_spec().to_string(), type, d,
-          d == 0 ? "use batch(n, drop_remainder = true), or set_shape where every batch is full"
-                 : "use set_shape, or padded_batch with padded_shapes");
-    }
-  }
 }
 
 Iterator Dataset::make_iterator(const IteratorOptions& options) const {

@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-// A device that waits for less than this share of its time is not held up.
+// A wait below this share of the time does not matter.
 constexpr double kTolerated = 0.02;
 
 std::string remedy(const StageStats& stage) {

@@ -1,4 +1,4 @@
-// The rows of arrays in files: IDX and NPY.
+// Slices of arrays in files: IDX and NPY.
 #include "systole/data/sources/record_file.h"
 #include "systole/io/tables/idx.h"
 #include "systole/io/tables/npy.h"
@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-// Rows are read this many bytes at a time.
+// Bytes to read at once.
 constexpr int64_t kBlockBytes = 1 << 20;
 
 class IdxFile final : public data::RecordFile {

@@ -10,7 +10,7 @@ struct Layout {
   size_t footer = 0;
 };
 
-// Holds back as many bytes as the footer has, so that it need not know the size of the stream.
+// Holds back as many bytes as the footer has, so that the size of the stream need not be known.
 class FixedLengthFile final : public data::RecordFile {
  public:
   FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
@@ -40,7 +40,7 @@ class FixedLengthFile final : public data::RecordFile {
   void seek(uint64_t offset) override { window_.seek(offset); }
 
  private:
-  // Read, not sought: a file that ends inside of it is damaged, not at its end.
+  // Reads the header rather than seeks: a file that ends inside it is damaged.
   void skip_header() {
     for (size_t left = layout_.header; left > 0;) {
       const size_t there = std::min(left, window_.bytes().size());

@@ -1,4 +1,4 @@
-// list_files: names that match patterns (io/file_pattern.h).
+// list_files: names of files that match patterns (io/file_systems/file_pattern.h).
 #include <algorithm>
 
 #include "systole/data/nodes.h"
