@@ -1,4 +1,5 @@
-// A whole training on a file system that is not the disk: records, model_dir, export, all on mem://.
+// A whole training on a file system that is not the disk: records, model_dir, export, all on
+// mem://.
 #include <gmock/gmock.h>
 
 #include "systole/base/testing/error_of.h"
@@ -45,9 +46,8 @@ void write_records() {
 Dataset records(const Params& params) {
   const int64_t batch = params["batch_size"];
   const FeatureSpecs spec = {{"x", FixedLenFeature{.shape = {1}, .dtype = DType::f32}},
-                            {"y", FixedLenFeature{.shape = {1}, .dtype = DType::f32}}};
-  return TFRecordDataset(
-             Dataset::list_files({kFolder + "/data/train-*"}, {.shuffle = false}))
+                             {"y", FixedLenFeature{.shape = {1}, .dtype = DType::f32}}};
+  return TFRecordDataset(Dataset::list_files({kFolder + "/data/train-*"}, {.shuffle = false}))
       .map([spec](const Output& record) {
         auto features = parse_single_example(record, spec);
         return Nest<Output>::tuple({Nest<Output>::dict({{"x", features["x"]}}), features["y"]});
@@ -95,8 +95,8 @@ TEST(MemoryModelDirTest, TrainsResumesEvaluatesAndExports) {
   EXPECT_FALSE(local_file_system().exists("mem:"));
 
   const std::string exported = resumed.export_saved_model(
-      kFolder + "/export", estimator::build_raw_serving_input_receiver_fn(
-                               {{"x", {DType::f32, {kUnknown, 1}}}}));
+      kFolder + "/export",
+      estimator::build_raw_serving_input_receiver_fn({{"x", {DType::f32, {kUnknown, 1}}}}));
   EXPECT_THAT(exported, StartsWith(kFolder + "/export/"));
   const NamedTensors results =
       SavedModel(exported).predict({{"x", Tensor::of<float>({1, 1}, {0.5F})}});

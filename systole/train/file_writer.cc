@@ -9,8 +9,7 @@ namespace systole::summary {
 FileWriter::FileWriter(const std::string& logdir, const Graph* graph,
                        const FileWriterOptions& options)
     : clock_(options.clock == nullptr ? real_clock() : *options.clock),
-      events_(file_system_or_default(options.file_system), logdir,
-              options.filename_suffix, clock_),
+      events_(file_system_or_default(options.file_system), logdir, options.filename_suffix, clock_),
       flush_secs_(options.flush_secs),
       flushed_(clock_.steady_now()) {
   if (graph != nullptr) add_graph(*graph);

@@ -31,7 +31,8 @@ std::vector<Output> SummarySaverHook::fetches() {
 
 EventWriter& SummarySaverHook::events() {
   if (!events_) {
-    events_ = std::make_unique<EventWriter>(file_system_or_default(options_.file_system), options_.output_dir);
+    events_ = std::make_unique<EventWriter>(file_system_or_default(options_.file_system),
+                                            options_.output_dir);
     begin_file(*events_);
   }
   return *events_;

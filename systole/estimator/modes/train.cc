@@ -214,9 +214,14 @@ void Training::begin_at_global_step() {
 
 // From the latest checkpoint; false when there is none.
 bool Training::restore() {
-  const RestoredCheckpoint found = saver_->restore_latest(*session_, config_.model_dir);
+  const RestoredCheckpoint found = saver_->restore_latest(
+      *session_, config_.model_dir, {.allow_weights_only = config_.allow_weights_only});
   if (found.prefix.empty()) return false;
   log_info("Restoring parameters from {}", found.prefix);
+  if (!found.extras.contains("input")) {
+    log_warning("{}: no input position and random numbers beside the weights; both start anew",
+                found.prefix);
+  }
   restored_ = found.extras;
   return true;
 }

@@ -47,9 +47,8 @@ class SchemeRegistry {
   }
 
   mutable std::shared_mutex mutex_;
-  std::map<std::string, FileSystem*, std::less<>> by_scheme_ = {{"", &local_file_system()},
-                                                                {"file", &local_file_system()},
-                                                                {"mem", &memory_file_system()}};
+  std::map<std::string, FileSystem*, std::less<>> by_scheme_ = {
+      {"", &local_file_system()}, {"file", &local_file_system()}, {"mem", &memory_file_system()}};
 };
 
 class DefaultFileSystem final : public FileSystem {

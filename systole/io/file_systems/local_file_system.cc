@@ -49,7 +49,7 @@ Code code_of(int error) {
   }
 }
 
-// `what` says what was wanted: "cannot open".
+// `what` is the failed operation: "cannot open".
 Error system_error(const std::string& path, std::string_view what, int error = errno) {
   return make_error(code_of(error), "{}: {}, got '{}'", path, what,
                     std::generic_category().message(error));
@@ -65,7 +65,7 @@ const char* system_path(const std::string& path) {
   throw invalid_argument("{}: path, got a host after 'file://', expected an absolute path", path);
 }
 
-// Calls a system call again while a signal interrupts it.
+// Repeats a system call while signals interrupt it.
 template <class Call>
 auto retried(Call&& call) {
   while (true) {
@@ -100,7 +100,7 @@ class LocalReader final : public RandomAccessFile {
       : path_(path), file_(path, O_RDONLY, "cannot open") {
     struct stat info {};
     if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot open");
-    // open() takes a directory; only the first read would tell.
+    // open() accepts a directory; only the first read would fail.
     if (S_ISDIR(info.st_mode)) throw system_error(path_, "cannot open", EISDIR);
   }
 
@@ -173,7 +173,7 @@ class LocalWriter final : public WritableFile {
   void close() override {
     if (file_.get() < 0) return;
     flush();
-    // Not retried: the descriptor is gone even when the call was interrupted.
+    // Not retried: an interrupted close() has closed the descriptor.
     if (::close(file_.release()) != 0 && errno != EINTR) fail("cannot close");
   }
 
@@ -200,8 +200,8 @@ class LocalWriter final : public WritableFile {
       written_ += written;
     }
     if (written_ - begun_ < kWriteBackBytes) return;
-    // The disk begins while the rest is still written, so that a sync has less to wait for. Not
-    // every file system can; the sync reports what goes wrong.
+    // Starts writing to the disk early, so that a sync waits less. Ignores errors: not every file
+    // system supports it, and the sync reports failures.
     static_cast<void>(
         ::sync_file_range(file_.get(), begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE));
     begun_ = written_;
@@ -269,7 +269,7 @@ class LocalFileSystem final : public FileSystem {
       throw system_error(directory, "cannot make a directory");
     }
     make_directories(parent_path(directory));
-    // Another process may have been first.
+    // Another process may have made it.
     if (::mkdir(system_path(directory), 0777) != 0 && errno != EEXIST) {
       throw system_error(directory, "cannot make a directory");
     }
@@ -280,7 +280,7 @@ class LocalFileSystem final : public FileSystem {
       throw system_error(from, fmt::format("cannot rename to {}", to));
     }
     const Descriptor directory(parent_path(to), O_RDONLY | O_DIRECTORY, "cannot sync");
-    // EINVAL: a file system whose directories cannot be synced.
+    // EINVAL: the file system cannot sync directories.
     if (retried([&] { return ::fsync(directory.get()); }) != 0 && errno != EINVAL) {
       throw system_error(parent_path(to), "cannot sync");
     }

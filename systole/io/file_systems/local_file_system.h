@@ -1,4 +1,4 @@
-// The file system of this machine (POSIX).
+// The local file system (POSIX).
 #pragma once
 
 #include <optional>

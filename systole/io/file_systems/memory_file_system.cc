@@ -228,7 +228,7 @@ void MemoryFileSystem::make_directories(const std::string& directory) {
   const std::lock_guard lock(mutex_);
   count(directory);
   const std::string last = normalized(directory);
-  // From the last to the first, so that nothing is made when one of them is a file.
+  // Checks from the last to the first, so that nothing is made if one of them is a file.
   std::vector<std::string> missing;
   for (std::string path = last;; path = parent_path(path)) {
     const auto it = nodes_.find(path);
