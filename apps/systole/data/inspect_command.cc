@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/systole/data/data_commands.h"
-#include "apps/systole/data/escaped.h"
 #include "apps/systole/data/record_summary.h"
 #include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
+#include "systole/base/escape.h"
+#include "systole/base/log.h"
 #include "systole/data/dataset.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
@@ -106,8 +108,23 @@ std::vector<std::string> shards_of(FileSystem& file_system, const std::string& f
   throw not_found("{}: shards, got none, expected files such as train-00000-of-00001", folder);
 }
 
-// The files that are meant: of a folder, the shards in it; a name that no file has may be a
-// pattern.
+// Removes the files that a conversion writes beside its shards (train.json, labels.txt), which
+// `records/*` names too.
+void remove_descriptions(std::vector<std::string>& files) {
+  std::set<std::string> folders;
+  for (const std::string& file : files) {
+    if (is_shard_name(base_name(file))) folders.insert(parent_path(file));
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    const bool described = file.ends_with(".json") || file.ends_with(".txt");
+    if (!described || !folders.contains(parent_path(file))) return false;
+    log_info("{}: left out: it describes the shards beside it", file);
+    return true;
+  });
+}
+
+// Returns the files that the names mean: the shards of a folder, and the matches of a pattern that
+// is not the name of a file.
 std::vector<std::string> record_files(const std::vector<std::string>& names) {
   FileSystem& file_system = default_file_system();
   std::vector<std::string> files;
@@ -122,6 +139,7 @@ std::vector<std::string> record_files(const std::vector<std::string>& names) {
       files.push_back(name);
     }
   }
+  remove_descriptions(files);
   return files;
 }
 
