@@ -39,7 +39,8 @@ Spec join(std::string_view op, const Spec& a, const Spec& b) {
 }  // namespace
 
 const Dataset::NodePtr& Dataset::node() const {
-  if (node_ == nullptr) throw failed_precondition("Dataset: empty-handed, expected a data set");
+  if (node_ == nullptr)
+    throw failed_precondition("Dataset: got a default-constructed one, expected a data set");
   return node_;
 }
 

@@ -56,7 +56,7 @@ void read_packed(std::string_view packed, Sink<int64_t>& sink) {
   }
   const std::string_view rest(values.at(), static_cast<size_t>(end - values.at()));
   if (!rest.empty() && rest.back() < 0) {
-    throw invalid_argument("int64_list: last byte, got a number that goes on, expected its end");
+    throw invalid_argument("int64_list: last byte, got an unterminated number, expected its end");
   }
   sink.count += count_varints(rest);
 }

@@ -147,10 +147,10 @@ void RecordReader::fail_cut(uint64_t expected) {
 void RecordReader::fail_length_checksum(uint32_t got, uint32_t expected) {
   throw make_error(Code::data_loss,
                    "{}: checksum of the length of the record at offset {}, got {:#010x}, expected "
-                   "{:#010x} for the bytes that are there; where the records behind it begin is "
-                   "not known: the rest of the file is lost{}",
+                   "{:#010x}; the start of the next record is unknown: the rest of the file is "
+                   "lost{}",
                    path(), offset_, got, expected,
-                   offset_ == 0 ? " (or it is no TFRecord file)" : "");
+                   offset_ == 0 ? " (or this is not a TFRecord file)" : "");
 }
 
 void RecordReader::fail_data_checksum(uint32_t got, uint32_t expected) {

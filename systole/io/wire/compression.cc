@@ -137,7 +137,7 @@ class ZlibSource final : public ByteSource {
         if (compression_ == Compression::gzip) {
           inflateReset(&stream_);
         } else if (!gives && refill()) {
-          fail("bytes behind the end of the compressed data", "the end of the file");
+          fail("bytes after the end of the compressed data", "the end of the file");
         }
       } else if (status == Z_MEM_ERROR) {
         throw make_error(Code::resource_exhausted, "{}: decompression, got no memory", path());

@@ -78,7 +78,7 @@ TEST(CompressionTest, GzipStreamsFollowEachOther) {
       compressed("one ", Compression::gzip) + compressed("two", Compression::gzip);
   EXPECT_EQ(read_all(bytes, Compression::gzip, 100), "one two");
   EXPECT_THAT(error_of(compressed("x", Compression::zlib) + "y", Compression::zlib),
-              HasSubstr("behind the end"));
+              HasSubstr("after the end"));
 }
 
 TEST(CompressionTest, SeeksForwardAndBack) {
