@@ -22,13 +22,12 @@ Tensor own_row(Tensor& batch, int64_t i) {
   return row;
 }
 
-bool same_types(std::span<const Result> outcomes) {
-  const Components& first = outcomes.front().row;
-  for (const Result& outcome : outcomes) {
-    if (outcome.error) return false;
+bool same_types(std::span<const Result> results) {
+  const Components& first = results.front().row;
+  for (const Result& result : results) {
+    if (result.error) return false;
     for (size_t c = 0; c < first.size(); ++c) {
-      if (outcome.row[c].dtype() != first[c].dtype() ||
-          outcome.row[c].shape() != first[c].shape()) {
+      if (result.row[c].dtype() != first[c].dtype() || result.row[c].shape() != first[c].shape()) {
         return false;
       }
     }
@@ -178,17 +177,17 @@ void GraphFunction::throw_of_row(const Components& batch, int64_t index,
       fmt::format("{}: elements {} to {}", what_, first, first + size - 1));
 }
 
-bool GraphFunction::call_batched(std::span<Result> outcomes, const CallContext& calling) const {
-  if (outcomes.size() < 2 || !worth_chunks() || !same_types(outcomes)) return false;
+bool GraphFunction::call_batched(std::span<Result> results, const CallContext& calling) const {
+  if (results.size() < 2 || !worth_chunks() || !same_types(results)) return false;
   std::vector<Components> rows;
-  for (const Result& outcome : outcomes) rows.push_back(outcome.row);
+  for (const Result& result : results) rows.push_back(result.row);
   try {
-    std::vector<Tensor> results =
+    std::vector<Tensor> batches =
         (*batched())(with_captures(stack_rows(what_, rows), function_.captures(), calling));
-    for (size_t i = 0; i < outcomes.size(); ++i) {
-      outcomes[i].row.clear();
-      for (Tensor& result : results) {
-        outcomes[i].row.push_back(own_row(result, static_cast<int64_t>(i)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      results[i].row.clear();
+      for (Tensor& batch : batches) {
+        results[i].row.push_back(own_row(batch, static_cast<int64_t>(i)));
       }
     }
     return true;
@@ -197,10 +196,10 @@ bool GraphFunction::call_batched(std::span<Result> outcomes, const CallContext& 
   }
 }
 
-size_t GraphFunction::call_all(std::span<Result> outcomes, int64_t index,
-                               const CallContext& calling, ChunkClock::time_point until) const {
-  if (call_batched(outcomes, calling)) return outcomes.size();
-  return apply_each(outcomes, index, *calling.root, until,
+size_t GraphFunction::call_all(std::span<Result> results, int64_t index, const CallContext& calling,
+                               ChunkClock::time_point until) const {
+  if (call_batched(results, calling)) return results.size();
+  return apply_each(results, index, *calling.root, until,
                     [&](const Components& row, int64_t i) { return call(row, i, calling); });
 }
 

@@ -34,11 +34,11 @@ class GraphFunction {
   // Calls the function in place for the elements index, index + 1... of a chunk, without its error.
   // Calls the vectorized form for several at once if there is one and no element fails. Otherwise
   // as apply_each().
-  size_t call_all(std::span<Result> outcomes, int64_t index, const CallContext& calling,
+  size_t call_all(std::span<Result> results, int64_t index, const CallContext& calling,
                   ChunkClock::time_point until = ChunkClock::time_point::max()) const;
 
  private:
-  bool call_batched(std::span<Result> outcomes, const CallContext& calling) const;
+  bool call_batched(std::span<Result> results, const CallContext& calling) const;
   [[noreturn]] void throw_of_row(const Components& batch, int64_t index,
                                  const CallContext& calling) const;
 

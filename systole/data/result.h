@@ -33,23 +33,23 @@ struct Result {
 };
 
 template <class Results>
-void save_results(StateWriter& writer, const Results& outcomes) {
-  writer.number(outcomes.size());
-  for (const Result& outcome : outcomes) outcome.save(writer);
+void save_results(StateWriter& writer, const Results& results) {
+  writer.number(results.size());
+  for (const Result& result : results) result.save(writer);
 }
 
 // Reads what save_results wrote and appends it.
 template <class Results>
-void restore_results(StateReader& reader, Results& outcomes) {
+void restore_results(StateReader& reader, Results& results) {
   for (size_t count = reader.count(); count > 0; --count) {
-    Result outcome;
+    Result result;
     if (reader.flag()) {
-      outcome.error = reader.error_ahead("input");
-      if (!outcome.error) continue;
+      result.error = reader.error_ahead("input");
+      if (!result.error) continue;
     } else {
-      outcome.row = reader.row();
+      result.row = reader.row();
     }
-    outcomes.push_back(std::move(outcome));
+    results.push_back(std::move(result));
   }
 }
 
@@ -75,9 +75,9 @@ inline constexpr auto kChunkTime = std::chrono::microseconds(400);
 inline bool pull_chunk(Stage& input, size_t most, std::vector<Result>& chunk) {
   const auto begin = ChunkClock::now();
   while (chunk.size() < most) {
-    std::optional<Result> outcome = pull(input);
-    if (!outcome) return false;
-    chunk.push_back(std::move(*outcome));
+    std::optional<Result> result = pull(input);
+    if (!result) return false;
+    chunk.push_back(std::move(*result));
     if (chunk.back().error || ChunkClock::now() - begin > kChunkTime) break;
   }
   return true;
@@ -96,12 +96,12 @@ size_t apply_each(std::span<Result> chunk, int64_t index, const IteratorRoot& ro
                   ChunkClock::time_point until, const F& f) {
   for (size_t i = 0; i < chunk.size(); ++i) {
     if (root.cancelled() || (i > 0 && ChunkClock::now() > until)) return i;
-    Result& outcome = chunk[i];
-    if (outcome.error) continue;
+    Result& result = chunk[i];
+    if (result.error) continue;
     try {
-      outcome.row = f(std::move(outcome.row), index);
+      result.row = f(std::move(result.row), index);
     } catch (...) {
-      outcome.error = current_error();
+      result.error = current_error();
     }
     ++index;
   }

@@ -57,9 +57,9 @@ class ChunkedMapStage final : public InputStage {
   bool do_next(Components& row) override {
     if (ready_.empty() && !ended_) fill();
     if (ready_.empty()) return false;
-    Result outcome = std::move(ready_.front());
+    Result result = std::move(ready_.front());
     ready_.pop_front();
-    row = outcome.take();
+    row = result.take();
     return true;
   }
   void do_save(StateWriter& writer) override {

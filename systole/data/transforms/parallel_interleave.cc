@@ -152,17 +152,17 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   std::vector<Result> block;
   bool ended = false;
   while (block.size() < wanted && !ended && !context_.cancellation().cancelled()) {
-    Result outcome;
+    Result result;
     if (!memory.empty()) {
-      outcome.row = std::move(memory.back());
+      result.row = std::move(memory.back());
       memory.pop_back();
     }
     try {
-      ended = !slot.inner->next(outcome.row);
+      ended = !slot.inner->next(result.row);
     } catch (...) {
-      outcome.error = current_error();
+      result.error = current_error();
     }
-    if (!ended) block.push_back(std::move(outcome));
+    if (!ended) block.push_back(std::move(result));
     // Publishes early what others wait for.
     if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) break;
   }
@@ -238,9 +238,9 @@ bool ParallelInterleaveStage::do_next(Components& row) {
   if (!row.empty() && given_back_.size() < kLargestBlock) given_back_.push_back(std::move(row));
   if (taken_.empty()) fill();
   if (taken_.empty()) return false;
-  Result outcome = std::move(taken_.front());
+  Result result = std::move(taken_.front());
   taken_.pop_front();
-  row = outcome.take();
+  row = result.take();
   return true;
 }
 

@@ -55,11 +55,11 @@ class PrefetchStage final : public InputStage {
     if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
     workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
     if (ready_.empty()) return false;
-    Result outcome = std::move(ready_.front());
+    Result result = std::move(ready_.front());
     ready_.pop_front();
     workers_.wake_one();
     lock.unlock();
-    row = outcome.take();
+    row = result.take();
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -82,12 +82,12 @@ class PrefetchStage final : public InputStage {
       return false;
     }
     lock.unlock();
-    std::optional<Result> outcome = pull(*input_);
-    const int64_t bytes = outcome && tuned_ ? bytes_of(outcome->row) : 0;
+    std::optional<Result> result = pull(*input_);
+    const int64_t bytes = result && tuned_ ? bytes_of(result->row) : 0;
     lock.lock();
     largest_bytes_ = std::max(largest_bytes_, bytes);
-    ended_ = !outcome;
-    if (outcome) ready_.push_back(std::move(*outcome));
+    ended_ = !result;
+    if (result) ready_.push_back(std::move(*result));
     return true;
   }
   // A buffer that was full and ran empty is too small for the variation of the input.
