@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "systole/base/command_line.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/tables/idx.h"
@@ -53,7 +53,7 @@ std::pair<st::Output, st::Output> input_fn(const st::Dataset& filenames, const F
 
 // One TFRecord file of the IDX files in a folder.
 std::string convert(const std::string& data_dir) {
-  st::FileSystem& fs = st::local_file_system();
+  st::FileSystem& fs = st::default_file_system();
   const st::Dataset images = st::IdxDataset(data_dir + "/train-images-idx3-ubyte.gz");
   const st::Dataset labels = st::IdxDataset(data_dir + "/train-labels-idx1-ubyte.gz");
   std::string path = std::filesystem::temp_directory_path() / "input_pipeline.tfrecords";

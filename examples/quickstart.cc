@@ -15,7 +15,7 @@
 #include "examples/support/stopwatch.h"
 #include "systole/base/command_line.h"
 #include "systole/base/log.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
 #include "systole/systole.h"
 #include "systole/train/loop/progress_hook.h"
@@ -90,7 +90,7 @@ void predict(st::TPUEstimator& estimator, const examples::Digits& test, int64_t 
   }
   const st::Tensor sheet =
       examples::guess_sheet(test.images.slice(0, shown), test.labels.slice(0, shown), guesses, 12);
-  st::write_file_atomically(st::local_file_system(), path, st::encode_png(sheet));
+  st::write_file_atomically(st::default_file_system(), path, st::encode_png(sheet));
   std::printf("Predicted %lld test digits, %lld rightly; wrong guesses are framed: %s\n",
               static_cast<long long>(shown), static_cast<long long>(right), path.c_str());
 }
@@ -140,7 +140,7 @@ void run(const Flags& flags) {
               static_cast<long long>(digits.test.size()));
   watch.lap("data");
 
-  const std::string folder = st::timestamped_export_directory(st::local_file_system(), flags.out);
+  const std::string folder = st::timestamped_export_directory(st::default_file_system(), flags.out);
   st::TPUEstimator estimator({.model_fn = model_fn,
                               .model_dir = folder + "/model",
                               .config = {.tf_random_seed = 42,

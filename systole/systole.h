@@ -3,7 +3,7 @@
 
 #include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/data/dataset.h"
-#include "systole/data/feed/device_feed.h"
+#include "systole/data/feed/step_feed.h"
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/array_functions.h"
@@ -33,7 +33,7 @@
 #include "systole/graph/api/variable_scope.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/names.h"

@@ -6,7 +6,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/image_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/csv.h"
 #include "systole/io/tables/idx.h"
 #include "systole/session/host/host_function.h"
@@ -21,7 +21,7 @@ constexpr int64_t kSmallPixels = 8 * 8;
 constexpr float kSmallWhite = 16;
 
 Digits read_mnist(const std::string& folder, const std::string& name) {
-  systole::FileSystem& files = systole::local_file_system();
+  systole::FileSystem& files = systole::default_file_system();
   Digits digits{
       .images = systole::read_idx(files, folder + "/" + name + "-images-idx3-ubyte.gz"),
       .labels =
@@ -49,7 +49,7 @@ Tensor enlarged(const Tensor& images) {
 
 DigitsData load_digits(const std::string& data_dir) {
   const std::string folder = (data_dir.empty() ? default_data_dir() : data_dir) + "/mnist";
-  if (data_dir.empty() && !systole::local_file_system().exists(folder)) return shipped_digits();
+  if (data_dir.empty() && !systole::default_file_system().exists(folder)) return shipped_digits();
   return {.train = read_mnist(folder, "train"),
           .test = read_mnist(folder, "t10k"),
           .source = "MNIST, of " + folder};
@@ -57,7 +57,7 @@ DigitsData load_digits(const std::string& data_dir) {
 
 DigitsData shipped_digits() {
   const std::string path = fmt::format("{}/digits.csv", EXAMPLES_DATA_DIR);
-  systole::CsvReader reader(systole::local_file_system().open(path), {.header = false});
+  systole::CsvReader reader(systole::default_file_system().open(path), {.header = false});
   std::vector<systole::CsvColumn> columns;
   for (size_t i = 0; i < kSmallPixels; ++i) columns.push_back({i, DType::f32});
   columns.push_back({kSmallPixels, DType::s32});

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "systole/base/random.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/csv.h"
 
 namespace examples {
@@ -26,7 +26,7 @@ std::string default_iris_path() { return std::string(EXAMPLES_DATA_DIR) + "/iris
 
 IrisData load_iris(const std::string& path, uint64_t random_state) {
   using systole::DType;
-  systole::CsvReader reader(systole::local_file_system().open(path));
+  systole::CsvReader reader(systole::default_file_system().open(path));
   std::vector<systole::CsvColumn> columns;
   for (size_t i = 0; i < kMeasurements; ++i) columns.push_back({i, DType::f32});
   columns.push_back({kMeasurements, DType::string});

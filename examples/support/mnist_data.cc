@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/tables/idx.h"
@@ -14,7 +14,7 @@ using systole::Tensor;
 
 void convert(const std::string& images_path, const std::string& labels_path,
              const std::string& records_path) {
-  systole::FileSystem& files = systole::local_file_system();
+  systole::FileSystem& files = systole::default_file_system();
   // Says what the records were made of, so that those of another data set do not stand for them.
   const std::string source_path = records_path + ".source";
   const std::string source = std::filesystem::absolute(images_path).lexically_normal().string();
@@ -51,7 +51,7 @@ std::string default_data_dir() {
 }
 
 MnistFiles mnist_records(const std::string& data_dir, const std::string& folder) {
-  systole::local_file_system().make_directories(folder);
+  systole::default_file_system().make_directories(folder);
   const std::string mnist = data_dir + "/mnist/";
   MnistFiles files{folder + "/mnist_train.tfrecord", folder + "/mnist_test.tfrecord"};
   convert(mnist + "train-images-idx3-ubyte.gz", mnist + "train-labels-idx1-ubyte.gz", files.train);

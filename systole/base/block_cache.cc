@@ -14,18 +14,17 @@ namespace {
 constexpr size_t kKilobyte = 1024;
 constexpr size_t kHugePage = 2 * kKilobyte * kKilobyte;
 
-// Of blocks that huge pages can hold; large enough that what a page is larger than its block does
-// not matter.
+// Huge pages are for blocks so large that rounding to whole pages wastes little.
 bool is_huge(size_t bytes) { return bytes >= 2 * kHugePage; }
 
 std::align_val_t alignment_of(size_t bytes) {
   return std::align_val_t{is_huge(bytes) ? kHugePage : 64};
 }
 
-// Arrays that are walked through across their rows spend most of the time on finding small pages.
+// Walks across the rows of an array spend most of their time on TLB misses with small pages.
 void want_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // Of whole pages: no more memory than was asked for. A system that has none says so, to nobody.
+  // Advises whole pages only, which takes no extra memory. Ignores systems without huge pages.
   madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }
@@ -39,7 +38,7 @@ void give_back(void* block, size_t bytes) { ::operator delete(block, alignment_o
 
 #if defined(__SANITIZE_ADDRESS__)
 
-constexpr bool kKeeps = false;  // what is used after it was freed is to be found
+constexpr bool kKeeps = false;  // the sanitizer must see a use after free
 
 #else
 
@@ -51,7 +50,7 @@ bool is_kept(size_t bytes) {
   return kKeeps && bytes >= 64 * kKilobyte && bytes <= 32 * kKilobyte * kKilobyte;
 }
 
-// So that a batch that is a little smaller than the last finds its block.
+// Rounds sizes, so that a slightly smaller batch reuses the block of the last one.
 size_t rounded(size_t bytes) {
   constexpr size_t kStep = 16 * kKilobyte;
   return (bytes + kStep - 1) / kStep * kStep;
@@ -61,7 +60,7 @@ class BlockCache {
  public:
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    // The one that was given back last is the one that caches still know.
+    // The block freed last is most likely still in the CPU caches.
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
       if (block->bytes != bytes) continue;
       void* const memory = block->memory;
@@ -96,7 +95,7 @@ class BlockCache {
   }
 
   std::mutex mutex_;
-  std::deque<Block> blocks_;  // in the order in which they were given back
+  std::deque<Block> blocks_;  // in the order in which they were freed
   size_t kept_ = 0;
 };
 

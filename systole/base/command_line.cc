@@ -1,4 +1,4 @@
-// The one file that includes CLI11: its headers take longer to compile than most files of ours.
+// The only file that includes CLI11, whose headers take long to compile.
 #include "systole/base/command_line.h"
 
 #include <fmt/core.h>
@@ -16,13 +16,14 @@
 #include <system_error>
 
 #include "systole/base/help_text.h"
+#include "systole/base/standard_streams.h"
 #include "systole/base/suggest.h"
 
 namespace systole {
 namespace {
 
-// -- Values. CLI11's own checks take numbers that do not fit for the largest that does, and name
-// types as C++ does. The description of a check stands in the help.
+// -- Values. CLI11's own checks clamp numbers that do not fit and show C++ type names. The
+// description of a check appears in the help.
 
 template <class T>
 std::optional<T> number_of(const std::string& text) {
@@ -128,7 +129,7 @@ CLI::Validator bytes_check() {
 
 constexpr const char* kSize = "SIZE";
 
-// 100000000 as "100MB".
+// Returns "100MB" for 100000000.
 std::string size_text(const std::string& bytes) {
   std::string text = bytes;
   for (const char* unit : {"", "kB", "MB", "GB"}) {
@@ -146,7 +147,7 @@ std::pair<std::string, std::string> type_and_note(const CLI::Option& option) {
   return {type.substr(0, colon), type.substr(colon + 1)};
 }
 
-// A default value as a person would give it.
+// Returns a default value in readable form.
 std::string default_text(const std::string& type, const std::string& value) {
   if (type == kSize) return size_text(value);
   if (type == ValueType<bool>::kName) return value == "1" ? "true" : "false";
@@ -207,14 +208,14 @@ std::string usage_of(const CLI::App& app) {
   return usage + (app.get_subcommands({}).empty() ? "" : " COMMAND ...");
 }
 
-// -- Errors, in our words.
+// -- Error texts.
 
 std::string no_such(const char* what, const std::string& name,
                     const std::vector<std::string>& names) {
   return fmt::format("no {} '{}'{}", what, name, did_you_mean(name, names));
 }
 
-// The long ones: of single letters each is near to every other.
+// Returns the long names: single letters are all near to each other.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -223,7 +224,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// Of an argument that nothing takes.
+// Returns the error for an argument that nothing takes.
 std::string leftover_text(const CLI::App& app, const std::string& argument) {
   if (argument.size() > 1 && argument.starts_with('-')) {
     return no_such("option", argument.substr(0, argument.find('=')), option_names(app));
@@ -234,8 +235,7 @@ std::string leftover_text(const CLI::App& app, const std::string& argument) {
                      takes_some ? "no more arguments" : "no arguments");
 }
 
-// CLI11 names the options of an error in its text alone, so they are found again by what they were
-// given.
+// CLI11 names the options of an error only in its text, so they are found again from the arguments.
 
 std::string missing_text(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -261,13 +261,13 @@ std::optional<std::string> excluded_text(const CLI::App& app) {
 
 using Arguments = std::span<const char* const>;
 
-// The option that an argument names; null when it names none.
+// Returns the option that an argument names, or null.
 const CLI::Option* named_option(const CLI::App& app, std::string_view argument) {
   if (argument.size() < 2 || !argument.starts_with('-')) return nullptr;
   return app.get_option_no_throw(std::string(argument.substr(0, argument.find('='))));
 }
 
-// Whether the argument has something behind '='.
+// Returns whether the argument has a value after '='.
 bool has_value(std::string_view argument) {
   const size_t equals = argument.find('=');
   return equals != std::string_view::npos && equals + 1 < argument.size();
@@ -278,7 +278,7 @@ std::string no_value_text(const CLI::Option& option) {
                      type_and_note(option).first);
 }
 
-// Of an option that took the name of the next one for its value.
+// Returns the error for an option that took the next option's name as its value.
 std::optional<std::string> taken_name_text(const CLI::App& app, Arguments arguments) {
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     const CLI::Option* option = named_option(app, arguments[i]);
@@ -289,7 +289,7 @@ std::optional<std::string> taken_name_text(const CLI::App& app, Arguments argume
   return std::nullopt;
 }
 
-// Of an option with more or fewer values than it takes.
+// Returns the error for an option with too many or too few values.
 std::optional<std::string> mismatch_text(const CLI::App& app, Arguments arguments) {
   for (const CLI::Option* option : app.get_options()) {
     const auto most = static_cast<size_t>(option->get_items_expected_max());
@@ -325,9 +325,9 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error, Argume
   return text.value_or(error.what());
 }
 
-// Tells that standard output cannot be written; the exit code.
+// Reports that standard output cannot be written. Returns the exit code.
 int output_error(const std::string& program, const std::string& what) {
-  fmt::print(stderr, "{}: standard output: cannot write, got '{}'\n", program, what);
+  print_error("{}: standard output: cannot write, got '{}'\n", program, what);
   return 1;
 }
 
@@ -477,15 +477,15 @@ const CommandLine& CommandLine::chosen() const {
   return below == nullptr ? *this : below->chosen();
 }
 
-// With a command `help` that is where all is explained.
+// Points to the command `help` if there is one.
 int CommandLine::usage_error(const std::string& what) const {
   const CommandLine& at = chosen();
   const CommandLine* help = find_command("help");
   const CommandLine& explained = &at == help ? *this : at;
   const std::string below = explained.full_name_.substr(full_name_.size());
-  fmt::print(stderr, "{}: {}\n{} {}\n", at.full_name_, what,
-             help == nullptr ? explained.full_name_ + " --help" : help->full_name_ + below,
-             explained.commands_.empty() ? "explains the options" : "lists the commands");
+  print_error("{}: {}\n{} {}\n", at.full_name_, what,
+              help == nullptr ? explained.full_name_ + " --help" : help->full_name_ + below,
+              explained.commands_.empty() ? "explains the options" : "lists the commands");
   return 2;
 }
 
@@ -500,7 +500,8 @@ int CommandLine::parse(int argc, const char* const* argv) {
     std::vector<std::string> left = at.app_.remaining();
     std::erase(left, "--");
     const Arguments arguments(argv, static_cast<size_t>(argc));
-    // What nobody takes is told before what is missing: it is often that, misspelt.
+    // Reports unknown arguments before missing ones: an unknown one is often a misspelled required
+    // one.
     if (left.empty()) return usage_error(error_text(at.app_, error, arguments));
     if (const auto text = taken_name_text(at.app_, arguments)) return usage_error(*text);
     const bool command = !left[0].starts_with('-') && !at.commands_.empty();
@@ -510,6 +511,7 @@ int CommandLine::parse(int argc, const char* const* argv) {
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
+  open_missing_standard_streams();
   int status = 0;
   try {
     status = parse(argc, argv);
@@ -519,10 +521,10 @@ int CommandLine::run(int argc, const char* const* argv) {
     return usage_error(error.what());
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return output_error(name(), error.code().message());
-    fmt::print(stderr, "{}: {}\n", name(), error.what());
+    print_error("{}: {}\n", name(), error.what());
     return 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", name(), error.what());
+    print_error("{}: {}\n", name(), error.what());
     return 1;
   }
   if (std::fflush(stdout) == 0) return status;

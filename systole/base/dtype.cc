@@ -68,7 +68,8 @@ DType dtype_from_tf(std::string_view name) {
 
 }  // namespace systole
 
-// Defined here because fmt/core.h, all that dtype.h includes, declares the base's format() only.
+// Defined here because dtype.h includes only fmt/core.h, which does not define the base class's
+// format().
 fmt::format_context::iterator fmt::formatter<systole::DType>::format(
     systole::DType dtype, fmt::format_context& context) const {
   return fmt::formatter<std::string_view>::format(systole::to_string(dtype), context);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <utility>
@@ -10,15 +11,14 @@
 namespace systole {
 namespace {
 
-// Unique among the processes that share a directory, also on several hosts where process ids
-// repeat.
+// Unique among processes that share a directory, also on several hosts with equal process ids.
 std::string temporary_name(const std::string& path) {
   static const uint32_t process = std::random_device{}();
   static std::atomic<uint64_t> counter{0};
   return fmt::format("{}.tmp.{}.{:08x}.{}", path, getpid(), process, counter.fetch_add(1));
 }
 
-// A file under a temporary name, whose errors are told by the name that it is to have.
+// A file under a temporary name. Its errors show the final name.
 class RenamedFile final : public WritableFile {
  public:
   RenamedFile(FileSystem& file_system, const std::string& temporary, const std::string& path)
@@ -119,23 +119,58 @@ void remove_tree(FileSystem& file_system, const std::string& path) {
   file_system.remove(path);
 }
 
+std::string_view path_scheme(std::string_view path) {
+  const size_t end = path.find("://");
+  if (end == std::string_view::npos || end == 0) return {};
+  const auto is_letter = [](char c) { return 'a' <= c && c <= 'z'; };
+  const auto may_follow = [&](char c) {
+    return is_letter(c) || ('0' <= c && c <= '9') || c == '+' || c == '-' || c == '.';
+  };
+  const std::string_view scheme = path.substr(0, end);
+  return is_letter(scheme.front()) && std::ranges::all_of(scheme, may_follow) ? scheme
+                                                                              : std::string_view();
+}
+
+std::string_view path_root(std::string_view path) {
+  const std::string_view scheme = path_scheme(path);
+  size_t size = scheme.empty() ? 0 : scheme.size() + 3;
+  if (path.substr(size).starts_with('/')) ++size;
+  return path.substr(0, size);
+}
+
 std::string join_path(std::string_view directory, std::string_view name) {
-  if (directory.empty() || name.starts_with('/')) return std::string(name);
+  if (directory.empty() || !path_root(name).empty()) return std::string(name);
   return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
 }
 
-std::string parent_path(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+namespace {
+
+// The parent and the last name of a path. The parent of a root is the root, its name is empty.
+struct SplitPath {
+  std::string_view before;
+  std::string_view name;
+};
+
+SplitPath split_path(std::string_view path) {
+  const std::string_view root = path_root(path);
+  while (path.size() > root.size() && path.ends_with('/')) path.remove_suffix(1);
   const size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return ".";
-  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+  if (slash == std::string_view::npos || slash < root.size()) {
+    return {.before = root, .name = path.substr(root.size())};
+  }
+  return {.before = path.substr(0, slash), .name = path.substr(slash + 1)};
+}
+
+}  // namespace
+
+std::string parent_path(std::string_view path) {
+  const std::string_view before = split_path(path).before;
+  return std::string(before.empty() ? "." : before);
 }
 
 std::string base_name(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos || path.size() == 1) return std::string(path);
-  return std::string(path.substr(slash + 1));
+  const SplitPath split = split_path(path);
+  return std::string(split.name.empty() ? split.before : split.name);
 }
 
 }  // namespace systole

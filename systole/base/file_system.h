@@ -1,5 +1,4 @@
-// The one door to files. Code takes a FileSystem& from its caller; io/ has those of this machine
-// and of memory.
+// The interface to files. io/file_systems has the implementations and finds one by a path's scheme.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +48,10 @@ struct FileStat {
   int64_t modified_ns = 0;  // since the Unix epoch
 };
 
-// A tree of files. Thread-safe. Paths are separated by '/'; a relative path is relative to the
-// working directory. Errors of every method name the path: NOT_FOUND, ALREADY_EXISTS,
-// PERMISSION_DENIED, FAILED_PRECONDITION (a directory where a file is needed, or the other way
-// round), RESOURCE_EXHAUSTED (disk full), UNAVAILABLE.
+// A tree of files. Thread-safe. Methods take whole paths, with their scheme: "mem://run/model". The
+// separator is '/'; a relative path is relative to the working directory. Errors of every method
+// name the path: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION (a directory
+// where a file is needed, or the other way round), RESOURCE_EXHAUSTED (disk full), UNAVAILABLE.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -112,11 +111,18 @@ std::string read_file(FileSystem& file_system, const std::string& path);
 // Removes a file or a directory with all in it; nothing happens when it is not there.
 void remove_tree(FileSystem& file_system, const std::string& path);
 
-// "a/b" for "a" and "b" or "a/" and "b"; `name` alone when it is absolute or `directory` empty.
+// Returns the scheme of a path: "gs" for "gs://bucket/a", "" for a path without one. A scheme is a
+// letter followed by letters, digits, '+', '-' or '.', all in lower case.
+std::string_view path_scheme(std::string_view path);
+// Returns the start of a path that has no parent: "/" for "/a", "gs://" for "gs://bucket/a",
+// "file:///" for "file:///a", "" for a relative path.
+std::string_view path_root(std::string_view path);
+// Joins "a" or "a/" and "b" to "a/b". Returns `name` if it has a root or `directory` is empty.
 std::string join_path(std::string_view directory, std::string_view name);
-// What is before the last name of a path: "a/b" for "a/b/c", "." for "a", "/" for "/a".
+// Returns the path without its last name: "a/b" for "a/b/c", "." for "a", "/" for "/a", "gs://" for
+// "gs://bucket". A root is its own parent.
 std::string parent_path(std::string_view path);
-// The last name of a path: "c" for "a/b/c".
+// Returns the last name of a path: "c" for "a/b/c". Returns a root unchanged.
 std::string base_name(std::string_view path);
 
 }  // namespace systole

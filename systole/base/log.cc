@@ -1,6 +1,6 @@
 #include "systole/base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
+
+#include "systole/base/standard_streams.h"
 
 namespace systole {
 namespace {
@@ -23,6 +25,17 @@ const Row& row(const std::array<Row, 5>& table, LogLevel level) {
   return table.at(static_cast<size_t>(level));
 }
 
+// Writes lines to stderr. It outlives a stderr that cannot be written.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    write_ignoring_errors(stderr, {line.data(), line.size()});
+  }
+  void flush_() override {}
+};
+
 struct Logger {
   Logger();
 
@@ -34,10 +47,9 @@ struct Logger {
   LogLevel level_before_capture = LogLevel::info;      // guarded by mutex
 };
 
-Logger::Logger() : out("systole", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
+Logger::Logger() : out("systole", std::make_shared<StderrSink>()) {
   out.set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
   out.set_level(spdlog::level::trace);
-  out.flush_on(spdlog::level::trace);
   const char* wanted = std::getenv("SYSTOLE_LOG");  // NOLINT(concurrency-mt-unsafe)
   if (wanted == nullptr || *wanted == '\0') return;
   for (size_t i = 0; i < kNames.size(); ++i) {

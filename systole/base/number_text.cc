@@ -37,7 +37,7 @@ std::string number_text(const Tensor& tensor, int64_t index) {
 template <class T>
 std::optional<T> parse_number(std::string_view text, TooLarge too_large) {
   text = without_space(text);
-  // from_chars takes no plus sign; two signs are an error still.
+  // from_chars takes no plus sign; two signs remain an error.
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   T value{};
   const char* const end = text.data() + text.size();
@@ -46,7 +46,7 @@ std::optional<T> parse_number(std::string_view text, TooLarge too_large) {
   if (error == std::errc()) return value;
   if constexpr (std::is_floating_point_v<T>) {
     if (error == std::errc::result_out_of_range) {
-      // from_chars does not tell too small from too large.
+      // from_chars does not distinguish too small from too large.
       const std::string copy(text);
       value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
                                        : static_cast<T>(std::strtod(copy.c_str(), nullptr));

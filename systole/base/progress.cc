@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "systole/base/standard_streams.h"
+
 namespace systole {
 namespace {
 
@@ -69,17 +71,16 @@ void Progress::show() {
           : seconds_since(start_) * static_cast<double>(total_ - done_) / static_cast<double>(here);
   std::string line = progress_line(name_, done_, total_, left, terminal_ ? kBarWidth : 0);
   if (!note_.empty()) line += "  " + note_;
-  // Clears what a longer line before has left.
-  fmt::print(out_, "{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\x1b[K" : "\n");
-  std::fflush(out_);
+  // Clears the rest of a longer previous line.
+  write_ignoring_errors(
+      out_, fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\x1b[K" : "\n"));
 }
 
 void Progress::finish(bool plain_line) {
   if (out_ == nullptr || finished_) return;
   finished_ = true;
   if (terminal_ || (plain_line && shown_done_ != done_)) show();
-  if (terminal_) fmt::print(out_, "\n");
-  std::fflush(out_);
+  if (terminal_) write_ignoring_errors(out_, "\n");
 }
 
 }  // namespace systole

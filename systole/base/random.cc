@@ -62,13 +62,13 @@ uint64_t RandomStream::next_u64() {
 }
 
 uint64_t RandomStream::next_below(uint64_t bound) {
-  // Lemire, "Fast random integer generation in an interval", 2019: the high half of a product, with
-  // the few low halves rejected that would favour some results.
+  // Lemire, "Fast random integer generation in an interval", 2019: returns the high half of a
+  // product and rejects the few low halves that would bias the result.
   __extension__ using Product = unsigned __int128;
   while (true) {
     const Product product = static_cast<Product>(next_u64()) * bound;
     const auto low = static_cast<uint64_t>(product);
-    // Few are rejected, and all of those are below the bound: the others need no division.
+    // Rejected values are below the bound, so others need no division.
     if (low >= bound || low >= -bound % bound) return static_cast<uint64_t>(product >> 64);
   }
 }
@@ -76,7 +76,7 @@ uint64_t RandomStream::next_below(uint64_t bound) {
 double RandomStream::next_uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
 double RandomStream::next_normal() {
-  // Box-Muller with one of its two results, so that the position is the whole state.
+  // Box-Muller, using one of its two results, so that the position is the whole state.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - next_uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * next_uniform());
 }

@@ -17,7 +17,8 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-// The first candidate that begins with `part`, or else that has it somewhere, in lower case.
+// Returns the first candidate that starts with `part`, or else the first that contains it, in lower
+// case.
 std::string name_with(const std::string& part, std::span<const std::string> candidates) {
   constexpr size_t kMinBegin = 3;
   constexpr size_t kMinPart = 5;

@@ -37,7 +37,7 @@ class TensorBuffer {
  private:
   std::string* strings() { return static_cast<std::string*>(static_cast<void*>(data_)); }
 
-  // A scalar lies beside its counters: data sets make millions of them.
+  // Scalars are stored inline: data sets make millions of them.
   alignas(64) std::byte inline_[64];
   std::byte* data_ = inline_;
   size_t bytes_;

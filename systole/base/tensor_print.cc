@@ -2,32 +2,17 @@
 
 #include <iterator>
 
+#include "systole/base/escape.h"
 #include "systole/base/tensor.h"
 
 namespace systole {
 namespace {
 
-void print_quoted(std::string& out, const std::string& text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 template <class T>
 void print_element(std::string& out, const T& value) {
   auto it = std::back_inserter(out);
   if constexpr (std::is_same_v<T, std::string>) {
-    print_quoted(out, value);
+    fmt::format_to(it, "\"{}\"", escaped(value, {.quote = '"'}));
   } else if constexpr (std::is_same_v<T, bool>) {
     out += value ? "true" : "false";
   } else if constexpr (std::is_same_v<T, bfloat16>) {
@@ -43,8 +28,7 @@ void print_element(std::string& out, const T& value) {
   }
 }
 
-// Prints nested braces over the elements in row-major order, and "..." in place of what is beyond
-// `limit`.
+// Prints the elements in nested braces in row-major order, with "..." after `limit` elements.
 template <class T>
 class Printer {
  public:

@@ -25,7 +25,7 @@ TEST(TensorPrintTest, Limit) {
 
 TEST(TensorPrintTest, EveryKindOfElement) {
   EXPECT_EQ(Tensor::of<std::string>({2}, {"a\"b\\", "\n\x7f"}).to_string(),
-            R"(string[2] {"a\"b\\", "\x0a\x7f"})");
+            R"(string[2] {"a\"b\\", "\n\x7f"})");
   EXPECT_EQ(Tensor::of<uint8_t>({2}, {65, 255}).to_string(), "u8[2] {65, 255}");
   EXPECT_EQ(Tensor::of<int8_t>({1}, {-1}).to_string(), "s8[1] {-1}");
   EXPECT_EQ(Tensor::of<int4>({1}, {-8}).to_string(), "s4[1] {-8}");

@@ -16,9 +16,8 @@
 namespace systole {
 namespace {
 
-constexpr int64_t kChunksPerThread =
-    4;                      // so that a thread that is late or slow delays a call little
-constexpr int kSlots = 32;  // calls that can share threads at once; more run in place
+constexpr int64_t kChunksPerThread = 4;  // a late or slow thread then delays a call little
+constexpr int kSlots = 32;               // calls that can share threads at once; more run in place
 constexpr auto kSpinTime = std::chrono::microseconds(50);
 
 int available_cpus() {
@@ -35,7 +34,7 @@ void relax() {
 #endif
 }
 
-// Returns whether `done()` became true before the time to spin was over.
+// Returns whether `done()` became true while spinning.
 template <class Done>
 bool spin_until(bool may_spin, Done&& done) {
   if (done()) return true;
@@ -50,7 +49,7 @@ bool spin_until(bool may_spin, Done&& done) {
   return false;
 }
 
-// How [0, n) is cut.
+// The chunks of [0, n).
 struct Chunks {
   Chunks(int64_t total, int64_t grain, int num_threads) : n(total) {
     const int64_t wanted = num_threads == 1 ? 1 : num_threads * kChunksPerThread;
@@ -162,7 +161,8 @@ void ThreadPool::Impl::run_worker() {
     if (help_any()) continue;
     const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
     if (spin_until(may_spin, changed)) continue;
-    // Counted before the epoch is looked at again: an owner that sees no sleeper has been seen.
+    // Counted before the epoch is read again, so that an owner either sees the sleeper or is seen
+    // by it.
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     epoch.wait(seen, std::memory_order_seq_cst);
     sleepers.fetch_sub(1, std::memory_order_relaxed);

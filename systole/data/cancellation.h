@@ -1,4 +1,4 @@
-// Ends the waiting of all stages of an iterator at once.
+// Cancels an iterator: wakes all its waiting stages.
 #pragma once
 
 #include <atomic>
@@ -8,15 +8,15 @@
 
 namespace systole {
 
-// Thread-safe. cancel() is final.
+// Thread-safe. cancel() cannot be undone.
 class Cancellation {
  public:
   void cancel();
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  // Errors: CANCELLED when cancelled.
+  // Errors: CANCELLED after cancel().
   void check() const;
 
-  // Calls `wake` when cancelled (at once when that has happened already), until it is destroyed.
+  // Calls `wake` on cancel(), or at once if it was called before. Ends with its destruction.
   class Registration {
    public:
     Registration(Cancellation& cancellation, std::function<void()> wake);

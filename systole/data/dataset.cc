@@ -1,4 +1,4 @@
-// Dataset's methods: arguments are checked here, nodes made of them.
+// Dataset's methods: they check arguments and make nodes.
 #include "systole/data/dataset.h"
 
 #include "systole/data/nodes.h"
@@ -13,7 +13,7 @@ Spec spec_of(const Element& element) {
   return element.map([](const Tensor& tensor) { return tensor.type(); });
 }
 
-// Types that both fit: a dimension in which they differ is unknown.
+// Returns types that fit both; dimensions in which they differ are unknown.
 TensorType join(std::string_view op, const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) {
     throw invalid_argument("{}: element type, got {}, expected {} as of the first", op, b, a);
@@ -39,7 +39,8 @@ Spec join(std::string_view op, const Spec& a, const Spec& b) {
 }  // namespace
 
 const Dataset::NodePtr& Dataset::node() const {
-  if (node_ == nullptr) throw failed_precondition("Dataset: empty-handed, expected a data set");
+  if (node_ == nullptr)
+    throw failed_precondition("Dataset: got a default-constructed one, expected a data set");
   return node_;
 }
 
@@ -220,7 +221,7 @@ Dataset Dataset::cache() const { return Dataset(data::memory_cache_node(node()))
 
 Dataset Dataset::cache(const std::string& path, FileSystem* file_system) const {
   if (path.empty()) return cache();
-  return Dataset(data::file_cache_node(node(), path, data::file_system_or_local(file_system)));
+  return Dataset(data::file_cache_node(node(), path, file_system_or_default(file_system)));
 }
 
 Dataset Dataset::prefetch(int64_t buffer_size) const {
@@ -259,20 +260,6 @@ Dataset Dataset::set_shape(const Nest<Shape>& shapes) const {
     }
   }
   return Dataset(data::set_shape_node(node(), pack_like(element_spec(), std::move(types))));
-}
-
-void Dataset::check_static(std::string_view who) const {
-  for (size_t i = 0; i < node()->types().size(); ++i) {
-    const TensorType& type = node()->types()[i];
-    for (int d = 0; d < type.shape.rank(); ++d) {
-      if (type.shape[d] != kUnknown) continue;
-      throw invalid_argument(
-          "{}: component {} of {}, got {} with dimension {} unknown, expected static shapes; {}",
-          who, i, element_spec().to_string(), type, d,
-          d == 0 ? "use batch(n, drop_remainder = true), or set_shape where every batch is full"
-                 : "use set_shape, or padded_batch with padded_shapes");
-    }
-  }
 }
 
 Iterator Dataset::make_iterator(const IteratorOptions& options) const {

@@ -1,4 +1,4 @@
-// Dataset: a description of elements and how they come about. (tf.data.Dataset)
+// Dataset: a description of a sequence of elements. (tf.data.Dataset)
 //   auto dataset = TFRecordDataset(files).map(parser).cache().repeat().batch(1024, true);
 //   for (const Element& element : dataset) ...
 #pragma once
@@ -23,9 +23,9 @@
 
 namespace systole {
 
-// One element: a tensor, or a tuple or dict of such.
+// One element: a tensor, or a tuple or dict of tensors.
 using Element = Nest<Tensor>;
-// Its type: dimensions that differ between elements, or are not known, are -1.
+// The type of the elements. Dimensions that differ between elements, or are unknown, are -1.
 using ElementSpec = Nest<TensorType>;
 
 class WindowedDataset;
@@ -34,17 +34,17 @@ class GraphFunction;
 struct CallContext;
 }  // namespace data
 
-// A function written with ops, and the stage that calls it: "map".
+// A function written with ops, and the stage that calls it, such as "map".
 struct StageFunction {
   std::string stage;
   HostFunction function;
 };
 
 // A value type: a shared immutable description, cheap to copy, thread-safe. Methods return new
-// Datasets; nothing is read before an iterator is asked for an element. A function given to one may
-// run on any thread and on several at once when num_parallel_calls says so. A default-constructed
-// Dataset is empty-handed: using it is FAILED_PRECONDITION. Errors of every method:
-// INVALID_ARGUMENT for arguments out of range; those of running it come from the iterator.
+// Datasets. Nothing is read before an iterator is asked for an element. A function passed to a
+// method may run on any thread, and on several at once if num_parallel_calls says so. Using a
+// default-constructed Dataset is FAILED_PRECONDITION. Errors of every method: INVALID_ARGUMENT for
+// arguments out of range. Errors of the data come from the iterator.
 class Dataset {
  public:
   using NodePtr = std::shared_ptr<const data::DatasetNode>;
@@ -53,18 +53,19 @@ class Dataset {
   Dataset() = default;
   explicit Dataset(NodePtr node) : node_(std::move(node)) {}
 
-  // One element.
+  // A data set of one element.
   static Dataset from_tensors(const Element& element);
   static Dataset from_tensors(Tensor tensor) { return from_tensors(Element(std::move(tensor))); }
-  // What the tensors of a graph are when an iterator is initialised: see parameters().
+  // The values of graph tensors at the time when an iterator is initialized: see parameters().
   static Dataset from_tensors(const Nest<Output>& tensors);
-  // An element for each row of the first dimension of all tensors.
+  // One element for each row along the first dimension of all tensors.
   static Dataset from_tensor_slices(const Element& tensors);
   static Dataset from_tensor_slices(const Nest<Output>& tensors);
   static Dataset from_tensor_slices(std::initializer_list<Nest<Output>> tensors) {
     return from_tensor_slices(Nest<Output>::tuple(tensors));
   }
-  // from_tensor_slices({1, 2, 3}), from_tensor_slices(std::vector{"a", "b"}): of one vector.
+  // One element for each value: from_tensor_slices({1, 2, 3}), from_tensor_slices(std::vector{"a",
+  // "b"}).
   template <class T>
   static Dataset from_tensor_slices(const std::vector<T>& values);
   template <class T>
@@ -75,15 +76,16 @@ class Dataset {
   // s64 scalars in [start, stop).
   static Dataset range(int64_t stop);
   static Dataset range(int64_t start, int64_t stop, int64_t step = 1);
-  // Integer scalars of a graph, as from_tensors has them.
+  // Bounds that are integer scalars of a graph: see parameters().
   static Dataset range(const Input& stop);
   static Dataset range(const Input& start, const Input& stop, const Input& step = int64_t{1});
-  // `make` gives a fresh generator for each iterator; a generator gives element after element, then
-  // nullopt. A saved state has the number of elements taken: restoring generates them again.
+  // `make` returns a new generator for each iterator. A generator returns one element a call, then
+  // nullopt. The saved state is the number of elements taken: restoring generates them again.
   using Generator = std::function<std::optional<Element>()>;
   static Dataset from_generator(std::function<Generator()> make, ElementSpec spec);
-  // Names of the files that match ('*', '?' and '[a-z]' within a name), sorted, then shuffled
-  // anew for each iteration unless told otherwise. Errors: NOT_FOUND when a pattern matches none.
+  // Names of the files that match a pattern, sorted, then shuffled for each iteration unless
+  // options say otherwise. Patterns: io/file_systems/file_pattern.h. Errors: NOT_FOUND if a pattern
+  // matches no file.
   static Dataset list_files(const std::vector<std::string>& patterns,
                             const ListFilesOptions& options = {});
   static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {}) {
@@ -93,48 +95,51 @@ class Dataset {
                             const ListFilesOptions& options = {}) {
     return list_files(std::vector<std::string>(patterns), options);
   }
-  // Patterns that are a text or a vector of texts of a graph, as from_tensors has them.
+  // Patterns that are a string scalar or vector of a graph: see parameters().
   static Dataset list_files(const Output& patterns, const ListFilesOptions& options = {});
-  // Elements of all side by side, until the first ends; the structure is that of `datasets`.
+  // Combines the i-th elements of all data sets, until the first ends. The structure is that of
+  // `datasets`.
   static Dataset zip(const Nest<Dataset>& datasets);
   static Dataset zip(std::initializer_list<Nest<Dataset>> datasets) {
     return zip(Nest<Dataset>::tuple(datasets));
   }
-  // Each element from one of `datasets`, drawn with these weights (equal when none), until all that
-  // have a weight above 0 have ended.
+  // Draws each element from one of `datasets` at random, with these weights (equal if empty), until
+  // all with a weight above 0 have ended.
   static Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
                                       const std::vector<double>& weights = {},
                                       std::optional<int64_t> seed = std::nullopt);
 
-  // --- one element after another ---
+  // --- transformations of elements ---
 
-  // `fn` is written with ops and traced once; a tuple is given as one nest, or to a function of as
-  // many arguments one by one: map([](Output image, Output label) {...}). It returns an Output, a
-  // Nest, or a std::pair or std::tuple of such, which is a tuple: return std::pair(image, label).
+  // `fn` is written with ops and traced once. A tuple is passed as one nest, or as separate
+  // arguments: map([](Output image, Output label) {...}). `fn` returns an Output, a Nest, or a
+  // std::pair or std::tuple of these: return std::pair(image, label).
   template <class F>
   Dataset map(F fn, const MapOptions& options = {}) const {
     return map_graph(graph_function(std::move(fn)), options);
   }
-  // One that was traced before, or loaded. Errors: INVALID_ARGUMENT when it takes other elements.
+  // A function that was traced before, or loaded. Errors: INVALID_ARGUMENT if it takes other
+  // elements.
   Dataset map(HostFunction fn, const MapOptions& options = {}) const;
-  // `fn` is plain C++ and stays on this machine. What it returns is checked against `spec`.
-  // An exception of it names the element.
+  // `fn` is plain C++ and cannot be saved with the graph. Its results are checked against `spec`.
+  // Errors that it throws name the element.
   Dataset map_cpp(std::function<Element(const Element&)> fn, ElementSpec spec,
                   const MapOptions& options = {}) const;
-  // Keeps the elements for which `predicate` gives true (a pred scalar). An exception of either
-  // names the element.
+  // Keeps the elements for which `predicate` returns true (a pred scalar). Errors that it throws
+  // name the element.
   template <class F>
   Dataset filter(F predicate) const {
     return filter_graph(graph_function(std::move(predicate)));
   }
   Dataset filter_cpp(std::function<bool(const Element&)> predicate) const;
-  // The elements of the data sets that `fn` makes, one data set after another. `fn` is one of:
-  //   [](const Dataset& element)   traced once: it is given a data set of one element, and what it
-  //                                makes of that is run for each. [](const Dataset& file) {
+  // Concatenates the data sets that `fn` makes of the elements. `fn` is one of:
+  //   [](const Dataset& element)   traced once: takes a data set of one element; the data set that
+  //   it
+  //                                returns runs for each element. [](const Dataset& file) {
   //                                return TFRecordDataset(file).map(parser); }
-  //   [](const Element& element)   C++, called for each; and once here, with zeros and empty texts,
-  //                                for the spec, unless options give it
-  //   [](Output x)                 written with ops: gives tensors, whose rows are the elements
+  //   [](const Element& element)   C++, called for each element; also called here once, with zeros
+  //                                and empty strings, unless options give the element_spec
+  //   [](Output x)                 written with ops: returns tensors, whose rows are the elements
   using DatasetFunction = std::function<Dataset(const Element&)>;
   using TracedFunction = std::function<Dataset(const Dataset&)>;
   template <class F>
@@ -147,8 +152,8 @@ class Dataset {
       return map(std::move(fn)).unbatch();
     }
   }
-  // `block_length` elements from each of `cycle_length` data sets in turn, which `fn` makes: the
-  // first or the second of what flat_map takes.
+  // Takes `block_length` elements in turn from each of `cycle_length` data sets that `fn` makes.
+  // `fn` is of the first or second form that flat_map takes.
   template <class F>
   Dataset interleave(F fn, const InterleaveOptions& options = {}) const {
     if constexpr (std::is_invocable_r_v<Dataset, F, const Element&>) {
@@ -160,31 +165,32 @@ class Dataset {
   Dataset concatenate(const Dataset& other) const;
   // (s64 index, element)
   Dataset enumerate(int64_t start = 0) const;
-  // -1: all.
+  // -1 takes all.
   Dataset take(int64_t count) const;
-  // -1: all are skipped.
+  // -1 skips all.
   Dataset skip(int64_t count) const;
-  // Elements index, index + num_shards...
+  // Keeps the elements index, index + num_shards, index + 2 * num_shards...
   Dataset shard(int64_t num_shards, int64_t index) const;
-  // -1: without end, unless an epoch gives nothing.
+  // -1 repeats without end. Ends if an epoch has no elements.
   Dataset repeat(int64_t count = -1) const;
-  // Draws from a buffer that holds the next `buffer_size` elements.
+  // Draws elements at random from a buffer of the next `buffer_size` elements.
   Dataset shuffle(int64_t buffer_size, const ShuffleOptions& options = {}) const;
   Dataset shuffle_and_repeat(int64_t buffer_size, int64_t count = -1,
                              std::optional<int64_t> seed = std::nullopt) const;
 
-  // --- several elements to one, and back ---
+  // --- batches and windows ---
 
-  // A map before it whose function has a form for batches is called once a batch, with the same
-  // results, unless it fails: its batch is then left out, and a take or skip between the two has
-  // counted the element. Errors while running: INVALID_ARGUMENT, with both, when shapes differ
-  // within a batch.
+  // A preceding map whose function can be vectorized runs once a batch, with the same results. If
+  // the function fails, its whole batch is dropped; a take or skip in between has counted the
+  // element. Errors while running: INVALID_ARGUMENT, with both shapes, if shapes differ within a
+  // batch.
   Dataset batch(int64_t batch_size, bool drop_remainder = false) const;
-  // Shapes may differ: unknown dimensions of `padded_shapes` become the batch's largest, known
-  // ones are what they say. Padding is zeros and empty texts unless `padding_values` say otherwise.
+  // Pads elements of different shapes. An unknown dimension of `padded_shapes` becomes the largest
+  // of the batch, a known one is used as given. Pads with zeros and empty strings unless
+  // `padding_values` are given.
   Dataset padded_batch(int64_t batch_size, const PaddedBatchOptions& options = {}) const;
   Dataset unbatch() const;
-  // `element_length` is written with ops and gives an s32 or s64 scalar, or is plain C++.
+  // `element_length` is written with ops and returns an s32 or s64 scalar, or is plain C++.
   template <class F>
   Dataset bucket_by_sequence_length(F element_length, const BucketOptions& options) const {
     if constexpr (std::is_invocable_r_v<int64_t, F, const Element&>) {
@@ -200,10 +206,10 @@ class Dataset {
         .batch(batch_size, options.drop_remainder);
   }
 
-  // --- the same by an integer of a graph: what it is when an iterator is initialised ---
+  // --- sizes and counts that are integers of a graph ---
 
-  // All are s32 or s64 scalars: see parameters(). Batches then have a first dimension that is not
-  // known. A number out of range is an error of the initializer.
+  // All are s32 or s64 scalars: see parameters(). The first dimension of batches is unknown. A
+  // number out of range is an error of the initializer.
   Dataset take(const Input& count) const;
   Dataset skip(const Input& count) const;
   Dataset shard(const Input& num_shards, const Input& index) const;
@@ -213,50 +219,47 @@ class Dataset {
   Dataset padded_batch(const Input& batch_size, const PaddedBatchOptions& options = {}) const;
   Dataset prefetch(const Input& buffer_size) const;
 
-  // --- how it runs ---
+  // --- buffering and execution ---
 
-  // Keeps the first epoch in memory, or in a file for this and later runs. The file appears
-  // complete or not at all.
+  // Keeps the elements of the first epoch in memory, or in a file for this run and later ones. The
+  // file appears complete or not at all.
   Dataset cache() const;
   Dataset cache(const std::string& path, FileSystem* file_system = nullptr) const;
-  // Up to `buffer_size` elements are made ahead, on a thread of its own; 0: none, without one.
+  // Produces up to `buffer_size` elements ahead on its own thread. 0 produces none ahead and uses
+  // no thread.
   Dataset prefetch(int64_t buffer_size = AUTOTUNE) const;
-  // Drops elements that fail, and says in the log how many and the first's message.
+  // Drops elements that fail, and logs how many and the first error.
   Dataset ignore_errors() const;
-  // AUTOTUNE, determinism and memory for all stages before it.
+  // Sets AUTOTUNE, determinism and memory of all stages before it.
   Dataset options(const DatasetOptions& options) const;
-  // Declares what is known better: an element that does not fit is an error.
+  // Declares shapes. An element of another shape is an error.
   Dataset set_shape(const Nest<Shape>& shapes) const;
   // transformation(*this)
   Dataset apply(const std::function<Dataset(const Dataset&)>& transformation) const {
     return transformation(*this);
   }
 
-  // --- running it ---
+  // --- iteration ---
 
   const ElementSpec& element_spec() const;
-  // Errors: INVALID_ARGUMENT names the component, its unknown dimension and how to make it known.
-  // `who` needs the static shape: "TPUEstimator".
-  void check_static(std::string_view who) const;
   Iterator make_iterator(const IteratorOptions& options = {}) const;
   OneShotIterator make_one_shot_iterator(const IteratorOptions& options = {}) const;
   InitializableIterator make_initializable_iterator(const IteratorOptions& options = {}) const;
-  // Range-for: every begin() starts anew.
+  // Range-for. Each begin() starts a new iterator.
   class RangeIterator;
   RangeIterator begin() const;
   static std::default_sentinel_t end() { return {}; }
 
   // "range(10).batch(3)"
   std::string to_string() const;
-  // The functions written with ops, as they run: from the source on, those in functions of data
-  // sets before the stage that runs them. They can be printed, saved, and loaded by another host
-  // (session/host_function.h). What map_cpp and its like call is none of them.
+  // Returns the functions written with ops, from the source on. Functions inside functions of data
+  // sets come before the stage that runs them. They can be printed, saved, and loaded by another
+  // host (session/host/host_function.h). Functions of map_cpp and similar methods are not included.
   std::vector<StageFunction> functions() const;
-  // The tensors of a graph, placeholders or what follows from them, that sources, functions and the
-  // sizes and counts of transformations take the values of when an iterator is initialised. A data
-  // set that has some runs in a session, by the initializer of make_initializable_iterator();
-  // anything else that runs it is INVALID_ARGUMENT. A tensor that follows from constants alone is
-  // none.
+  // Returns the graph tensors (placeholders or what is computed from them) whose values sources,
+  // functions, sizes and counts take when an iterator is initialized. A data set with parameters
+  // runs only in a session, through the initializer of make_initializable_iterator(); running it
+  // any other way is INVALID_ARGUMENT. Tensors computed from constants alone are not parameters.
   std::vector<Output> parameters() const;
   bool valid() const { return node_ != nullptr; }
   // Errors: FAILED_PRECONDITION when not valid().
@@ -279,20 +282,20 @@ class Dataset {
   HostFunction trace(const GraphFunction& fn) const;
   template <class F>
   static GraphFunction graph_function(F fn);
-  // Errors: INVALID_ARGUMENT unless `element` is a tuple of `count`.
+  // Errors: INVALID_ARGUMENT unless `element` is a tuple of `count` elements.
   static void check_arguments(const Nest<Output>& element, size_t count);
 
   NodePtr node_;
 };
 
-// What window() gives: elements that are themselves data sets, one a component.
+// The result of window(): elements that are data sets themselves, one for each component.
 class WindowedDataset {
  public:
   using WindowFunction = std::function<Dataset(const Nest<Dataset>&)>;
 
-  // The elements of the data sets that `fn` makes of the windows. `fn` is traced once: it is given
-  // data sets that stand for the components of any window, as one nest, or, where they are one or a
-  // tuple of two, as they are: [](const Dataset& window) { return window.batch(5); }.
+  // Concatenates the data sets that `fn` makes of the windows. `fn` is traced once. It takes data
+  // sets for the components of a window: as one nest, or, for one component or a tuple of two, as
+  // separate arguments: [](const Dataset& window) { return window.batch(5); }.
   template <class F>
   Dataset flat_map(F fn) const {
     if constexpr (std::is_convertible_v<F, WindowFunction>) {
@@ -313,7 +316,7 @@ class WindowedDataset {
   [[noreturn]] static void not_two(const Nest<Dataset>& window);
   WindowedDataset(Dataset::NodePtr rows, ElementSpec spec)
       : rows_(std::move(rows)), spec_(std::move(spec)) {}
-  Dataset::NodePtr rows_;  // each window as one element, its components stacked
+  Dataset::NodePtr rows_;  // windows as elements with stacked components
   ElementSpec spec_;       // of the elements in a window
 };
 
@@ -371,11 +374,11 @@ Dataset::GraphFunction Dataset::graph_function(F fn) {
     static_assert(data::kNever<F>,
                   "a function of a data set that is written with ops takes the element, as a "
                   "Nest<Output> or an Output, or its two to four components. (One whose body has "
-                  "an error, which the compiler tells beside this, cannot be called either.)");
+                  "an error cannot be called either; the compiler reports that error as well.)");
   }
 }
 
-// As tf.contrib.data has them: dataset.apply(batch_and_drop_remainder(1024)).
+// Forms for apply(), as in tf.contrib.data: dataset.apply(batch_and_drop_remainder(1024)).
 std::function<Dataset(const Dataset&)> batch_and_drop_remainder(int64_t batch_size);
 std::function<Dataset(const Dataset&)> shuffle_and_repeat(
     int64_t buffer_size, int64_t count = -1, std::optional<int64_t> seed = std::nullopt);

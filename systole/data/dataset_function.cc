@@ -7,7 +7,7 @@ namespace {
 using data::DatasetMaker;
 using data::Spec;
 
-// What the data sets of a C++ function give: as told, or found by calling it.
+// Returns the spec of the data sets of a C++ function: the given one, or found by calling it.
 Spec spec_of_called(std::string_view op, const std::optional<Spec>& told,
                     const Dataset::DatasetFunction& fn, const Spec& argument) {
   if (told) return *told;
@@ -101,7 +101,7 @@ void WindowedDataset::not_two(const Nest<Dataset>& window) {
 }
 
 Dataset WindowedDataset::flat_map_traced(const WindowFunction& fn) const {
-  // The rows of each component of a window are a data set.
+  // The slices of each component of a window are a data set.
   const Dataset argument(data::argument_node(rows_->spec()));
   std::vector<Dataset> parts;
   for (size_t c = 0; c < argument.node()->types().size(); ++c) {

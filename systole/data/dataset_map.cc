@@ -9,7 +9,7 @@
 namespace systole {
 namespace {
 
-// Null where a node calls nothing that is written with ops.
+// Null if a node calls no function written with ops.
 std::shared_ptr<const data::GraphFunction> called_by(const data::DatasetNode& node) {
   const data::MapArguments* const map = node.map_arguments();
   return map != nullptr ? map->graph : node.graph_function();
@@ -17,7 +17,7 @@ std::shared_ptr<const data::GraphFunction> called_by(const data::DatasetNode& no
 
 }  // namespace
 
-// Functions of one pipeline that draw without seeds do not all draw the same.
+// Gives each unseeded function of a pipeline different random numbers.
 HostFunction Dataset::trace(const GraphFunction& fn) const {
   return HostFunction::trace(
       element_spec(), fn, {.entropy = static_cast<uint64_t>(node()->size()), .takes_values = true});

@@ -1,4 +1,4 @@
-// padded_batch and bucket_by_sequence_length: how shapes and values to pad with are told.
+// padded_batch and bucket_by_sequence_length: the shapes and values of padding.
 #include <fmt/format.h>
 
 #include "systole/data/dataset.h"

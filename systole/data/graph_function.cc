@@ -8,7 +8,7 @@
 namespace systole::data {
 namespace {
 
-// Components i of a batch as an element with memory of its own.
+// Copies element i of a batch to its own memory.
 Tensor own_row(Tensor& batch, int64_t i) {
   Tensor row(batch.dtype(), without_first(batch.shape()));
   if (batch.dtype() == DType::string) {
@@ -22,13 +22,12 @@ Tensor own_row(Tensor& batch, int64_t i) {
   return row;
 }
 
-bool same_types(std::span<const Result> outcomes) {
-  const Components& first = outcomes.front().row;
-  for (const Result& outcome : outcomes) {
-    if (outcome.error) return false;
+bool same_types(std::span<const Result> results) {
+  const Components& first = results.front().row;
+  for (const Result& result : results) {
+    if (result.error) return false;
     for (size_t c = 0; c < first.size(); ++c) {
-      if (outcome.row[c].dtype() != first[c].dtype() ||
-          outcome.row[c].shape() != first[c].shape()) {
+      if (result.row[c].dtype() != first[c].dtype() || result.row[c].shape() != first[c].shape()) {
         return false;
       }
     }
@@ -36,9 +35,9 @@ bool same_types(std::span<const Result> outcomes) {
   return true;
 }
 
-// Bytes of an element in and out, above which one at a time is as fast.
+// Bytes of an element's inputs and results above which calls for single elements are as fast.
 constexpr int64_t kLargestElement = 64 << 10;
-// What a text is taken for.
+// The assumed size of a string.
 constexpr int64_t kTextBytes = 1 << 10;
 
 bool is_small(const HostFunction& function) {
@@ -56,21 +55,22 @@ bool is_small(const HostFunction& function) {
   return bytes <= kLargestElement;
 }
 
-// `row` and what a function of `captures` takes behind it.
+// Appends the captured values and random state to the arguments.
 Components with_captures(Components row, std::span<const Output> captures,
                          const CallContext& calling) {
   for (const Output& output : captures) row.push_back(calling.root->value_of(output));
   return row;
 }
 
-// What a function on batches of records does first, and what it does with that.
+// The parser with which a function on batches of records starts, and the rest of the function.
 struct ParserFirst {
   ParseBatchArguments parser;
   Spec spec;
   HostFunction rest;
 };
 
-// Where all that `function` wants of its argument is to have it parsed; nullopt for anything else.
+// Splits off the parser if `function` uses its argument only to parse it; otherwise returns
+// nullopt.
 std::optional<ParserFirst> parser_first(const HostFunction& function) {
   if (function.arguments().size() != 1) return std::nullopt;
   const Output argument = function.arguments()[0];
@@ -97,7 +97,7 @@ std::optional<ParserFirst> parser_first(const HostFunction& function) {
     parsed.push_back(parser->output(i));
     types.emplace_back(parser->output(i).type());
   }
-  // The function keeps the graph.
+  // The function owns the graph.
   const std::shared_ptr<Graph> graph(std::make_shared<HostFunction>(function), &argument.graph());
   auto parse =
       std::make_shared<const GraphFunction>("parse_batch", HostFunction(graph, {argument}, parsed));
@@ -111,7 +111,8 @@ std::optional<ParserFirst> parser_first(const HostFunction& function) {
                                           std::vector<Output>(results.begin(), results.end()))};
 }
 
-// `function`, a form for batches, of `texts` in batches. Null where it does not parse them first.
+// Makes a parse_batch node of `function`, a vectorized function, on batches of `texts`. Returns
+// null if it does not start with the parser.
 NodePtr parsed_batches(const NodePtr& texts, const HostFunction& function, Spec spec,
                        int64_t batch_size, bool drop_remainder) {
   std::optional<ParserFirst> first = parser_first(function);
@@ -157,7 +158,7 @@ void GraphFunction::call_into(const Components& row, int64_t index, const CallCo
   }
 }
 
-// Behind the failure of a batch: the error of the first element that fails by itself.
+// Throws the error of the first element of a failed batch that fails by itself.
 void GraphFunction::throw_of_row(const Components& batch, int64_t index,
                                  const CallContext& calling) const {
   const Error of_batch = current_error();
@@ -176,29 +177,29 @@ void GraphFunction::throw_of_row(const Components& batch, int64_t index,
       fmt::format("{}: elements {} to {}", what_, first, first + size - 1));
 }
 
-bool GraphFunction::call_batched(std::span<Result> outcomes, const CallContext& calling) const {
-  if (outcomes.size() < 2 || !worth_chunks() || !same_types(outcomes)) return false;
+bool GraphFunction::call_batched(std::span<Result> results, const CallContext& calling) const {
+  if (results.size() < 2 || !worth_chunks() || !same_types(results)) return false;
   std::vector<Components> rows;
-  for (const Result& outcome : outcomes) rows.push_back(outcome.row);
+  for (const Result& result : results) rows.push_back(result.row);
   try {
-    std::vector<Tensor> results =
+    std::vector<Tensor> batches =
         (*batched())(with_captures(stack_rows(what_, rows), function_.captures(), calling));
-    for (size_t i = 0; i < outcomes.size(); ++i) {
-      outcomes[i].row.clear();
-      for (Tensor& result : results) {
-        outcomes[i].row.push_back(own_row(result, static_cast<int64_t>(i)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      results[i].row.clear();
+      for (Tensor& batch : batches) {
+        results[i].row.push_back(own_row(batch, static_cast<int64_t>(i)));
       }
     }
     return true;
   } catch (...) {
-    return false;  // one by one, so that the error is told of its element
+    return false;  // one by one, so that the error names its element
   }
 }
 
-size_t GraphFunction::call_all(std::span<Result> outcomes, int64_t index,
-                               const CallContext& calling, ChunkClock::time_point until) const {
-  if (call_batched(outcomes, calling)) return outcomes.size();
-  return apply_each(outcomes, index, *calling.root, until,
+size_t GraphFunction::call_all(std::span<Result> results, int64_t index, const CallContext& calling,
+                               ChunkClock::time_point until) const {
+  if (call_batched(results, calling)) return results.size();
+  return apply_each(results, index, *calling.root, until,
                     [&](const Components& row, int64_t i) { return call(row, i, calling); });
 }
 

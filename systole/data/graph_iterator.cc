@@ -1,5 +1,5 @@
-// Iterators inside graphs: ops that hold a data set as their attribute "dataset_factory", and
-// kernels that keep it running in the session.
+// Iterators in graphs: ops that hold a data set in their attribute "dataset_factory", and kernels
+// that keep its iterator in the session.
 #include <atomic>
 #include <mutex>
 
@@ -12,7 +12,7 @@
 namespace systole {
 namespace {
 
-// A data set where an attribute takes a function: without arguments, it is what the function gives.
+// Wraps a data set as a function attribute without arguments.
 class DatasetFactory final : public Graph {
  public:
   DatasetFactory(Dataset described, IteratorOptions how)
@@ -25,7 +25,7 @@ const DatasetFactory& factory_of(const Node& node) {
   return static_cast<const DatasetFactory&>(*node.attr<FunctionRef>("dataset_factory"));
 }
 
-// What a session keeps of an iterator. Thread-safe under its mutex.
+// The state of an iterator in a session. Thread-safe under its mutex.
 struct RunningIterator {
   std::mutex mutex;
   std::optional<Iterator> iterator;
@@ -36,8 +36,8 @@ std::shared_ptr<RunningIterator> running(KernelContext& c) {
                                           [] { return std::make_shared<RunningIterator>(); });
 }
 
-// OUT_OF_RANGE means the end of the input to whoever runs the graph: an error of that code in the
-// pipeline, of a user's function say, would end a training in silence.
+// To whoever runs the graph, OUT_OF_RANGE means the end of the input. An error of that code from
+// the pipeline (such as a user's function) would end a training silently, so it gets another code.
 bool next_row(Iterator& iterator, Components& row) {
   try {
     return iterator.next_row(row);
@@ -74,7 +74,7 @@ std::vector<Tensor> run_make_iterator(KernelContext& c) {
   return {};
 }
 
-// "" for an iterator that nobody has initialized.
+// "" for an iterator that was not initialized.
 std::vector<Tensor> run_serialize_iterator(KernelContext& c) {
   const auto state = running(c);
   const std::lock_guard lock(state->mutex);
@@ -193,7 +193,7 @@ InitializableIterator Dataset::make_initializable_iterator(const IteratorOptions
 
 namespace {
 
-// What gives the value of `output` but for its declared shape.
+// Returns the output whose value `output` is, without its declared shapes.
 Output without_shape(Output output) {
   while (output.node()->op_name() == "EnsureShape" || output.node()->op_name() == "Identity") {
     output = output.node()->input(0);
@@ -201,7 +201,7 @@ Output without_shape(Output output) {
   return output;
 }
 
-// The one IteratorGetNext that `outputs` are computed from.
+// Returns the one IteratorGetNext from which `outputs` are computed.
 Node* find_get_next(const std::vector<Output>& outputs) {
   Node* found = nullptr;
   std::vector<Node*> stack;
@@ -249,7 +249,7 @@ Dataset dataset_of(const Nest<Output>& outputs) {
   if (components.size() == leaves.size()) {
     return Dataset(data::select_node(dataset.node(), std::move(spec), std::move(components)));
   }
-  // Ops behind get_next are a map function.
+  // Ops after get_next become a map function.
   Graph& graph = get_next->graph();
   std::shared_ptr<Graph> owner = graph.weak_from_this().lock();
   if (owner == nullptr) owner = std::shared_ptr<Graph>(std::shared_ptr<void>(), &graph);

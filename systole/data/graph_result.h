@@ -1,4 +1,4 @@
-// What functions of data sets that are written with ops return. Internal to this layer.
+// Results of data set functions that are written with ops. Internal to this layer.
 #pragma once
 
 #include <tuple>
@@ -11,7 +11,7 @@
 
 namespace systole::data {
 
-// An Output or a Nest of such, or a std::pair or std::tuple of these.
+// Matches an Output, a Nest of Outputs, and a std::pair or std::tuple of these.
 template <class T>
 struct IsGraphResult : std::is_convertible<T, Nest<Output>> {};
 template <class A, class B>
@@ -19,7 +19,7 @@ struct IsGraphResult<std::pair<A, B>> : std::conjunction<IsGraphResult<A>, IsGra
 template <class... T>
 struct IsGraphResult<std::tuple<T...>> : std::conjunction<IsGraphResult<T>...> {};
 
-// False, once it is known of what.
+// False for every type: for static_assert in a discarded branch.
 template <class>
 inline constexpr bool kNever = false;
 

@@ -7,9 +7,9 @@ namespace systole::data {
 
 class InnerDataset {
  public:
-  // `source` is what `maker` makes it of, the `index`-th. Errors: those of a call, with the index;
-  // INVALID_ARGUMENT when the data set does not give what `types` say. REQUIRES: `maker` and
-  // `types` outlive it.
+  // Makes the data set of `source`, the `index`-th element. Errors: those of the function, with the
+  // index; INVALID_ARGUMENT if the data set does not produce `types`. REQUIRES: `maker` and `types`
+  // outlive it.
   InnerDataset(std::string_view what, const DatasetMaker& maker, Components source, uint64_t index,
                const StageContext& context, const std::vector<TensorType>& types)
       : what_(what),

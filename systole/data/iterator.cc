@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "SYDS4\n";
 
-// The four bytes behind a state.
+// The size of the checksum that ends a state.
 std::string checksum_of(std::string_view state) {
   const uint32_t sum = crc32c(state);
   return {reinterpret_cast<const char*>(&sum), sizeof(sum)};
@@ -54,7 +54,7 @@ struct Iterator::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Made when first asked for: until then restoring may still change what it draws from.
+  // Made by the first call: restoring may change the random state before.
   data::Stage& running() {
     if (stage == nullptr)
       stage = data::make_stage(dataset.node(), {.root = &root, .shared = &root.shared()});

@@ -1,4 +1,4 @@
-// Iterators: a Dataset running.
+// Iterators over a Dataset.
 #pragma once
 
 #include <iterator>
@@ -21,44 +21,47 @@ namespace data {
 class DatasetNode;
 }
 
-// Gives the elements of a data set in order. One thread at a time, but for cancel() and stats().
-// Destroying it joins its threads: at once unless a user's function is still running in one.
+// Produces the elements of a data set in order. Used by one thread at a time, except for cancel()
+// and stats(). Destruction joins its threads; it waits only for a user's function that is still
+// running.
 class Iterator {
  public:
-  // Errors: INVALID_ARGUMENT for a data set with parameters, which only a session runs.
+  // Errors: INVALID_ARGUMENT for a data set with parameters, which only a session can run.
   explicit Iterator(const Dataset& dataset, const IteratorOptions& options = {});
-  // With the values of the parameters, in the order of dataset.parameters(). Errors:
-  // INVALID_ARGUMENT when they do not fit.
+  // Takes the values of the parameters, in the order of dataset.parameters(). Errors:
+  // INVALID_ARGUMENT if they do not match.
   Iterator(const Dataset& dataset, const IteratorOptions& options, const Components& parameters);
-  // One that goes on from a saved state, with the parameters that are in it. Errors: those of
-  // restore_state().
+  // Returns an iterator that continues from a saved state, with the parameters saved in it. Errors:
+  // those of restore_state().
   static Iterator restored(const Dataset& dataset, const IteratorOptions& options,
                            std::string_view state);
   Iterator(Iterator&&) noexcept;
   Iterator& operator=(Iterator&&) noexcept;
   ~Iterator();
 
-  // nullopt at the end, from then on. Errors: those of the pipeline; what failed is skipped when
-  // next() is called again. CANCELLED after cancel().
+  // Returns the next element; nullopt at the end and after it. Errors: those of the pipeline. The
+  // next call skips the element that failed. CANCELLED after cancel().
   std::optional<Nest<Tensor>> next();
-  // The same, flattened, into `row`, whose storage is used again.
+  // Writes the flattened components of the next element to `row` and reuses its memory. Returns
+  // false at the end.
   bool next_row(Components& row);
 
-  // Everything that is needed to give the next element, and all after it, in another process: the
-  // values of parameters, too. While parallel stages run their work in flight is finished first.
-  // Errors: CANCELLED after cancel(), which leaves work undone.
+  // Returns the state from which another process continues with the next element, including the
+  // values of parameters. Work in flight in parallel stages is finished first. Errors: CANCELLED
+  // after cancel().
   std::string save_state();
   void save(StateWriter& writer);
-  // REQUIRES: an iterator of the same pipeline that has given nothing yet; how many
-  // threads a stage has (if any), and sizes of buffers, may be others. Errors: FAILED_PRECONDITION
-  // for a state of other stages or of elements of other types, DATA_LOSS for a damaged one.
+  // REQUIRES: an iterator of the same pipeline that has produced nothing yet. The numbers of
+  // threads (if not 0) and the sizes of buffers may differ. Errors: FAILED_PRECONDITION for a state
+  // of other stages or of elements of other types; DATA_LOSS for a damaged one.
   void restore_state(std::string_view state);
   void restore(StateReader& reader);
 
-  // Makes a call of next() that waits, and all later ones, throw CANCELLED. Thread-safe, but not
-  // beside restore().
+  // Makes a waiting call of next(), and all later calls, throw CANCELLED. Thread-safe, but not
+  // while restore() runs.
   void cancel();
-  // The last stage first. Thread-safe, but not beside restore().
+  // Returns the statistics of all stages, the last stage first. Thread-safe, but not while
+  // restore() runs.
   std::vector<StageStats> stats() const;
   const Nest<TensorType>& element_spec() const;
 
@@ -68,15 +71,15 @@ class Iterator {
   std::unique_ptr<Impl> impl_;
 };
 
-// Two ways to give a graph its input. Each session that runs the graph has an iterator of its own.
+// Two kinds of graph input. Each session that runs the graph has its own iterator.
 
-// Starts with the first run that needs it. At the end of input a run throws OUT_OF_RANGE.
+// Starts at the first run that needs it. At the end of input a run throws OUT_OF_RANGE.
 class OneShotIterator {
  public:
   // Errors: INVALID_ARGUMENT for a data set with parameters.
   OneShotIterator(const Dataset& dataset, const IteratorOptions& options);
 
-  // Ops of the current graph that give the next element, once a run.
+  // Adds ops to the current graph that return the next element, once a run.
   Nest<Output> get_next(std::string_view name = "IteratorGetNext",
                         Input::Where where = Input::Where::current()) const;
 
@@ -89,8 +92,8 @@ class OneShotIterator {
   std::shared_ptr<State> state_;
 };
 
-// Starts anew whenever `initializer()` is run, which computes the parameters of the data set: what
-// they depend on is fed to that run. Before that a run throws FAILED_PRECONDITION.
+// Starts anew whenever initializer() runs. The initializer computes the parameters of the data set;
+// feeds that they need go to that run. Before it, a run throws FAILED_PRECONDITION.
 class InitializableIterator {
  public:
   InitializableIterator(const Dataset& dataset, const IteratorOptions& options);
@@ -105,17 +108,18 @@ class InitializableIterator {
   OneShotIterator iterator_;
 };
 
-// Its position in the session that runs it, for a Saver: given to SaverOptions, or added to the
-// collection graph_keys::saveable_objects before the Saver is made. An iterator that was restored
-// needs no initializer, and one that is run begins anew. `name`: in the checkpoint; by default
-// "SerializeIterator", "SerializeIterator_1"... in the order of these calls.
+// Returns the position of the iterator in a session, for a Saver: pass it in SaverOptions, or add
+// it to the collection graph_keys::saveable_objects before making the Saver. A restored iterator
+// needs no initializer; running the initializer starts it anew. `name` is the key in the
+// checkpoint, by default "SerializeIterator", "SerializeIterator_1"... in the order of these calls.
 // (tf.contrib.data.make_saveable_from_iterator)
 Saveable make_saveable_from_iterator(const OneShotIterator& iterator, std::string_view name = {});
 Saveable make_saveable_from_iterator(const InitializableIterator& iterator,
                                      std::string_view name = {});
 
-// The data set behind what get_next() gave, however it was taken apart, put together and given
-// shapes; ops behind it become a map. Errors: INVALID_ARGUMENT when an output is no such.
+// Returns the data set whose get_next() produced `outputs`, however they were regrouped or given
+// shapes. Ops applied to them become a map. Errors: INVALID_ARGUMENT if an output is not from
+// get_next().
 Dataset dataset_of(const Nest<Output>& outputs);
 
 }  // namespace systole

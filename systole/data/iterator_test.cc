@@ -533,7 +533,7 @@ TEST(DatasetTest, BadArguments) {
       {"set_shape", [&] { range.batch(2, true).set_shape(Shape{3}); },
        "INVALID_ARGUMENT: set_shape: component 0, got [3], expected one that fits s64[2]"},
       {"empty", [] { Dataset().repeat(); },
-       "FAILED_PRECONDITION: Dataset: empty-handed, expected a data set"},
+       "FAILED_PRECONDITION: Dataset: got a default-constructed one, expected a data set"},
   };
   for (const BadCall& bad : calls) EXPECT_EQ(error_of(bad.call), bad.message) << bad.name;
 }

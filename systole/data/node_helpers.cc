@@ -68,7 +68,7 @@ Element probe_element(const Spec& spec) {
 std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed) {
   const auto seeds = get_seed(seed);
   if (!seeds) return std::nullopt;
-  if (!seed) Graph::current().note_made();  // no two draw alike
+  if (!seed) Graph::current().note_made();  // each draws different numbers
   return mix(static_cast<uint64_t>(seeds->first), static_cast<uint64_t>(seeds->second));
 }
 

@@ -1,5 +1,5 @@
-// The nodes of all transformations and sources, each in a file of its own. Arguments have been
-// checked by Dataset's methods. Internal to this layer.
+// Makers of the nodes of all transformations and sources; each node is in its own file. Dataset's
+// methods have checked the arguments. Internal to this layer.
 #pragma once
 
 #include <functional>
@@ -17,43 +17,43 @@ namespace systole::data {
 // Sources.
 NodePtr tensors_node(Spec spec, Components tensors);
 NodePtr slices_node(Spec spec, Components tensors);
-// Rows `indices` (batches of s64) of tensors; `spec` is that of the batches.
+// Gathers slices `indices` (batches of s64) of tensors; `spec` is the spec of the batches.
 NodePtr gather_node(NodePtr indices, Spec spec, Components tensors);
 NodePtr range_node(int64_t start, int64_t stop, int64_t step);
-// Names of files that match: see Dataset::list_files.
+// Names of matching files: see Dataset::list_files.
 NodePtr list_files_node(const std::vector<std::string>& patterns, const ListFilesOptions& options,
                         std::optional<uint64_t> seed);
 NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
 
-// What a map calls; thread-safe. `index` counts the elements.
+// The function of a map; thread-safe. `index` counts the elements.
 using RowFunction = std::function<Components(Components&&, int64_t index)>;
 class GraphFunction;
 struct MapArguments {
-  std::shared_ptr<const GraphFunction> graph;  // or, where it is null:
+  std::shared_ptr<const GraphFunction> graph;  // if it is null:
   RowFunction fn;
   int64_t num_parallel_calls = 0;
   bool deterministic = true;
 };
 NodePtr map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
 NodePtr parallel_map_node(std::string name, NodePtr input, Spec spec, MapArguments arguments);
-// What a filter asks; thread-safe. `index` counts the elements.
+// The predicate of a filter; thread-safe. `index` counts the elements.
 using RowPredicate =
     std::function<bool(const Components&, int64_t index, const CallContext& calling)>;
-// `graph`: what `predicate` calls, where that is written with ops.
+// `graph` is the function that `predicate` calls, if it is written with ops.
 NodePtr filter_node(const NodePtr& input, RowPredicate predicate,
                     std::shared_ptr<const GraphFunction> graph = nullptr);
 
-// A data set of one element: the one that a function of data sets is given. It runs inside of that
-// function alone.
+// The argument of a function of data sets: a data set of one element. It runs only inside of that
+// function.
 NodePtr argument_node(Spec spec);
-// How an element becomes a data set: by a call, or as `body`, which has `argument` in it, and is
-// the same for all elements.
+// Makes a data set of an element: calls `fn`, or runs `body`, which contains `argument` and is the
+// same for all elements.
 struct DatasetMaker {
-  std::function<Dataset(const Components&)> fn;  // or, where it is null:
+  std::function<Dataset(const Components&)> fn;  // if it is null:
   NodePtr argument;
   NodePtr body;
 
-  // What to_string() says of it.
+  // The text for to_string().
   std::string to_string() const { return body == nullptr ? "" : body->to_string(); }
 };
 NodePtr flat_map_node(NodePtr input, Spec spec, DatasetMaker maker);
@@ -74,17 +74,17 @@ NodePtr shuffle_node(const NodePtr& input, int64_t buffer_size, std::optional<ui
                      bool reshuffle);
 
 NodePtr batch_node(const NodePtr& input, int64_t batch_size, bool drop_remainder);
-// Batches of texts as the outputs of a batched parser of tf.Examples.
+// Batches of strings parsed by a batched parser of tf.Examples.
 struct ParseBatchArguments {
-  ExampleSchema schema;  // that ExampleBatch takes
+  ExampleSchema schema;  // for ExampleBatch
   Components defaults;
-  std::string parser;                          // the node, for errors
-  std::shared_ptr<const GraphFunction> graph;  // what it stands for
+  std::string parser;                          // the name of the node, for errors
+  std::shared_ptr<const GraphFunction> graph;  // the function that it replaces
   int64_t batch_size = 0;
   bool drop_remainder = false;
 };
 NodePtr parse_batch_node(NodePtr input, Spec spec, ParseBatchArguments arguments);
-// How rows become a padded batch. Shapes and values have one entry a component.
+// Pads elements to a batch. Has a shape and a value for each component.
 struct Padding {
   std::vector<Shape> shapes;
   std::vector<Tensor> values;
@@ -95,7 +95,7 @@ NodePtr unbatch_node(const NodePtr& input);
 struct BucketArguments {
   // `index` counts the elements.
   std::function<int64_t(const Components&, int64_t index, const CallContext& calling)> length;
-  std::shared_ptr<const GraphFunction> graph;  // as of a filter
+  std::shared_ptr<const GraphFunction> graph;  // as in filter_node
   BucketOptions options;
   Padding padding;
 };
@@ -109,10 +109,10 @@ NodePtr prefetch_node(const NodePtr& input, int64_t buffer_size);
 NodePtr ignore_errors_node(const NodePtr& input);
 NodePtr options_node(const NodePtr& input, DatasetOptions options);
 NodePtr set_shape_node(NodePtr input, Spec spec);
-// Components taken by position: leaf i of `spec` is component `components[i]`.
+// Selects components: leaf i of `spec` is component `components[i]`.
 NodePtr select_node(NodePtr input, Spec spec, std::vector<size_t> components);
 
-// Errors: INVALID_ARGUMENT for a value below 1; for a number of threads that cannot be.
+// Errors: INVALID_ARGUMENT for a value below 1, or for an impossible number of threads.
 void check_positive(std::string_view what, int64_t value);
 void check_calls(std::string_view op, int64_t num_parallel_calls);
 // Errors: INVALID_ARGUMENT for an empty std::function.
@@ -121,29 +121,31 @@ void check_function(std::string_view op, const F& fn) {
   if (!fn) throw invalid_argument("{}: function, got an empty one, expected one to call", op);
 }
 
-// Errors: INVALID_ARGUMENT for a data set with parameters: `who` does not take it.
+// Errors: INVALID_ARGUMENT for a data set with parameters, which `who` does not take.
 void check_no_parameters(std::string_view who, const Dataset& dataset);
-// Errors: INVALID_ARGUMENT unless all have rows, and equally many.
+// Errors: INVALID_ARGUMENT unless all tensors have a first dimension of the same size.
 void check_slices(const Components& tensors);
-// Rows of equal shapes as one with a new first dimension. `what` begins errors.
+// Stacks elements of equal shapes along a new first dimension. Errors start with `what`.
 Components stack_rows(std::string_view what, std::span<const Components> rows);
-// Rows of any shapes, padded.
+// Stacks elements of any shapes, padded.
 Components stack_padded(std::string_view what, std::span<const Components> rows,
                         const Padding& padding);
-// The spec of batches: a first dimension of `size` (-1: not known).
+// Returns the spec of batches, with a first dimension of `size` (-1: unknown).
 Spec batched(const Spec& spec, int64_t size);
-// An element of this spec to try a function on: zeros and empty texts, unknown dimensions 1.
+// Returns an element of this spec on which to try a function: zeros and empty strings, unknown
+// dimensions 1.
 Element probe_element(const Spec& spec);
-// The element that a row is.
+// Packs components into an element.
 inline Element to_element(const Spec& spec, Components row) {
   return pack_like(spec, std::move(row));
 }
-// The seed that a stage draws with: the user's or the graph's.
+// Returns the user's seed or the graph's.
 std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed);
-// The key for a stage that draws: of `seed`, or for one without of the iterator and its place.
+// Returns the random key of a stage: of `seed`, or without one of the iterator and the position of
+// the stage.
 uint64_t drawing_key(const std::optional<uint64_t>& seed, const StageContext& context,
                      const DatasetNode& node);
-// Threads that num_parallel_calls means here.
+// Returns the number of threads for num_parallel_calls.
 int thread_count(int64_t num_parallel_calls, const StageContext& context);
 
 }  // namespace systole::data

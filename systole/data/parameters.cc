@@ -1,5 +1,5 @@
-// Sources and transformations of tensors of a graph: what those are when an iterator is
-// initialised.
+// Sources and transformations of graph tensors: their values at the time when an iterator is
+// initialized.
 #include "systole/data/nodes.h"
 #include "systole/data/sources/record_file.h"
 #include "systole/graph/api/math_ops.h"
@@ -13,7 +13,7 @@ using data::NodePtr;
 using data::Spec;
 using MakeNode = std::function<NodePtr(Components values)>;
 
-// A tensor that is an argument: a parameter, or where it follows from constants its value.
+// An argument that is a tensor: a parameter, or its value if computed from constants.
 struct Argument {
   Output output;
   Tensor known;
@@ -26,7 +26,7 @@ struct Argument {
   }
 };
 
-// Of parameters: when an iterator runs it, what `make` gives for their values.
+// A node of parameters. An iterator runs the node that `make` returns for their values.
 class ParameterNode final : public data::DatasetNode {
  public:
   ParameterNode(std::string name, Spec spec, std::vector<NodePtr> inputs,
@@ -57,10 +57,10 @@ class ParameterNode final : public data::DatasetNode {
   const MakeNode make_;
 };
 
-// What a ParameterNode is in one iterator, in all its epochs.
+// The node that a ParameterNode stands for in one iterator, in all its epochs.
 struct MadeNode {
   std::mutex mutex;
-  NodePtr node;  // guarded by it; null until it is made
+  NodePtr node;  // guarded by the mutex; null until made
 };
 
 NodePtr ParameterNode::made(data::IteratorRoot& root) const {
@@ -82,7 +82,7 @@ std::unique_ptr<data::Stage> ParameterNode::make(const data::StageContext& conte
   return made(*context.root)->make(context);
 }
 
-// The node of constants where all of `outputs` are such.
+// Returns the node if all of `outputs` are constants.
 Dataset fed_node(std::string name, Spec spec, std::vector<NodePtr> inputs,
                  const std::vector<Output>& outputs, MakeNode make) {
   std::vector<Argument> arguments;
@@ -106,7 +106,7 @@ void check_handles(std::string_view op, const Nest<Output>& tensors) {
   });
 }
 
-// An integer argument of `op` as s64.
+// Returns an integer argument of `op` as s64.
 Output integer(std::string_view op, std::string_view what, const Input& input) {
   const Output number = resolve(op, input);
   const bool integer = number.dtype() == DType::s64 || number.dtype() == DType::s32;
@@ -116,7 +116,7 @@ Output integer(std::string_view op, std::string_view what, const Input& input) {
   return number.dtype() == DType::s64 ? number : cast(number, DType::s64);
 }
 
-// A transformation of `input` by one integer; `spec` is that of any.
+// Makes a transformation of `input` by one integer; `spec` must fit every value.
 Dataset fed_stage(const std::string& op, std::string_view what, const Dataset& input, Spec spec,
                   const Input& argument, std::function<Dataset(const Dataset&, int64_t)> make) {
   return fed_node(op, std::move(spec), {input.node()}, {integer(op, what, argument)},
@@ -125,7 +125,7 @@ Dataset fed_stage(const std::string& op, std::string_view what, const Dataset& i
                   });
 }
 
-// `spec` with a first dimension that is not known.
+// Returns `spec` with an unknown first dimension.
 Spec any_batch(const Spec& spec) {
   return spec.map([](TensorType type) {
     type.shape.set_dim(0, kUnknown);
@@ -183,7 +183,7 @@ Dataset Dataset::list_files(const Output& patterns, const ListFilesOptions& opti
                            patterns.type());
   }
   const auto seed =
-      options.shuffle ? data::resolve_seed(options.seed) : std::nullopt;  // the graph's, too
+      options.shuffle ? data::resolve_seed(options.seed) : std::nullopt;  // or the graph's
   return fed_node("list_files", data::text_spec(), {}, {patterns}, [=](const Components& values) {
     const auto texts = values[0].data<std::string>();
     return data::list_files_node({texts.begin(), texts.end()}, options, seed);
@@ -219,7 +219,7 @@ Dataset Dataset::repeat(const Input& count) const {
 }
 
 Dataset Dataset::shuffle(const Input& buffer_size, const ShuffleOptions& options) const {
-  const auto seed = data::resolve_seed(options.seed);  // the graph's, too
+  const auto seed = data::resolve_seed(options.seed);  // or the graph's
   return fed_stage(
       "shuffle", "buffer_size", *this, element_spec(), buffer_size,
       [=](const Dataset& input, int64_t n) {

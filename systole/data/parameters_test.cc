@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/data/feed/device_feed.h"
+#include "systole/data/feed/step_feed.h"
 #include "systole/data/sources.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/api/array_ops.h"
@@ -383,8 +383,8 @@ TEST_F(ParametersTest, OnlyAnInitializerTakesThem) {
                    for (const Element& element : dataset) static_cast<void>(element);
                  }));
   expect_refused("Iterator", error_of([&] {
-                   DeviceFeed feed(dataset, {});
-                   feed.next();
+                   StepFeed feed({.datasets = {dataset}, .name = "input"}, {});
+                   feed.next(1);
                  }));
   // What stands behind an iterator of the graph is the same data set.
   const Nest<Output> next = dataset.make_initializable_iterator().get_next();

@@ -1,7 +1,7 @@
-// What a stage that reads ahead keeps until its consumer asks: an element or an error. A saved
-// state has both: after restoring, the error comes in its place even where its cause is gone by
-// then, and is skipped when the consumer asks again; IteratorOptions::keeps_errors may leave it
-// out.
+// The result of a stage that reads ahead: an element or an error, kept until the consumer asks.
+// Both are part of a saved state. After restoring, the error is thrown in its place even if its
+// cause is gone by then, and the next call skips it. IteratorOptions::keeps_errors = false drops
+// it.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct Result {
   Components row;
   std::optional<Error> error;
 
-  // The element. Errors: the error.
+  // Returns the element. Errors: the error.
   Components take() {
     if (error) throw Error(*error);
     return std::move(row);
@@ -33,27 +33,27 @@ struct Result {
 };
 
 template <class Results>
-void save_results(StateWriter& writer, const Results& outcomes) {
-  writer.number(outcomes.size());
-  for (const Result& outcome : outcomes) outcome.save(writer);
+void save_results(StateWriter& writer, const Results& results) {
+  writer.number(results.size());
+  for (const Result& result : results) result.save(writer);
 }
 
-// Appends what was saved one after another, behind its number.
+// Reads what save_results wrote and appends it.
 template <class Results>
-void restore_results(StateReader& reader, Results& outcomes) {
+void restore_results(StateReader& reader, Results& results) {
   for (size_t count = reader.count(); count > 0; --count) {
-    Result outcome;
+    Result result;
     if (reader.flag()) {
-      outcome.error = reader.error_ahead("input");
-      if (!outcome.error) continue;
+      result.error = reader.error_ahead("input");
+      if (!result.error) continue;
     } else {
-      outcome.row = reader.row();
+      result.row = reader.row();
     }
-    outcomes.push_back(std::move(outcome));
+    results.push_back(std::move(result));
   }
 }
 
-// The next element of `input` or the error that it gives; nullopt at the end.
+// Returns the next element of `input` or its error; nullopt at the end.
 inline std::optional<Result> pull(Stage& input) {
   Result result;
   try {
@@ -64,44 +64,44 @@ inline std::optional<Result> pull(Stage& input) {
   return result;
 }
 
-// What a stage with threads, or one that calls its function for several elements at once, takes in
-// a row: as many elements as keep it busy for this long, which is much beside the ten microseconds
-// or so that it takes to wake a thread, and little to whoever waits for the first.
+// Stages with threads, and stages that call their function for several elements at once, take
+// chunks: as many elements as take this long. Waking a thread takes some ten microseconds, so that
+// is small against it; the first element is not delayed noticeably.
 using ChunkClock = std::chrono::steady_clock;
 inline constexpr auto kChunkTime = std::chrono::microseconds(400);
 
-// Appends elements, `most` at most, until kChunkTime is over or one is an error: that one is the
-// last. False when the input has ended.
+// Appends up to `most` elements, until kChunkTime is over or one is an error, which is then the
+// last. Returns false when the input has ended.
 inline bool pull_chunk(Stage& input, size_t most, std::vector<Result>& chunk) {
   const auto begin = ChunkClock::now();
   while (chunk.size() < most) {
-    std::optional<Result> outcome = pull(input);
-    if (!outcome) return false;
-    chunk.push_back(std::move(*outcome));
+    std::optional<Result> result = pull(input);
+    if (!result) return false;
+    chunk.push_back(std::move(*result));
     if (chunk.back().error || ChunkClock::now() - begin > kChunkTime) break;
   }
   return true;
 }
 
-// The elements of what pull_chunk() gave: an error is none.
+// Returns the number of elements of a chunk without its error.
 inline int64_t elements_in(const std::vector<Result>& chunk) {
   return static_cast<int64_t>(chunk.size()) - (!chunk.empty() && chunk.back().error ? 1 : 0);
 }
 
-// Gives each row of a chunk, whose first element is the `index`-th, to `f`, and keeps what that
-// makes of it, an error too. Ends early, but not before the first is done, when it is later than
-// `until`, and at once when the iterator is cancelled. Returns how many were done.
+// Calls f(element, index) for each element of a chunk, in place; `index` is that of the first.
+// Keeps errors that it throws. Stops after an element that ends later than `until`, and at once if
+// the iterator is cancelled. Returns the number of results done.
 template <class F>
 size_t apply_each(std::span<Result> chunk, int64_t index, const IteratorRoot& root,
                   ChunkClock::time_point until, const F& f) {
   for (size_t i = 0; i < chunk.size(); ++i) {
     if (root.cancelled() || (i > 0 && ChunkClock::now() > until)) return i;
-    Result& outcome = chunk[i];
-    if (outcome.error) continue;
+    Result& result = chunk[i];
+    if (result.error) continue;
     try {
-      outcome.row = f(std::move(outcome.row), index);
+      result.row = f(std::move(result.row), index);
     } catch (...) {
-      outcome.error = current_error();
+      result.error = current_error();
     }
     ++index;
   }

@@ -6,7 +6,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/data/dataset.h"
-#include "systole/data/feed/device_feed.h"
+#include "systole/data/feed/step_feed.h"
 #include "systole/data/testing/elements.h"
 #include "systole/io/file_systems/memory_file_system.h"
 
@@ -227,13 +227,13 @@ TEST(ResumeTest, NothingIsSavedOfWhatIsCancelled) {
 }
 
 TEST(ResumeTest, StatesOfFeedsEndWhereTheyEnd) {
-  const Dataset dataset = Dataset::range(8).batch(2, true);
-  DeviceFeed feed(dataset, {});
-  feed.next();
+  const StepSource source{.datasets = {Dataset::range(8).batch(2, true)}, .name = "input"};
+  StepFeed feed(source, {});
+  feed.next(1);
   const std::string state = feed.save_state();
-  EXPECT_THAT(error_of([&] { DeviceFeed(dataset, {}).restore_state(state + "x"); }),
+  EXPECT_THAT(error_of([&] { StepFeed(source, {}).restore_state(state + "x"); }),
               HasSubstr("DATA_LOSS: iterator state: bytes after its end"));
-  DeviceFeed(dataset, {}).restore_state(state);
+  StepFeed(source, {}).restore_state(state);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace systole::data {
 namespace {
 
-// Calls longer than this are all timed, of shorter ones one in kSampling.
+// Calls longer than this are all timed; of shorter ones, one in kSampling.
 constexpr double kAlwaysTimedNs = 2000;
 constexpr int64_t kSampling = 16;
 
@@ -20,7 +20,7 @@ int64_t now_ns() {
       .count();
 }
 
-// What timing a call takes by itself: more than a short call does where the clock is the system's.
+// The cost of timing itself: more than a short call where reading the clock is a system call.
 int64_t timing_cost_ns() {
   static const int64_t cost = [] {
     int64_t least = INT64_MAX;
@@ -41,8 +41,8 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t{block[1]} << 32) | block[0];
 }
 
-// Functions have small numbers of their own, which are added: iterators of neighbouring numbers do
-// not share what they draw, nor do inputs that run side by side.
+// Functions have small numbers, which are added: iterators with neighbouring numbers must not share
+// random numbers, nor must inputs that run side by side.
 CallContext StageContext::calling() const {
   return {.epoch = epoch, .entropy = mix(root->entropy(), branch), .root = root};
 }
@@ -98,13 +98,14 @@ StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContex
 std::vector<StageStats> IteratorRoot::stats() const {
   const std::lock_guard lock(mutex_);
   std::vector<StageStats> result;
-  std::unordered_map<const StageCounters*, int> around;  // threads that run what is in a function
+  std::unordered_map<const StageCounters*, int>
+      around;  // threads that run the inside of a function
   for (const StageCounters* stage : order_) {
     const int64_t inclusive = stage->inclusive_ns;
     const bool threaded = stage->threads > 0;
     const auto it = around.find(stage);
     const int threads = (it == around.end() ? 1 : it->second) * std::max(stage->threads.load(), 1);
-    // Threads are busy with what is in their function, and wait for other inputs.
+    // Threads work on what is in their function, and wait for other inputs.
     int64_t inputs_ns = 0;
     for (const StageCounters* input : stage->inputs) {
       if (!threaded || input->nested) inputs_ns += input->inclusive_ns;
@@ -155,7 +156,7 @@ bool Stage::counted(const Ask& ask) {
   if (more && counters_->nested) {
     counters_->elements.fetch_add(1, std::memory_order_relaxed);
   } else if (more) {
-    // By one thread at a time: an atomic addition would wait for all that was written before.
+    // Only one thread writes at a time: an atomic addition would wait for all earlier writes.
     std::atomic<int64_t>& elements = counters_->elements;
     elements.store(elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }

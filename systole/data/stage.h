@@ -1,4 +1,4 @@
-// What the transformations are made of: a description of each, and the running stage it gives.
+// The parts of a pipeline: nodes, which describe transformations, and the stages that run them.
 // Internal to this layer; users have Dataset and Iterator.
 #pragma once
 
@@ -29,24 +29,24 @@ struct StageContext;
 using NodePtr =
     std::shared_ptr<const DatasetNode>;  // immutable and shared by the Datasets after it
 
-// What one stage has done so far; inside of a function, all stages of one node. Written by their
-// own threads, read by any.
+// Statistics of one stage; inside a function, of all stages of one node. Written by the threads of
+// the stage, read by any thread.
 struct StageCounters {
   std::string name;
-  int depth = 0;                             // stages between it and the end of the pipeline
-  bool nested = false;                       // inside of a function that makes data sets
-  std::atomic<int> threads{0};               // of its own
+  int depth = 0;                             // number of stages after it
+  bool nested = false;                       // inside a function that makes data sets
+  std::atomic<int> threads{0};               // its own
   std::vector<const StageCounters*> inputs;  // guarded by the root
   std::atomic<int64_t> elements{0};
-  std::atomic<int64_t> inclusive_ns{0};  // inside next(), with what is before it
-  std::atomic<int64_t> busy_ns{0};       // of a threaded stage: its threads at work
+  std::atomic<int64_t> inclusive_ns{0};  // inside next(), including its inputs
+  std::atomic<int64_t> busy_ns{0};       // of the threads of a threaded stage
 };
 
-// FAILED_PRECONDITION: `parameter` is in a data set that a function of C++ made.
+// Returns the FAILED_PRECONDITION error for a parameter in a data set that a C++ function made.
 Error no_value_of(const Output& parameter);
 
-// What outlives the epochs of a repeat: one object a node, kept while an iterator, or a data set
-// that a function made, lives. Thread-safe. REQUIRES: the nodes live as long.
+// Objects that outlive the epochs of a repeat: one for each node. They live as long as the
+// iterator, or as the data set that a function made. Thread-safe. REQUIRES: the nodes live as long.
 class SharedObjects {
  public:
   template <class T>
@@ -62,7 +62,7 @@ class SharedObjects {
   std::unordered_map<const DatasetNode*, std::any> objects_;
 };
 
-// What all stages of one iterator share. Thread-safe.
+// State that all stages of one iterator share. Thread-safe.
 class IteratorRoot {
  public:
   using Parameters = std::unordered_map<Output, Tensor>;
@@ -72,20 +72,21 @@ class IteratorRoot {
   Cancellation& cancellation() { return cancellation_; }
   bool cancelled() const { return cancellation_.cancelled(); }
   const IteratorOptions& options() const { return options_; }
-  // What `parameter` was when the iterator was initialised. Errors: FAILED_PRECONDITION when it is
-  // no parameter of the data set.
+  // Returns the value of a parameter at the initialization of the iterator. Errors:
+  // FAILED_PRECONDITION if the data set has no such parameter.
   const Tensor& value_of(const Output& parameter) const;
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }
-  // Whether some stage gives elements as they come: another run may give another order.
+  // Returns whether some stage produces elements in the order in which they become ready: another
+  // run may have another order.
   bool any_order() const { return any_order_.load(std::memory_order_relaxed); }
   void note_any_order() { any_order_.store(true, std::memory_order_relaxed); }
 
-  // REQUIRES: the node lives as long as the iterator: it is none that a function of C++ made.
+  // REQUIRES: the node lives as long as the iterator, so it was not made by a C++ function.
   SharedObjects& shared() { return shared_; }
-  // Null when nobody wants to know. REQUIRES: as shared().
+  // Returns null without statistics. REQUIRES: as for shared().
   StageCounters* counters(const DatasetNode& node, const StageContext& context);
-  // In the order of the pipeline, the last stage first.
+  // Returns the statistics, the last stage first.
   std::vector<StageStats> stats() const;
 
  private:
@@ -100,79 +101,79 @@ class IteratorRoot {
   std::vector<const StageCounters*> order_;
 };
 
-// What a function's argument is, inside of the data set that it makes: of the innermost function.
+// The value of the argument inside a data set that a function makes. `outer` is that of the
+// enclosing function.
 struct BoundArgument {
   const DatasetNode* node = nullptr;
   const Components* row = nullptr;
   const BoundArgument* outer = nullptr;
 };
 
-// What the function of a stage is called with, beside the element and its number: what random ops
-// draw by, and where values of captured tensors are.
+// Arguments of a stage's function besides the element and its index: the random state, and the root
+// for the values of captured tensors.
 struct CallContext {
   uint64_t epoch = 0;
-  uint64_t entropy = 0;  // of ops without seeds
+  uint64_t entropy = 0;  // of unseeded ops
   const IteratorRoot* root = nullptr;
 };
 
-// Where in a pipeline a stage is made. A small value.
+// The position of a stage in its pipeline. A small value.
 struct StageContext {
   IteratorRoot* root = nullptr;
-  SharedObjects* shared = nullptr;  // of the iterator or the function's data set around it
-  uint64_t epoch = 0;               // which epoch of which repeat, which element of which flat_map
-  uint64_t branch = 0;              // which input of which zip
+  SharedObjects* shared = nullptr;  // of the iterator or of the enclosing function's data set
+  uint64_t epoch = 0;   // hash of the epochs of enclosing repeats, elements of flat_maps
+  uint64_t branch = 0;  // hash of the inputs of enclosing zips
   int depth = 0;
   bool nested = false;  // inside a data set that a function made
-  bool lasting = true;  // its nodes live as long as the iterator: they are not made anew
+  bool lasting = true;  // its nodes live as long as the iterator
   StageCounters* consumer = nullptr;
-  const BoundArgument* argument = nullptr;  // of the functions around; outlives the stages
-  // From options(): 0 and false where it says nothing.
+  const BoundArgument* argument = nullptr;  // of the enclosing functions; outlives the stages
+  // From Dataset::options(); 0 and false if not set.
   int autotune_threads = 0;
   int64_t autotune_bytes = 0;
   bool any_order = false;
 
   Cancellation& cancellation() const { return root->cancellation(); }
   CallContext calling() const;
-  // For the i-th data set that a stage runs through, one after another.
+  // Returns the context of the i-th data set that a stage runs through in sequence.
   StageContext in_epoch(uint64_t i) const;
-  // For the i-th of inputs that run side by side.
+  // Returns the context of the i-th of several inputs that run side by side.
   StageContext in_branch(uint64_t i) const;
-  // For a data set that a function made, which ends before the iterator does.
-  // Its nodes end, too, unless they are `traced`.
+  // Returns the context of a data set that a function made. It ends before the iterator does, and
+  // so do its nodes unless they are `traced`.
   StageContext in_function(uint64_t i, bool traced) const;
 };
 
-// A running stage: gives element after element. One thread at a time. After an error it can be
-// asked again: what failed is skipped. After the end it stays at the end.
+// A running stage: produces one element after another. Used by one thread at a time. After an error
+// the next call skips what failed. After the end it stays at the end.
 class Stage {
  public:
   virtual ~Stage() = default;
 
-  // False at the end; `row` is then whatever.
+  // Writes the next element to `row`. Returns false at the end and leaves `row` unspecified.
   bool next(Components& row);
-  // The same of a stage whose elements are one text each: a view into memory of the stage or of its
-  // inputs, valid until the stage is asked again. The two may be called in turns.
+  // As next(), for elements that are one string: returns a view into memory of the stage or of its
+  // inputs, valid until the next call. Calls may alternate with next().
   bool next_text(std::string_view& text);
-  // The same for a consumer that may lend its memory in `row` (Tensor::lent): numbers are
-  // written there where the stage can, and a component is replaced where it cannot; no stage keeps
-  // it.
+  // As next(), for a consumer that may lend memory in `row` (Tensor::lent). The stage writes
+  // numbers there if it can and replaces the component otherwise. No stage keeps the memory.
   bool next_into(Components& row);
-  // Everything needed to go on from here, with what is before it.
+  // Writes the state from which to continue, including that of the inputs.
   void save(StateWriter& writer);
-  // REQUIRES: a stage of the same node that has given nothing yet.
+  // REQUIRES: a stage of the same node that has produced nothing yet.
   void restore(StateReader& reader);
 
  protected:
   virtual bool do_next(Components& row) = 0;
-  // For stages that need not make a row for it.
+  // Override it if the stage can produce the string without a tensor.
   virtual bool do_next_text(std::string_view& text);
-  // For stages that write their elements, and those that pass on what is written.
+  // Override it in stages that write elements, and in those that pass the memory on.
   virtual bool do_next_into(Components& row);
   virtual void do_save(StateWriter& writer) = 0;
   virtual void do_restore(StateReader& reader) = 0;
-  // Tells the states of stages apart that a node may have.
+  // Distinguishes the states of different stages of one node.
   virtual std::string_view form() const { return ""; }
-  // For a stage with threads: that it has them, and how long they were at work.
+  // Called by a stage with threads: their number, and the time that they worked.
   void note_threads(int count);
   void note_work(std::chrono::nanoseconds took);
 
@@ -191,10 +192,10 @@ class Stage {
   Components text_row_;  // of next_text()
 };
 
-// What a transformation or a source is: immutable, thread-safe.
+// A transformation or a source: immutable, thread-safe.
 class DatasetNode {
  public:
-  // `name` is TensorFlow's name of the method, "batch".
+  // `name` is TensorFlow's name of the method: "batch".
   DatasetNode(std::string name, Spec spec, std::vector<NodePtr> inputs = {});
   virtual ~DatasetNode() = default;
 
@@ -204,31 +205,32 @@ class DatasetNode {
   const std::vector<TensorType>& types() const { return types_; }
   const std::vector<NodePtr>& inputs() const { return inputs_; }
   const NodePtr& input() const { return inputs_.front(); }
-  // Stages in it.
+  // The number of stages in the pipeline up to this node.
   int size() const { return size_; }
-  // Passes `context` on to make_stage for its inputs. REQUIRES: the node outlives the stage.
+  // Makes the stage. Passes `context` on to make_stage for its inputs. REQUIRES: the node outlives
+  // the stage.
   virtual std::unique_ptr<Stage> make(const StageContext& context) const = 0;
-  // Called when an iterator is made, inputs first; nodes of functions are not. Errors: those of
-  // values that it is fed.
+  // Called when an iterator is made, inputs first; not called for nodes inside functions. Errors:
+  // those of the values fed to it.
   virtual void start(IteratorRoot&) const {}
-  // What stages of this node leave to the next ones, saved behind all stages: those that have ended
-  // may be gone. It is restored when all stages are.
+  // Saves and restores the values that ended stages of this node leave to later ones. They follow
+  // all stages in the state.
   virtual void save_left(SharedObjects&, StateWriter&) const {}
   virtual void restore_left(SharedObjects&, StateReader&) const {}
-  // What else is to be said of it: "32, drop_remainder".
+  // The arguments for to_string(): "32, drop_remainder".
   virtual std::string arguments() const { return ""; }
-  // The same transformation of another input; null unless all it does is to choose and order
-  // elements, without looking at them.
+  // Returns the same transformation of another input. Null unless it only selects and orders
+  // elements without looking at them.
   virtual NodePtr with_input(const NodePtr&) const { return nullptr; }
-  // What a map maps with; null for anything else.
+  // The arguments of a map; null for other nodes.
   virtual const MapArguments* map_arguments() const { return nullptr; }
-  // What another stage calls that is written with ops, and what a function of data sets became;
-  // null for those without.
+  // The function written with ops that a stage calls, and the body of a function of data sets; null
+  // without one.
   virtual std::shared_ptr<const GraphFunction> graph_function() const { return nullptr; }
   virtual NodePtr body() const { return nullptr; }
-  // Outputs of a graph whose values it takes when an iterator is initialised.
+  // The graph outputs whose values it takes when an iterator is initialized.
   virtual std::vector<Output> parameters() const { return {}; }
-  // Of a source whose elements are the rows of tensors: those; null for anything else.
+  // The tensors of a source whose elements are their slices; null for other nodes.
   virtual const Components* sliced_tensors() const { return nullptr; }
   std::string to_string() const;
 
@@ -240,14 +242,15 @@ class DatasetNode {
   int size_;
 };
 
-// Calls `f` with each node of a pipeline once, in an order that is the same in every process.
+// Calls `f` with each node of a pipeline once, in the same order in every process.
 void each_node(const DatasetNode& last, const std::function<void(const DatasetNode&)>& f);
 
-// The running stage of a node. REQUIRES: the node and the root outlive it.
+// Makes the stage of a node. REQUIRES: the node and the root outlive it.
 std::unique_ptr<Stage> make_stage(const NodePtr& node, StageContext context);
 
-// A stage with one input that it asks in its own thread. What it saves of its own is nothing unless
-// it says so. One that may ask for long before it gives an element checks the cancellation.
+// A stage with one input, which it reads on its own thread. Its own state is empty unless it
+// overrides do_save. A stage that may read many elements before it produces one checks the
+// cancellation.
 class InputStage : public Stage {
  public:
   InputStage(const DatasetNode& node, const StageContext& context)
@@ -260,7 +263,7 @@ class InputStage : public Stage {
   const Cancellation& cancellation_;
 };
 
-// One whose own state is how many elements it has counted.
+// A stage whose own state is the number of elements that it has counted.
 class CountingStage : public InputStage {
  public:
   using InputStage::InputStage;
@@ -277,23 +280,24 @@ class CountingStage : public InputStage {
   int64_t count_ = 0;
 };
 
-// [size, shape..] and back: of batches and their elements. REQUIRES: `shape` has a dimension.
+// Adds and removes the first dimension: [size, shape...]. REQUIRES of without_first: `shape` has a
+// dimension.
 Shape with_first(int64_t size, const Shape& shape);
 Shape without_first(const Shape& shape);
-// Components i, without a copy.
+// Returns slice i of the first dimension, without a copy.
 Tensor row_of(const Tensor& tensor, int64_t i);
 
-// Whatever is being thrown, as an Error; std::exception of a user's function as UNKNOWN.
-// REQUIRES: inside a catch block.
+// Returns the exception in flight as an Error. A std::exception of a user's function becomes
+// UNKNOWN. REQUIRES: inside a catch block.
 Error current_error();
 
-// Two 64-bit numbers as one, well mixed.
+// Hashes two 64-bit numbers to one.
 uint64_t mix(uint64_t a, uint64_t b);
 
-// "f32[2]" against the declared "f32[?]": same dtype, compatible shape.
+// Returns whether a tensor has the declared dtype and a compatible shape: f32[2] fits f32[?].
 bool fits(const Tensor& tensor, const TensorType& type);
-// Errors: INVALID_ARGUMENT that begins with `what` and the number of the element, and names the
-// component.
+// Errors: INVALID_ARGUMENT unless the components have these types. The message starts with `what`
+// and the index of the element, and names the component.
 void check_row(std::string_view what, const Components& row, const std::vector<TensorType>& types,
                std::optional<int64_t> element = std::nullopt);
 

@@ -4,16 +4,11 @@
 #include <cstring>
 
 #include "systole/base/log.h"
+#include "systole/io/wire/varint.h"
 
 namespace systole {
 
-void StateWriter::number(uint64_t value) {
-  while (value >= 0x80) {
-    data_.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  data_.push_back(static_cast<char>(value));
-}
+void StateWriter::number(uint64_t value) { append_varint64(data_, value); }
 
 void StateWriter::bytes(std::string_view value) {
   number(value.size());
@@ -58,13 +53,11 @@ std::string_view StateReader::take(size_t size) {
 }
 
 uint64_t StateReader::number() {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    const auto byte = static_cast<uint8_t>(take(1)[0]);
-    value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return value;
-  }
-  malformed("a number of more than 64 bits");
+  std::string_view rest = data_.substr(next_);
+  const std::optional<uint64_t> value = read_varint64(rest);
+  if (!value) malformed(rest.empty() ? "cut short" : "a number of more than 64 bits");
+  next_ = data_.size() - rest.size();
+  return *value;
 }
 
 size_t StateReader::count() {
@@ -102,7 +95,7 @@ TensorType StateReader::type() {
 Tensor StateReader::tensor() {
   const TensorType type = this->type();
   const bool text = type.dtype == DType::string;
-  // What the elements take at least; a string may be empty but has its length.
+  // The least number of bytes that the elements take; an empty string still has its length.
   uint64_t left = (data_.size() - next_) / static_cast<uint64_t>(text ? 1 : size_of(type.dtype));
   const bool empty = std::ranges::find(type.shape, 0) != type.shape.end();
   for (const int64_t dim : type.shape) left /= empty ? 1 : static_cast<uint64_t>(dim);

@@ -1,11 +1,12 @@
-// The bytes that an iterator's state is saved as.
+// The format of a saved iterator state.
 //   state   := "SYDS4\n" section left crc32c
-//   section := name value* section*          what a stage writes, then what is before it
-//   left    := value*                        what stages that have ended leave to the next ones
+//   section := name value* section*          the values of a stage, then the sections of its inputs
+//   left    := value*                        values that ended stages leave to later ones
 //   number  := varint (LEB128)               bytes := number byte*
-//   tensor  := bytes(dtype as TensorFlow names it) number(rank) number(size)* elements
-//   string elements are `bytes`; all others little-endian as in memory
-// Not a format between versions: a state is read by the build, and for the pipeline, that wrote it.
+//   tensor  := bytes(TensorFlow's name of the dtype) number(rank) number(size)* elements
+//   Elements of strings are `bytes`; all others are little-endian as in memory.
+// The format may change between versions. Only the build that wrote a state reads it, for the same
+// pipeline.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace systole {
 
-// The components of one element, in the order in which its structure flattens.
+// The components of one element, in the order of Nest::flatten().
 using Components = std::vector<Tensor>;
 
 // Appends to a string. Not thread-safe.
@@ -31,7 +32,7 @@ class StateWriter {
   void type(const TensorType& value);  // REQUIRES: static
   void tensor(const Tensor& value);
   void row(const Components& value);
-  // Their number and each.
+  // Writes the number of elements, then each.
   template <class Rows>
   void rows(const Rows& values) {
     number(values.size());
@@ -46,15 +47,15 @@ class StateWriter {
   std::string data_;
 };
 
-// Reads what a StateWriter wrote. Errors: DATA_LOSS, with the offset, for bytes that end early or
-// that no writer writes. Borrows the bytes. Not thread-safe.
+// Reads what a StateWriter wrote. Keeps a reference to the bytes. Not thread-safe. Errors:
+// DATA_LOSS, with the offset, for bytes that end early or that no writer writes.
 class StateReader {
  public:
   explicit StateReader(std::string_view data) : data_(data) {}
 
   uint64_t number();
   bool flag() { return number() != 0; }
-  // A count of things that take a byte or more each: never more than there can be.
+  // Reads a count of items of a byte or more each. Errors: DATA_LOSS if that many do not fit.
   size_t count();
   std::string_view bytes();
   TensorType type();
@@ -65,13 +66,13 @@ class StateReader {
     values.resize(count());
     for (Components& value : values) value = row();
   }
-  // An error that was read ahead of the position; nullopt where such are left out, with a warning
-  // that begins with `who`.
+  // Reads an error that was read ahead of the position. Returns nullopt, after a warning that
+  // starts with `who`, if such errors are dropped.
   std::optional<Error> error_ahead(std::string_view who);
   void leave_out_errors() { keeps_errors_ = false; }
-  // Reads a name and compares. Errors: FAILED_PRECONDITION: the state is of another pipeline.
+  // Reads a name and compares it. Errors: FAILED_PRECONDITION if the state is of another pipeline.
   void expect(std::string_view name);
-  // Errors: DATA_LOSS when there is more.
+  // Errors: DATA_LOSS if bytes are left.
   void expect_end() const;
 
  private:

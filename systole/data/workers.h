@@ -12,14 +12,14 @@
 
 namespace systole {
 
-// Threads that do one step after another on what a stage shares with them under one mutex. They are
-// started by the first start(), sleep when there is nothing to do, and are joined by stop(), which
-// the stage's destructor calls before what they use goes away.
+// Threads that repeat a step on state that they share with a stage under one mutex. start() starts
+// them, they sleep while there is no work, and stop() joins them. The destructor of the stage must
+// call stop() before it destroys what they use.
 class Workers {
  public:
   using Lock = std::unique_lock<std::mutex>;
-  // Does one piece of work. Called with the lock held; releases it for what takes long, and holds
-  // it on return. Returns false when there was nothing to do. Must not throw.
+  // Does one piece of work. Called with the lock held; releases it during long work and holds it on
+  // return. Returns false if there was nothing to do. Must not throw.
   using Step = std::function<bool(Lock&)>;
 
   Workers(Cancellation& cancellation, int count, Step step);
@@ -29,13 +29,13 @@ class Workers {
 
   int count() const { return count_; }
   Lock lock() { return Lock(mutex_); }
-  // Starts the threads unless they run. REQUIRES: the lock.
+  // Starts the threads if they are not running. REQUIRES: the lock.
   void start();
-  // Tells sleeping threads that there may be work again. REQUIRES: the lock.
+  // Wakes the sleeping threads. REQUIRES: the lock.
   void wake() { work_.notify_all(); }
   void wake_one() { work_.notify_one(); }
 
-  // Waits until `ready()`, looked at after every step. Errors: CANCELLED.
+  // Waits until `ready()` returns true. Checks it after each step. Errors: CANCELLED.
   template <class Ready>
   void wait(Lock& lock, Ready&& ready) {
     while (!ready()) {
@@ -44,8 +44,9 @@ class Workers {
     }
   }
 
-  // While it lives no thread is inside a step, and its maker has what is shared with them without
-  // the lock. To hold that would keep cancel() waiting, and with it all threads that make stages.
+  // Keeps all threads outside of steps while it lives, so that the shared state can be used without
+  // the lock. (Holding the lock instead would block cancel(), and with it all threads that make
+  // stages.)
   class Pause {
    public:
     explicit Pause(Workers& workers);
@@ -57,7 +58,7 @@ class Workers {
     Workers& workers_;
   };
 
-  // Joins: no step begins any more.
+  // Joins the threads. No step starts afterwards.
   void stop();
 
  private:

@@ -75,7 +75,10 @@ struct RunConfig {
   int64_t keep_checkpoint_max = 5;  // 0: all
   double keep_checkpoint_every_n_hours = 10000;
   bool checkpoint_save_graph_def = true;  // writes the graph of each checkpoint, model.ckpt-N.meta
-  int64_t log_step_count_steps = 100;     // 0: never
+  // If the input position and random numbers beside a checkpoint are damaged and its weights are
+  // not: continues with the weights alone. Otherwise that is an error.
+  bool allow_weights_only = false;
+  int64_t log_step_count_steps = 100;  // 0: never
   SessionConfig session_config = {};
   TPUConfig tpu_config = {};
 

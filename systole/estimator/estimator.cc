@@ -10,7 +10,7 @@
 #include "systole/estimator/impl.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/target.h"
 #include "systole/train/loop/watchdog.h"
 #include "systole/train/saver.h"
@@ -96,7 +96,7 @@ std::regex pattern_of(const WarmStartSettings& settings) {
 // Returns the prefix of a SavedModel's variables if the path is its folder, otherwise the path.
 std::string checkpoint_of(const std::string& path) {
   const std::string variables = join_path(path, "variables/variables");
-  return bundle_exists(local_file_system(), variables) ? variables : path;
+  return bundle_exists(default_file_system(), variables) ? variables : path;
 }
 
 estimator::InputOptions input_options(TPUEstimator::Impl& impl, Mode mode) {
@@ -134,7 +134,7 @@ TPUEstimator::Impl::Impl(TPUEstimatorOptions given, bool plain_estimator)
 TPUEstimator::Impl::~Impl() {
   if (!temporary) return;
   try {
-    remove_tree(local_file_system(), config.model_dir);
+    remove_tree(default_file_system(), config.model_dir);
   } catch (const Error& error) {
     log_warning("{}", error.what());
   }
@@ -251,7 +251,7 @@ Scaffold TPUEstimator::Impl::ask_scaffold(const estimator::Model& model) {
 
 std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
   if (!given.empty()) {
-    if (bundle_exists(local_file_system(), given)) return given;
+    if (bundle_exists(default_file_system(), given)) return given;
     std::string there = systole::latest_checkpoint(given);
     if (there.empty()) there = systole::latest_checkpoint(parent_path(given));
     throw not_found("checkpoint_path: checkpoint, got '{}', expected the prefix of one{}", given,
@@ -355,12 +355,12 @@ std::string TPUEstimator::latest_checkpoint() const {
 }
 
 std::vector<std::string> TPUEstimator::get_variable_names() const {
-  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  BundleReader reader(default_file_system(), impl_->checkpoint_for(""));
   return reader.keys();
 }
 
 Tensor TPUEstimator::get_variable_value(const std::string& name) const {
-  BundleReader reader(local_file_system(), impl_->checkpoint_for(""));
+  BundleReader reader(default_file_system(), impl_->checkpoint_for(""));
   return reader.read(name);
 }
 

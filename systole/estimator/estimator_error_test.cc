@@ -302,6 +302,47 @@ TEST_F(EstimatorErrorTest, a_damaged_checkpoint_is_passed_over) {
   EXPECT_EQ(estimator.get_variable_value("global_step").item<int64_t>(), 6);
 }
 
+// The file `checkpoint` is lost, the checkpoints are not.
+TEST_F(EstimatorErrorTest, a_lost_checkpoint_file_loses_no_training) {
+  trained(options());
+  std::filesystem::remove(folder_ / "checkpoint");
+  const LogCapture log;
+  TPUEstimator estimator(options());
+  EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-2"));
+  estimator.train(batches, {.max_steps = 4});
+  EXPECT_THAT(estimator.latest_checkpoint(), ::testing::EndsWith("model.ckpt-4"));
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("no such file, or it names no checkpoint; found "
+                                                 "model.ckpt-2, model.ckpt-0; the newest is "
+                                                 "used")));
+  EXPECT_THAT(log.messages(), Contains(::testing::EndsWith("from " + (folder_ / "model.ckpt-2"))));
+}
+
+TEST_F(EstimatorErrorTest, a_lost_position_is_told) {
+  trained(options());
+  const std::string extras = folder_ / "model.ckpt-2.systole";
+  const std::string bytes = read_file(local_file_system(), extras);
+  std::filesystem::remove(extras);
+  {
+    const LogCapture log;
+    TPUEstimator(options()).train(batches, {.max_steps = 4});
+    EXPECT_THAT(log.messages(),
+                Contains(HasSubstr("model.ckpt-2: no input position and random numbers beside the "
+                                   "weights; both start anew")));
+  }
+  write_file_atomically(local_file_system(), folder_ / "model.ckpt-4.systole",
+                        std::string_view(bytes).substr(0, bytes.size() - 1));
+  const auto train_on = [&](bool allow) {
+    TPUEstimatorOptions all = options();
+    all.config.allow_weights_only = allow;
+    TPUEstimator(all).train(batches, {.max_steps = 6});
+  };
+  EXPECT_THAT(error_of([&] { train_on(false); }),
+              HasSubstr("the weights of " + (folder_ / "model.ckpt-4") +
+                        " are intact: set allow_weights_only"));
+  train_on(true);
+  EXPECT_THAT(TPUEstimator(options()).latest_checkpoint(), ::testing::EndsWith("model.ckpt-6"));
+}
+
 TEST_F(EstimatorErrorTest, files_that_cannot_be_written) {
   TPUEstimatorOptions nowhere = options();
   nowhere.model_dir = "/proc/model_dir";

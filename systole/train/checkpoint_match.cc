@@ -5,15 +5,15 @@
 #include "systole/base/suggest.h"
 #include "systole/base/thread_pool.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/saver.h"
 
 namespace systole {
 namespace {
 
-// How many names an error lists.
-constexpr size_t kMaxListed = 20;
+// How many variables an error shows.
+constexpr size_t kMaxListed = 5;
 
 std::string listed(const std::vector<std::string>& lines) {
   std::string text;
@@ -35,17 +35,17 @@ void CheckpointMatch::check(const BundleReader& reader) const {
       wrong.push_back(fmt::format("'{}'{} {}: not in the checkpoint{}", variable.name(), alias,
                                   variable.type(), did_you_mean(key, keys)));
     } else if (reader.type_of(key) != variable.type()) {
-      wrong.push_back(fmt::format("'{}'{}: got {} in the checkpoint, expected {}", variable.name(),
+      wrong.push_back(fmt::format("'{}'{}: {} in the checkpoint, {} in the graph", variable.name(),
                                   alias, reader.type_of(key), variable.type()));
     }
   }
   if (wrong.empty()) return;
   std::string text = fmt::format(
-      "{}: variables of the graph, got {} of {} that the checkpoint does not fit, "
-      "expected none:{}",
+      "{}: a checkpoint of another model: {} of {} variables of the graph do not match it:{}",
       reader.prefix(), wrong.size(), pairs_.size(), listed(wrong));
   for (std::string& key : unused) key = fmt::format("'{}' {}", key, reader.type_of(key));
   if (!unused.empty()) text += "\nin the checkpoint and not in the graph:" + listed(unused);
+  if (!advice_.empty()) text += "\n" + advice_;
   throw Error(Code::not_found, text);
 }
 
@@ -107,7 +107,7 @@ int init_from_checkpoint(Session& session, const std::string& checkpoint, const 
   if (map.empty()) {
     throw invalid_argument("init_from_checkpoint: assignments, got none, expected at least one");
   }
-  FileSystem& files = file_system != nullptr ? *file_system : local_file_system();
+  FileSystem& files = file_system_or_default(file_system);
   const bool directory = files.exists(checkpoint) && files.stat(checkpoint).is_directory;
   const std::string prefix = directory ? latest_checkpoint(files, checkpoint) : checkpoint;
   if (prefix.empty()) {

@@ -13,13 +13,16 @@ namespace systole {
 // Pairs of a name in a checkpoint and a variable. A value type.
 class CheckpointMatch {
  public:
+  // `advice` ends the error about variables that do not match.
+  explicit CheckpointMatch(std::string advice = "") : advice_(std::move(advice)) {}
+
   void add(std::string key, const Variable& variable) {
     pairs_.push_back({std::move(key), variable});
   }
   size_t size() const { return pairs_.size(); }
 
-  // The values of all. Errors: NOT_FOUND with a line for each variable that is missing or of
-  // another type; those of reading.
+  // Reads the values of all variables. Errors: those of reading; NOT_FOUND, before anything is
+  // read, if variables are missing or of another type: it counts them and shows the first few.
   std::vector<Tensor> read(const BundleReader& reader) const;
   // Gives the variables what read() gave.
   void set(Session& session, std::vector<Tensor> values) const;
@@ -32,6 +35,7 @@ class CheckpointMatch {
   };
   void check(const BundleReader& reader) const;
 
+  std::string advice_;
   std::vector<Pair> pairs_;
 };
 

@@ -1,7 +1,7 @@
 #include "systole/train/file_writer.h"
 
 #include "systole/base/log.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/graph_def/graph_def.h"
 
 namespace systole::summary {
@@ -9,8 +9,7 @@ namespace systole::summary {
 FileWriter::FileWriter(const std::string& logdir, const Graph* graph,
                        const FileWriterOptions& options)
     : clock_(options.clock == nullptr ? real_clock() : *options.clock),
-      events_(options.file_system == nullptr ? local_file_system() : *options.file_system, logdir,
-              options.filename_suffix, clock_),
+      events_(file_system_or_default(options.file_system), logdir, options.filename_suffix, clock_),
       flush_secs_(options.flush_secs),
       flushed_(clock_.steady_now()) {
   if (graph != nullptr) add_graph(*graph);

@@ -19,7 +19,7 @@ namespace systole::summary {
 struct FileWriterOptions {
   double flush_secs = 120;  // a call flushes if the last flush is longer ago
   std::string filename_suffix = {};
-  // This machine's when null; both outlive the writer.
+  // Null: default_file_system() and real_clock(). Both outlive the writer.
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;
 };

@@ -5,7 +5,7 @@
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
@@ -47,7 +47,7 @@ struct SavedModel::Built {
 SavedModel::SavedModel(const std::string& directory, const SavedModelOptions& options)
     : directory_(directory),
       options_(options),
-      file_system_(options.file_system != nullptr ? *options.file_system : local_file_system()),
+      file_system_(file_system_or_default(options.file_system)),
       file_(std::make_unique<SavedModelFile>(file_system_, directory)) {
   if (file_->meta_graphs().size() > 1) index_ = file_->find(options_.tags);
   info_ = &file_->meta_graphs()[index_];

@@ -19,7 +19,7 @@ using NamedTensors = std::map<std::string, Tensor>;
 struct SavedModelOptions {
   std::vector<std::string> tags = {"serve"};
   std::string target = {};            // of the session that runs it
-  FileSystem* file_system = nullptr;  // this machine's when null; outlives the model
+  FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the model
 };
 
 // A loaded SavedModel. A signature is built at its first use, once for each rank of its inputs.

@@ -10,7 +10,7 @@
 #include "systole/graph/lowering/specialize.h"
 #include "systole/hlo/text/text.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/io/wire/message.h"
@@ -164,7 +164,7 @@ void copy_assets(FileSystem& file_system, const std::string& directory,
 
 void export_saved_model(Session& session, const std::string& directory,
                         const ExportOptions& options) {
-  FileSystem& files = options.file_system != nullptr ? *options.file_system : local_file_system();
+  FileSystem& files = file_system_or_default(options.file_system);
   const std::string model_path = join_path(directory, "saved_model.pb");
   if (options.signatures.empty()) {
     throw invalid_argument("export_saved_model: signatures, got none, expected one or more");

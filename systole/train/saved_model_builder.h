@@ -39,7 +39,7 @@ struct ExportOptions {
   std::map<std::string, std::string> assets = {};
   // The batch size of model.mlir, if the graph's is unknown.
   int64_t mlir_batch_size = 1;
-  // This machine's when null.
+  // Null: default_file_system().
   FileSystem* file_system = nullptr;
 };
 

@@ -6,7 +6,7 @@
 #include "systole/base/log.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/checkpoint_match.h"
 #include "systole/train/meta_graph.h"
@@ -48,7 +48,7 @@ std::string checkpoint_of(std::string_view file, std::string_view base) {
 
 Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
-      file_system_(options_.file_system != nullptr ? *options_.file_system : local_file_system()),
+      file_system_(file_system_or_default(options_.file_system)),
       clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
   if (options_.var_list.empty()) {
     options_.var_list = global_variables();
@@ -195,9 +195,14 @@ std::vector<std::string> Saver::last_checkpoints() const {
   return prefixes;
 }
 
-void Saver::restore(Session& session, const std::string& prefix) const {
-  CheckpointMatch match;
+CheckpointMatch Saver::match_variables() const {
+  CheckpointMatch match("use another directory (model_dir), or warm_start_from for what matches");
   for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
+  return match;
+}
+
+void Saver::restore(Session& session, const std::string& prefix) const {
+  const CheckpointMatch match = match_variables();
   CheckpointExtras extras;
   if (!options_.saveables.empty()) extras = read_checkpoint_extras(file_system_, prefix);
   std::vector<Tensor> values = match.read(BundleReader(file_system_, prefix));
@@ -224,34 +229,62 @@ void Saver::restore_saveables(Session& session, const std::string& prefix,
   }
 }
 
-RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& directory) const {
-  RestoredCheckpoint restored;
-  const auto state = read_checkpoint_state(file_system_, directory);
-  if (!state) return restored;
-  std::vector<std::string> candidates = {state->model_checkpoint_path};
-  const std::vector<std::string>& all = state->all_model_checkpoint_paths;
-  for (auto path = all.rbegin(); path != all.rend(); ++path) {  // newest first
-    if (std::ranges::find(candidates, *path) == candidates.end()) candidates.push_back(*path);
+// Reads the extras of a checkpoint whose weights are intact, and restores the saveables from them.
+CheckpointExtras Saver::restore_extras(Session& session, const std::string& prefix,
+                                       const RestoreOptions& options) const {
+  try {
+    CheckpointExtras extras = read_checkpoint_extras(file_system_, prefix);
+    restore_saveables(session, prefix, extras);
+    return extras;
+  } catch (const Error& error) {
+    if (error.code() != Code::data_loss) throw;
+    if (!options.allow_weights_only) {
+      throw make_error(Code::data_loss,
+                       "{}; the weights of {} are intact: set allow_weights_only "
+                       "(run_config.allow_weights_only) to continue with them; the input and "
+                       "random numbers then start anew",
+                       error.message(), prefix);
+    }
+    log_warning(
+        "{}; continuing with the weights of {} only: the input and random numbers start "
+        "anew",
+        error.message(), prefix);
   }
+  restore_saveables(session, prefix, {});
+  return {};
+}
+
+RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& directory,
+                                         const RestoreOptions& options) const {
+  RestoredCheckpoint restored;
+  const std::vector<std::string> candidates = find_checkpoints(file_system_, directory);
+  if (candidates.empty()) {
+    const auto state = read_checkpoint_state(file_system_, directory);
+    if (!state || state->model_checkpoint_path.empty()) return restored;
+    throw make_error(Code::data_loss,
+                     "{}: checkpoint, got '{}', which does not exist, and no other in the "
+                     "directory, expected one; remove the file to start anew",
+                     join_path(directory, "checkpoint"), state->model_checkpoint_path);
+  }
+  const CheckpointMatch match = match_variables();
   for (const std::string& prefix : candidates) {
+    std::vector<Tensor> values;
     try {
-      // Files that are gone are as bad as damaged ones; variables that are missing are not.
-      if (!bundle_exists(file_system_, prefix)) {
-        throw make_error(Code::data_loss, "{}: checkpoint, got no index file, expected one",
-                         prefix);
-      }
-      restored.extras = read_checkpoint_extras(file_system_, prefix);
-      restore(session, prefix);
-      restored.prefix = prefix;
-      return restored;
+      values = match.read(BundleReader(file_system_, prefix));
     } catch (const Error& error) {
+      // Missing variables are another model, not a damaged file.
       if (error.code() != Code::data_loss) throw;
       log_warning("{}: this checkpoint cannot be read; {} ({})", prefix,
                   &prefix == &candidates.back() ? "there is none before it"
                                                 : "going back to the one before it",
                   error.message());
       restored.damaged.push_back(fmt::format("{}: {}", prefix, error.message()));
+      continue;
     }
+    restored.extras = restore_extras(session, prefix, options);
+    match.set(session, std::move(values));
+    restored.prefix = prefix;
+    return restored;
   }
   std::string reasons;
   for (const std::string& reason : restored.damaged) reasons += "\n  " + reason;
@@ -261,7 +294,7 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
 }
 
 std::string latest_checkpoint(const std::string& directory) {
-  return latest_checkpoint(local_file_system(), directory);
+  return latest_checkpoint(default_file_system(), directory);
 }
 
 }  // namespace systole

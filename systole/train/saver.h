@@ -18,6 +18,8 @@
 
 namespace systole {
 
+class CheckpointMatch;
+
 // What else a program must have to go on as if it had not stopped (random numbers, the position in
 // the input, the state of hooks), as bytes under names. Kept beside a checkpoint in
 // `<prefix>.systole`, which TensorFlow does not know and does not miss.
@@ -35,7 +37,7 @@ struct SaverOptions {
   double keep_checkpoint_every_n_hours = 10000;
   // Beside each checkpoint, the graph with its variables in `<prefix>.meta` (train/meta_graph.h).
   bool write_meta_graph = true;
-  // This machine's when null; both outlive the saver.
+  // Null: default_file_system() and real_clock(). Both outlive the saver.
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;
 };
@@ -52,6 +54,12 @@ struct CheckpointSnapshot {
   CheckpointExtras extras = {};         // of the saveables
   // The bytes of the `.meta` file; null when none is written.
   std::shared_ptr<const std::string> meta_graph = nullptr;
+};
+
+struct RestoreOptions {
+  // If the extras of the checkpoint are damaged and its weights are not: restores the weights
+  // alone, with a warning. The input and random numbers start anew.
+  bool allow_weights_only = false;
 };
 
 // What was restored by restore_latest().
@@ -86,10 +94,12 @@ class Saver {
   // damaged files; NOT_FOUND with one line for every variable that is missing (with near misses) or
   // of another shape or dtype.
   void restore(Session& session, const std::string& prefix) const;
-  // The latest checkpoint of `directory` that can be read; a damaged one is passed over with a
-  // warning in the log. Errors: those of restore; DATA_LOSS when there are checkpoints and none can
-  // be read, with the reason of each.
-  RestoredCheckpoint restore_latest(Session& session, const std::string& directory) const;
+  // Restores the first of find_checkpoints (io/checkpoints/checkpoint_state.h) whose weights can be
+  // read. Passes over damaged weights with a warning in the log. Errors: those of restore;
+  // DATA_LOSS if the file `checkpoint` names a checkpoint and none exists, if no weights can be
+  // read (with the reason of each checkpoint), and for damaged extras of intact weights.
+  RestoredCheckpoint restore_latest(Session& session, const std::string& directory,
+                                    const RestoreOptions& options = {}) const;
 
   // Makes the checkpoints that the file `checkpoint` of the directory names ours to count and
   // delete, and removes what a killed run left half-written. save() does it at its first call.
@@ -103,6 +113,9 @@ class Saver {
     std::string prefix;
     double time;  // seconds since the Unix epoch
   };
+  CheckpointMatch match_variables() const;
+  CheckpointExtras restore_extras(Session& session, const std::string& prefix,
+                                  const RestoreOptions& options) const;
   std::shared_ptr<const std::string> meta_graph(const Graph& graph) const;
   void restore_saveables(Session& session, const std::string& prefix,
                          const CheckpointExtras& extras) const;

@@ -212,12 +212,13 @@ TEST_F(SaverTest, TellsAllThatDoesNotFit) {
   Session session("", {.graph = &other});
   session.run({global_variables_initializer()});
   EXPECT_EQ(error_of([&] { Saver(options()).restore(session, "d/m"); }),
-            "NOT_FOUND: d/m: variables of the graph, got 2 of 2 that the checkpoint does not fit, "
-            "expected none:\n"
+            "NOT_FOUND: d/m: a checkpoint of another model: 2 of 2 variables of the graph do not "
+            "match it:\n"
             "  'dense/biass' f32[]: not in the checkpoint, did you mean 'dense/bias'?\n"
-            "  'dense/kernel': got f32[2] in the checkpoint, expected f32[3]\n"
+            "  'dense/kernel': f32[2] in the checkpoint, f32[3] in the graph\n"
             "in the checkpoint and not in the graph:\n"
-            "  'dense/bias' f32[]");
+            "  'dense/bias' f32[]\n"
+            "use another directory (model_dir), or warm_start_from for what matches");
 }
 
 TEST_F(SaverTest, GoesBackToAReadableOne) {
@@ -227,13 +228,13 @@ TEST_F(SaverTest, GoesBackToAReadableOne) {
   saver.save(*session_, "d/m", {.global_step = 2});
   set_kernel(3);
   saver.save(*session_, "d/m", {.global_step = 3, .extras = {{"rng", "1"}}});
-  flip("d/m-3.systole", 14);
+  flip("d/m-3.data-00000-of-00001", 0);
   flip("d/m-2.data-00000-of-00001", 0);
   const RestoredCheckpoint restored = saver.restore_latest(*session_, "d");
   EXPECT_EQ(restored.prefix, "d/m-1");
   EXPECT_EQ(kernel(), "f32[2] {1, 2}");
   ASSERT_EQ(restored.damaged.size(), 2U);
-  EXPECT_THAT(restored.damaged[0], ::testing::HasSubstr("d/m-3.systole: "));
+  EXPECT_THAT(restored.damaged[0], ::testing::HasSubstr("d/m-3.data-00000-of-00001: tensor"));
   EXPECT_THAT(restored.damaged[1], ::testing::HasSubstr("d/m-2.data-00000-of-00001: tensor"));
   flip("d/m-1.index", 3);
   EXPECT_THAT(
@@ -241,6 +242,66 @@ TEST_F(SaverTest, GoesBackToAReadableOne) {
       ::testing::StartsWith("DATA_LOSS: d: checkpoints, got 3 that cannot be read, expected "
                             "one that can:\n  d/m-3: "));
   EXPECT_EQ(saver.restore_latest(*session_, "nowhere").prefix, "");
+}
+
+// A lost or wrong `checkpoint` file does not lose the checkpoints.
+TEST_F(SaverTest, FindsCheckpointsThatTheStateDoesNotName) {
+  Saver saver(options());
+  for (const int64_t step : {9, 10}) saver.save(*session_, "d/m", {.global_step = step});
+  set_kernel(7);
+  saver.save(*session_, "d/m", {.global_step = 100});
+  fs_.remove("d/checkpoint");
+  set_kernel(9);
+  {
+    const LogCapture log;
+    EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/m-100");
+    EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
+    EXPECT_THAT(log.messages(),
+                ::testing::ElementsAre(
+                    "warning: d/checkpoint: no such file, or it names no checkpoint; found m-100, "
+                    "m-10, m-9; the newest is used"));
+  }
+  EXPECT_EQ(kernel(), "f32[2] {7, 7}");
+  write_checkpoint_state(
+      fs_, "d",
+      {.model_checkpoint_path = "d/m-200", .all_model_checkpoint_paths = {"d/m-9", "d/m-200"}});
+  {
+    const LogCapture log;
+    EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
+    EXPECT_THAT(log.messages(),
+                ::testing::ElementsAre(
+                    "warning: d/checkpoint: names 'm-200', which does not exist; found m-100, "
+                    "m-10, m-9; the newest is used"));
+  }
+  // Without its data a checkpoint is not whole.
+  fs_.remove("d/m-100.data-00000-of-00001");
+  EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/m-10");
+  for (const char* name : {"d/m-9", "d/m-10", "d/m-100"}) fs_.remove(bundle_index_path(name));
+  EXPECT_EQ(error_of([&] { saver.restore_latest(*session_, "d"); }),
+            "DATA_LOSS: d/checkpoint: checkpoint, got 'd/m-200', which does not exist, and no "
+            "other in the directory, expected one; remove the file to start anew");
+}
+
+TEST_F(SaverTest, DamagedExtrasOfIntactWeightsAreTold) {
+  Saver saver(options());
+  saver.save(*session_, "d/m", {.global_step = 1});
+  saver.save(*session_, "d/m", {.global_step = 2, .extras = {{"rng", "1"}}});
+  flip("d/m-2.systole", 14);
+  set_kernel(9);
+  EXPECT_THAT(error_of([&] { saver.restore_latest(*session_, "d"); }),
+              ::testing::AllOf(::testing::StartsWith("DATA_LOSS: d/m-2.systole: "),
+                               ::testing::HasSubstr("the weights of d/m-2 are intact: set "
+                                                    "allow_weights_only")));
+  EXPECT_EQ(kernel(), "f32[2] {9, 9}");
+  const LogCapture log;
+  const RestoredCheckpoint restored =
+      saver.restore_latest(*session_, "d", {.allow_weights_only = true});
+  EXPECT_EQ(restored.prefix, "d/m-2");
+  EXPECT_TRUE(restored.extras.empty());
+  EXPECT_EQ(kernel(), "f32[2] {1, 2}");
+  EXPECT_THAT(log.messages(),
+              ::testing::Contains(::testing::HasSubstr("continuing with the weights of d/m-2 only: "
+                                                       "the input and random numbers start anew")));
 }
 
 // Whatever operation a crash comes at, the state afterwards has a checkpoint that restores.

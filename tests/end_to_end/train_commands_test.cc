@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"
@@ -60,6 +63,19 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
               HasSubstr("--input, got none"));
   EXPECT_THAT(run_program("systole predict " + model_dir_).output,
               HasSubstr("got a file of kind 'checkpoint', expected a SavedModel"));
+}
+
+// A full disk under the log, and a closed descriptor, whose number the next file gets.
+TEST_F(TrainCommands, SurvivesAStderrThatCannotBeWritten) {
+  const ProgramResult full = run("train", "--steps 100 2>/dev/full");
+  EXPECT_EQ(full.status, 0) << full.output;
+  EXPECT_THAT(full.output, HasSubstr("model.ckpt-100"));
+  const ProgramResult closed = run("train", "--steps 50 2>&-");
+  EXPECT_EQ(closed.status, 0) << closed.output;
+  EXPECT_THAT(closed.output, HasSubstr("model.ckpt-150"));
+  std::ifstream lock(model_dir_ + "/.systole.lock");
+  const std::string holder{std::istreambuf_iterator<char>(lock), {}};
+  EXPECT_THAT(holder, ::testing::MatchesRegex("[0-9]+"));
 }
 
 // SIGTERM, since a shell gives programs in its background no SIGINT.

@@ -10,7 +10,7 @@
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/data/record_scan.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
 namespace {
@@ -106,7 +106,7 @@ double records_per_second(const Measured& measured) {
 
 Limit limit_of(const Pipeline& pipeline, const Measured& measured) {
   const RecordScan scan =
-      scan_records(local_file_system(), pipeline.record_files,
+      scan_records(default_file_system(), pipeline.record_files,
                    compression_from_tf(pipeline.compression), kLimitBytes, real_clock());
   Limit limit = {.threads = reading_threads(pipeline), .damage = scan.damage};
   if (scan.seconds <= 0) return limit;
@@ -173,7 +173,7 @@ nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measure
 
 // A file's name, or the pipeline itself.
 Pipeline pipeline_of(const std::string& given) {
-  FileSystem& fs = local_file_system();
+  FileSystem& fs = default_file_system();
   if (given.find_first_of("[\n") != std::string::npos) return parse_pipeline(given);
   if (!fs.exists(given)) {
     throw not_found("{}: file, got none, expected one, or a list such as '[{}]'", given,

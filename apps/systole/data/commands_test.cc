@@ -87,6 +87,24 @@ TEST_F(DataCommandsTest, RecordsAreShownOnALineEach) {
   EXPECT_THAT(result.out, HasSubstr("\n  te\\nxt: bytes 'one\\ntwo\\t\\\\three'\n"));
 }
 
+// `records/*` names what the conversion wrote beside the shards, too.
+TEST_F(DataCommandsTest, InspectLeavesOutWhatDescribesShards) {
+  write("table.csv", "a,b\n1,x\n2,y\n");
+  ASSERT_EQ(
+      run(add_convert_command, {"csv", at("table.csv"), "-o", at("records"), "--quiet"}).status, 0);
+  const std::string shard = at("records/table-00000-of-00001");
+  const std::string description = at("records/table.json");
+  write("records/labels.txt", "x\ny\n");
+  for (const std::vector<std::string>& names :
+       {std::vector{shard, description, at("records/labels.txt")}, std::vector{at("records/*")}}) {
+    const Result result = run(add_inspect_data_command, names);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("files     1, "));
+    EXPECT_THAT(result.err, HasSubstr("table.json: left out: it describes the shards beside it"));
+  }
+  EXPECT_NE(run(add_inspect_data_command, {description}).status, 0);
+}
+
 TEST_F(DataCommandsTest, SheetsArePng) {
   write_records("r", {ExampleBuilder()
                           .bytes("image_raw", std::string(24, 'x'))

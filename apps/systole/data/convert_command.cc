@@ -10,6 +10,7 @@
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/shards.h"
 #include "systole/base/counted.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::app {
@@ -61,8 +62,10 @@ void check_name(const std::string& name) {
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) {
-    local_file_system().make_directories(folder);
-    file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    default_file_system().make_directories(folder);
+    const std::optional<std::string> local = local_path(folder);
+    if (!local) return;
+    file_ = ::open(local->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     ::close(file_);
     throw failed_precondition(
@@ -84,7 +87,7 @@ void run_convert(const Format& format, ConvertOptions& options) {
   options.shards.compression = compression_from_tf(options.compression);
   options.source.csv_delimiter = delimiter_of(options.delimiter);
   check_name(options.name);
-  FileSystem& fs = local_file_system();
+  FileSystem& fs = default_file_system();
   std::vector<Split> splits = format.splits(fs, options.source);
   if (!options.name.empty()) {
     if (splits.size() != 1) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "apps/systole/data/escaped.h"
 #include "apps/systole/data/example_source.h"
 #include "systole/base/counted.h"
+#include "systole/base/escape.h"
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
 #include "systole/io/tables/csv.h"
@@ -17,19 +17,13 @@ namespace {
 
 enum class ColumnKind { empty, int64, number, text };
 
-std::string_view trimmed(std::string_view field) {
-  const size_t begin = field.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return "";
-  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
-}
-
 bool is_digits(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 ColumnKind kind_of(std::string_view field) {
-  const std::string_view text = trimmed(field);
+  const std::string_view text = without_blanks(field);
   if (text.empty()) return ColumnKind::empty;
   if (parse_number<int64_t>(text)) return ColumnKind::int64;
   if (is_digits(text))
@@ -47,19 +41,19 @@ struct Column {
   bool alike = true;  // no text is another
   bool large = true;  // each text is a number that is too large
 
-  void add_text(std::string_view text, const std::string& file, const CsvRecord& record, size_t i) {
+  void add_text(std::string_view text, const CsvReader& reader, const CsvRecord& record, size_t i) {
     if (texts++ == 0) {
       first_text = text;
-      place = fmt::format("{}:{}:{}", file, record.field_line(i), record.field_column(i));
+      place = reader.place(record, i);
     }
     alike = alike && text == first_text;
     large = large && parse_number<float>(text, TooLarge::infinite);
   }
-  void add(const std::string& file, const CsvRecord& record, size_t i) {
+  void add(const CsvReader& reader, const CsvRecord& record, size_t i) {
     const ColumnKind of_field = kind_of(record[i]);
     kind = std::max(kind, of_field);
     if (of_field == ColumnKind::text) {
-      add_text(trimmed(record[i]), file, record, i);
+      add_text(without_blanks(record[i]), reader, record, i);
     } else if (of_field != ColumnKind::empty) {
       ++numbers;
     }
@@ -103,7 +97,7 @@ class CsvSource final : public ExampleSource {
     columns_.resize(names_.size());
     while (reader_->next(record_)) {
       columns_.resize(record_.size());
-      for (size_t i = 0; i < record_.size(); ++i) columns_[i].add(path_, record_, i);
+      for (size_t i = 0; i < record_.size(); ++i) columns_[i].add(*reader_, record_, i);
       ++size_;
     }
     for (size_t i = names_.size(); i < columns_.size(); ++i) {
@@ -159,7 +153,7 @@ class CsvSource final : public ExampleSource {
   }
 
   void add(size_t column, ExampleBuilder& out) const {
-    const std::string_view text = trimmed(record_[column]);
+    const std::string_view text = without_blanks(record_[column]);
     const ColumnKind kind = columns_[column].kind;
     if (text.empty() && kind != ColumnKind::text) return;
     const auto integer = kind == ColumnKind::int64 ? parse_number<int64_t>(text) : std::nullopt;

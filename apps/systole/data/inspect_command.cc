@@ -6,14 +6,16 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/systole/data/data_commands.h"
-#include "apps/systole/data/escaped.h"
 #include "apps/systole/data/record_summary.h"
 #include "apps/systole/data/shards.h"
 #include "apps/systole/data/thumbnails.h"
+#include "systole/base/escape.h"
+#include "systole/base/log.h"
 #include "systole/data/dataset.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
 #include "systole/io/images/image_sheet.h"
 #include "systole/io/records/tfrecord.h"
@@ -82,7 +84,7 @@ void add_thumbnail(std::string_view record, ImageSheet& sheet) {
 
 void inspect_file(const InspectOptions& options, const std::string& path, RecordSummary& summary,
                   ImageSheet& sheet) {
-  auto file = local_file_system().open(path);
+  auto file = default_file_system().open(path);
   const Compression compression = sniff_record_compression(*file);
   RecordReader reader(std::move(file), {.compression = compression});
   while (summary.records() < options.limit) {
@@ -106,10 +108,25 @@ std::vector<std::string> shards_of(FileSystem& file_system, const std::string& f
   throw not_found("{}: shards, got none, expected files such as train-00000-of-00001", folder);
 }
 
-// The files that are meant: of a folder, the shards in it; a name that no file has may be a
-// pattern.
+// Removes the files that a conversion writes beside its shards (train.json, labels.txt), which
+// `records/*` names too.
+void remove_descriptions(std::vector<std::string>& files) {
+  std::set<std::string> folders;
+  for (const std::string& file : files) {
+    if (is_shard_name(base_name(file))) folders.insert(parent_path(file));
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    const bool described = file.ends_with(".json") || file.ends_with(".txt");
+    if (!described || !folders.contains(parent_path(file))) return false;
+    log_info("{}: left out: it describes the shards beside it", file);
+    return true;
+  });
+}
+
+// Returns the files that the names mean: the shards of a folder, and the matches of a pattern that
+// is not the name of a file.
 std::vector<std::string> record_files(const std::vector<std::string>& names) {
-  FileSystem& file_system = local_file_system();
+  FileSystem& file_system = default_file_system();
   std::vector<std::string> files;
   for (const std::string& name : names) {
     if (name.find_first_of("*?[") != std::string::npos && !file_system.exists(name)) {
@@ -122,6 +139,7 @@ std::vector<std::string> record_files(const std::vector<std::string>& names) {
       files.push_back(name);
     }
   }
+  remove_descriptions(files);
   return files;
 }
 
@@ -144,7 +162,7 @@ void run_inspect(const InspectOptions& options) {
   ImageSheet sheet;
   uint64_t bytes = 0;
   for (const std::string& path : files) {
-    bytes += local_file_system().stat(path).size;
+    bytes += default_file_system().stat(path).size;
     inspect_file(options, path, summary, sheet);
   }
   if (options.json) {
@@ -159,7 +177,7 @@ void run_inspect(const InspectOptions& options) {
   if (sheet.empty()) {
     throw failed_precondition("{}: images, got none in the records, expected some", options.sheet);
   }
-  write_file_atomically(local_file_system(), options.sheet, encode_png(sheet.sheet()));
+  write_file_atomically(default_file_system(), options.sheet, encode_png(sheet.sheet()));
 }
 
 }  // namespace

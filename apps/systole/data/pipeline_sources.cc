@@ -4,7 +4,7 @@
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/data/sources.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/csv.h"
 
 namespace systole::app {
@@ -142,7 +142,7 @@ Pipeline csv(const ConfigSection& argument, const PipelineScope& scope) {
   if (delimiter.size() != 1) {
     throw argument.error("field_delim", "'" + delimiter + "'", "one character");
   }
-  const CsvReader reader(local_file_system().open(files.at(0)),
+  const CsvReader reader(default_file_system().open(files.at(0)),
                          {.header = header, .delimiter = delimiter[0]});
   std::vector<CsvFeature> features;
   std::map<size_t, DType> wanted;
@@ -236,7 +236,7 @@ constexpr PipelineSource kSources[] = {
 }  // namespace
 
 std::string PipelineScope::path_of(const std::string& file) const {
-  return folder.empty() || file.starts_with('/') ? file : join_path(folder, file);
+  return join_path(folder, file);
 }
 
 std::span<const PipelineSource> pipeline_sources() { return kSources; }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "apps/systole/data/example_source.h"
+#include "systole/base/escape.h"
 
 namespace systole::app {
 namespace {
@@ -40,16 +41,7 @@ class TextSource final : public ExampleSource {
     for (size_t byte = 0; byte < 256; ++byte) {
       if (token_of_[byte] < 0) continue;
       const char c = static_cast<char>(byte);
-      if (c == '\n') {
-        lines += "\\n";
-      } else if (c == '\\') {
-        lines += "\\\\";
-      } else if (byte < 0x20 || byte >= 0x7f) {
-        lines += fmt::format("\\x{:02x}", byte);
-      } else {
-        lines += c;
-      }
-      lines += '\n';
+      lines += escaped({&c, 1}, {.ascii = true}) + '\n';
     }
     return lines;
   }

@@ -7,7 +7,7 @@
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 #include "systole/runtime/memory.h"
 
@@ -165,7 +165,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
     Tensor& argument = arguments[static_cast<size_t>(number)];
     if (argument.valid())
       throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
-    argument = read_npy(local_file_system(), input.substr(input.find('=') + 1));
+    argument = read_npy(default_file_system(), input.substr(input.find('=') + 1));
     const TensorType& wanted = main.parameter(number).type();
     if (argument.type() != wanted) {
       throw invalid_argument("--input {}: type, got {}, expected {} for parameter {} ({})", input,

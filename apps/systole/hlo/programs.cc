@@ -12,13 +12,13 @@
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/text/text.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::app {
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  return read_file(local_file_system(), path);
+  return read_file(default_file_system(), path);
 }
 
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,

@@ -6,7 +6,8 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/base/standard_streams.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 
 namespace systole::app {
@@ -26,20 +27,19 @@ void run_main(const RunOptions& options) {
   const auto module = read_program(options.file);
   ensure_main(*module);
   if (const int checks = remove_checks(*module); checks > 0) {
-    fmt::print(stderr, "{}: {} checks left out: systole hlo test makes them\n", options.file,
-               checks);
+    print_error("{}: {} checks left out: systole hlo test makes them\n", options.file, checks);
   }
   const std::vector<Tensor> arguments = read_arguments(*module, options.inputs, options.seed);
   const auto executable = client.compile(*module);
   const std::vector<Tensor> results = runtime::run(*executable, arguments);
-  if (!options.output.empty()) local_file_system().make_directories(options.output);
+  if (!options.output.empty()) default_file_system().make_directories(options.output);
   for (size_t i = 0; i < results.size(); ++i) {
     if (options.output.empty() || results[i].dtype() == DType::token) {
       fmt::print("result {}: {}\n", i, readable(results[i]));
       continue;
     }
     const std::string path = join_path(options.output, fmt::format("{}.npy", i));
-    write_npy(local_file_system(), path, results[i]);
+    write_npy(default_file_system(), path, results[i]);
     fmt::print("result {}: {} in {}\n", i, results[i].type(), path);
   }
 }

@@ -5,7 +5,7 @@
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/hlo/support.h"
 #include "systole/base/error.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
 namespace {
@@ -17,7 +17,7 @@ struct SupportOptions {
 
 void run_support(const SupportOptions& options) {
   if (!options.write.empty()) {
-    write_file_atomically(local_file_system(), options.write,
+    write_file_atomically(default_file_system(), options.write,
                           with_support_tables(read_text(options.write), options.write));
   } else if (!options.check.empty()) {
     const std::string document = read_text(options.check);

@@ -9,7 +9,7 @@
 #include "apps/systole/inspect/plot.h"
 #include "apps/systole/inspect/print.h"
 #include "systole/base/counted.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
 namespace {
@@ -26,7 +26,7 @@ void plot_curves(const InspectOptions& options) {
     throw UsageError(
         fmt::format("--plot, got '{}', expected a name that ends in .svg", options.plot));
   }
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   const std::vector<Curve> curves = read_curves(files, options.path);
   write_file_atomically(files, options.plot, plot_svg(options.path, curves));
   for (const Curve& curve : curves) {
@@ -38,7 +38,7 @@ void plot_curves(const InspectOptions& options) {
 
 void inspect(const InspectOptions& options) {
   if (!options.plot.empty()) return plot_curves(options);
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   const FoundFile file = find_file(files, options.path);
   if (!options.tensor.empty()) {
     const Tensor tensor = read_tensor(files, file, options.tensor);

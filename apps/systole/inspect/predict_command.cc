@@ -14,7 +14,7 @@
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/wire/slice_copy.h"
 #include "systole/train/loop/progress_hook.h"
@@ -140,7 +140,7 @@ void predict_batches(SavedModel& model, const PredictOptions& options, const Nam
 }
 
 void predict_saved_model(const PredictOptions& options) {
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   const FoundFile found = find_file(files, options.config.path);
   if (found.kind != FileKind::saved_model) {
     throw invalid_argument(

@@ -18,6 +18,10 @@ constexpr ConfigKey kRunConfigKeys[] = {
     {"keep_checkpoint_max", "integer", "5", "The newest that are kept; 0: all."},
     {"keep_checkpoint_every_n_hours", "number", "10000", "One that is kept for good."},
     {"checkpoint_save_graph_def", "boolean", "true", "The graph beside each, `model.ckpt-N.meta`."},
+    {"allow_weights_only", "boolean", "false",
+     "Continues with the weights alone if what lies beside them (input position, random numbers) "
+     "is "
+     "damaged."},
     {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0: none."},
     {"cache_folder", "text", "",
      "Where compiled code is kept for the next process; `SYSTOLE_CACHE_DIR` or `~/.cache/systole` "
@@ -111,6 +115,7 @@ RunConfig parse_run_config(const ConfigNode& node) {
           s.number("keep_checkpoint_every_n_hours", defaults.keep_checkpoint_every_n_hours),
       .checkpoint_save_graph_def =
           s.flag("checkpoint_save_graph_def", defaults.checkpoint_save_graph_def),
+      .allow_weights_only = s.flag("allow_weights_only", defaults.allow_weights_only),
       .log_step_count_steps = s.integer("log_step_count_steps", defaults.log_step_count_steps, 0),
       .tpu_config = parse_tpu_config(
           ConfigSection("run_config.tpu_config", s.find("tpu_config"), kTpuConfigKeys))};

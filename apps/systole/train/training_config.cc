@@ -1,7 +1,7 @@
 #include "apps/systole/train/training_config.h"
 
 #include "apps/systole/data/pipeline_spec.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
 namespace {
@@ -193,7 +193,7 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
 
 TrainingConfig read_training_config(const std::string& path, const TrainingOverrides& overrides) {
   assignments_of(overrides);  // what is wrong in the command comes before what is wrong in the file
-  return parse_training_config(ConfigNode::parse(read_file(local_file_system(), path), path),
+  return parse_training_config(ConfigNode::parse(read_file(default_file_system(), path), path),
                                overrides);
 }
 

@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-// A device that waits for less than this share of its time is not held up.
+// A wait below this share of the time does not matter.
 constexpr double kTolerated = 0.02;
 
 std::string remedy(const StageStats& stage) {
@@ -16,13 +16,12 @@ std::string remedy(const StageStats& stage) {
     return "give it num_parallel_calls = AUTOTUNE";
   }
   if (is("parse_batch")) return "give the map that parses num_parallel_calls = AUTOTUNE";
-  if (stage.name.starts_with("map"))
-    return "its threads are all at work: make the function cheaper";
+  if (stage.name.starts_with("map")) return "all its threads are busy: make the function cheaper";
   if (is("TFRecordDataset")) return "read more files at once with num_parallel_reads";
   if (is("interleave")) return "give it num_parallel_calls";
-  if (stage.depth == 0) return "put prefetch() before it, so that the others work beside it";
-  if (is("from_generator") || is("filter")) return "put prefetch() right behind it";
-  return "put prefetch() behind it, so that it works beside the stages after it";
+  if (stage.depth == 0) return "add prefetch() before it, so that the other stages run in parallel";
+  if (is("from_generator") || is("filter")) return "add prefetch() directly after it";
+  return "add prefetch() after it, so that it runs in parallel with the later stages";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How well the input of a device keeps up with it.
+// How well the input keeps up with the device.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace systole {
 
 // A value.
 struct FeedReport {
-  int64_t loops = 0;  // stacks given so far
+  int64_t loops = 0;  // stacks returned so far
   int64_t steps = 0;
   double seconds = 0;         // from the first call of next() to the last
-  double waited_seconds = 0;  // of these inside next()
+  double waited_seconds = 0;  // of these, inside next()
   std::vector<StageStats> stages;
 
-  // The stage with the most work for each of its threads; null when nothing has run.
+  // Returns the stage with the most work for each of its threads; null if nothing has run.
   const StageStats* slowest() const;
-  // What to do about it, in a sentence.
+  // Returns a sentence of advice for that stage.
   std::string advice() const;
-  // A table of the stages, and the advice.
+  // Returns a table of the stages, and the advice.
   std::string to_string() const;
 };
 

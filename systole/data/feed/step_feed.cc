@@ -31,14 +31,14 @@ bool is_in_place(const Step& step) {
       step, [](const Components& row) { return std::ranges::any_of(row, &Tensor::is_lent); });
 }
 
-// Memory of its own for what lies in a stack that is not for it.
+// Copies tensors that lie in a stack of other types to their own memory.
 void take_ownership(Step& step) {
   for (Components& row : step) {
     for (Tensor& tensor : row) tensor = tensor.clone();
   }
 }
 
-// What replicas get of each step, where the data sets say so; nothing where only batches will tell.
+// Returns the types of a replica's batch if the data sets declare them; otherwise nothing.
 std::vector<TensorType> declared_types(const StepSource& source) {
   const std::vector<TensorType> element = source.datasets.front().element_spec().flatten();
   const bool known = std::ranges::all_of(element, &TensorType::is_static);
@@ -79,17 +79,17 @@ struct StepFeed::Impl {
 
   const StepSource source;
   StackOptions options;
-  // Of the thread that fills while `asked`, else of the caller's:
+  // Used by the filling thread while `asked` is set, otherwise by the caller.
   StepReader reader;
-  std::vector<TensorType> types;  // of the last step; at first of what is declared
+  std::vector<TensorType> types;  // of the last step, initially the declared ones
   std::array<StepStack, 2> stacks{StepStack(source), StepStack(source)};
-  size_t with_consumer = 1;    // the other one has what is to be given next
-  std::optional<Error> error;  // came after its steps
+  size_t with_consumer = 1;    // the other one holds the next steps
+  std::optional<Error> error;  // follows its steps
 
   Cancellation cancellation;
-  // Guarded by the lock of workers:
-  std::optional<int64_t> asked;  // steps to fill the other one up to
-  bool ready = false;            // that is done
+  // Guarded by the lock of workers.
+  std::optional<int64_t> asked;  // number of steps for the other stack
+  bool ready = false;            // the other stack is filled
   FeedReport report;
   std::optional<FeedClock::time_point> first_call;
   Workers workers;
@@ -127,13 +127,14 @@ void StepFeed::Impl::fill(StepStack& stack, int64_t steps) {
   }
 }
 
-// The next step, in its place where the data sets can write it there.
+// Reads the next step, into the stack if the data sets can write there.
 std::optional<Step> StepFeed::Impl::read(StepStack& stack) {
   if (stack.steps() == 0 && !types.empty()) stack.set_types(types, options.max_steps);
   return reader.read(reader.takes_places() && !stack.types().empty() ? stack.places() : Step());
 }
 
-// Whether the stack can have a step of these types. Errors: INVALID_ARGUMENT when no stack can.
+// Returns whether a step of these types fits the stack. Errors: INVALID_ARGUMENT if it fits no
+// stack.
 bool StepFeed::Impl::takes(StepStack& stack, const std::vector<TensorType>& of_step) {
   if (options.fixed && !types.empty() && of_step != types) {
     throw invalid_argument(
@@ -156,7 +157,7 @@ StackedSteps StepFeed::Impl::first_steps(const StepStack& stack, int64_t steps) 
   return result;
 }
 
-// REQUIRES: the lock, and that nothing is asked for or ready.
+// REQUIRES: the lock; nothing is asked for or ready.
 void StepFeed::Impl::ask(int64_t steps) {
   asked = std::min(steps, options.max_steps);
   workers.start();
@@ -187,12 +188,11 @@ std::optional<StackedSteps> StepFeed::next(int64_t steps, int64_t ahead) {
   impl.workers.wait(lock, [&] { return impl.ready; });
   impl.ready = false;
   StepStack& stack = impl.filled();
-  const bool fails = impl.error && (impl.options.errors_first || stack.steps() == 0);
-  if (fails) throw Error(*std::exchange(impl.error, std::nullopt));
+  if (impl.error && stack.steps() == 0) throw Error(*std::exchange(impl.error, std::nullopt));
   if (stack.steps() == 0) return std::nullopt;
   StackedSteps result = impl.first_steps(stack, std::min(steps, stack.steps()));
   impl.with_consumer = 1 - impl.with_consumer;
-  // What is left, and an error, comes with the next call.
+  // The next call returns the remaining steps and the error.
   impl.ready = result.steps < stack.steps() || impl.error.has_value();
   if (impl.ready) {
     impl.filled().assign_rest(stack, result.steps);
@@ -214,9 +214,7 @@ std::string StepFeed::save_state() {
   impl.workers.wait(lock, [&] { return !impl.asked; });
   std::vector<Step> ahead;
   const StepStack& stack = impl.filled();
-  // What comes next, whole or up to its error; else the steps behind an error that was given first.
-  assert(impl.ready || !impl.error);
-  assert(impl.ready || impl.options.errors_first || stack.steps() == 0);
+  assert(impl.ready || (!impl.error && stack.steps() == 0));
   for (int64_t i = 0; i < stack.steps(); ++i) ahead.push_back(stack.step(i));
   StateWriter writer;
   writer.number(static_cast<uint64_t>(impl.source.replicas));
@@ -229,7 +227,7 @@ std::string StepFeed::save_state() {
 void StepFeed::restore_state(std::string_view state) {
   const Workers::Lock lock = impl_->workers.lock();
   StateReader reader(state);
-  // What each of another number of replicas gets is of another size.
+  // Another number of replicas has batches of another size.
   const bool same_parts = reader.number() == static_cast<uint64_t>(impl_->source.replicas);
   std::vector<TensorType> types(reader.count());
   for (TensorType& type : types) type = reader.type();

@@ -1,5 +1,5 @@
-// Feeds the loops of a device: steps in stacks, read and stacked by a thread of its own while the
-// device works on the stack before.
+// Feeds a device: reads and stacks the next steps on its own thread while the device works on the
+// current ones.
 #pragma once
 
 #include <memory>
@@ -13,56 +13,54 @@
 
 namespace systole::data {
 
-// The batches of some steps.
+// The stacked batches of some steps.
 struct StackedSteps {
-  std::vector<TensorType> types;  // of a replica's batch in one step, flattened
+  std::vector<TensorType> types;  // of one replica's batch, flattened
   std::vector<Tensor> stacks;     // [replicas, K, batch, ...] each; then f32 [replicas, K, batch],
                                   // the example mask, where batches are filled up
-  int64_t steps = 0;              // how many of the K are there
-  int64_t examples = 0;           // real ones in all
-  std::vector<int64_t> in_replica;  // real ones of each replica in the last step
-  double waited_seconds = 0;        // for it
+  int64_t steps = 0;              // the number of filled steps, at most K
+  int64_t examples = 0;           // without padding
+  std::vector<int64_t> in_replica;  // of each replica in the last step
+  double waited_seconds = 0;        // by this call of next()
 };
 
-// Bytes of one step over all replicas, of such batches each.
+// Returns the bytes of one step over all replicas, of batches of these types.
 int64_t step_bytes_of(const std::vector<TensorType>& batch, int64_t replicas);
 
 struct StackOptions {
   int64_t max_steps = 1;  // K
-  // All batches of one size: an error for another (with the fix); else the stack ends before it.
+  // true: a batch of another size is an error, with advice. false: the stack ends before it.
   bool fixed = true;
-  // Steps before an error are given behind it, with those that come after, in a stack as long as
-  // any; else before it.
-  bool errors_first = false;
   IteratorOptions iterator = {};
 };
 
-// Two stacks: one is with the consumer, the other is being filled. What can be made in its place in
-// a stack is. Not synchronised, but for report().
+// Alternates between two stacks: the consumer uses one while the thread fills the other. Batches
+// are made in place where possible. Not thread-safe, except for report().
 class StepFeed {
  public:
-  // Errors: INVALID_ARGUMENT, where the data sets declare it, for texts and for batches that cannot
-  // be split.
+  // Errors: INVALID_ARGUMENT for strings and for batches that cannot be split, if the data sets
+  // declare such types; otherwise next() throws it.
   StepFeed(StepSource source, const StackOptions& options);
   ~StepFeed();
   StepFeed(const StepFeed&) = delete;
   StepFeed& operator=(const StepFeed&) = delete;
 
-  // Bytes of one step over all replicas, 0 at the end of input. Reads the first batch if need be.
-  // REQUIRES: before next().
+  // Returns the bytes of one step over all replicas, 0 at the end of input. May read the first
+  // batch. REQUIRES: next() was not called.
   int64_t step_bytes();
-  // K, for the calls of next() from now on. REQUIRES: as step_bytes.
+  // Sets K. REQUIRES: as step_bytes.
   void set_max_steps(int64_t max_steps);
 
-  // The batches of up to `steps` steps, and at most max_steps; fewer before the end of input, a
-  // batch of another size or an error, and where the `ahead` of the call before was less; nothing
-  // at the end. `ahead`: how many steps the call after this will ask for; they are read meanwhile.
-  // 0: nothing is read ahead. The stacks are 64-byte aligned and unchanged until the next call.
-  // Errors: those of the data sets, when their turn comes; the step that fails is skipped.
+  // Returns the batches of up to `steps` steps, at most max_steps; nullopt at the end of input.
+  // Returns fewer before the end, before a batch of another size, before an error, and if the
+  // `ahead` of the preceding call was less. `ahead` is the number of steps that the next call will
+  // ask for; they are read meanwhile (0: none). Stacks are 64-byte aligned and unchanged until the
+  // next call. Errors: those of the data sets, in their place; the next call skips the step that
+  // failed.
   std::optional<StackedSteps> next(int64_t steps, int64_t ahead = 0);
 
-  // The state of the input, to go on after what next() has given: what was read ahead is in it.
-  // REQUIRES: without padding.
+  // Returns the state from which to continue after the steps that next() returned; it contains the
+  // steps read ahead. REQUIRES: no padding.
   std::string save_state();
   // REQUIRES: as step_bytes. Errors: as StepReader::restore.
   void restore_state(std::string_view state);

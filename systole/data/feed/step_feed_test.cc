@@ -4,8 +4,15 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <thread>
+
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/data/nodes.h"
+#include "systole/data/testing/elements.h"
 #include "systole/graph/api/math_ops.h"
 
 namespace systole::data {
@@ -136,29 +143,19 @@ TEST(StepFeed, gives_what_came_before_an_error) {
   EXPECT_THAT(error_of([&] { feed.next(4, 4); }), HasSubstr("record 5 is bad"));
 }
 
-TEST(StepFeed, gives_an_error_first_where_stacks_are_to_be_whole) {
-  StepFeed feed(failing_source(), {.max_steps = 3, .errors_first = true});
-  EXPECT_THAT(error_of([&] { feed.next(3, 3); }), HasSubstr("record 5 is bad"));
-  EXPECT_THAT(numbers_of(feed.next(3, 3)), ElementsAre(0, 1, 2, 3, 6, 7));
-}
-
-// An error that was read ahead is not lost with the process, where it is not to be.
+// An error that was read ahead is not lost with the process.
 TEST(StepFeed, saves_an_error_in_its_place) {
-  for (const bool errors_first : {false, true}) {
-    const StackOptions options{.max_steps = 4, .errors_first = errors_first};
-    StepFeed whole(failing_source(), options);
-    whole.next(1, 4);
-    StepFeed resumed(failing_source(), options);
-    resumed.restore_state(whole.save_state());
-    StepFeed again(failing_source(), options);
-    again.restore_state(resumed.save_state());
-    if (!errors_first) {
-      EXPECT_THAT(numbers_of(again.next(4, 4)), ElementsAre(2, 3));
-    }
-    EXPECT_THAT(error_of([&] { again.next(4, 4); }), HasSubstr("record 5 is bad"));
-    const std::vector<int64_t> rest = numbers_of(again.next(4, 4));
-    EXPECT_THAT(std::vector<int64_t>(rest.end() - 4, rest.end()), ElementsAre(6, 7, 8, 9));
-  }
+  const StackOptions options{.max_steps = 4};
+  StepFeed whole(failing_source(), options);
+  whole.next(1, 4);
+  StepFeed resumed(failing_source(), options);
+  resumed.restore_state(whole.save_state());
+  StepFeed again(failing_source(), options);
+  again.restore_state(resumed.save_state());
+  EXPECT_THAT(numbers_of(again.next(4, 4)), ElementsAre(2, 3));
+  EXPECT_THAT(error_of([&] { again.next(4, 4); }), HasSubstr("record 5 is bad"));
+  const std::vector<int64_t> rest = numbers_of(again.next(4, 4));
+  EXPECT_THAT(std::vector<int64_t>(rest.end() - 4, rest.end()), ElementsAre(6, 7, 8, 9));
 }
 
 // Else nobody could go on from that state.
@@ -253,6 +250,116 @@ TEST(StepFeed, makes_batches_in_their_places_or_copies_them) {
       }
     }
   }
+}
+
+// The batches of a feed for one replica, one element a step.
+std::vector<std::string> unstacked(const Dataset& dataset, int64_t steps) {
+  StepFeed feed({.datasets = {dataset}, .name = "input"}, {.max_steps = steps});
+  std::vector<std::string> result;
+  while (const auto stacked = feed.next(steps, steps)) {
+    for (int64_t k = 0; k < stacked->steps; ++k) {
+      Components row;
+      for (size_t c = 0; c < stacked->stacks.size(); ++c) {
+        const Dims& dims = stacked->stacks[c].shape().dims();
+        const Tensor stack = stacked->stacks[c].reshape(Shape(Dims(dims.begin() + 1, dims.end())));
+        row.push_back(stack.slice(k, k + 1).reshape(stacked->types[c].shape));
+      }
+      result.push_back(to_text(to_element(dataset.element_spec(), std::move(row))));
+    }
+  }
+  return result;
+}
+
+// Pipelines that end with a stage that can write into the stacks, and others.
+TEST(StepFeed, gives_the_batches_of_the_data_set) {
+  const Dataset numbers = Dataset::range(96);
+  const auto half = [](Output x) { return cast(x, DType::f32) * 0.5; };
+  Tensor table(DType::f32, {96, 3});
+  std::iota(table.data<float>().begin(), table.data<float>().end(), 0.0F);
+  const Dataset rows = Dataset::from_tensor_slices(Element(table));
+  const Dataset datasets[] = {
+      numbers.batch(16, true),
+      numbers.map(half).batch(16, true),
+      numbers.map(half).batch(3, true),
+      numbers.map(half).shuffle(20, {.seed = 1}).batch(16, true),
+      numbers.map(half).batch(16, true).shuffle(4, {.seed = 1}),
+      numbers.map(half).batch(16, true).repeat(3),
+      numbers.map(half).batch(16, true).take(5),
+      numbers.map(half).batch(16, true).cache().repeat(2),
+      numbers.batch(16, true).map(half, {.num_parallel_calls = 2}),
+      numbers.batch(16, true).prefetch(2),
+      Dataset::zip(Nest<Dataset>::tuple({rows, numbers})).batch(16, true),
+      rows.shuffle(96, {.seed = 2}).batch(16, true),
+      numbers.map(half).batch(16).set_shape(Shape{16}),
+  };
+  for (const Dataset& dataset : datasets) {
+    for (const int64_t steps : {1, 4}) {
+      EXPECT_EQ(unstacked(dataset, steps), elements(dataset))
+          << dataset.to_string() << ", " << steps;
+    }
+  }
+}
+
+TEST(StepFeed, reuses_two_aligned_stacks) {
+  StepFeed feed(source_of(StepLayout::split, 40, 2, 1), {.max_steps = 2});
+  std::set<const void*> seen;
+  for (int64_t i = 0; i < 6; ++i) {
+    const auto stacked = feed.next(2, 2);
+    seen.insert(stacked->stacks[0].raw());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(stacked->stacks[0].raw()) % 64, 0U);
+    EXPECT_EQ(stacked->stacks[0].data<int64_t>()[0], i * 4);
+  }
+  EXPECT_EQ(seen.size(), 2U);
+}
+
+TEST(StepFeed, refuses_what_no_device_takes) {
+  const auto error = [](const Dataset& dataset, int64_t replicas) {
+    return error_of(
+        [&] { StepFeed feed({.datasets = {dataset}, .replicas = replicas, .name = "input"}, {}); });
+  };
+  EXPECT_EQ(error(Dataset::range(6).batch(3, true), 2),
+            "INVALID_ARGUMENT: input: first dimension of component 0, got s64[3], expected a "
+            "multiple of 2 replicas");
+  EXPECT_EQ(error(Dataset::from_tensors(Tensor("a")), 1),
+            "INVALID_ARGUMENT: input: component 0, got string[], expected numbers: no device "
+            "holds texts");
+}
+
+Dataset sleeping(const Dataset& input, int ms, int64_t calls) {
+  return input.map_cpp(
+      [ms](const Element& x) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+        return x;
+      },
+      TensorType{DType::s64, {}}, {.num_parallel_calls = calls});
+}
+
+FeedReport report_of(const Dataset& dataset) {
+  StepFeed feed({.datasets = {dataset}, .name = "input"}, {.max_steps = 2});
+  while (feed.next(2, 2)) {
+  }
+  return feed.report();
+}
+
+TEST(StepFeed, reports_the_slowest_stage) {
+  const FeedReport report = report_of(sleeping(Dataset::range(20), 2, 1).batch(2, true));
+  EXPECT_EQ(report.steps, 10);
+  EXPECT_GT(report.waited_seconds, 0.01);
+  ASSERT_NE(report.slowest(), nullptr);
+  EXPECT_EQ(report.slowest()->name, "map_cpp");
+  EXPECT_THAT(report.advice(), HasSubstr("num_parallel_calls"));
+  EXPECT_THAT(report.to_string(), HasSubstr("range"));
+}
+
+// Two threads that share more work than one has are faster.
+TEST(StepFeed, reports_the_work_of_each_thread) {
+  const FeedReport report =
+      report_of(sleeping(sleeping(Dataset::range(20), 4, 1), 6, 2).batch(2, true));
+  ASSERT_EQ(report.stages.size(), 4U);
+  EXPECT_EQ(report.stages[1].threads, 2);
+  EXPECT_EQ(report.stages[2].threads, 1);
+  EXPECT_GT(report.stages[1].busy_seconds, report.stages[2].busy_seconds);
+  EXPECT_EQ(report.slowest(), &report.stages[2]);
 }
 
 TEST(StepFeed, refuses_batches_of_several_sizes) {

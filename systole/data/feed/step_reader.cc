@@ -27,10 +27,9 @@ Components StepReader::spare() {
   return row;
 }
 
-// False at the end of that data set.
+// Returns false at the end of that data set.
 bool StepReader::read(size_t dataset, Components& row) {
   if (!iterators_[dataset].next_row(row)) return false;
-  if (!source_.batched) return true;
   for (const Tensor& tensor : row) {
     if (tensor.rank() > 0 && tensor.dim(0) == rows_of(row)) continue;
     throw invalid_argument(

@@ -1,4 +1,4 @@
-// Reads what one step of all replicas takes from the data sets of an input.
+// Reads the elements that one step of all replicas takes from the data sets of an input.
 #pragma once
 
 #include <cstdint>
@@ -12,71 +12,66 @@
 
 namespace systole::data {
 
-// How one element of the data sets relates to one step.
+// The relation of elements to steps.
 enum class StepLayout : uint8_t {
   split,        // an element is the whole batch, split over the replicas in order
   per_replica,  // an element is a replica's batch
   broadcast,    // an element is the batch of every replica
 };
 
-// What steps are made of.
+// The source of the steps.
 struct StepSource {
   std::vector<Dataset> datasets;  // one, or one for each replica
   StepLayout layout = StepLayout::split;
   int64_t replicas = 1;
-  // Examples of a replica in one step, where that is known.
+  // Examples of a replica in one step, if known.
   std::optional<int64_t> replica_batch = std::nullopt;
-  // Batches that are not full are filled up, have a mask, and may lack some of the replicas.
-  // REQUIRES: batched.
+  // Pads batches that are not full and adds an example mask; the last step may lack replicas.
   bool pad = false;
-  // Elements begin with their batch, and one of no examples ends the input. Otherwise they are
-  // whatever they are.
-  bool batched = true;
-  std::string name;  // what errors begin with
+  std::string name;  // errors start with it
 
   bool is_split() const { return layout == StepLayout::split; }
   bool is_per_replica() const { return layout == StepLayout::per_replica; }
   bool is_broadcast() const { return layout == StepLayout::broadcast; }
-  // Replicas that share one element.
+  // The number of replicas that share one element.
   int64_t parts() const { return is_split() ? replicas : 1; }
-  // Elements of one step.
+  // The number of elements of one step.
   size_t elements() const { return is_per_replica() ? static_cast<size_t>(replicas) : 1; }
 };
 
-// For each replica its flattened batch (none where the input ended before it); one for all replicas
-// where they split it or share it.
+// The flattened batch of each replica (fewer if the input ended), or one batch for all replicas
+// that split or share it.
 using Step = std::vector<Components>;
 
-// Examples of a batch; 0 for one without tensors.
+// Returns the number of examples of a batch; 0 for one without tensors.
 int64_t rows_of(const Components& row);
 
-// One thread at a time, but for cancel() and stats(), which may not run beside restore().
+// Used by one thread at a time, except for cancel() and stats(), which must not run during
+// restore().
 class StepReader {
  public:
-  // `source` outlives it.
+  // `source` must outlive it.
   StepReader(const StepSource& source, const IteratorOptions& options);
 
-  // Nothing at the end of input. `places`: memory for the step's rows, where the data sets may
-  // write them; none, or one a row. Errors: those of the data sets, which lose their step;
-  // INVALID_ARGUMENT for elements without a batch.
+  // Reads a step; nullopt at the end of input. `places` is memory into which the data sets may
+  // write: empty, or one element each. Errors: those of the data sets, which drop the step;
+  // INVALID_ARGUMENT for elements without a batch dimension.
   std::optional<Step> read(Step places = {});
-  // Whether the next read() may write to places; after a read() that could write there and did not,
-  // false for good.
+  // Returns whether the next read() may write to places. Becomes false once a read() could not.
   bool takes_places() const { return in_place_ && pending_.empty() && !error_; }
-  // Gives it again before all others.
+  // Puts a step back; the next read() returns it.
   void unread(Step step) { pending_.push_front(std::move(step)); }
-  // Takes memory that a later read() may use; what is more than a step needs is freed.
+  // Keeps memory for a later read(); frees more than one step needs.
   void recycle(Step step);
 
-  // The position before `steps`, which were read last, and the error that came after them.
+  // Saves the position before `steps`, the last ones read, and the error that followed them.
   void save(StateWriter& writer, const std::vector<Step>& steps, const std::optional<Error>& error);
-  // REQUIRES: nothing was read yet. Errors: FAILED_PRECONDITION for another number of data sets, or
-  // of elements in the steps that were read ahead, and as Iterator::restore_state; nothing has
-  // changed then.
+  // REQUIRES: nothing was read. Errors, after which nothing has changed: FAILED_PRECONDITION for
+  // another number of data sets or of elements in the steps read ahead; as Iterator::restore_state.
   void restore(StateReader& reader);
 
   void cancel();
-  // Of all data sets.
+  // The statistics of all data sets.
   std::vector<StageStats> stats() const;
 
  private:
@@ -89,7 +84,7 @@ class StepReader {
   const IteratorOptions options_;
   std::vector<Iterator> iterators_;
   std::deque<Step> pending_;
-  std::optional<Error> error_;  // comes after them
+  std::optional<Error> error_;  // follows them
   Step spare_;
   bool in_place_ = true;
   bool ended_ = false;

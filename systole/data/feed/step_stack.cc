@@ -7,9 +7,9 @@
 namespace systole::data {
 namespace {
 
-// Copies `count` rows of `from`, from row `first` on, to `to`, and repeats the last of them (or of
-// all of `from` when there are none) up to `batch` rows. Repeated examples are as harmless to a
-// model as those beside them; zeros need not be.
+// Copies `count` examples of `from`, from `first` on, to `to`. Pads to `batch` examples by
+// repeating the last one copied (or the last one of `from` if none is). Repeated examples are as
+// harmless to a model as real ones; zeros may not be.
 void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, std::byte* to) {
   const int64_t all = from.dim(0);
   const auto row_bytes = static_cast<size_t>(from.byte_size() / std::max<int64_t>(all, 1));
@@ -31,7 +31,7 @@ Shape stacked(int64_t replicas, int64_t steps, const Shape& shape) {
   return Shape(std::move(dims));
 }
 
-// Of an element that is filled up to `batch` examples a replica.
+// The examples of a replica in an element padded to `batch` examples a replica.
 void check_padded(const StepSource& source, int64_t rows, int64_t batch) {
   const int64_t most = batch * source.parts();
   if (rows <= most) return;
@@ -39,7 +39,7 @@ void check_padded(const StepSource& source, int64_t rows, int64_t batch) {
                          most);
 }
 
-// Of an element's first dimension, filled up.
+// The padded size of an element's first dimension.
 int64_t padded_part(const StepSource& source, int64_t rows) {
   const int64_t parts = source.parts();
   const int64_t batch = source.replica_batch.value_or((rows + parts - 1) / parts);
@@ -115,24 +115,24 @@ void StepStack::push(const Step& step) {
   assert(steps() < most_);
   assert(source_.pad || step.size() == source_.elements());
   const bool is_per_replica = source_.is_per_replica();
-  const int64_t batch = source_.batched ? types_[0].shape[0] : 1;
+  const int64_t batch = types_[0].shape[0];
   std::vector<int64_t> examples;
   for (const Components& row : step) check_types(row);
   for (int64_t replica = 0; replica < source_.replicas; ++replica) {
     const auto r = static_cast<size_t>(replica);
     const Components& row = step[is_per_replica ? std::min(r, step.size() - 1) : 0];
     const int64_t first = source_.is_split() ? replica * batch : 0;
-    int64_t count = source_.batched ? std::clamp<int64_t>(rows_of(row) - first, 0, batch) : 1;
+    auto count = std::clamp<int64_t>(rows_of(row) - first, 0, batch);
     if (is_per_replica && r >= step.size()) count = 0;
     push_row(row, replica, count);
-    // What every replica gets counts once.
+    // A broadcast batch counts once.
     examples.push_back(source_.is_broadcast() && r > 0 ? 0 : count);
     if (source_.pad) push_mask(replica, examples.back());
   }
   examples_.push_back(std::move(examples));
 }
 
-// A replica's part of an element, of which `count` examples are real.
+// Adds a replica's part of an element; `count` examples of it are real.
 void StepStack::push_row(const Components& row, int64_t replica, int64_t count) {
   const int64_t part = source_.is_split() ? replica : 0;
   for (size_t i = 0; i < row.size(); ++i) {
@@ -144,7 +144,8 @@ void StepStack::push_row(const Components& row, int64_t replica, int64_t count) 
     }
     const int64_t bytes = slot_bytes(i);
     const auto* from = static_cast<const std::byte*>(row[i].raw()) + part * bytes;
-    if (from != to) std::memcpy(to, from, static_cast<size_t>(bytes));  // else made there
+    if (from != to)
+      std::memcpy(to, from, static_cast<size_t>(bytes));  // otherwise it was made in place
   }
 }
 

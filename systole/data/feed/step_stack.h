@@ -1,4 +1,4 @@
-// Steps of all replicas, one behind the other, as a loop on a device takes them.
+// A stack of steps of all replicas, as a loop on a device takes them.
 #pragma once
 
 #include <cstddef>
@@ -10,38 +10,38 @@
 
 namespace systole::data {
 
-// Types of a replica's part of an element of these types. Errors: INVALID_ARGUMENT for texts, and
-// for batches that cannot be split.
+// Returns the types of a replica's part of an element of these types. Errors: INVALID_ARGUMENT for
+// strings and for batches that cannot be split.
 std::vector<TensorType> part_types(const StepSource& source, std::vector<TensorType> element);
 
-// Memory for up to so many steps of one size, which is kept when they are cleared. One thread at a
-// time.
+// Memory for a number of steps of one size. clear() keeps it. Used by one thread at a time.
 class StepStack {
  public:
-  // `source` outlives it.
+  // `source` must outlive it.
   explicit StepStack(const StepSource& source) : source_(source) {}
 
-  // Takes steps of these types (of a replica) from now on, up to `most`. REQUIRES: it has none.
+  // Sets the types of a replica's steps and the capacity in steps. REQUIRES: it is empty.
   void set_types(const std::vector<TensorType>& types, int64_t most);
   const std::vector<TensorType>& types() const { return types_; }
-  // [replicas, most, ...] each; then f32 [replicas, most, batch], the mask, where there is one.
+  // [replicas, most, ...] each; then the example mask, f32 [replicas, most, batch], if there is
+  // one.
   const std::vector<Tensor>& buffers() const { return buffers_; }
   int64_t steps() const { return static_cast<int64_t>(examples_.size()); }
-  // Real ones of each replica in a step.
+  // Examples of each replica in a step, without padding.
   const std::vector<int64_t>& examples(int64_t step) const {
     return examples_[static_cast<size_t>(step)];
   }
 
-  // Memory in the next step for the rows of what is read, where each is one piece of it; nothing
-  // where it is not.
+  // Returns the memory of the next step for the elements to read, if each is contiguous there;
+  // otherwise nothing.
   Step places();
-  // Adds a step, but for what is there already. REQUIRES: there is room; its types are part_types()
-  // of its first row. Errors: INVALID_ARGUMENT for other rows of other types, or, where they are
-  // filled up, of more examples.
+  // Adds a step; does not copy what was made in places(). REQUIRES: there is room; its types are
+  // part_types() of its first element. Errors: INVALID_ARGUMENT for other elements of other types,
+  // or, with padding, of more examples.
   void push(const Step& step);
-  // What push() was given. REQUIRES: no padding.
+  // Returns a step as push() took it. REQUIRES: no padding.
   Step step(int64_t at) const;
-  // Has the steps of `from` from `first` on, and no others.
+  // Replaces its steps by those of `from` from `first` on.
   void assign_rest(const StepStack& from, int64_t first);
   void clear() { examples_.clear(); }
 
@@ -57,7 +57,7 @@ class StepStack {
   int64_t most_ = 0;
   std::vector<TensorType> types_;
   std::vector<Tensor> buffers_;
-  std::vector<std::vector<int64_t>> examples_;  // a step, a replica
+  std::vector<std::vector<int64_t>> examples_;  // by step and replica
 };
 
 }  // namespace systole::data

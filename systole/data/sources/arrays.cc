@@ -1,4 +1,4 @@
-// The rows of arrays in files: IDX and NPY.
+// Slices of arrays in files: IDX and NPY.
 #include "systole/data/sources/record_file.h"
 #include "systole/io/tables/idx.h"
 #include "systole/io/tables/npy.h"
@@ -6,7 +6,7 @@
 namespace systole {
 namespace {
 
-// Rows are read this many bytes at a time.
+// Bytes to read at once.
 constexpr int64_t kBlockBytes = 1 << 20;
 
 class IdxFile final : public data::RecordFile {
@@ -53,10 +53,10 @@ Dataset::NodePtr idx_node(const std::string& path, FileSystem& file_system) {
 }  // namespace
 
 IdxDataset::IdxDataset(const std::string& path, FileSystem* file_system)
-    : Dataset(idx_node(path, data::file_system_or_local(file_system))) {}
+    : Dataset(idx_node(path, file_system_or_default(file_system))) {}
 
 NpyDataset::NpyDataset(const std::string& path, FileSystem* file_system)
     : Dataset(Dataset::from_tensor_slices(
-          Element(read_npy(data::file_system_or_local(file_system), path)))) {}
+          Element(read_npy(file_system_or_default(file_system), path)))) {}
 
 }  // namespace systole

@@ -1,4 +1,4 @@
-// The part of a stream that a reader of records looks at.
+// A sliding window over a stream, for readers of records.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace systole::data {
 
-// Grows at its end by reading on and shrinks at its begin by what was taken. Not thread-safe.
+// fill() grows it at its end, take() shrinks it at its start. Not thread-safe.
 class ByteWindow {
  public:
   // Reads `chunk` bytes at a time.
   ByteWindow(std::unique_ptr<ByteSource> source, size_t chunk)
       : source_(std::move(source)), chunk_(chunk) {}
 
-  // What was read and not taken yet. Valid until the next call that is not const.
+  // Returns the bytes read and not taken yet. Valid until the next non-const call.
   std::string_view bytes() const { return std::string_view(buffer_).substr(begin_); }
   void take(size_t count) { begin_ += count; }
-  // False at the end of the stream.
+  // Reads more bytes. Returns false at the end of the stream.
   bool fill();
-  // Where bytes() begins in the stream, and going there.
+  // The position of bytes() in the stream.
   uint64_t offset() const { return buffer_offset_ + begin_; }
   void seek(uint64_t offset);
   const std::string& path() const { return source_->path(); }

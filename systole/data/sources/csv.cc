@@ -12,7 +12,7 @@ namespace {
 
 struct Columns {
   std::vector<Tensor> defaults;
-  std::vector<size_t> selected;  // none: all, and records have no others
+  std::vector<size_t> selected;  // empty: all, and records must have no others
   std::string na_value;
 };
 
@@ -41,7 +41,7 @@ class CsvFile final : public data::RecordFile {
   bool can_skip() const override { return reader_.at_record(); }
 
  private:
-  // The next record; one that breaks the grammar counts, too, where others follow it.
+  // Reads the next record. Counts a malformed record too if others follow it.
   bool read() {
     try {
       if (!reader_.next(record_)) return false;
@@ -57,8 +57,8 @@ class CsvFile final : public data::RecordFile {
     const bool all = columns_.selected.empty();
     const size_t wanted = all ? columns_.defaults.size() : columns_.selected.back() + 1;
     if (all ? record_.size() == wanted : record_.size() >= wanted) return;
-    throw invalid_argument("{}:{}: number of fields, got {}, expected {}{}{}", reader_.path(),
-                           record_.line(), record_.size(), all ? "" : "at least ", wanted,
+    throw invalid_argument("{}: number of fields, got {}, expected {}{}{}", reader_.place(record_),
+                           record_.size(), all ? "" : "at least ", wanted,
                            record_.size() > wanted ? "; select_cols chooses some" : "");
   }
 
@@ -67,9 +67,8 @@ class CsvFile final : public data::RecordFile {
     const Tensor& fallback = columns_.defaults[i];
     if (record_[column].empty() || record_[column] == columns_.na_value) {
       if (fallback.num_elements() == 1) return fallback.reshape({});
-      throw invalid_argument("{}:{}:{}: field, got none, expected a value: it has no default",
-                             reader_.path(), record_.field_line(column),
-                             record_.field_column(column));
+      throw invalid_argument("{}: field, got none, expected a value: it has no default",
+                             reader_.place(record_, column));
     }
     Tensor result(fallback.dtype(), {});
     reader_.parse(record_, column, result, 0);
@@ -116,7 +115,7 @@ Dataset::NodePtr csv_node(const FileNames& files, const std::vector<Tensor>& rec
       .defaults = record_defaults, .selected = options.select_cols, .na_value = options.na_value};
   const Compression compression = compression_from_tf(options.compression_type);
   const size_t buffer = data::checked_buffer_size("CsvDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   return data::record_files_node(
       "CsvDataset", files.dataset().node(), data::Spec::tuple(std::move(types)),
       [=, &file_system](const std::string& path) {

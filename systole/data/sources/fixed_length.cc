@@ -10,7 +10,7 @@ struct Layout {
   size_t footer = 0;
 };
 
-// Holds back as many bytes as the footer has, so that it need not know the size of the stream.
+// Holds back as many bytes as the footer has, so that the size of the stream need not be known.
 class FixedLengthFile final : public data::RecordFile {
  public:
   FixedLengthFile(std::unique_ptr<ByteSource> source, Layout layout, size_t buffer_bytes)
@@ -40,7 +40,7 @@ class FixedLengthFile final : public data::RecordFile {
   void seek(uint64_t offset) override { window_.seek(offset); }
 
  private:
-  // Read, not sought: a file that ends inside of it is damaged, not at its end.
+  // Reads the header rather than seeks: a file that ends inside it is damaged.
   void skip_header() {
     for (size_t left = layout_.header; left > 0;) {
       const size_t there = std::min(left, window_.bytes().size());
@@ -75,7 +75,7 @@ Dataset::NodePtr fixed_length_node(const FileNames& files, int64_t record_bytes,
                       .footer = static_cast<size_t>(options.footer_bytes)};
   const Compression compression = compression_from_tf(options.compression_type);
   const size_t buffer = data::checked_buffer_size("FixedLengthRecordDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   return data::record_files_node("FixedLengthRecordDataset", files.dataset().node(),
                                  data::text_spec(), [=, &file_system](const std::string& path) {
                                    return std::make_unique<FixedLengthFile>(

@@ -1,4 +1,4 @@
-// from_generator: a C++ callable. Its state is how often it was called.
+// from_generator: elements from a C++ callable. The saved state is the number of calls.
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -49,7 +49,7 @@ class GeneratorStage final : public Stage {
 
  private:
   void make_generator() {
-    ended_ = true;  // what cannot be made is not asked for again
+    ended_ = true;  // the generator could not be made: do not retry
     try {
       generator_ = node_.make_generator();
     } catch (...) {
@@ -65,7 +65,7 @@ class GeneratorStage final : public Stage {
       throw current_error().with_context(fmt::format("from_generator: element {}", index));
     }
   }
-  // What failed before the state was saved has been told then.
+  // Errors from before the saved state were thrown then.
   void skip_one() {
     try {
       generator_();

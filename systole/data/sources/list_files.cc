@@ -1,4 +1,4 @@
-// list_files: names that match patterns (io/file_pattern.h).
+// list_files: names of files that match patterns (io/file_systems/file_pattern.h).
 #include <algorithm>
 
 #include "systole/data/nodes.h"
@@ -12,7 +12,7 @@ data::NodePtr data::list_files_node(const std::vector<std::string>& patterns,
   if (patterns.empty()) {
     throw invalid_argument("list_files: patterns, got none, expected at least one");
   }
-  FileSystem& file_system = file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
     std::vector<std::string> found = files_matching(file_system, pattern);

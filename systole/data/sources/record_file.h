@@ -1,4 +1,4 @@
-// What the data sets of files have in common: records of one file after another.
+// Data sets of files: the records of one file after another.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "systole/data/nodes.h"
 #include "systole/data/recycle.h"
 #include "systole/data/sources.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::data {
 
@@ -15,18 +16,18 @@ namespace systole::data {
 class RecordFile {
  public:
   virtual ~RecordFile() = default;
-  // False at the end. Writes all components of `row`.
+  // Reads the next record into all components of `row`. Returns false at the end.
   virtual bool next(Components& row) = 0;
-  // The same of a file of texts, as a view that is valid until the next call.
+  // As next(), for records that are one string: returns a view valid until the next call.
   virtual bool next_text(std::string_view& text) {
     if (!next(text_row_)) return false;
     text = text_of(text_row_);
     return true;
   }
-  // Where the next record begins, and going there: whatever number the format likes best.
+  // The position of the next record, in any unit that the format defines.
   virtual uint64_t offset() const = 0;
   virtual void seek(uint64_t offset) = 0;
-  // Whether what comes after a record that failed can be read.
+  // Returns whether the records after a failed one can be read.
   virtual bool can_skip() const { return false; }
 
  private:
@@ -36,13 +37,10 @@ using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::stri
 
 NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecordFile open);
 
-// `given` or the file system of this machine.
-FileSystem& file_system_or_local(FileSystem* given);
-
 // The spec of string scalars.
 inline Spec text_spec() { return TensorType{DType::string, {}}; }
 
-// Errors: INVALID_ARGUMENT.
+// Errors: INVALID_ARGUMENT unless positive.
 size_t checked_buffer_size(std::string_view op, int64_t bytes);
 
 }  // namespace systole::data

@@ -1,5 +1,4 @@
 #include "systole/data/sources/record_file.h"
-#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole {
 namespace data {
@@ -82,10 +81,6 @@ std::unique_ptr<Stage> RecordFilesNode::make(const StageContext& context) const 
 NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecordFile open) {
   return std::make_shared<RecordFilesNode>(std::move(name), std::move(files), std::move(spec),
                                            std::move(open));
-}
-
-FileSystem& file_system_or_local(FileSystem* given) {
-  return given != nullptr ? *given : local_file_system();
 }
 
 size_t checked_buffer_size(std::string_view op, int64_t bytes) {

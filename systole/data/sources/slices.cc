@@ -1,4 +1,4 @@
-// from_tensor_slices: rows of tensors, sharing their memory.
+// from_tensor_slices: slices that share the memory of their tensors.
 #include "systole/data/nodes.h"
 
 namespace systole::data {

@@ -1,4 +1,4 @@
-// One element: of from_tensors, or what a function of data sets is given.
+// A data set of one element: of from_tensors, or the argument of a function of data sets.
 #include "systole/data/nodes.h"
 
 namespace systole::data {

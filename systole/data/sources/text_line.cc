@@ -44,7 +44,7 @@ class TextFile final : public data::RecordFile {
 Dataset::NodePtr text_line_node(const FileNames& files, const TextLineDatasetOptions& options) {
   const Compression compression = compression_from_tf(options.compression_type);
   const size_t buffer = data::checked_buffer_size("TextLineDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   return data::record_files_node("TextLineDataset", files.dataset().node(), data::text_spec(),
                                  [compression, buffer, &file_system](const std::string& path) {
                                    return std::make_unique<TextFile>(

@@ -44,7 +44,7 @@ Dataset tfrecord_dataset(const FileNames& files, const TFRecordDatasetOptions& o
   RecordReaderOptions reading;
   reading.compression = compression_from_tf(options.compression_type);
   reading.buffer_bytes = data::checked_buffer_size("TFRecordDataset", options.buffer_size);
-  FileSystem& file_system = data::file_system_or_local(options.file_system);
+  FileSystem& file_system = file_system_or_default(options.file_system);
   const auto records = [reading, &file_system](const Dataset& names) {
     return Dataset(data::record_files_node("TFRecordDataset", names.node(), data::text_spec(),
                                            [reading, &file_system](const std::string& path) {

@@ -1,5 +1,5 @@
-// batch: each element is copied once, into the memory of its batch. The first batch, which may be
-// the only one and not full, begins with less when that would be much.
+// batch: copies each element once, into the memory of its batch. The first batch may be the only
+// one and not full, so it starts with less memory if a whole batch is large.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace systole::data {
 namespace {
 
-// Bytes of the first batch before it is known that there are as many elements.
+// Limit in bytes for the first batch until more elements have come.
 constexpr int64_t kFirstBytes = int64_t{64} << 20;
 
 int64_t bytes_of_tensors(const Components& row) {
@@ -65,7 +65,7 @@ class BatchStage final : public InputStage {
   }
 
  private:
-  // Memory for a batch of elements like part_: that of `row` where it fits.
+  // Allocates a batch of elements like part_, or reuses `row` if it fits.
   void begin_batch(Components& row) {
     row.resize(part_.size());
     keep_own(row);
@@ -88,8 +88,8 @@ class BatchStage final : public InputStage {
     capacity_ = std::min(2 * capacity_, node_.batch_size);
     for (Tensor& rows : batch_) rows = grown(rows, capacity_);
   }
-  // Texts go round: those of the last batch, when it is done with, are what the elements of this
-  // one leave their memory for.
+  // Swaps strings: the elements of this batch take over the memory of the strings of the last
+  // batch.
   static void make_memory(DType dtype, const Shape& shape, Tensor& last, Tensor& memory) {
     if (dtype != DType::string) return make_room(memory, dtype, shape);
     memory = Tensor();
@@ -111,7 +111,7 @@ class BatchStage final : public InputStage {
     if (part.dtype() == DType::string) {
       const auto from = part.data<std::string>();
       const auto to = batch.data<std::string>().begin() + i * count;
-      // A text that nobody else has is not copied.
+      // Swaps a string that nobody else references instead of copying it.
       if (sole_owner(part)) {
         std::swap_ranges(from.begin(), from.end(), to);
       } else {

@@ -1,4 +1,4 @@
-// bucket_by_sequence_length: elements of about one length make a batch.
+// bucket_by_sequence_length: batches of elements of similar length.
 #include <algorithm>
 
 #include "systole/data/nodes.h"
@@ -15,7 +15,7 @@ class BucketNode final : public DatasetNode {
 
   std::shared_ptr<const GraphFunction> graph_function() const override { return settings.graph; }
 
-  // How bucket `i` pads.
+  // Returns the padding of bucket `i`.
   Padding padding(size_t i) const {
     Padding result = settings.padding;
     if (!settings.options.pad_to_bucket_boundary) return result;

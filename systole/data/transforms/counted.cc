@@ -1,4 +1,4 @@
-// take, skip, shard and enumerate: what only counts elements.
+// take, skip, shard and enumerate: stages that only count elements.
 #include <fmt/ranges.h>
 
 #include "systole/data/nodes.h"
@@ -18,7 +18,7 @@ class CountingNode final : public DatasetNode {
   std::string arguments() const override { return fmt::format("{}", fmt::join(numbers_, ", ")); }
   NodePtr with_input(const NodePtr& input) const override {
     Spec spec = input->spec();
-    if (this->spec() != this->input()->spec()) return nullptr;  // enumerate gives more
+    if (this->spec() != this->input()->spec()) return nullptr;  // enumerate adds a component
     return std::make_shared<CountingNode>(name(), input, std::move(spec), numbers_);
   }
 
@@ -37,7 +37,7 @@ class TakeStage final : public CountingStage {
 
  private:
   bool goes_on() const { return limit_ < 0 || count_ < limit_; }
-  // An element that fails is none of those that are taken, as in TensorFlow.
+  // A failed element does not count as taken, as in TensorFlow.
   bool taken(bool given) {
     count_ += given ? 1 : 0;
     return given;

@@ -1,4 +1,4 @@
-// options, set_shape and the choice of components: what adds no work of its own.
+// options, set_shape and the selection of components: nodes that do no work.
 #include "systole/data/nodes.h"
 
 namespace systole::data {

@@ -1,7 +1,7 @@
-// cache in a file: the first epoch that is read to its end, for all later ones and later runs.
+// cache in a file: keeps the first whole epoch for all later epochs and runs.
 //   file   := TFRecord file of records      record 0 := "SYDC1 " spec      record i := row
 //   (state.h)
-// It appears under its name complete or not at all.
+// The file appears complete or not at all.
 #include "systole/data/nodes.h"
 #include "systole/io/records/tfrecord.h"
 
@@ -10,15 +10,14 @@ namespace {
 
 constexpr std::string_view kMagic = "SYDC1 ";
 
-// An epoch of a repeat, in one of the inputs of a zip.
+// An epoch of a repeat in a branch of a zip.
 struct Epoch {
   uint64_t number = 0;
   uint64_t branch = 0;
 };
 
-// The epoch that was whole but could not be written, since the iterator was restored in its midst:
-// it is read once more in the next one's place, and gives what the file would have given.
-// Thread-safe.
+// The epoch that was read to its end but not written, because the iterator was restored in its
+// middle. The next epoch reads it again and produces what the file would have. Thread-safe.
 class UnwrittenEpoch {
  public:
   std::optional<Epoch> get() {
@@ -70,7 +69,7 @@ class FileCacheStage final : public Stage {
       finish();
       return false;
     } catch (...) {
-      writer_.reset();  // an epoch with a hole is not kept, nor is one that cannot be written
+      writer_.reset();  // neither an incomplete epoch is kept nor one that cannot be written
       passing_ = true;
       failed_ = true;
       throw;
@@ -90,7 +89,7 @@ class FileCacheStage final : public Stage {
     open_reader();
     writer.number(reader_->offset());
   }
-  // A file that was being written cannot be written on: the rest of the epoch passes by.
+  // A restored stage cannot continue a file: it only passes on the rest of the epoch.
   void do_restore(StateReader& reader) override {
     if (reader.flag()) {
       passing_ = restored_ = true;
@@ -127,7 +126,7 @@ class FileCacheStage final : public Stage {
     }
     reader_ = std::move(reader);
   }
-  // Behind damaged data the next record is read, behind any other error nothing.
+  // After damaged data, continues with the next record; after any other error, ends.
   bool read(Components& row) {
     if (lost_) return false;
     try {
@@ -167,13 +166,13 @@ class FileCacheStage final : public Stage {
   const StageContext context_;
   const std::shared_ptr<UnwrittenEpoch> unwritten_;
   Epoch epoch_;                   // of input_
-  std::unique_ptr<Stage> input_;  // null when the file was there
+  std::unique_ptr<Stage> input_;  // null if the file existed
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<RecordReader> reader_;
-  bool passing_ = false;   // nothing is written (any more)
-  bool restored_ = false;  // in the midst of the epoch
-  bool failed_ = false;    // an element of it
-  bool lost_ = false;      // what is left of the file cannot be read
+  bool passing_ = false;   // writes nothing
+  bool restored_ = false;  // in the middle of the epoch
+  bool failed_ = false;    // an element of it failed
+  bool lost_ = false;      // the rest of the file cannot be read
 };
 
 void FileCacheNode::save_left(SharedObjects& shared, StateWriter& writer) const {

@@ -1,4 +1,4 @@
-// Rows of tensors by their numbers, a batch at a time: from_tensor_slices behind batch.
+// Gathers slices of tensors by index, a batch at a time: from_tensor_slices before a batch.
 #include <cstring>
 
 #include "systole/base/prefetch.h"
@@ -18,7 +18,7 @@ class GatherNode final : public DatasetNode {
   const Components tensors;
 };
 
-// Rows that are asked for before their turn comes: a shuffle's are all over the memory.
+// Prefetch distance: the slices of a shuffle are scattered in memory.
 constexpr size_t kAhead = 4;
 
 void gather_rows(const Tensor& tensor, std::span<const int64_t> indices, Tensor& result) {
@@ -60,7 +60,7 @@ class GatherStage final : public InputStage {
   }
 
  private:
-  // A saved position may have rows that are not there (any more).
+  // A saved position may have indices out of range.
   void check(std::span<const int64_t> indices) const {
     const int64_t rows = tensors_.front().dim(0);
     for (const int64_t i : indices) {

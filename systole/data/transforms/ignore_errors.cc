@@ -1,4 +1,4 @@
-// ignore_errors: drops what fails, and says so.
+// ignore_errors: drops elements that fail, and logs it.
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/data/nodes.h"
@@ -6,7 +6,7 @@
 namespace systole::data {
 namespace {
 
-// An input that only fails would never end.
+// Limit of consecutive errors: an input that only fails would never end.
 constexpr int64_t kMaxInARow = 10'000'000;
 
 class IgnoreErrorsNode final : public DatasetNode {
@@ -48,7 +48,7 @@ class IgnoreErrorsStage final : public InputStage {
   }
 
  private:
-  // Tells of the first, and of ten times as many each time: the input may be without end.
+  // Logs the first error, and again after ten times as many: the input may be infinite.
   void note(const Error& error) {
     if (dropped_ == 0) {
       first_ = error.what();

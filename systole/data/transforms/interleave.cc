@@ -1,4 +1,4 @@
-// interleave without threads: the data sets of the cycle take turns.
+// interleave without threads: reads the data sets of the cycle in turn.
 #include "systole/data/inner_dataset.h"
 
 namespace systole::data {
@@ -44,8 +44,8 @@ class InterleaveStage final : public InputStage {
   const InterleaveNode& node_;
   const StageContext context_;
   std::vector<std::unique_ptr<InnerDataset>> cycle_;
-  size_t position_ = 0;  // whose turn it is
-  int64_t given_ = 0;    // elements of the block in turn
+  size_t position_ = 0;  // the current slot
+  int64_t given_ = 0;    // elements of the current block
   uint64_t index_ = 0;
   bool ended_ = false;  // the input
 };

@@ -1,5 +1,5 @@
-// map with the function called by the consumer. A function written with ops that has a form for
-// batches is called for a few elements at once: the first alone, then twice as many each time.
+// map on the consumer's thread. A function that can be vectorized is called for several elements at
+// once: first for one, then for twice as many each time.
 #include <deque>
 
 #include "systole/data/graph_function.h"
@@ -57,9 +57,9 @@ class ChunkedMapStage final : public InputStage {
   bool do_next(Components& row) override {
     if (ready_.empty() && !ended_) fill();
     if (ready_.empty()) return false;
-    Result outcome = std::move(ready_.front());
+    Result result = std::move(ready_.front());
     ready_.pop_front();
-    row = outcome.take();
+    row = result.take();
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -82,7 +82,7 @@ class ChunkedMapStage final : public InputStage {
     ended_ = !pull_chunk(*input_, chunk_size_, chunk);
     const int64_t taken = elements_in(chunk);
     function_.call_all(chunk, index_, calling_);
-    cancellation_.check();  // it may have left elements as they were
+    cancellation_.check();  // a cancelled call leaves elements unchanged
     std::ranges::move(chunk, std::back_inserter(ready_));
     index_ += taken;
     chunk_size_ = std::min(chunk_size_ * 2, kLargestChunk);

@@ -1,6 +1,6 @@
-// cache in memory: what the first whole epoch gave. An epoch that is not read to its end leaves
-// nothing. A saved position has the number of rows, not the rows: they are read again from the
-// input, which gives the same to the same epoch, unless some stage gives elements as they come.
+// cache in memory: keeps the first whole epoch; an epoch not read to its end leaves nothing. A
+// saved position has the number of elements, not the elements: they are read again from the input,
+// which produces the same in the same epoch, unless a stage is not deterministic.
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -8,8 +8,8 @@ namespace {
 
 using RowsPtr = std::shared_ptr<const std::vector<Components>>;
 
-// Rows whose numbers are put side by side in memory, so that later epochs read it from one end to
-// the other.
+// Copies numbers of several elements to one block of memory, so that later epochs read it
+// sequentially.
 constexpr size_t kBlockRows = 64;
 constexpr int64_t kLargestRowBytes = 64 << 10;
 
@@ -34,13 +34,14 @@ void gather_block(std::span<Components> rows) {
   }
 }
 
-// The rows of an epoch, null until one was whole, and what is needed to have them again.
+// The elements of an epoch, null until one was whole, and the position from which to read them
+// again.
 struct Kept {
   RowsPtr rows;
-  uint64_t epoch = 0;  // in which they were read, and in which branch
+  uint64_t epoch = 0;  // in which they were read; likewise the branch
   uint64_t branch = 0;
-  bool by_value = false;                       // they cannot be had again
-  std::optional<size_t> count = std::nullopt;  // of rows that are to be read again
+  bool by_value = false;                       // they cannot be read again
+  std::optional<size_t> count = std::nullopt;  // number of elements to read again
 
   bool whole() const { return rows != nullptr || count; }
   bool is_of_epoch_of(const Kept& other) const {
@@ -76,7 +77,7 @@ class MemoryCacheNode final : public DatasetNode {
   void save_left(SharedObjects& shared, StateWriter& writer) const override;
   void restore_left(SharedObjects& shared, StateReader& reader) const override;
 
-  // Of one whose branches have rows of their own, only the last branch's can be had again.
+  // If branches have different elements, only those of the last branch can be read again.
   bool over_cache = false;
 };
 
@@ -103,7 +104,7 @@ class MemoryCacheStage final : public Stage {
   void do_restore(StateReader& reader) override;
 
  private:
-  // What a position was restored with.
+  // Set by restoring a position.
   struct Again {
     size_t rows = 0;
     bool whole = false;
@@ -112,7 +113,7 @@ class MemoryCacheStage final : public Stage {
   bool cannot_be_read_again() const {
     return kept_.by_value || node_.over_cache || context_.root->any_order();
   }
-  // Whether the node's rows are, or are to be, those of this stage.
+  // Returns whether the node's elements are, or will be, those of this stage.
   bool shares() const {
     const Kept kept = shared_->get();
     return kept.whole() && kept.is_of_epoch_of(kept_);
@@ -123,14 +124,14 @@ class MemoryCacheStage final : public Stage {
   void restore_rows(StateReader& reader);
 
   std::shared_ptr<CachedRows> shared_;
-  Kept kept_;  // its rows are null while filling
+  Kept kept_;  // null elements while filling
   const MemoryCacheNode& node_;
   const StageContext context_;
   size_t next_ = 0;
   std::unique_ptr<Stage> input_;
   std::vector<Components> filling_;
   bool failed_ = false;
-  std::optional<Again> again_;  // rows that are to be read before anything else
+  std::optional<Again> again_;  // elements to read before anything else
   bool lost_ = false;           // they could not be read
 };
 
@@ -161,7 +162,7 @@ bool MemoryCacheStage::do_next(Components& row) {
       return true;
     }
   } catch (...) {
-    failed_ = true;  // an epoch with a hole is not kept
+    failed_ = true;  // an incomplete epoch is not kept
     filling_.clear();
     throw;
   }
@@ -171,11 +172,11 @@ bool MemoryCacheStage::do_next(Components& row) {
   return false;
 }
 
-// The rows that were there when the position was saved. Errors: those of the input;
-// FAILED_PRECONDITION when it gives another number of rows. This epoch is then at its end.
+// Reads again the elements that existed when the position was saved. Errors: those of the input;
+// FAILED_PRECONDITION if it produces another number of elements. This epoch is then at its end.
 void MemoryCacheStage::read_again() {
   const Again again = *again_;
-  // Branches that filled it side by side may have rows of their own.
+  // Branches that filled it side by side may have different elements.
   const bool shared = again.whole && shares();
   if (shared) {
     const Kept others = shared_->get();
@@ -184,7 +185,7 @@ void MemoryCacheStage::read_again() {
       again_.reset();
       return;
     }
-    shared_->set({});  // should this fail, the next epoch begins anew
+    shared_->set({});  // if this fails, the next epoch starts anew
   }
   lost_ = true;
   StageContext then = context_;
@@ -209,7 +210,7 @@ void MemoryCacheStage::read_again() {
   if (again.whole) finish(shared);
 }
 
-// The rows that all have are the node's to save.
+// Elements that all branches share are saved by the node.
 void MemoryCacheStage::do_save(StateWriter& writer) {
   const bool whole = again_ ? again_->whole : kept_.rows != nullptr;
   const bool by_value = !again_ && cannot_be_read_again() && !(whole && shares());

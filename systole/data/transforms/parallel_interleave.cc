@@ -1,5 +1,5 @@
-// interleave with threads that read ahead, each a block of one data set of the cycle at a time.
-// In order it gives what the serial one gives.
+// interleave with threads, each of which reads a block of one data set of the cycle ahead. If
+// deterministic, the order is that of the serial stage.
 #include <chrono>
 #include <deque>
 #include <numeric>
@@ -60,9 +60,9 @@ class ParallelInterleaveStage final : public InputStage {
   struct Slot {
     std::unique_ptr<InnerDataset> inner;
     std::deque<Result> ready;
-    bool open = false;   // its data set has not ended, or `ready` is not empty
-    bool ended = false;  // its data set has
-    bool busy = false;   // in a thread's hand
+    bool open = false;   // it has a data set that has not ended, or elements in `ready`
+    bool ended = false;  // its data set has ended
+    bool busy = false;   // a thread is reading it
   };
 
   bool step(Workers::Lock& lock);
@@ -82,26 +82,25 @@ class ParallelInterleaveStage final : public InputStage {
   const StageContext context_;
   const bool in_order_;
   const size_t least_block_;
-  // Guarded by the lock of workers_, but for `inner` of a busy slot. Threads read position_.
+  // Guarded by the lock of workers_, except `inner` of a busy slot. Threads read position_.
   std::vector<Slot> cycle_;
   size_t position_ = 0;
   size_t block_ = least_block_;
-  std::vector<Components> spares_;  // elements whose memory is the next ones'
-  // The consumer's own:
-  std::deque<size_t> closed_;  // slots without a data set, the one whose turn comes first in front
-  bool unmade_ = false;        // that one's could not be made: its `ready` has the error
+  std::vector<Components> spares_;  // elements whose memory is reused
+  // Used by the consumer only.
+  std::deque<size_t> closed_;  // slots without a data set, in order of their turn
+  bool unmade_ = false;        // the first one's could not be made; its `ready` has the error
   std::deque<Result> taken_;
   std::vector<Components> given_back_;
-  int64_t given_ = 0;  // of the block in turn, with what is in taken_
+  int64_t given_ = 0;  // of the current block, including taken_
   uint64_t index_ = 0;
   bool ended_ = false;  // the input
   Workers workers_;
 };
 
-// Gives the slots without a data set the next ones, in the order in which the serial stage would:
-// one that cannot be made keeps the others waiting until its error was given. Called by the
-// consumer alone. The lock is released meanwhile: making a stage, and asking the input, must not
-// keep cancel() waiting.
+// Assigns the next data sets to empty slots in the order of the serial stage. A data set that
+// cannot be made delays the others until its error was thrown. Called by the consumer alone.
+// Releases the lock meanwhile: making a stage, and reading the input, must not block cancel().
 void ParallelInterleaveStage::open_slots(Workers::Lock& lock) {
   while (!closed_.empty() && !unmade_ && !ended_) {
     Slot& slot = cycle_[closed_.front()];
@@ -153,18 +152,18 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   std::vector<Result> block;
   bool ended = false;
   while (block.size() < wanted && !ended && !context_.cancellation().cancelled()) {
-    Result outcome;
+    Result result;
     if (!memory.empty()) {
-      outcome.row = std::move(memory.back());
+      result.row = std::move(memory.back());
       memory.pop_back();
     }
     try {
-      ended = !slot.inner->next(outcome.row);
+      ended = !slot.inner->next(result.row);
     } catch (...) {
-      outcome.error = current_error();
+      result.error = current_error();
     }
-    if (!ended) block.push_back(std::move(outcome));
-    // What others wait for is given early.
+    if (!ended) block.push_back(std::move(result));
+    // Publishes early what others wait for.
     if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) break;
   }
   if (ended) slot.inner.reset();
@@ -181,8 +180,8 @@ void ParallelInterleaveStage::read_block(Slot& slot, Workers::Lock& lock) {
   note_work(took);
 }
 
-// The slot to take an element from; null while there is none, which a whole round has to tell: a
-// slot that was not looked at may be full, and its threads asleep.
+// Returns the slot from which to take an element; null if there is none. Looks at the whole cycle:
+// a slot not looked at may be full, and its threads asleep.
 ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lock) {
   for (size_t tried = 0; tried < cycle_.size();) {
     Slot& slot = cycle_[position_];
@@ -202,14 +201,14 @@ ParallelInterleaveStage::Slot* ParallelInterleaveStage::choose(Workers::Lock& lo
   return nullptr;
 }
 
-// Takes what is there in the order of turns, so that the lock is not taken for each element.
+// Takes all elements that are ready in order, to take the lock less often.
 void ParallelInterleaveStage::take(Slot* slot) {
   for (; !slot->ready.empty() && taken_.size() < block_; slot = &cycle_[position_]) {
     taken_.push_back(std::move(slot->ready.front()));
     slot->ready.pop_front();
     if (slot->ready.size() == block_ / 2) workers_.wake_one();
     if (taken_.back().error) {
-      // It is no element of the block, as in the serial one.
+      // An error does not count as an element of the block, as in the serial stage.
       if (unmade_ && slot == &cycle_[closed_.front()]) slot->open = unmade_ = false;
       return;
     }
@@ -234,13 +233,14 @@ void ParallelInterleaveStage::fill() {
 }
 
 bool ParallelInterleaveStage::do_next(Components& row) {
-  // A thread's allocations that another frees would have them wait for one another.
+  // Frees memory on the thread that allocated it: freeing it elsewhere makes threads wait for one
+  // another.
   if (!row.empty() && given_back_.size() < kLargestBlock) given_back_.push_back(std::move(row));
   if (taken_.empty()) fill();
   if (taken_.empty()) return false;
-  Result outcome = std::move(taken_.front());
+  Result result = std::move(taken_.front());
   taken_.pop_front();
-  row = outcome.take();
+  row = result.take();
   return true;
 }
 

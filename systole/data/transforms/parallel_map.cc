@@ -1,5 +1,5 @@
-// map with threads of its own. A thread takes a few elements in a row, so that a cheap function
-// does not spend its time on the lock; what is taken comes back in order unless told otherwise.
+// map on several threads. A thread takes several elements at once, so that cheap functions do not
+// spend their time on the lock. The order is kept unless deterministic is false.
 #include <list>
 
 #include "systole/data/graph_function.h"
@@ -11,7 +11,8 @@ namespace systole::data {
 namespace {
 
 constexpr size_t kLargestThreadChunk = 64;
-// After which the rest of a chunk is put aside: its elements take longer than those before.
+// Time after which a thread gives the rest of a chunk back: its elements take longer than earlier
+// ones.
 constexpr auto kLongestChunkTime = 4 * kChunkTime;
 
 class ParallelMapNode final : public DatasetNode {
@@ -53,8 +54,8 @@ class ParallelMapStage final : public InputStage {
  private:
   struct Chunk {
     int64_t first_index = 0;
-    std::vector<Result> outcomes;
-    size_t next = 0;  // of outcomes, for the consumer
+    std::vector<Result> results;
+    size_t next = 0;  // index of the consumer's next result
     enum class State : uint8_t { waiting, busy, done } state = State::waiting;
   };
   using State = Chunk::State;
@@ -72,11 +73,11 @@ class ParallelMapStage final : public InputStage {
   const CallContext calling_;
   Workers workers_;
   const size_t window_;
-  // Guarded by the lock of workers_:
+  // Guarded by the lock of workers_.
   Chunks chunks_;  // in the order of their elements
   int64_t index_ = 0;
   size_t chunk_size_ = 1;
-  bool taking_ = false;  // a thread is asking the input
+  bool taking_ = false;  // a thread is reading the input
   bool ended_ = false;
 };
 
@@ -84,24 +85,24 @@ class ParallelMapStage final : public InputStage {
 size_t ParallelMapStage::apply(Chunk& chunk, ChunkClock::time_point until) const {
   const MapArguments& settings = node_.settings;
   if (settings.graph != nullptr) {
-    return settings.graph->call_all(chunk.outcomes, chunk.first_index, calling_, until);
+    return settings.graph->call_all(chunk.results, chunk.first_index, calling_, until);
   }
-  return apply_each(chunk.outcomes, chunk.first_index, *calling_.root, until, settings.fn);
+  return apply_each(chunk.results, chunk.first_index, *calling_.root, until, settings.fn);
 }
 
-// The elements of a chunk from `begin` on become one that waits.
+// Splits a chunk: its elements from `begin` on wait for a thread.
 void ParallelMapStage::put_aside(Chunks::iterator chunk, size_t begin) {
-  std::vector<Result>& outcomes = chunk->outcomes;
-  const auto rest = outcomes.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::vector<Result>& results = chunk->results;
+  const auto rest = results.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto aside = chunks_.emplace(std::next(chunk));
   aside->first_index = chunk->first_index + static_cast<int64_t>(begin);
-  std::move(rest, outcomes.end(), std::back_inserter(aside->outcomes));
-  outcomes.erase(rest, outcomes.end());
+  std::move(rest, results.end(), std::back_inserter(aside->results));
+  results.erase(rest, results.end());
   chunk_size_ = std::max<size_t>(std::min(begin, chunk_size_ / 2), 1);
   workers_.wake_one();
 }
 
-// One that was put aside; end() while there is none, or too much else is there already.
+// Returns a waiting chunk; end() if there is none, or if enough is done already.
 ParallelMapStage::Chunks::iterator ParallelMapStage::waiting() {
   const auto chunk = std::ranges::find(chunks_, State::waiting, &Chunk::state);
   if (chunk == chunks_.begin()) return chunk;
@@ -110,7 +111,7 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::waiting() {
   return static_cast<size_t>(others) < window_ ? chunk : chunks_.end();
 }
 
-// A new one; end() when it is another thread's turn, or nobody's.
+// Returns a new chunk from the input; end() if another thread is reading it, or no more is needed.
 ParallelMapStage::Chunks::iterator ParallelMapStage::take(Workers::Lock& lock) {
   if (taking_ || ended_ || chunks_.size() >= window_) return chunks_.end();
   taking_ = true;
@@ -119,11 +120,11 @@ ParallelMapStage::Chunks::iterator ParallelMapStage::take(Workers::Lock& lock) {
   chunk->first_index = index_;
   const size_t most = chunk_size_;
   lock.unlock();
-  const bool more = pull_chunk(*input_, most, chunk->outcomes);
+  const bool more = pull_chunk(*input_, most, chunk->results);
   lock.lock();
   taking_ = false;
   ended_ = !more;
-  index_ += elements_in(chunk->outcomes);
+  index_ += elements_in(chunk->results);
   workers_.wake_one();
   return chunk;
 }
@@ -139,9 +140,9 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   const auto took = ChunkClock::now() - begin;
   lock.lock();
   chunk->state = State::done;
-  if (applied < chunk->outcomes.size()) {
+  if (applied < chunk->results.size()) {
     put_aside(chunk, applied);
-  } else if (took * 2 < kChunkTime && chunk->outcomes.size() == chunk_size_) {
+  } else if (took * 2 < kChunkTime && chunk->results.size() == chunk_size_) {
     chunk_size_ = std::min(chunk_size_ * 2, kLargestThreadChunk);
   } else if (took > kChunkTime * 2) {
     chunk_size_ = std::max<size_t>(chunk_size_ / 2, 1);
@@ -150,7 +151,7 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   return true;
 }
 
-// The chunk to take from; end() when it is not there yet.
+// Returns the chunk from which the consumer takes; end() if it is not ready.
 ParallelMapStage::Chunks::iterator ParallelMapStage::ready() {
   for (auto chunk = chunks_.begin(); chunk != chunks_.end(); ++chunk) {
     if (chunk->state == State::done) return chunk;
@@ -170,15 +171,15 @@ bool ParallelMapStage::do_next(Components& row) {
       return chunk != chunks_.end() || (ended_ && chunks_.empty());
     });
     if (chunk == chunks_.end()) return false;
-    cancellation_.check();  // apply() may have left it as it was
-    if (chunk->next < chunk->outcomes.size()) {
-      Result outcome = std::move(chunk->outcomes[chunk->next++]);
-      if (chunk->next == chunk->outcomes.size()) {
+    cancellation_.check();  // a cancelled apply() leaves elements unchanged
+    if (chunk->next < chunk->results.size()) {
+      Result result = std::move(chunk->results[chunk->next++]);
+      if (chunk->next == chunk->results.size()) {
         chunks_.erase(chunk);
         workers_.wake();
       }
       lock.unlock();
-      row = outcome.take();
+      row = result.take();
       return true;
     }
     chunks_.erase(chunk);
@@ -196,10 +197,10 @@ void ParallelMapStage::do_save(StateWriter& writer) {
   writer.flag(ended_);
   writer.number(static_cast<uint64_t>(index_));
   uint64_t count = 0;
-  for (const Chunk& chunk : chunks_) count += chunk.outcomes.size() - chunk.next;
+  for (const Chunk& chunk : chunks_) count += chunk.results.size() - chunk.next;
   writer.number(count);
   for (const Chunk& chunk : chunks_) {
-    for (size_t i = chunk.next; i < chunk.outcomes.size(); ++i) chunk.outcomes[i].save(writer);
+    for (size_t i = chunk.next; i < chunk.results.size(); ++i) chunk.results[i].save(writer);
   }
   input_->save(writer);
 }
@@ -208,9 +209,9 @@ void ParallelMapStage::do_restore(StateReader& reader) {
   ended_ = reader.flag();
   index_ = static_cast<int64_t>(reader.number());
   Chunk chunk;
-  restore_results(reader, chunk.outcomes);
+  restore_results(reader, chunk.results);
   chunk.state = State::done;
-  if (!chunk.outcomes.empty()) chunks_.push_back(std::move(chunk));
+  if (!chunk.results.empty()) chunks_.push_back(std::move(chunk));
   input_->restore(reader);
 }
 

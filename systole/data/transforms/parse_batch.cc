@@ -1,12 +1,12 @@
-// batch and, on the way into it, the parser of tf.Examples that a map behind it begins with: each
-// record is read where it lies, once, and what it takes is the next one's.
+// batch fused with the parser of tf.Examples that the following map starts with: parses each record
+// in place, once, and reuses its memory.
 #include "systole/data/nodes.h"
 #include "systole/session/host/example_parser.h"
 
 namespace systole::data {
 namespace {
 
-// Records that the first batch has memory for, be there as few of them as there may.
+// Capacity of the first batch in records.
 constexpr size_t kFirstLikely = 64;
 
 class ParseBatchNode final : public DatasetNode {
@@ -37,7 +37,7 @@ class ParseBatchStage final : public CountingStage {
       return false;
     }
     const auto most = static_cast<size_t>(arguments_.batch_size);
-    // After one whole batch the next is likely to be another.
+    // After one whole batch the next is likely to be whole.
     ExampleBatch batch(arguments_.schema, count_ > 0 ? most : kFirstLikely, most,
                        arguments_.defaults);
     std::optional<Error> error;
@@ -49,13 +49,13 @@ class ParseBatchStage final : public CountingStage {
     } while (!(ended_ = !input_->next_text(text)));
     if (size < arguments_.batch_size && arguments_.drop_remainder) return false;
     ++count_;
-    if (error) throw Error(*error);  // the batch is lost as a whole, as one is that a map fails for
+    if (error) throw Error(*error);  // the whole batch is dropped, as after a failed map
     row = batch.finish();
     return true;
   }
 
  private:
-  // `i`: where in its batch.
+  // `i` is the index in its batch.
   std::optional<Error> add(std::string_view text, int64_t i, ExampleBatch& batch) const {
     try {
       batch.add(text);

@@ -1,4 +1,4 @@
-// prefetch: a thread makes elements ahead of the consumer.
+// prefetch: a thread produces elements ahead of the consumer.
 #include <chrono>
 #include <deque>
 
@@ -9,7 +9,7 @@
 namespace systole::data {
 namespace {
 
-// AUTOTUNE begins with this many and doubles whenever the consumer had to wait.
+// AUTOTUNE starts with this many, and doubles it whenever the consumer has to wait.
 constexpr size_t kFirstDepth = 2;
 
 int64_t bytes_of(const Components& row) {
@@ -55,11 +55,11 @@ class PrefetchStage final : public InputStage {
     if (tuned_ && ready_.empty() && !ended_ && was_full_) deepen();
     workers_.wait(lock, [&] { return !ready_.empty() || ended_; });
     if (ready_.empty()) return false;
-    Result outcome = std::move(ready_.front());
+    Result result = std::move(ready_.front());
     ready_.pop_front();
     workers_.wake_one();
     lock.unlock();
-    row = outcome.take();
+    row = result.take();
     return true;
   }
   void do_save(StateWriter& writer) override {
@@ -82,20 +82,20 @@ class PrefetchStage final : public InputStage {
       return false;
     }
     lock.unlock();
-    std::optional<Result> outcome = pull(*input_);
-    const int64_t bytes = outcome && tuned_ ? bytes_of(outcome->row) : 0;
+    std::optional<Result> result = pull(*input_);
+    const int64_t bytes = result && tuned_ ? bytes_of(result->row) : 0;
     lock.lock();
     largest_bytes_ = std::max(largest_bytes_, bytes);
-    ended_ = !outcome;
-    if (outcome) ready_.push_back(std::move(*outcome));
+    ended_ = !result;
+    if (result) ready_.push_back(std::move(*result));
     return true;
   }
-  // A buffer that was full and ran empty was too small for how unevenly elements come.
+  // A buffer that was full and ran empty is too small for the variation of the input.
   void deepen() {
     was_full_ = false;
     depth_ = std::min(depth_ * 2, most());
   }
-  // Elements that may be held by their size.
+  // Returns how many elements fit in the allowed memory.
   size_t most() const {
     if (!tuned_) return depth_;
     const int64_t fit = bytes_limit_ / std::max<int64_t>(largest_bytes_, 1);
@@ -103,7 +103,7 @@ class PrefetchStage final : public InputStage {
   }
 
   const bool tuned_;
-  // Guarded by the lock of workers_:
+  // Guarded by the lock of workers_.
   std::deque<Result> ready_;
   size_t depth_;
   const int64_t bytes_limit_;

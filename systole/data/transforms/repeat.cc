@@ -1,4 +1,4 @@
-// repeat: a new run of the input for each epoch.
+// repeat: runs the input anew for each epoch.
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -57,7 +57,7 @@ class RepeatStage final : public Stage {
   template <class Ask>
   bool next_of_epochs(const Ask& ask) {
     while (!ended_) {
-      if (input_ == nullptr) open();  // it could not be made when its epoch began
+      if (input_ == nullptr) open();  // making it failed at the start of the epoch
       try {
         if (node_.count != 0 && ask()) {
           empty_ = false;
@@ -86,7 +86,7 @@ class RepeatStage final : public Stage {
   uint64_t epoch_ = 0;
   bool empty_ = true;  // no element in this epoch yet
   bool ended_ = false;
-  std::unique_ptr<Stage> input_;  // null when it could not be made
+  std::unique_ptr<Stage> input_;  // null if it could not be made
 };
 
 std::unique_ptr<Stage> RepeatNode::make(const StageContext& context) const {

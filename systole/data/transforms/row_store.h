@@ -1,5 +1,5 @@
-// The elements that a shuffle keeps. Texts and numbers that are elements by themselves stand side
-// by side, so that to draw one touches no other memory than its own.
+// The buffer of a shuffle. Stores single strings and numbers contiguously, so that drawing one
+// touches only its own memory.
 #pragma once
 
 #include <utility>
@@ -13,7 +13,7 @@ namespace systole::data {
 // Not thread-safe.
 class RowStore {
  public:
-  // Of up to `most` elements of these types.
+  // Makes a store for up to `most` elements of these types.
   RowStore(const std::vector<TensorType>& types, size_t most) : texts_(most) {
     if (types.size() != 1 || types[0].shape != Shape()) return;
     if (types[0].dtype == DType::string) form_ = Form::texts;
@@ -31,7 +31,7 @@ class RowStore {
     }
     return rows_.size();
   }
-  // Takes the contents of `row`.
+  // Moves the contents of `row` into the store.
   void push(Components& row) {
     switch (form_) {
       case Form::texts:
@@ -45,7 +45,7 @@ class RowStore {
         row.clear();
     }
   }
-  // Gives element `i` away; the last takes its place.
+  // Moves element `i` out; the last element takes its place.
   void take(size_t i, Components& row) {
     switch (form_) {
       case Form::texts:
@@ -58,19 +58,20 @@ class RowStore {
         row = taken(rows_, i);
     }
   }
-  // The same of texts; they stay texts.
+  // The following are for elements of one string. A view from text() is valid until that string is
+  // changed, moved out or moved to another place.
   void push_text(std::string_view text) { texts_.push_copy(text); }
   void drop_text(size_t i) { texts_.drop(i); }
   std::string_view text(size_t i) const { return texts_.text(i); }
   void set_text(size_t i, std::string_view text) { texts_.set(i, text); }
-  // What it says is read soon.
+  // Prefetches element `i` for reading.
   void touch_text(size_t i) const { texts_.touch_text(i); }
 
-  // Element `i` is wanted soon.
+  // Prefetches the place of element `i`.
   void touch(size_t i) const {
     if (form_ == Form::texts) texts_.touch(i);
   }
-  // Element `i` for that in `row`.
+  // Exchanges element `i` with `row`.
   void exchange(size_t i, Components& row) {
     switch (form_) {
       case Form::texts:
@@ -93,7 +94,7 @@ class RowStore {
       writer.row(form_ == Form::rows ? rows_[i] : row);
     }
   }
-  // REQUIRES: it is empty.
+  // REQUIRES: the store is empty.
   void restore(StateReader& reader, const std::vector<TensorType>& types) {
     for (size_t count = reader.count(); count > 0; --count) {
       Components row = reader.row();

@@ -1,4 +1,4 @@
-// sample_from_datasets: each element from an input drawn by weight.
+// sample_from_datasets: draws each element from an input by weight.
 #include <numeric>
 
 #include "systole/base/random.h"
@@ -76,7 +76,7 @@ class SampleStage final : public Stage {
   }
 
   std::vector<std::unique_ptr<Stage>> inputs_;
-  std::vector<double> weights_;  // 0 for what has ended
+  std::vector<double> weights_;  // 0 for ended inputs
   uint64_t key_;
   uint64_t stream_;
   RandomStream random_;

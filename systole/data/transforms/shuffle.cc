@@ -1,5 +1,5 @@
-// shuffle: a buffer of the next elements, from which one is drawn at a time. (TensorFlow's
-// algorithm; the numbers drawn are ours.)
+// shuffle: draws from a buffer of the next elements. (TensorFlow's algorithm with another random
+// generator)
 #include "systole/base/random.h"
 #include "systole/data/nodes.h"
 #include "systole/data/transforms/row_store.h"
@@ -41,7 +41,7 @@ class ShuffleStage final : public InputStage {
   bool do_next(Components& row) override {
     settle();
     fill([&] { return input_->next(row); }, [&] { buffer_.push(row); });
-    // The buffer's last element need not go there: it is the one, or takes the place of the one.
+    // Skips storing the newest element: it is the one drawn, or takes the place of the one drawn.
     ended_ = ended_ || !input_->next(row);
     const size_t size = buffer_.size() + (ended_ ? 0 : 1);
     if (size == 0) return false;
@@ -54,7 +54,7 @@ class ShuffleStage final : public InputStage {
     if (draw_ahead(ended_ ? size - 1 : size)) buffer_.touch(ahead_);
     return true;
   }
-  // The same, where the text that was drawn stays in the buffer until the next one is asked for.
+  // As do_next, but the drawn string stays in the buffer until the next call.
   bool do_next_text(std::string_view& text) override {
     settle();
     fill([&] { return input_->next_text(text); }, [&] { buffer_.push_text(text); });
@@ -66,7 +66,7 @@ class ShuffleStage final : public InputStage {
       vacated_ = i;
       coming_ = std::exchange(text, buffer_.text(i));
     }
-    // Behind the end the last of the buffer takes the place of the one that is given.
+    // After the end of input, the last element of the buffer takes the place of the drawn one.
     const bool drawn = draw_ahead(ended_ ? size - 1 : size);
     if (drawn) buffer_.touch_text(ended_ && ahead_ == i ? size - 1 : ahead_);
     return true;
@@ -98,8 +98,7 @@ class ShuffleStage final : public InputStage {
     if (ahead_size > 0) random_.seek(position_);
     return random_.next_below(size);
   }
-  // The element of the next call is on its way to the caches while others work on this one. False
-  // when it is not in the buffer.
+  // Prefetches the element that the next call returns. Returns false if it is not in the buffer.
   bool draw_ahead(size_t size) {
     if (size == 0) return false;
     position_ = random_.position();
@@ -107,7 +106,7 @@ class ShuffleStage final : public InputStage {
     ahead_size_ = size;
     return ahead_ < buffer_.size();
   }
-  // Until the buffer is full but for one, or the input has ended.
+  // Fills the buffer except for one element, or until the input ends.
   template <class Ask, class Keep>
   void fill(const Ask& ask, const Keep& keep) {
     while (!ended_ && buffer_.size() + 1 < buffer_size_) {
@@ -116,7 +115,7 @@ class ShuffleStage final : public InputStage {
       cancellation_.check();
     }
   }
-  // Fills the place of the text that was given: with the one that came last, or the buffer's last.
+  // Fills the place of the returned string with the newest one, or with the buffer's last.
   void settle() {
     if (!vacated_) return;
     if (ended_) {
@@ -134,11 +133,11 @@ class ShuffleStage final : public InputStage {
   RandomStream random_;
   RowStore buffer_;
   size_t ahead_ = 0;       // drawn for the next call
-  size_t ahead_size_ = 0;  // among so many; 0: nothing is drawn
+  size_t ahead_size_ = 0;  // number of elements at the draw; 0: nothing is drawn
   uint64_t position_ = 0;  // of random_ before that
   bool ended_ = false;
-  std::optional<size_t> vacated_;  // place in the buffer of the text that was given
-  std::string_view coming_;        // what is to be there, in the input's memory
+  std::optional<size_t> vacated_;  // buffer index of the returned string
+  std::string_view coming_;        // the string to store there, in the input's memory
 };
 
 std::unique_ptr<Stage> ShuffleNode::make(const StageContext& context) const {

@@ -1,4 +1,4 @@
-// Rows put together to one: into the memory of the batch, once.
+// Stacks elements, copying each once into the memory of the batch.
 #include <cstring>
 
 #include "systole/data/nodes.h"
@@ -6,7 +6,7 @@
 namespace systole::data {
 namespace {
 
-// Copies `from` into the corner at zero of part `i` of `to`, whose parts are as large or larger.
+// Copies `from` into the corner at index 0 of part `i` of `to`. Parts are at least as large.
 template <class Copy>
 void copy_corner(const Tensor& from, int64_t i, const Tensor& to, const Copy& copy) {
   const int rank = from.rank();
@@ -57,7 +57,7 @@ void fill(Tensor& tensor, const Tensor& value) {
   }
 }
 
-// The largest of each unknown dimension; known ones as they are.
+// Returns the largest size of each unknown dimension; keeps known ones.
 Shape padded_shape(std::string_view what, std::span<const Components> rows, size_t component,
                    const Shape& declared) {
   Shape shape = declared;

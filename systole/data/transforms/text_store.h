@@ -1,5 +1,5 @@
-// The texts that a shuffle keeps, drawn all over them: those that it copies lie in a few large
-// blocks, which need fewer entries in the processor's table of pages than a string each would.
+// The strings of a shuffle buffer. Copies them into a few large blocks, which need fewer TLB
+// entries than a heap allocation each.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace systole::data {
 
-// Not thread-safe. Memory: what it was first filled with and an eighth more, in whole lines of a
-// cache, which stay until the end; what is longer than the text whose place it takes, and what is
-// moved here, has memory of its own.
+// Not thread-safe. Memory: that of the first fill and an eighth more, in whole cache lines, kept
+// until the end. A string longer than the place that it takes, or one that is moved in, has its own
+// memory.
 class TextStore {
  public:
-  // Of up to `most` texts.
+  // Makes a store for up to `most` strings.
   explicit TextStore(size_t most) : most_(most) {}
   ~TextStore() {
     for (const Block& block : blocks_) free_block(block.begin, block.bytes);
@@ -31,7 +31,7 @@ class TextStore {
   TextStore& operator=(const TextStore&) = delete;
 
   size_t size() const { return slots_.size(); }
-  // Valid until text `i` is changed, given away or moved to the place of one that is.
+  // Returns string `i`. Valid until it is changed, moved out or moved to another place.
   std::string_view text(size_t i) const {
     const Slot& slot = slots_[i];
     return slot.filled ? std::string_view(slot.begin, slot.size) : std::string_view(own_[i]);
@@ -45,7 +45,7 @@ class TextStore {
     push({});
     set(size() - 1, text);
   }
-  // REQUIRES: `text` is none of these.
+  // REQUIRES: `text` does not lie in the store.
   void set(size_t i, std::string_view text) {
     Slot& slot = slots_[i];
     if (slot.begin == nullptr && text.size() <= kLongest) take_room(slot, text.size());
@@ -58,14 +58,14 @@ class TextStore {
     slot.size = static_cast<uint32_t>(text.size());
     if (!text.empty()) std::memcpy(slot.begin, text.data(), text.size());
   }
-  // Text `i` for `text`.
+  // Exchanges string `i` with `text`.
   void exchange(size_t i, std::string& text) {
     Slot& slot = slots_[i];
     if (slot.filled) own_[i].assign(slot.begin, slot.size);
     slot.filled = false;
     std::swap(own_[i], text);
   }
-  // Gives text `i` away; the last takes its place.
+  // Moves string `i` out; the last string takes its place.
   std::string take(size_t i) {
     std::string result;
     exchange(i, result);
@@ -79,16 +79,16 @@ class TextStore {
     slots_.pop_back();
     own_.pop_back();
   }
-  // Text `i` is exchanged soon.
+  // Prefetches the place of string `i`.
   void touch(size_t i) const { __builtin_prefetch(&own_[i], 1); }
-  // Text `i` is read soon.
+  // Prefetches string `i` for reading.
   void touch_text(size_t i) const {
     const std::string_view soon = text(i);
     prefetch_bytes(soon.data(), soon.size());
   }
 
  private:
-  static constexpr size_t kLongest = 64U << 10U;  // text in a block
+  static constexpr size_t kLongest = 64U << 10U;  // longest string stored in a block
   static constexpr size_t kMinBlock = 4U << 10U;
   static constexpr size_t kMaxBlock = 4U << 20U;  // large enough for huge pages
 
@@ -98,13 +98,13 @@ class TextStore {
   };
   // A place in a block.
   struct Slot {
-    char* begin = nullptr;  // null where there is none yet
+    char* begin = nullptr;  // null before the first string
     uint32_t capacity = 0;
     uint32_t size = 0;
-    bool filled = false;  // the text is here, not in own_
+    bool filled = false;  // the string is here, not in own_
   };
 
-  // A little more than this text takes, for those that come after it.
+  // Returns the size of a place for this string, with some room for later ones.
   void take_room(Slot& slot, size_t size) {
     constexpr size_t kLine = 64;
     const size_t bytes = (std::max<size_t>(size + size / 8, 1) + kLine - 1) / kLine * kLine;
@@ -114,7 +114,7 @@ class TextStore {
     next_ += bytes;
     left_ -= bytes;
   }
-  // For as many texts of `bytes` as there still may be.
+  // Allocates a block for the remaining strings of about `bytes`.
   void add_block(size_t bytes) {
     const size_t coming = std::min(most_ - std::min(most_, size()) + 1, kMaxBlock / bytes);
     const size_t wanted = std::clamp(coming * bytes, std::max(kMinBlock, bytes), kMaxBlock);
@@ -132,7 +132,7 @@ class TextStore {
   std::vector<Slot> slots_;
   std::vector<std::string> own_;
   std::vector<Block> blocks_;
-  char* next_ = nullptr;  // what is left of the last block
+  char* next_ = nullptr;  // the free part of the last block
   size_t left_ = 0;
 };
 

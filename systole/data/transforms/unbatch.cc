@@ -1,4 +1,4 @@
-// unbatch: the rows of each element, sharing its memory.
+// unbatch: the slices of each element, sharing its memory.
 #include "systole/data/nodes.h"
 
 namespace systole::data {

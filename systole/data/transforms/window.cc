@@ -1,4 +1,5 @@
-// window: `size` elements that are `stride` apart, stacked; the next begins `shift` later.
+// window: stacks `size` elements that are `stride` apart. The next window starts `shift` elements
+// later.
 #include <algorithm>
 #include <deque>
 
@@ -34,7 +35,7 @@ class WindowStage final : public InputStage {
 
  protected:
   bool do_next(Components& row) override {
-    // The buffer holds what lies from the begin of the window to its end.
+    // The buffer holds the elements from the start of the window to its end.
     const size_t span = static_cast<size_t>((node_.size - 1) * node_.stride + 1);
     for (Components part; skip_ > 0 && input_->next(part); --skip_) cancellation_.check();
     for (Components part; buffer_.size() < span && input_->next(part); part.clear()) {

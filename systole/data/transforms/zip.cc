@@ -22,7 +22,7 @@ class ZipStage final : public Stage {
   bool do_next(Components& row) override {
     row.clear();
     if (ended_) return false;
-    // All are asked even when one fails, so that they stay side by side.
+    // Reads all inputs even if one fails, to keep them aligned.
     std::optional<Error> error;
     for (auto& input : inputs_) {
       try {

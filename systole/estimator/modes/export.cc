@@ -1,6 +1,6 @@
 #include "systole/base/log.h"
 #include "systole/estimator/impl.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/saved_model_builder.h"
 
 namespace systole {
@@ -59,7 +59,7 @@ void check_receiver(const ServingInputReceiver& receiver) {
 }
 
 void copy_extras(const std::string& folder, const std::map<std::string, std::string>& extras) {
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   for (const auto& [name, path] : extras) {
     const std::string to = join_path(folder, "assets.extra/" + name);
     files.make_directories(parent_path(to));
@@ -73,7 +73,7 @@ class TemporaryFolder {
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
   ~TemporaryFolder() {
     try {
-      remove_tree(local_file_system(), path_);
+      remove_tree(default_file_system(), path_);
     } catch (const Error& error) {
       log_warning("{}", error.what());
     }
@@ -110,7 +110,7 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
   // The exported graph has no replicas: any device runs it.
   const std::unique_ptr<Session> session = make_session(model, "");
   restore(model, *session, prefix);
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   files.make_directories(export_dir_base);
   std::string directory = timestamped_export_directory(files, export_dir_base);
   const TemporaryFolder temporary(join_path(export_dir_base, "temp-" + base_name(directory)));

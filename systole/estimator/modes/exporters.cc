@@ -6,7 +6,7 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 namespace {
@@ -22,7 +22,7 @@ void check_exports_to_keep(const std::string& exporter, std::optional<int64_t> c
 // Removes all but the `count` newest exports of a folder, whose names are times in seconds.
 void keep_newest(const std::string& folder, std::optional<int64_t> count) {
   if (!count) return;
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   std::vector<std::string> exports = files.list(folder);
   std::erase_if(exports, [](const std::string& name) {
     return name.find_first_not_of("0123456789") != std::string::npos;
@@ -60,7 +60,7 @@ double number_of(const nlohmann::json& value) {
 }
 
 std::optional<Evaluation> read_best(const std::string& export_path) {
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   const std::string path = best_file(export_path);
   if (!files.exists(path)) return std::nullopt;
   Evaluation::Values values;
@@ -81,7 +81,7 @@ void write_best(const std::string& export_path, const Evaluation& evaluation) {
   for (const auto& [name, value] : evaluation.values()) {
     if (value.num_elements() == 1) scalars[name] = json_of(value.as_double(0));
   }
-  write_file_atomically(local_file_system(), best_file(export_path), scalars.dump(2) + "\n");
+  write_file_atomically(default_file_system(), best_file(export_path), scalars.dump(2) + "\n");
 }
 
 bool loss_is_smaller(const Evaluation& best, const Evaluation& current) {

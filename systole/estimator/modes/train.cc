@@ -2,7 +2,7 @@
 #include "systole/base/number_text.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/modes/host_calls.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/loop/model_dir_lock.h"
 #include "systole/train/loop/signals.h"
 #include "systole/train/loop/train_loop.h"
@@ -36,6 +36,7 @@ train::TrainRecords records_of(const RunConfig& config, const TrainOptions& opti
       .saver = {.max_to_keep = static_cast<int>(config.keep_checkpoint_max),
                 .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours,
                 .write_meta_graph = config.checkpoint_save_graph_def},
+      .restore = {.allow_weights_only = config.allow_weights_only},
       .listeners = options.saving_listeners,
       .save_summary_steps = config.save_summary_steps,
       .log_step_count_steps = config.log_step_count_steps};
@@ -122,7 +123,7 @@ void run(TrainLoop& loop, Heartbeat& heartbeat) {
 void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& given) {
   const Place& where = place(Mode::train);
   check_steps(given, where.use_tpu);
-  local_file_system().make_directories(config.model_dir);
+  default_file_system().make_directories(config.model_dir);
   // A thread that hangs keeps the folder locked.
   const auto lock = std::make_shared<const ModelDirLock>(config.model_dir);
   const estimator::Input input = make_input(input_fn, Mode::train);

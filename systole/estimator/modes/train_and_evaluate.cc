@@ -3,7 +3,7 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/loop/signals.h"
 
 namespace systole {

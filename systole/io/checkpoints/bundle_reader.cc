@@ -32,8 +32,8 @@ TensorSlice slice_from_message(const tensorflow::TensorSliceProto& message) {
   return slice;
 }
 
-// Reads all of [offset, offset + size) and returns its checksum: bit by bit, so that the checksum
-// finds in a cache what was read.
+// Reads [offset, offset + size) and returns its checksum. Reads in pieces, so that the checksum
+// finds them in the cache.
 uint32_t read_and_sum(const RandomAccessFile& file, uint64_t offset, uint64_t size, char* out) {
   constexpr uint64_t kBit = 256 << 10;
   uint32_t crc = 0;
@@ -45,7 +45,7 @@ uint32_t read_and_sum(const RandomAccessFile& file, uint64_t offset, uint64_t si
   return crc;
 }
 
-// The same by all threads.
+// As read_and_sum, on all threads.
 uint32_t read_and_sum_in_parts(const RandomAccessFile& file, uint64_t offset, uint64_t size,
                                char* out) {
   constexpr uint64_t kPart = 8 << 20;
@@ -61,7 +61,7 @@ uint32_t read_and_sum_in_parts(const RandomAccessFile& file, uint64_t offset, ui
   return crc;
 }
 
-// Elements that a file holds become values of their type.
+// Maps bytes from a file to valid values of their type.
 void normalize(Tensor& tensor) {
   auto* bytes = static_cast<unsigned char*>(tensor.raw());
   const auto count = static_cast<size_t>(tensor.byte_size());
@@ -258,7 +258,7 @@ Tensor BundleReader::assemble(std::string_view key, const BundleEntry& entry) co
     parts.push_back(read_stored(key, it->second));
     elements += parts.back().num_elements();
   }
-  // Parts do not overlap in what TensorFlow writes: as many elements as the whole cover it.
+  // TensorFlow writes no overlapping parts: as many elements as the whole tensor cover it.
   if (elements != entry.type.shape.num_elements()) {
     throw damaged("{}: parts of '{}', got {} elements, expected the {} of {}", prefix_, key,
                   elements, entry.type.shape.num_elements(), entry.type);

@@ -79,7 +79,7 @@ BundleEntry BundleWriter::write_tensor(std::string_view key, const Tensor& tenso
   } else {
     const std::string_view bytes(static_cast<const char*>(tensor.raw()),
                                  static_cast<size_t>(tensor.byte_size()));
-    // Read once from memory for both.
+    // Sums and writes in pieces, to read each once from memory.
     constexpr size_t kPart = 256 << 10;
     for (size_t at = 0; at < bytes.size(); at += kPart) {
       const std::string_view part = bytes.substr(at, kPart);

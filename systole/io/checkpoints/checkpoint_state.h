@@ -1,4 +1,4 @@
-// The file `checkpoint` beside checkpoints: which there are and which is the latest.
+// The file `checkpoint`, which lists the checkpoints of a directory and names the latest.
 //   model_checkpoint_path: "model.ckpt-1000"           text of a CheckpointState message
 //   all_model_checkpoint_paths: "model.ckpt-0"         oldest first
 //   all_model_checkpoint_paths: "model.ckpt-1000"
@@ -15,23 +15,29 @@ namespace systole {
 struct CheckpointState {
   std::string model_checkpoint_path;                    // the latest; "" for none
   std::vector<std::string> all_model_checkpoint_paths;  // oldest first
-  // Seconds since the Unix epoch, one a path; empty in files of others.
+  // Seconds since the Unix epoch, one for each path; may be empty.
   std::vector<double> all_model_checkpoint_timestamps;
   double last_preserved_timestamp = 0;
 };
 
-// Paths come joined to `directory` where the file has relative ones. Nothing when there is no such
-// file. Errors: those of the file; INVALID_ARGUMENT when it does not parse.
+// Reads the file. Joins relative paths to `directory`. Returns nullopt if the file does not exist.
+// Errors: those of the file; INVALID_ARGUMENT if it cannot be parsed.
 std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory);
 
-// Writes it whole or not at all. Paths in `directory` are written as names, so that the directory
-// can be moved.
+// Writes the file atomically. Writes paths in `directory` as names, so that the directory can be
+// moved.
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory,
                             const CheckpointState& state);
 
-// The prefix of the latest checkpoint whose index is there, "" when there is none: the state's
-// first, else the newest of its others. (tf.train.latest_checkpoint)
+// Returns the prefixes of the whole checkpoints of a directory, in the order in which to try them:
+// the latest that the file `checkpoint` names, then all others that it names or that lie in the
+// directory, newest first (by the number at the end of the name, then by time). A checkpoint is
+// whole if its index and all of its data files exist. Logs a warning, once a process, if the file
+// is missing or names a latest checkpoint that does not exist while others do.
+std::vector<std::string> find_checkpoints(FileSystem& file_system, const std::string& directory);
+
+// Returns the first of find_checkpoints, or "". (tf.train.latest_checkpoint)
 std::string latest_checkpoint(FileSystem& file_system, const std::string& directory);
 
 }  // namespace systole

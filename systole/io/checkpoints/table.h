@@ -1,4 +1,4 @@
-// leveldb's sorted tables as TensorFlow has them: the index file of a tensor bundle.
+// leveldb's sorted tables as TensorFlow uses them for the index of a tensor bundle.
 //   file      := data* metaindex index footer
 //   data, metaindex, index := block type crc     block := entry* restart* count
 //   entry     := varint32 shared, varint32 unshared, varint32 value_size, key_suffix, value
@@ -20,12 +20,12 @@ struct TableEntry {
   std::string value;
 };
 
-// All entries of the table `bytes`, in their order; every block's checksum is checked. `path`
-// begins the messages. Errors: DATA_LOSS with the offset.
+// Returns all entries of the table `bytes`, in order. Checks the checksum of each block. Errors
+// start with `path`: DATA_LOSS with the offset.
 std::vector<TableEntry> read_table(const std::string& path, std::string_view bytes);
 
-// The bytes of a table as TensorFlow's BundleWriter makes it: uncompressed, blocks of 256 KiB.
-// REQUIRES: keys increase bytewise.
+// Returns the bytes of a table as TensorFlow's BundleWriter makes it: uncompressed, with blocks of
+// 256 KiB. REQUIRES: keys increase bytewise.
 std::string write_table(const std::vector<TableEntry>& entries);
 
 }  // namespace systole

@@ -1,5 +1,5 @@
-// Not leveldb::Table: it allocates what a damaged footer or index tells it to, and reads past the
-// end where size and trailer overflow. Here every size is checked against the file first.
+// Does not use leveldb::Table, which allocates the sizes of a damaged footer or index, and reads
+// past the end if size and trailer overflow. This reader checks each size against the file first.
 #include <snappy.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Tensor bundles: TensorFlow's checkpoints (V2) and the variables of SavedModels. The bytes stand
-// in bundle_format.h.
+// Tensor bundles: TensorFlow's checkpoints (V2) and the variables of SavedModels. Format:
+// bundle_format.h.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace systole {
 
-// A part of a tensor: an extent a dimension.
+// A part of a tensor: an extent for each dimension.
 struct TensorSlice {
   struct Extent {
     int64_t start = 0;
@@ -32,13 +32,13 @@ struct TensorSlice {
 
 struct BundleEntry {
   std::string dtype_name;  // TensorFlow's: "DT_FLOAT"
-  TensorType type;         // dtype `invalid` for one that we do not have
+  TensorType type;         // dtype `invalid` if it is not supported
   int shard = 0;
   uint64_t offset = 0;  // in bytes
   uint64_t size = 0;    // in bytes
   uint32_t masked_crc32c = 0;
-  // Not empty for a tensor that was saved in parts; shard, offset, size and checksum are those of
-  // the parts.
+  // The slices of a tensor that was saved in parts, which have their own shard, offset, size and
+  // checksum. Otherwise empty.
   std::vector<TensorSlice> slices;
 };
 
@@ -47,12 +47,12 @@ std::string bundle_index_path(const std::string& prefix);
 std::string bundle_data_path(const std::string& prefix, int shard, int num_shards);
 bool bundle_exists(FileSystem& file_system, const std::string& prefix);
 
-// Reads the tensors of a bundle. The index is read and checked when opening, data when it is asked
-// for. Thread-safe. Errors are DATA_LOSS with the file and what is wrong where a file is damaged.
+// Reads the tensors of a bundle. The constructor reads and checks the index; data is read on
+// demand. Thread-safe. Errors for damaged files are DATA_LOSS with the file and the reason.
 class BundleReader {
  public:
-  // `file_system` outlives the reader. Errors: those of the index file; UNIMPLEMENTED for
-  // big-endian bundles and versions to come.
+  // `file_system` must outlive the reader. Errors: those of the index file; UNIMPLEMENTED for
+  // big-endian bundles and later versions.
   BundleReader(FileSystem& file_system, std::string prefix);
   ~BundleReader();
 
@@ -62,16 +62,16 @@ class BundleReader {
   const std::map<std::string, BundleEntry, std::less<>>& entries() const { return entries_; }
   std::vector<std::string> keys() const;
   bool contains(std::string_view key) const { return entries_.contains(key); }
-  // Errors: NOT_FOUND with near misses.
+  // Errors: NOT_FOUND, with similar names.
   const BundleEntry& entry(std::string_view key) const;
   const TensorType& type_of(std::string_view key) const { return entry(key).type; }
 
-  // A whole tensor, its checksum verified. Errors: NOT_FOUND; DATA_LOSS; UNIMPLEMENTED for a dtype
-  // that we do not have.
+  // Reads a tensor and verifies its checksum. Errors: NOT_FOUND; DATA_LOSS; UNIMPLEMENTED for an
+  // unsupported dtype.
   Tensor read(std::string_view key) const;
-  // A part of it. Reads all of it.
+  // Reads a part of a tensor. Reads the whole tensor from the file.
   Tensor read_slice(std::string_view key, const TensorSlice& slice) const;
-  // Reads everything. Errors: of the first tensor that is damaged.
+  // Reads all tensors. Errors: that of the first damaged one.
   void verify() const;
 
  private:
@@ -89,24 +89,24 @@ class BundleReader {
   std::string prefix_;
   int num_shards_ = 0;
   std::map<std::string, BundleEntry, std::less<>> entries_;
-  std::map<std::string, BundleEntry, std::less<>> parts_;  // by the encoded key
+  std::map<std::string, BundleEntry, std::less<>> parts_;  // by encoded key
   mutable std::mutex mutex_;                               // guards shards_
   mutable std::vector<std::unique_ptr<RandomAccessFile>> shards_;
 };
 
-// Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Tensors
-// go to the data file in the order of add. Both files appear with finish(), the index last; without
-// it neither does. Not thread-safe.
+// Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Stores
+// tensors in the order of add(). finish() makes both files appear, the index last; without it
+// neither appears. Not thread-safe.
 class BundleWriter {
  public:
-  // The directory must exist; `file_system` outlives the writer.
+  // The directory must exist. `file_system` must outlive the writer.
   BundleWriter(FileSystem& file_system, std::string prefix);
   ~BundleWriter();
 
-  // Errors: those of the file; ALREADY_EXISTS for a key that was added; INVALID_ARGUMENT for an
-  // empty key, and a dtype that TensorFlow does not have.
+  // Errors: those of the file; ALREADY_EXISTS for a key added before; INVALID_ARGUMENT for an empty
+  // key or a dtype that TensorFlow does not have.
   void add(std::string_view key, const Tensor& tensor);
-  // One part of a tensor of shape `full_shape`, which was or will be added part by part.
+  // Adds one part of a tensor of shape `full_shape`. Add the other parts likewise.
   void add_slice(std::string_view key, const Shape& full_shape, const TensorSlice& slice,
                  const Tensor& tensor);
   void finish();
@@ -120,7 +120,7 @@ class BundleWriter {
   std::string prefix_;
   std::unique_ptr<AtomicFile> data_;
   uint64_t offset_ = 0;
-  std::map<std::string, BundleEntry, std::less<>> entries_;  // by the key of the index
+  std::map<std::string, BundleEntry, std::less<>> entries_;  // by key in the index
 };
 
 }  // namespace systole

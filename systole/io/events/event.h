@@ -1,4 +1,4 @@
-// What event files hold: the log that TensorBoard reads.
+// The contents of event files, the logs that TensorBoard reads.
 #pragma once
 
 #include <cstdint>
@@ -45,13 +45,13 @@ struct Event {
   double wall_time = 0;  // seconds since the Unix epoch
   int64_t step = 0;
   Kind kind = Kind::none;
-  // The file version, the bytes of a graph, a log message, the path of a checkpoint.
+  // The file version, the bytes of a graph, a log message, or the path of a checkpoint.
   std::string text;
   SessionStatus status = SessionStatus::unspecified;
   std::vector<SummaryValue> values;
 };
 
-// TensorFlow's names: "summary", "simple_value"...
+// Returns TensorFlow's name: "summary", "simple_value"...
 std::string_view to_string(Event::Kind kind);
 std::string_view to_string(SummaryValue::Kind kind);
 

@@ -12,15 +12,15 @@
 
 namespace systole {
 
-// Reads event after event. Not thread-safe.
+// Reads one event after another. Not thread-safe.
 class EventReader {
  public:
-  // `file_system` outlives the reader. Errors: those of opening the file.
+  // `file_system` must outlive the reader. Errors: those of opening the file.
   EventReader(FileSystem& file_system, const std::string& path);
   ~EventReader();
 
-  // Nothing at the end; a later call finds what was added since. Errors: DATA_LOSS, with the
-  // offset, for a record that is cut or damaged or no event.
+  // Returns the next event; nullopt at the end, where a later call finds events added since.
+  // Errors: DATA_LOSS, with the offset, for a record that is truncated, damaged or not an event.
   std::optional<Event> next();
   uint64_t offset() const { return records_.offset(); }
 
@@ -28,7 +28,7 @@ class EventReader {
   RecordReader records_;
 };
 
-// What the events of a file have to say of one tag and kind.
+// A summary of the events of one tag and kind.
 struct TagSummary {
   SummaryValue::Kind kind = SummaryValue::Kind::none;
   std::string plugin;

@@ -24,7 +24,7 @@ double seconds(Clock& clock) {
   return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
 }
 
-// A name that is not taken: two writers may begin in the same second.
+// Finds a free name: two writers may start in the same second.
 std::string free_path(FileSystem& file_system, const std::string& directory,
                       std::string_view suffix, double now) {
   const std::string path =

@@ -1,5 +1,5 @@
-// Event files: one record an event (tfrecord.h), named
-// events.out.tfevents.<seconds>.<host>[suffix]; the first event holds the version "brain.Event:2".
+// Event files: TFRecord files with one event a record, named
+// events.out.tfevents.<seconds>.<host>[suffix]. The first event has the version "brain.Event:2".
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ class Event;
 
 namespace systole {
 
-// The values as a Summary message. One message behind another is the message of both.
-// Errors: INVALID_ARGUMENT for a value of no kind.
+// Returns the values as a Summary message. Concatenated messages are one message with all values.
+// Errors: INVALID_ARGUMENT for a value without a kind.
 std::string summary_bytes(std::span<const SummaryValue> values);
 
-// Appends events to a new file of a directory. What is added stays in memory until flush() or
-// close(): what a reader sees ends with a whole event. Not thread-safe.
+// Appends events to a new file of a directory. Buffers events in memory until flush() or close(),
+// so that readers see whole events. Not thread-safe.
 class EventWriter {
  public:
-  // Makes the directory and the file. `file_system` and `clock` outlive the writer. Errors: those
-  // of the file system, here and in every method.
+  // Makes the directory and the file. `file_system` and `clock` must outlive the writer. Errors of
+  // all methods: those of the file system.
   EventWriter(FileSystem& file_system, const std::string& directory, std::string_view suffix = "",
               Clock& clock = real_clock());
   ~EventWriter();
@@ -37,15 +37,16 @@ class EventWriter {
   void add_histogram(std::string_view tag, int64_t step, const Tensor& values);
   void add_histogram(std::string_view tag, int64_t step, const Histogram& histogram);
   void add_image(std::string_view tag, int64_t step, const SummaryImage& image);
-  // Strings of any shape; TensorBoard shows a scalar as Markdown, others as a table.
+  // Adds strings of any shape. TensorBoard shows a scalar as Markdown, others as a table.
   void add_text(std::string_view tag, int64_t step, const Tensor& text);
   // `bytes` of a GraphDef message.
   void add_graph(std::string_view bytes, int64_t step = 0);
   // `checkpoint_path` is the prefix without the step, as TensorFlow writes it.
   void add_session_log(SessionStatus status, int64_t step, std::string_view checkpoint_path = "");
-  // Several values of one step in one event. Errors: INVALID_ARGUMENT for a value of no kind.
+  // Adds several values of one step in one event. Errors: INVALID_ARGUMENT for a value without a
+  // kind.
   void add_values(int64_t step, std::span<const SummaryValue> values);
-  // `bytes` of a Summary message, as summary_bytes() makes them. Errors: INVALID_ARGUMENT for other
+  // Adds the `bytes` of a Summary message (summary_bytes()). Errors: INVALID_ARGUMENT for other
   // bytes.
   void add_summary(std::string_view bytes, int64_t step);
 

@@ -38,7 +38,7 @@ Histogram make_histogram(const Tensor& values) {
       throw invalid_argument("histogram: element {} of {}, got {}, expected finite numbers", i,
                              values.type(), value);
     }
-    // The largest double itself goes into the last bucket.
+    // The largest double belongs to the last bucket.
     const auto bucket =
         std::min<std::ptrdiff_t>(std::ranges::upper_bound(limits, value) - limits.begin(),
                                  static_cast<std::ptrdiff_t>(limits.size()) - 1);

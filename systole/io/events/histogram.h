@@ -1,4 +1,4 @@
-// Histograms as TensorBoard shows them: TensorFlow's buckets (lib/histogram/histogram.cc).
+// Histograms with TensorFlow's buckets (lib/histogram/histogram.cc).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace systole {
 
-// `bucket[i]` counts the values below bucket_limit[i] that are in no bucket before it.
+// bucket[i] counts the values in [bucket_limit[i - 1], bucket_limit[i]).
 struct Histogram {
   double min = 0;
   double max = 0;
@@ -20,11 +20,13 @@ struct Histogram {
   std::vector<double> bucket;
 };
 
-// The limits of all buckets: 1e-12 * 1.1^k up to 1e20 and the largest double, mirrored, and 0.
+// Returns the limits of all buckets: 1e-12 * 1.1^k up to 1e20 and the largest double, mirrored, and
+// 0.
 std::span<const double> histogram_limits();
 
-// The histogram of all elements; runs of empty buckets are one. Errors: INVALID_ARGUMENT for a
-// dtype that is not numeric or complex; names the first NaN or infinity and where it is.
+// Returns the histogram of all elements, with runs of empty buckets merged. Errors:
+// INVALID_ARGUMENT for a dtype that is not numeric or is complex, and for NaN or infinity, with the
+// first one's index.
 Histogram make_histogram(const Tensor& values);
 
 }  // namespace systole

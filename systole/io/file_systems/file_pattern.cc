@@ -3,8 +3,8 @@
 namespace systole {
 namespace {
 
-// Whether the set that begins at pattern[p] (after the bracket) has `c`; moves p behind it. A set
-// that is not closed has nothing.
+// Returns whether the set at pattern[p] (after the bracket) contains `c`; advances p past it. An
+// unclosed set contains nothing.
 bool in_set(std::string_view pattern, size_t& p, char c) {
   const bool negated = p < pattern.size() && pattern[p] == '!';
   if (negated) ++p;
@@ -25,7 +25,7 @@ bool in_set(std::string_view pattern, size_t& p, char c) {
   return false;
 }
 
-// One name against one part of a pattern.
+// Matches one name with one part of a pattern.
 bool matches_pattern(std::string_view pattern, std::string_view name) {
   size_t p = 0;
   size_t n = 0;
@@ -60,7 +60,7 @@ bool matches_pattern(std::string_view pattern, std::string_view name) {
 
 bool has_wildcard(std::string_view part) { return part.find_first_of("*?[") != part.npos; }
 
-// Paths that begin with `base` and go on as `pattern` says.
+// Finds the paths that start with `base` and continue as `pattern`.
 void find_files(FileSystem& file_system, const std::string& base, std::string_view pattern,
                 std::vector<std::string>& found) {
   const size_t slash = pattern.find('/');
@@ -87,8 +87,9 @@ void find_files(FileSystem& file_system, const std::string& base, std::string_vi
 }  // namespace
 
 std::vector<std::string> files_matching(FileSystem& file_system, const std::string& pattern) {
+  const std::string root(path_root(pattern));
   std::vector<std::string> found;
-  find_files(file_system, "", pattern, found);
+  find_files(file_system, root, std::string_view(pattern).substr(root.size()), found);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Names of files by patterns.
+// Patterns of file names.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace systole {
 
-// The files, no folders, whose path matches `pattern`, in which stand
+// Returns the files, without directories, whose path matches `pattern`. A pattern may contain
 //   '*' for any characters but '/', '?' for one of them, '[a-z]' for one of a set,
-//   '[!a-z]' for one outside of it
-// Hidden files match what begins with a dot alone. Names of one folder are sorted.
+//   '[!a-z]' for one that is not in the set
+// Hidden files match only names that start with a dot. The names of one directory are sorted.
 std::vector<std::string> files_matching(FileSystem& file_system, const std::string& pattern);
 
 }  // namespace systole

@@ -1,4 +1,4 @@
-// What every FileSystem does: the same tests on this machine's and on memory's.
+// The contract of FileSystem, tested on each implementation and through its scheme.
 #include "systole/base/file_system.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +8,8 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
+#include "systole/io/file_systems/file_pattern.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
 
@@ -29,23 +31,48 @@ Code code_of(const std::function<void()>& f) {
   return static_cast<Code>(0);
 }
 
-class FileSystemTest : public ::testing::TestWithParam<bool> {
+enum class Kind { local, memory, file_scheme, mem_scheme };
+
+class FileSystemTest : public ::testing::TestWithParam<Kind> {
  protected:
   FileSystemTest() { fs_.make_directories(root_); }
+  ~FileSystemTest() override {
+    memory().clear_fault();
+    remove_tree(fs_, root_);
+  }
 
   std::string at(std::string_view name) const { return join_path(root_, name); }
   void write(std::string_view name, std::string_view contents) {
     write_file_atomically(fs_, at(name), contents);
   }
+  // The file system that fails on demand.
+  MemoryFileSystem& memory() {
+    return GetParam() == Kind::mem_scheme ? memory_file_system() : memory_;
+  }
+  FileSystem& tested() {
+    if (GetParam() == Kind::local) return local_file_system();
+    if (GetParam() == Kind::memory) return memory_;
+    return default_file_system();
+  }
+  std::string root_path() const {
+    if (GetParam() == Kind::file_scheme) return "file://" + folder_.path();
+    return GetParam() == Kind::mem_scheme ? "mem:/" + folder_.path() : folder_.path();
+  }
 
   MemoryFileSystem memory_;
-  FileSystem& fs_ = GetParam() ? local_file_system() : memory_;
+  FileSystem& fs_ = tested();
   const TempFolder folder_;
-  const std::string& root_ = folder_.path();
+  const std::string root_ = root_path();
 };
 
-INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "local" : "memory"; });
+std::string name_of(const ::testing::TestParamInfo<Kind>& info) {
+  constexpr const char* kNames[] = {"local", "memory", "file", "mem"};
+  return kNames[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(All, FileSystemTest,
+                         ::testing::Values(Kind::local, Kind::memory, Kind::file_scheme,
+                                           Kind::mem_scheme),
+                         name_of);
 
 TEST_P(FileSystemTest, WriteAndRead) {
   const auto file = fs_.create(at("a"));
@@ -197,10 +224,51 @@ TEST_P(FileSystemTest, AtomicFileWithoutCommitLeavesNothing) {
 TEST_P(FileSystemTest, ErrorsOfAnAtomicFileHaveTheNameThatItIsToHave) {
   EXPECT_THAT(error_of([&] { AtomicFile(fs_, at("none/a")); }),
               StartsWith("NOT_FOUND: " + at("none/a") + ": "));
-  memory_.inject({.path_contains = "/a", .at_byte = 0, .code = Code::resource_exhausted});
-  if (GetParam()) return;  // a disk does not fail when it is told to
+  if (&memory() == &memory_ && &fs_ != &memory_) return;  // a disk does not fail on demand
+  memory().inject({.path_contains = "/a", .at_byte = 0, .code = Code::resource_exhausted});
   EXPECT_THAT(error_of([&] { write("a", "bytes"); }),
               StartsWith("RESOURCE_EXHAUSTED: " + at("a") + ": "));
+}
+
+TEST_P(FileSystemTest, PatternsKeepTheScheme) {
+  fs_.make_directories(at("d"));
+  write("a-1", "");
+  write("a-2", "");
+  write("d/b-1", "");
+  EXPECT_THAT(files_matching(fs_, at("a-?")), ElementsAre(at("a-1"), at("a-2")));
+  EXPECT_THAT(files_matching(fs_, at("*/b*")), ElementsAre(at("d/b-1")));
+  EXPECT_THAT(files_matching(fs_, at("a-1")), ElementsAre(at("a-1")));
+  EXPECT_THAT(files_matching(fs_, at("none*")), IsEmpty());
+}
+
+TEST(FileSystemsTest, FindsAFileSystemByScheme) {
+  EXPECT_EQ(&file_system_for("/a"), &local_file_system());
+  EXPECT_EQ(&file_system_for("a/b"), &local_file_system());
+  EXPECT_EQ(&file_system_for(""), &local_file_system());
+  EXPECT_EQ(&file_system_for("file:///a"), &local_file_system());
+  EXPECT_EQ(&file_system_for("mem://a"), &memory_file_system());
+  EXPECT_EQ(error_of([] { default_file_system().open("az://a/b"); }),
+            "UNIMPLEMENTED: az://a/b: scheme, got 'az://', expected a path without one, file://, "
+            "mem://");
+  EXPECT_EQ(error_of([] { local_file_system().open("file://host/a"); }),
+            "INVALID_ARGUMENT: file://host/a: path, got a host after 'file://', expected an "
+            "absolute path");
+  EXPECT_EQ(local_path("mem://a"), std::nullopt);
+  EXPECT_EQ(local_path("file:///a/b"), "/a/b");
+  EXPECT_EQ(local_path("a/b"), "a/b");
+}
+
+TEST(FileSystemsTest, OneRegistrationAddsAScheme) {
+  static MemoryFileSystem files;
+  register_file_system("test+1", files);
+  write_file_atomically(default_file_system(), "test+1://a", "A");
+  EXPECT_EQ(read_file(files, "test+1://a"), "A");
+  EXPECT_THAT(error_of([] { register_file_system("test+1", files); }),
+              StartsWith("ALREADY_EXISTS: file system: scheme, got 'test+1'"));
+  EXPECT_THAT(error_of([] { register_file_system("No", files); }),
+              StartsWith("INVALID_ARGUMENT: file system: scheme, got 'No'"));
+  EXPECT_THAT(error_of([] { default_file_system().rename("mem://a", "test+1://b"); }),
+              StartsWith("FAILED_PRECONDITION: mem://a: rename, got 'test+1://b'"));
 }
 
 TEST(LocalFileSystemTest, ADiskThatIsFull) {

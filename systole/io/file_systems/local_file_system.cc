@@ -49,13 +49,23 @@ Code code_of(int error) {
   }
 }
 
-// `what` says what was wanted: "cannot open".
+// `what` is the failed operation: "cannot open".
 Error system_error(const std::string& path, std::string_view what, int error = errno) {
   return make_error(code_of(error), "{}: {}, got '{}'", path, what,
                     std::generic_category().message(error));
 }
 
-// Calls a system call again while a signal interrupts it.
+constexpr std::string_view kFileScheme = "file://";
+
+// Returns the path as system calls take it.
+const char* system_path(const std::string& path) {
+  if (!path.starts_with(kFileScheme)) return path.c_str();
+  const char* const local = path.c_str() + kFileScheme.size();
+  if (*local == '/') return local;
+  throw invalid_argument("{}: path, got a host after 'file://', expected an absolute path", path);
+}
+
+// Repeats a system call while signals interrupt it.
 template <class Call>
 auto retried(Call&& call) {
   while (true) {
@@ -68,7 +78,7 @@ auto retried(Call&& call) {
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags, std::string_view what)
-      : value_(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
+      : value_(retried([&] { return ::open(system_path(path), flags | O_CLOEXEC, 0666); })) {
     if (value_ < 0) throw system_error(path, what);
   }
   ~Descriptor() {
@@ -90,7 +100,7 @@ class LocalReader final : public RandomAccessFile {
       : path_(path), file_(path, O_RDONLY, "cannot open") {
     struct stat info {};
     if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot open");
-    // open() takes a directory; only the first read would tell.
+    // open() accepts a directory; only the first read would fail.
     if (S_ISDIR(info.st_mode)) throw system_error(path_, "cannot open", EISDIR);
   }
 
@@ -163,7 +173,7 @@ class LocalWriter final : public WritableFile {
   void close() override {
     if (file_.get() < 0) return;
     flush();
-    // Not retried: the descriptor is gone even when the call was interrupted.
+    // Not retried: an interrupted close() has closed the descriptor.
     if (::close(file_.release()) != 0 && errno != EINTR) fail("cannot close");
   }
 
@@ -190,8 +200,8 @@ class LocalWriter final : public WritableFile {
       written_ += written;
     }
     if (written_ - begun_ < kWriteBackBytes) return;
-    // The disk begins while the rest is still written, so that a sync has less to wait for. Not
-    // every file system can; the sync reports what goes wrong.
+    // Starts writing to the disk early, so that a sync waits less. Ignores errors: not every file
+    // system supports it, and the sync reports failures.
     static_cast<void>(
         ::sync_file_range(file_.get(), begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE));
     begun_ = written_;
@@ -217,14 +227,14 @@ class LocalFileSystem final : public FileSystem {
 
   bool exists(const std::string& path) override {
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0) return true;
+    if (::stat(system_path(path), &info) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw system_error(path, "cannot stat");
   }
 
   FileStat stat(const std::string& path) override {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) throw system_error(path, "cannot stat");
+    if (::stat(system_path(path), &info) != 0) throw system_error(path, "cannot stat");
     const bool directory = S_ISDIR(info.st_mode);
     return {.size = directory ? 0 : static_cast<uint64_t>(info.st_size),
             .is_directory = directory,
@@ -232,7 +242,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   std::vector<std::string> list(const std::string& directory) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(system_path(directory)), ::closedir);
     if (stream == nullptr) throw system_error(directory, "cannot list");
     std::vector<std::string> names;
     while (true) {
@@ -249,7 +259,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   void make_directories(const std::string& directory) override {
-    if (::mkdir(directory.c_str(), 0777) == 0) return;
+    if (::mkdir(system_path(directory), 0777) == 0) return;
     if (errno == EEXIST) {
       if (!stat(directory).is_directory)
         throw system_error(directory, "cannot make a directory", ENOTDIR);
@@ -259,18 +269,18 @@ class LocalFileSystem final : public FileSystem {
       throw system_error(directory, "cannot make a directory");
     }
     make_directories(parent_path(directory));
-    // Another process may have been first.
-    if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
+    // Another process may have made it.
+    if (::mkdir(system_path(directory), 0777) != 0 && errno != EEXIST) {
       throw system_error(directory, "cannot make a directory");
     }
   }
 
   void rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) {
+    if (::rename(system_path(from), system_path(to)) != 0) {
       throw system_error(from, fmt::format("cannot rename to {}", to));
     }
     const Descriptor directory(parent_path(to), O_RDONLY | O_DIRECTORY, "cannot sync");
-    // EINVAL: a file system whose directories cannot be synced.
+    // EINVAL: the file system cannot sync directories.
     if (retried([&] { return ::fsync(directory.get()); }) != 0 && errno != EINVAL) {
       throw system_error(parent_path(to), "cannot sync");
     }
@@ -282,7 +292,7 @@ class LocalFileSystem final : public FileSystem {
   }
 
   void remove(const std::string& path) override {
-    if (std::remove(path.c_str()) != 0) throw system_error(path, "cannot remove");
+    if (std::remove(system_path(path)) != 0) throw system_error(path, "cannot remove");
   }
 };
 
@@ -291,6 +301,11 @@ class LocalFileSystem final : public FileSystem {
 FileSystem& local_file_system() {
   static LocalFileSystem instance;
   return instance;
+}
+
+std::optional<std::string> local_path(const std::string& path) {
+  const bool local = path_scheme(path).empty() || path.starts_with(kFileScheme);
+  return local ? std::optional<std::string>(system_path(path)) : std::nullopt;
 }
 
 }  // namespace systole

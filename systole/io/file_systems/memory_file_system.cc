@@ -9,9 +9,11 @@
 namespace systole {
 namespace {
 
-// "a//b/./c/" and "./a/b/c" name the same file as "a/b/c".
+// "a//b/./c/" and "./a/b/c" name the same file as "a/b/c", "mem:///a" the same as "mem://a".
 std::string normalized(std::string_view path) {
-  std::string result = path.starts_with('/') ? "/" : "";
+  const std::string_view root = path_root(path);
+  path.remove_prefix(root.size());
+  std::string result(root.ends_with(":///") ? root.substr(0, root.size() - 1) : root);
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view name = path.substr(begin, end - begin);
@@ -123,7 +125,7 @@ class MemoryFileSystem::Writer final : public WritableFile {
 };
 
 MemoryFileSystem::MemoryFileSystem(std::initializer_list<MemoryFile> files) {
-  for (const char* root : {"/", "."}) {
+  for (const char* root : {"/", ".", "mem://"}) {
     nodes_[root] = std::make_shared<Node>(Node{.is_directory = true});
   }
   for (const auto& [path, bytes] : files) {
@@ -216,7 +218,7 @@ std::vector<std::string> MemoryFileSystem::list(const std::string& directory) {
   const std::string parent = normalized(directory);
   std::vector<std::string> names;
   for (const auto& [path, node] : nodes_) {
-    if (path != "/" && path != "." && parent_path(path) == parent) names.push_back(base_name(path));
+    if (path != parent && parent_path(path) == parent) names.push_back(base_name(path));
   }
   std::ranges::sort(names);
   return names;
@@ -226,12 +228,13 @@ void MemoryFileSystem::make_directories(const std::string& directory) {
   const std::lock_guard lock(mutex_);
   count(directory);
   const std::string last = normalized(directory);
-  // From the last to the first, so that nothing is made when one of them is a file.
+  // Checks from the last to the first, so that nothing is made if one of them is a file.
   std::vector<std::string> missing;
   for (std::string path = last;; path = parent_path(path)) {
     const auto it = nodes_.find(path);
     if (it == nodes_.end()) {
       missing.push_back(path);
+      if (path == parent_path(path)) break;
       continue;
     }
     if (!it->second->is_directory) {
@@ -282,10 +285,15 @@ void MemoryFileSystem::remove(const std::string& path) {
   count(path);
   const NodePtr node = find(path, "cannot remove");
   const std::string key = normalized(path);
-  if (key == "/" || key == "." || (node->is_directory && has_children(key))) {
+  if (key == parent_path(key) || (node->is_directory && has_children(key))) {
     throw error_at(Code::failed_precondition, path, "cannot remove", "Directory not empty");
   }
   nodes_.erase(key);
+}
+
+MemoryFileSystem& memory_file_system() {
+  static MemoryFileSystem instance;
+  return instance;
 }
 
 void MemoryFileSystem::inject(Fault fault) {

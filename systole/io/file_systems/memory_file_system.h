@@ -1,5 +1,4 @@
-// A file system in memory, for tests: it fails where it is told to, and forgets what was not
-// synced.
+// A file system in memory, for tests. It can inject faults and drop the bytes that were not synced.
 #pragma once
 
 #include <initializer_list>
@@ -11,17 +10,16 @@
 
 namespace systole {
 
-// What goes wrong. Every call to the file system or to one of its files counts as one operation;
-// bytes are counted over all appends. Both counts begin with inject().
+// An injected fault. Each call to the file system or to one of its files counts as one operation;
+// bytes are counted over all appends. Both counts start at inject().
 struct Fault {
-  // Whether the fault applies to a path: when the path contains this text. Others are not counted.
+  // The fault applies to paths that contain this text. Operations on others are not counted.
   std::string path_contains;
   // The operation that fails, from 0; -1: none.
   int64_t at_operation = -1;
-  // The append that would write the byte with this number, from 0, writes the bytes before it and
-  // fails; -1: none.
+  // The append that would write this byte (from 0) writes the bytes before it and fails; -1: none.
   int64_t at_byte = -1;
-  // Whether all operations after it fail too, as on a disk that is gone.
+  // Whether all later operations fail too, as on a disk that is gone.
   bool stays = false;
   Code code = Code::unavailable;
 };
@@ -31,11 +29,11 @@ struct MemoryFile {
   std::string contents;
 };
 
-// Directories must be made before files are created in them, as on a disk; "/" and "." (the working
-// directory) are there. Thread-safe.
+// Directories must be made before files are created in them, as on a disk. "/", "." (the working
+// directory) and "mem://" exist from the start. Thread-safe.
 class MemoryFileSystem final : public FileSystem {
  public:
-  // `files` start with these contents; their directories are made.
+  // `files` are the initial files; makes their directories.
   MemoryFileSystem(std::initializer_list<MemoryFile> files = {});
   ~MemoryFileSystem() override;
 
@@ -49,25 +47,24 @@ class MemoryFileSystem final : public FileSystem {
   void touch(const std::string& path) override;
   void remove(const std::string& path) override;
 
-  // Replaces the fault before. A fault that has happened and does not stay is gone.
+  // Replaces the fault. A fault that does not stay ends when it has happened.
   void inject(Fault fault);
   void clear_fault();
-  // Operations counted since inject() or the start.
+  // Returns the operations counted since inject() or the start.
   int64_t operations() const;
 
-  // What a power failure does to files: bytes that were not synced are lost, names are kept. (A
-  // name that outlives its bytes is the worst that a disk does.) Files that are open stay usable.
+  // Simulates a power failure: drops the bytes that were not synced and keeps the names. (The worst
+  // that a disk does is to keep a name and lose the bytes.) Open files stay usable.
   void lose_unsynced();
 
-  // The contents of all files, by path.
+  // Returns the contents of all files, by path.
   std::map<std::string, std::string> contents() const;
 
  private:
   class Reader;
   class Writer;
   struct Node;
-  using NodePtr =
-      std::shared_ptr<Node>;  // shared with the open files, which outlive a removed name
+  using NodePtr = std::shared_ptr<Node>;  // shared with open files, which outlive a removed name
 
   void count(const std::string& path);
   NodePtr find(const std::string& path, std::string_view what) const;
@@ -80,7 +77,10 @@ class MemoryFileSystem final : public FileSystem {
   int64_t operations_ = 0;
   int64_t bytes_ = 0;
   bool broken_ = false;  // a fault that stays has happened
-  int64_t time_ = 0;     // counts modifications: the times of files
+  int64_t time_ = 0;     // counts modifications, as the times of files
 };
+
+// The file system of paths that start with "mem://". Its files live until the process ends.
+MemoryFileSystem& memory_file_system();
 
 }  // namespace systole

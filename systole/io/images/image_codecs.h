@@ -1,4 +1,4 @@
-// What the decoders and encoders of image.h share.
+// Checks shared by the decoders and encoders of image.h.
 #pragma once
 
 #include <string_view>

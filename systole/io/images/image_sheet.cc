@@ -28,7 +28,7 @@ void ImageSheet::add(const Tensor& image) {
   const int64_t left = used_ % columns_ * (cell_ + kGap) + (cell_ - shown_width) / 2;
   const auto from = image.data<uint8_t>();
   const auto to = pixels_.data<uint8_t>();
-  // Each pixel is the mean of those that it stands for, at least one.
+  // Each pixel is the mean of the pixels that it covers, at least one.
   for (int64_t y = 0; y < shown_height; ++y) {
     const int64_t y0 = y * height / shown_height;
     const int64_t y1 = std::max(y0 + 1, (y + 1) * height / shown_height);

@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::string_view kJpegDecoder = "decode_jpeg";
 
-// A row that begins on such a border is written by the library past the caches, into memory, where
-// what reads the image next waits for it.
+// libjpeg writes rows aligned to this boundary with non-temporal stores, and the next reader of the
+// image waits for memory.
 constexpr uintptr_t kBorder = 32;
 bool is_on_border(const uint8_t* row) { return reinterpret_cast<uintptr_t>(row) % kBorder == 0; }
 
 // libjpeg reports an error by calling a function that must not return: it jumps back to run(),
-// which throws. The parts that run() is given hold nothing with a destructor.
+// which throws. Code inside run() must not own objects with destructors.
 class JpegDecoder {
  public:
   JpegDecoder(std::string_view bytes, const ImageLimits& limits) : limits_(limits), bytes_(bytes) {
@@ -57,14 +57,14 @@ class JpegDecoder {
             .channels = std::min(info_.num_components, 3)};
   }
 
-  // Refuses, before anything of its size is done, a file that is too short for it.
+  // Refuses a file that is too short for its size, before any work of that size.
   void check_bytes() {
     int64_t blocks = 0;
     for (int i = 0; i < info_.num_components; ++i) {
       const jpeg_component_info& component = info_.comp_info[i];
       blocks += int64_t{component.width_in_blocks} * component.height_in_blocks;
     }
-    // Huffman's code has a bit or more for the mean of each block.
+    // A Huffman code has at least a bit for the mean of each block.
     const bool fits = blocks / 8 <= static_cast<int64_t>(bytes_.size());
     if (!fits && info_.arith_code == FALSE) fail("fewer bytes than its size in pixels needs");
   }
@@ -99,7 +99,7 @@ class JpegDecoder {
 
   void open() {
     jpeg_create_decompress(&info_);
-    // Set again: creating it clears all but the error manager and client_data.
+    // Set again: creating the object clears all but the error manager and client_data.
     progress_.progress_monitor = [](j_common_ptr info) { of(info).count_scans(); };
     info_.progress = &progress_;
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
@@ -119,7 +119,7 @@ class JpegDecoder {
 
   void keep_message(j_common_ptr info) { errors_.format_message(info, message_); }
 
-  // Damage that libjpeg goes on from. Bytes between markers and unknown versions change no pixel.
+  // Damage that libjpeg tolerates. Bytes between markers and unknown versions change no pixel.
   void warn(j_common_ptr info) {
     const int code = errors_.msg_code;
     if (code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM) return;
@@ -148,7 +148,7 @@ class JpegDecoder {
     });
   }
 
-  // Adobe's programs write inverted inks, and say that it is theirs.
+  // Adobe's programs write inverted inks, with a marker.
   void read_cmyk(uint8_t* out, int channels) {
     const size_t width = info_.output_width;
     row_.resize(width * 4);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kJpegEncoder = "encode_jpeg";
 
-// As the decoder: what run() is given holds nothing with a destructor.
+// As in the decoder, code inside run() must not own objects with destructors.
 class JpegEncoder {
  public:
   JpegEncoder() {
@@ -44,7 +44,7 @@ class JpegEncoder {
     info_.input_components = static_cast<int>(image.dim(2));
     info_.in_color_space = image.dim(2) == 1 ? JCS_GRAYSCALE : JCS_RGB;
     const size_t row_bytes = static_cast<size_t>(image.dim(1) * image.dim(2));
-    // libjpeg takes rows that are not const, and does not write to them.
+    // libjpeg takes non-const rows but does not write to them.
     auto* pixels = const_cast<uint8_t*>(image.data<uint8_t>().data());
     run([this, quality, height, pixels, row_bytes] {
       jpeg_set_defaults(&info_);

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "PNG's numbers are swa
 constexpr std::string_view kPngDecoder = "decode_png";
 constexpr int64_t kMaxPngRatio = 1032;  // what zlib's format can reach
 
-// As the JPEG decoder: libpng jumps back to run(), whose parts hold nothing with a destructor.
+// As in the JPEG decoder: libpng jumps back to run(), inside which no object may have a destructor.
 class PngDecoder {
  public:
   explicit PngDecoder(std::string_view bytes) : bytes_(bytes) {
@@ -49,7 +49,7 @@ class PngDecoder {
             .bit_depth = png_get_bit_depth(png_, info_)};
   }
 
-  // Checked before memory for the pixels is asked for.
+  // Checked before memory for the pixels is allocated.
   void check_size(const ImageInfo& info, int64_t bytes_a_pixel, const ImageLimits& limits) const {
     check_image_size(kPngDecoder, info, bytes_a_pixel, limits);
     const int64_t stored = info.height * ((info.width * info.bit_depth + 7) / 8);
@@ -106,7 +106,7 @@ class PngDecoder {
     self.at_ += size;
   }
 
-  // What libpng does to every row. Called inside run().
+  // Sets the conversions that libpng applies to each row. Called inside run().
   void convert(int channels, bool wide) {
     const int color = png_get_color_type(png_, info_);
     const int depth = png_get_bit_depth(png_, info_);
@@ -132,7 +132,7 @@ class PngDecoder {
     png_read_update_info(png_, info_);
   }
 
-  // Bytes at the begin of each row to twice as many numbers, from the last to the first.
+  // Expands the bytes at the start of each row to 16-bit numbers, from last to first.
   void widen_rows(size_t count) {
     for (unsigned char* row : rows_) {
       for (size_t i = count; i-- > 0;) {

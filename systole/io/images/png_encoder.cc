@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "PNG's numbers are swa
 
 constexpr std::string_view kPngEncoder = "encode_png";
 
-// As the decoders: what run() is given holds nothing with a destructor.
+// As in the decoders, code inside run() must not own objects with destructors.
 class PngEncoder {
  public:
   PngEncoder() {

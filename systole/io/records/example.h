@@ -1,5 +1,5 @@
-// tf.train.Example and SequenceExample: what records of training data hold. Read in place from
-// their serialised bytes, and built, without protobuf's own objects.
+// tf.train.Example and SequenceExample, the messages of training records. Read in place from their
+// serialized bytes, and built, without protobuf objects.
 //   Example         := features:1 Features
 //   Features        := feature:1 (key:1 string, value:2 Feature)*      a map: the last of a key
 //   Feature         := bytes_list:1 (value:1 bytes)* | float_list:2 (value:1 float)*
@@ -7,7 +7,7 @@
 //   SequenceExample := context:1 Features, feature_lists:2 FeatureLists
 //   FeatureLists    := feature_list:1 (key:1 string, value:2 FeatureList)*
 //   FeatureList     := feature:1 Feature*
-// Numbers are read packed or not, and written packed. Fields that are not listed are passed over.
+// Reads packed and unpacked numbers, writes packed ones. Skips other fields.
 #pragma once
 
 #include <concepts>
@@ -25,22 +25,22 @@
 namespace systole {
 
 enum class FeatureKind : uint8_t { none, bytes, floats, int64s };
-// "no values", "bytes", "float", "int64".
+// Returns "no values", "bytes", "float" or "int64".
 std::string_view feature_kind_name(FeatureKind kind);
 
-// The values of one feature, in the record's own bytes, which outlive it. Errors of its methods:
-// INVALID_ARGUMENT for bytes that are no values of its kind.
+// The values of one feature, in the record's bytes, which must outlive it. Errors of its methods:
+// INVALID_ARGUMENT for bytes that are not values of its kind.
 class FeatureView {
  public:
   FeatureView() = default;
-  // From the bytes of a message Feature. Errors: INVALID_ARGUMENT when they are malformed.
+  // Reads the bytes of a message Feature. Errors: INVALID_ARGUMENT if they are malformed.
   static FeatureView parse(std::string_view message);
 
   FeatureKind kind() const { return kind_; }
-  // How many values there are. All of them are walked over.
+  // Returns the number of values, in linear time.
   int64_t size() const;
-  // Copies values while there is room and returns how many there are, which may be more. One pass.
-  // Errors: INVALID_ARGUMENT when they are of another kind; a feature with no kind has no values.
+  // Copies values while there is room. Returns the number of values, which may be larger. One pass.
+  // Errors: INVALID_ARGUMENT for values of another kind. A feature without a kind has no values.
   int64_t copy(std::span<int64_t> out) const;
   int64_t copy(std::span<float> out) const;
   int64_t copy(std::span<std::string_view> out) const;  // views into the record
@@ -58,8 +58,8 @@ class FeatureView {
   FeatureKind kind_ = FeatureKind::none;
 };
 
-// The features of one record: views into its bytes, which outlive it. Storage is used again by the
-// next parse: keep one for many records. Thread-safe while it is only read.
+// The features of one record: views into its bytes, which must outlive it. Parsing again reuses
+// memory: keep one for many records. Thread-safe while it is only read.
 class ExampleView {
  public:
   struct Entry {
@@ -69,34 +69,34 @@ class ExampleView {
 
   ExampleView() = default;
   explicit ExampleView(std::string_view serialized) { parse(serialized); }
-  // Errors: INVALID_ARGUMENT, with the byte, when it is malformed; the view is then empty.
+  // Errors: INVALID_ARGUMENT, with the byte, if it is malformed; the view is then empty.
   void parse(std::string_view serialized);
-  // From a message Features, as SequenceExample's context is one.
+  // Reads a message Features, such as the context of a SequenceExample.
   void parse_features(std::string_view message);
 
-  // In the record's order, with what a later entry of the same key replaces.
+  // The entries in the record's order, including those that a later entry of the same key replaces.
   std::span<const Entry> entries() const { return entries_; }
-  // The last of that key; null when there is none.
+  // Returns the last feature of that key, or null.
   const FeatureView* find(std::string_view key) const;
 
-  // A feature of a fixed length: exactly out.size() values, or false, with `out` untouched, when
-  // the record does not have it. Errors: INVALID_ARGUMENT names the key and what is there when the
-  // number or the kind of the values is another.
+  // Reads a feature of exactly out.size() values. Returns false and leaves `out` unchanged if the
+  // record does not have it. Errors: INVALID_ARGUMENT, with the key and the values found, for
+  // another number or kind of values.
   bool read(std::string_view key, std::span<int64_t> out) const { return read_fixed(key, out); }
   bool read(std::string_view key, std::span<float> out) const { return read_fixed(key, out); }
   bool read(std::string_view key, std::span<std::string_view> out) const {
     return read_fixed(key, out);
   }
-  // A feature with exactly one value. Errors: those of read; NOT_FOUND names the keys that are
-  // there when it is missing.
+  // Reads a feature of exactly one value. Errors: those of read; NOT_FOUND, with the existing keys,
+  // if it is missing.
   int64_t int64(std::string_view key) const;
   float float32(std::string_view key) const;
   std::string_view bytes(std::string_view key) const;
-  // The error for a key that must be there: NOT_FOUND, with the keys that are.
+  // Returns the error for a missing key: NOT_FOUND, with the existing keys.
   Error missing(std::string_view key) const;
 
-  // Whether there was anything that an Example does not have: other fields, or a key without a
-  // value. Then it probably is another message.
+  // Returns whether the bytes had parts that an Example does not have: other fields, or a key
+  // without a value. They are then probably another message.
   bool has_unknown_fields() const { return unknown_; }
 
  private:
@@ -129,7 +129,7 @@ class SequenceExampleView {
   std::span<const FeatureView> features(const List& list) const {
     return std::span(features_).subspan(list.begin, list.size);
   }
-  // The last list of that key; nothing when there is none.
+  // Returns the last list of that key, or nullopt.
   std::optional<std::span<const FeatureView>> find(std::string_view key) const;
   bool has_unknown_fields() const { return unknown_ || context_.has_unknown_fields(); }
 
@@ -142,7 +142,7 @@ class SequenceExampleView {
   bool unknown_ = false;
 };
 
-// Values of one kind: one, {1, 2}, a vector or a span, which outlive it.
+// Values of one kind: a single value, {1, 2}, a vector or a span, which must outlive it.
 template <class T>
 class Values {
  public:
@@ -162,15 +162,15 @@ class Values {
 
 // Builds a tf.train.Example:
 //   ExampleBuilder().int64("label", 7).bytes("image_raw", pixels).serialize()
-// The same features give the same bytes, in whatever order they are set: keys are sorted, as
-// protobuf's deterministic output has them. Setting a key again replaces it.
+// Equal features give equal bytes in any order of calls: keys are sorted, as in protobuf's
+// deterministic output. Setting a key again replaces it.
 class ExampleBuilder {
  public:
   ExampleBuilder& int64(std::string_view key, Values<int64_t> values);
   ExampleBuilder& float32(std::string_view key, Values<float> values);
   ExampleBuilder& bytes(std::string_view key, Values<std::string_view> values);
 
-  // The serialised Example, or the message Features alone.
+  // Returns the serialized Example, or only its message Features.
   std::string serialize() const;
   std::string serialize_features() const;
   bool empty() const { return features_.empty(); }
@@ -180,7 +180,7 @@ class ExampleBuilder {
   std::map<std::string, std::string, std::less<>> features_;  // key -> message Feature
 };
 
-// Builds a tf.train.SequenceExample: a context, and lists of features that each append lengthens.
+// Builds a tf.train.SequenceExample: a context, and lists of features to which each append adds.
 class SequenceExampleBuilder {
  public:
   ExampleBuilder& context() { return context_; }

@@ -6,8 +6,7 @@
 namespace systole {
 namespace {
 
-// A message Feature with a list that is empty but there: what TensorFlow writes for no values of a
-// kind.
+// Returns a message Feature with an empty list: TensorFlow's form of no values of a kind.
 std::string feature_of(FeatureKind kind, std::string_view list) {
   std::string message;
   wire::append_bytes(message, static_cast<uint32_t>(kind), list);
@@ -16,8 +15,7 @@ std::string feature_of(FeatureKind kind, std::string_view list) {
 
 std::string feature_of(const Values<int64_t>& values) {
   std::string packed;
-  for (const int64_t value : values.span())
-    wire::append_varint(packed, static_cast<uint64_t>(value));
+  for (const int64_t value : values.span()) append_varint64(packed, static_cast<uint64_t>(value));
   std::string list;
   if (!packed.empty()) wire::append_bytes(list, 1, packed);
   return feature_of(FeatureKind::int64s, list);

@@ -14,14 +14,14 @@ using wire::Type;
 constexpr char tag_of(int number, Type type) {
   return static_cast<char>(number << 3 | static_cast<int>(type));
 }
-// Frames that did not fit, after which no more are tried.
+// Stops trying frames after this many misses.
 constexpr int kMaxMisses = 8;
 
 constexpr char kFirst = tag_of(1, Type::bytes);
 constexpr char kSecond = tag_of(2, Type::bytes);
 
-// The bytes of the field with this tag at the begin of `rest`, which is then behind it. False for
-// anything else.
+// Reads the bytes of the field with this tag at the start of `rest` and advances past it. Returns
+// false for anything else.
 bool take(std::string_view& rest, char tag, std::string_view& bytes) {
   constexpr size_t kLongest = 5;  // bytes of a size
   if (rest.size() < 2 || rest[0] != tag) return false;
@@ -39,12 +39,12 @@ bool take(std::string_view& rest, char tag, std::string_view& bytes) {
   return false;
 }
 
-// The field that is all of `message`.
+// Returns the field that is all of `message`.
 bool take_all(std::string_view message, char tag, std::string_view& bytes) {
   return take(message, tag, bytes) && message.empty();
 }
 
-// The one list of a message Feature.
+// Returns the only list of a message Feature.
 bool find_list(std::string_view message, FeatureKind& kind, std::string_view& list) {
   if (message.empty() || message[0] < kFirst || message[0] > tag_of(3, Type::bytes)) return false;
   kind = static_cast<FeatureKind>(message[0] >> 3);
@@ -56,10 +56,10 @@ bool is_one_varint(std::string_view bytes) {
   return !bytes.empty() && std::ranges::find_if(bytes, is_last) == bytes.end() - 1;
 }
 
-// Those of a list that has no packed ones.
+// Returns the values of an unpacked list.
 bool read_single(FeatureKind kind, std::string_view list, std::string_view& values) {
   if (list.empty()) return false;
-  // A number that is not packed is encoded as it would be if it were, behind its tag.
+  // An unpacked number has the encoding of a packed one, after its tag.
   values = list.substr(1);
   if (kind == FeatureKind::floats) {
     return list[0] == tag_of(1, Type::fixed32) && values.size() == sizeof(float);
@@ -85,7 +85,7 @@ bool ExampleSplitter::split(std::string_view record, std::span<PlainFeature> fou
     ++misses_;
   }
   if (!split_anew(record, found)) return false;
-  // Records of ever other sizes have no use for a frame, nor have those that never have the same.
+  // Frames do not help for records of varying sizes, or that never share one.
   const bool same_size = std::exchange(last_size_, record.size()) == record.size();
   if (same_size && packed_ && misses_ < kMaxMisses) keep_frame(record, found);
   return true;

@@ -1,5 +1,5 @@
-// The features of records that one writer wrote, which mostly have the same keys in the same order:
-// found in one pass, where they stood in the record before.
+// Fast access to the features of records from one writer, which mostly have the same keys in the
+// same order. One pass, starting from the positions in the preceding record.
 #pragma once
 
 #include <span>
@@ -11,37 +11,38 @@
 
 namespace systole {
 
-// The values of a feature, in the record's own bytes.
+// The values of a feature, in the record's bytes.
 struct PlainFeature {
   FeatureKind kind = FeatureKind::none;
-  // Of bytes: the one value. Of numbers: packed, as on the wire.
+  // The single value of bytes, or the packed numbers as on the wire.
   std::string_view values;
 };
 
-// Reads serialised Examples of the plain form that writers give them: each key once, each feature
-// one list, bytes in lists of one. What has another form is for ExampleView, which reads all of
-// them and says what is wrong. Not thread-safe; keep one for many records.
+// Reads serialized Examples of the form that writers produce: each key once, each feature one list,
+// bytes in lists of one. ExampleView reads all other forms and reports errors. Not thread-safe;
+// keep one for many records.
 class ExampleSplitter {
  public:
   explicit ExampleSplitter(std::vector<std::string> keys) : keys_(std::move(keys)) {}
 
-  // found[i] becomes the feature of keys[i]; false, with `found` undefined, when the record lacks
-  // one or is not of the plain form. REQUIRES: found.size() is the number of keys.
+  // Sets found[i] to the feature of keys[i]. Returns false, with `found` unspecified, if the record
+  // lacks one or has another form. REQUIRES: found.size() is the number of keys.
   bool split(std::string_view record, std::span<PlainFeature> found);
 
  private:
-  // Which key stood at a place of the record before.
+  // The key at a position of the preceding record.
   struct Place {
     std::string key;
-    size_t index = 0;  // in keys_; their number when nobody asked for it
+    size_t index = 0;  // in keys_; their number for a key not requested
   };
-  // All of a record but the values that were asked for. Where it is the same, so are their places.
+  // The bytes of a record without the requested values. Records with the same frame have values at
+  // the same positions.
   struct Frame {
     struct Piece {
       size_t begin;
       size_t size;
     };
-    size_t record_size = 0;     // 0: there is none
+    size_t record_size = 0;     // 0: none
     std::string bytes;          // the pieces around the values
     std::vector<Piece> around;  // in the record's order
     std::vector<Piece> values;  // by feature
@@ -57,10 +58,10 @@ class ExampleSplitter {
   Frame frame_;
   int misses_ = 0;        // records of the frame's size with another frame
   size_t last_size_ = 0;  // of the record before
-  bool packed_ = false;   // no value of the record has to be looked at to know where it ends
+  bool packed_ = false;   // the sizes of all values are known without decoding
 };
 
-// Packed values to numbers; false unless there are exactly out.size() of them.
+// Decodes packed values. Returns false unless there are exactly out.size() of them.
 bool unpack(std::string_view values, std::span<int64_t> out);
 bool unpack(std::string_view values, std::span<float> out);
 

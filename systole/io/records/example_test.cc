@@ -193,7 +193,7 @@ TEST(ExampleTest, MalformedBytes) {
       {std::string(11, '\x80'), "a number of at most 10 bytes"},
       {example_with(message_field(2, message_field(1, "abc"))),
        "bytes, got 3, expected a multiple of 4"},
-      {example_with(message_field(3, message_field(1, "\x80"))), "a number that goes on"},
+      {example_with(message_field(3, message_field(1, "\x80"))), "an unterminated number"},
       {example_with("\x1a\x09"), "example: feature 'x': message: byte 2"},
   };
   for (const auto& [bytes, error] : rows) {

@@ -104,7 +104,7 @@ const FeatureView* ExampleView::find(std::string_view key) const {
 template <class T>
 bool ExampleView::read_fixed(std::string_view key, std::span<T> out) const {
   const FeatureView* feature = find(key);
-  // TensorFlow takes a feature of no kind for one that is not there.
+  // TensorFlow treats a feature without a kind as missing.
   if (feature == nullptr || feature->kind() == FeatureKind::none) return false;
   if (feature->kind() != kKindOf<T>) {
     throw invalid_argument("example: feature '{}': type, got {}, expected {}", key,

@@ -22,7 +22,7 @@ int64_t count_varints(std::string_view packed) {
   return std::ranges::count_if(packed, [](char byte) { return byte >= 0; });
 }
 
-// Takes values of T one after the other, keeps those that there is room for.
+// Takes values of T one by one and keeps those for which there is room.
 template <class T>
 struct Sink {
   std::span<T> out;
@@ -56,7 +56,7 @@ void read_packed(std::string_view packed, Sink<int64_t>& sink) {
   }
   const std::string_view rest(values.at(), static_cast<size_t>(end - values.at()));
   if (!rest.empty() && rest.back() < 0) {
-    throw invalid_argument("int64_list: last byte, got a number that goes on, expected its end");
+    throw invalid_argument("int64_list: last byte, got an unterminated number, expected its end");
   }
   sink.count += count_varints(rest);
 }
@@ -101,7 +101,8 @@ FeatureView FeatureView::parse(std::string_view message) {
   const char* end = message.data() + message.size();
   for (const char* begin = message.data(); field.next(); begin = field.at()) {
     if (is_list(field)) {
-      // A oneof: a list of another kind replaces what was there, one of the same kind goes on.
+      // In a oneof, a list of another kind replaces earlier values, one of the same kind extends
+      // them.
       const auto kind = static_cast<FeatureKind>(field.number());
       if (kind != view.kind_) view.lists_ = {begin, static_cast<size_t>(end - begin)};
       view.kind_ = kind;

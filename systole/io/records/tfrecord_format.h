@@ -1,9 +1,9 @@
-// What the reader and the writer of TFRecord files share.
+// The format of TFRecord files.
 //   file    := record*                  the whole of it may be one zlib or gzip stream
 //   record  := length length_crc data data_crc
 //   length  := u64 little-endian: the bytes of data
 //   *_crc   := u32 little-endian: the masked CRC-32C of the 8 bytes of length, and of data
-// There is no header, no footer and no mark between records.
+// There is no header, footer or separator.
 #pragma once
 
 #include <bit>

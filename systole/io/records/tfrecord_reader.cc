@@ -37,8 +37,8 @@ RecordReader::RecordReader(std::unique_ptr<RandomAccessFile> file, RecordReaderO
 }
 
 std::optional<std::string_view> RecordReader::next() {
-  // Records are often all of one length. Where the next one begins then need not wait for the
-  // length that stands in this one.
+  // Guesses that the next record has the same length as this one, so that reading it need not wait
+  // for this length.
   const size_t there = end_ - begin_;
   if (known_length_ <= there && there - known_length_ >= kRecordHeaderBytes + kRecordFooterBytes) {
     const char* const header = buffer_.get() + begin_;
@@ -63,7 +63,7 @@ std::optional<std::string_view> RecordReader::next_of_any_length() {
   const char* header = buffer_.get() + begin_;
   const auto length = load<uint64_t>(header);
   const auto length_crc = load<uint32_t>(header + kRecordLengthBytes);
-  // The same 12 bytes need no second look.
+  // Equal 12 bytes need no second check.
   if (length != known_length_ || length_crc != known_length_crc_) {
     const uint32_t expected = masked_crc(header, kRecordLengthBytes);
     if (length_crc != expected) fail_length_checksum(length_crc, expected);
@@ -98,7 +98,7 @@ void RecordReader::seek(uint64_t offset) {
   damaged_bytes_ = 0;
 }
 
-// A length that passed its checksum can still be one that nobody wrote as such.
+// A length can pass its checksum by chance.
 void RecordReader::check_length(uint64_t length) {
   const std::optional<uint64_t> left = source_->left();
   const uint64_t there = left.value_or(0) + (end_ - begin_);
@@ -115,8 +115,8 @@ void RecordReader::check_length(uint64_t length) {
   }
 }
 
-// Reads on until `wanted` bytes are in the buffer; false when the file ends before. The buffer of a
-// long record grows with what is read of it, so that a length alone takes no memory.
+// Reads until `wanted` bytes are in the buffer. Returns false if the file ends before. The buffer
+// grows with the bytes read, so that a wrong length allocates nothing.
 bool RecordReader::fill(size_t wanted) {
   if (capacity_ - begin_ < wanted || begin_ == end_) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -147,10 +147,10 @@ void RecordReader::fail_cut(uint64_t expected) {
 void RecordReader::fail_length_checksum(uint32_t got, uint32_t expected) {
   throw make_error(Code::data_loss,
                    "{}: checksum of the length of the record at offset {}, got {:#010x}, expected "
-                   "{:#010x} for the bytes that are there; where the records behind it begin is "
-                   "not known: the rest of the file is lost{}",
+                   "{:#010x}; the start of the next record is unknown: the rest of the file is "
+                   "lost{}",
                    path(), offset_, got, expected,
-                   offset_ == 0 ? " (or it is no TFRecord file)" : "");
+                   offset_ == 0 ? " (or this is not a TFRecord file)" : "");
 }
 
 void RecordReader::fail_data_checksum(uint32_t got, uint32_t expected) {

@@ -1,5 +1,4 @@
-// SavedModels and graphs, as their files describe them. What they compute is the business of
-// session/graph_def.h.
+// SavedModel and graph files. session/graph_def runs their graphs.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ namespace systole {
 struct TensorInfo {
   std::string name;              // "x:0"; "" for an encoding of several tensors (sparse)
   std::string dtype_name;        // TensorFlow's: "DT_FLOAT"
-  DType dtype = DType::invalid;  // `invalid` for one that we do not have
-  std::optional<Shape> shape;    // nothing when not even the rank is known
+  DType dtype = DType::invalid;  // `invalid` if it is not supported
+  std::optional<Shape> shape;    // nullopt if the rank is unknown
 };
 
 struct SignatureInfo {
@@ -37,8 +36,8 @@ struct SignatureInfo {
 struct GraphInfo {
   int64_t nodes = 0;
   int64_t functions = 0;
-  int producer = 0;                    // the version of what wrote it
-  std::map<std::string, int64_t> ops;  // how many nodes of each
+  int producer = 0;                    // the version of the writer
+  std::map<std::string, int64_t> ops;  // number of nodes of each op
   std::vector<std::string> inputs;     // names of placeholders, in their order
 };
 
@@ -61,14 +60,14 @@ struct MetaGraphInfo {
   int64_t object_graph_nodes = 0;   // of TensorFlow 2
 };
 
-// The directory of a SavedModel holds saved_model.pb, variables/variables.* (a tensor bundle) and
+// The directory of a SavedModel: saved_model.pb, variables/variables.* (a tensor bundle) and
 // assets/. Immutable; thread-safe.
 class SavedModelFile {
  public:
-  // Reads DIRECTORY/saved_model.pb. Errors: those of the file; NOT_FOUND where the directory is no
-  // SavedModel; DATA_LOSS when it does not parse; UNIMPLEMENTED for another schema version.
+  // Reads DIRECTORY/saved_model.pb. Errors: those of the file; NOT_FOUND if the directory is not a
+  // SavedModel; DATA_LOSS if it cannot be parsed; UNIMPLEMENTED for another schema version.
   SavedModelFile(FileSystem& file_system, const std::string& directory);
-  // The same of the bytes of such a file.
+  // Reads the bytes of such a file.
   SavedModelFile(const std::string& path, std::string_view bytes);
   ~SavedModelFile();
   SavedModelFile(SavedModelFile&&) noexcept;
@@ -76,7 +75,8 @@ class SavedModelFile {
   const std::string& path() const { return path_; }
   int64_t schema_version() const;
   const std::vector<MetaGraphInfo>& meta_graphs() const { return infos_; }
-  // The one with exactly these tags. Errors: NOT_FOUND lists those that are there.
+  // Returns the index of the graph with exactly these tags. Errors: NOT_FOUND, with the existing
+  // tags.
   size_t find(const std::vector<std::string>& tags) const;
   const tensorflow::MetaGraphDef& message(size_t index) const;
 
@@ -88,14 +88,13 @@ class SavedModelFile {
   std::vector<MetaGraphInfo> infos_;
 };
 
-// "DIRECTORY/variables/variables": the prefix of a SavedModel's bundle.
+// Returns "DIRECTORY/variables/variables", the prefix of a SavedModel's bundle.
 std::string saved_model_variables(const std::string& directory);
 
 GraphInfo graph_info(const tensorflow::GraphDef& graph);
 MetaGraphInfo meta_graph_info(const std::string& path, const tensorflow::MetaGraphDef& message);
 
-// A file that holds one GraphDef, in bytes or (*.pbtxt) in text, or (*.meta) a MetaGraphDef with
-// one.
+// A file with one GraphDef, in bytes or in text (*.pbtxt), or a MetaGraphDef (*.meta) with one.
 std::unique_ptr<tensorflow::GraphDef> read_graph_def(FileSystem& file_system,
                                                      const std::string& path);
 

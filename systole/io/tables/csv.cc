@@ -43,11 +43,23 @@ CsvReader::CsvReader(std::unique_ptr<ByteSource> source, CsvOptions options, siz
   }
   for (size_t i = 0; i < record.size(); ++i) {
     if (std::ranges::find(header_, record[i]) != header_.end()) {
-      throw invalid_argument("{}:{}:{}: column name, got '{}' twice, expected different names",
-                             path(), record.field_line(i), record.field_column(i), record[i]);
+      throw invalid_argument("{}: column name, got '{}' twice, expected different names",
+                             place(record, i), record[i]);
     }
     header_.emplace_back(record[i]);
   }
+}
+
+std::string CsvReader::place_at(int64_t line, int64_t column) const {
+  return fmt::format("{}:{}:{}", path(), line, column);
+}
+
+std::string CsvReader::place(const CsvRecord& record, size_t i) const {
+  return place_at(record.field_line(i), record.field_column(i));
+}
+
+std::string CsvReader::place(const CsvRecord& record) const {
+  return fmt::format("{}:{}", path(), record.line());
 }
 
 size_t CsvReader::column_index(std::string_view name) const {
@@ -88,8 +100,8 @@ bool CsvReader::read_line_end() {
     const int64_t column = column_;
     (void)get();
     if (peek() != '\n') {
-      throw invalid_argument("{}:{}:{}: carriage return, got {} after it, expected a line feed",
-                             path(), line, column, shown(peek()));
+      throw invalid_argument("{}: carriage return, got {} after it, expected a line feed",
+                             place_at(line, column), shown(peek()));
     }
   }
   if (peek() != '\n') return false;
@@ -141,7 +153,7 @@ void CsvReader::check_width(const CsvRecord& record) {
   if (!options_.same_width) return;
   if (width_ == 0) width_ = record.size();
   if (record.size() != width_) {
-    throw invalid_argument("{}:{}: number of fields, got {}, expected {}", path(), record.line(),
+    throw invalid_argument("{}: number of fields, got {}, expected {}", place(record),
                            record.size(), width_);
   }
 }
@@ -149,8 +161,8 @@ void CsvReader::check_width(const CsvRecord& record) {
 void CsvReader::read_field(CsvRecord& record) {
   if (record.fields_.size() >= kMaxFields) {
     throw make_error(Code::resource_exhausted,
-                     "{}:{}: fields of a record, got more than {}, expected fewer", path(),
-                     record.line_, kMaxFields);
+                     "{}: fields of a record, got more than {}, expected fewer", place(record),
+                     kMaxFields);
   }
   const size_t begin = record.text_.size();
   record.fields_.push_back({.begin = begin, .size = 0, .line = line_, .column = column_});
@@ -166,8 +178,8 @@ void CsvReader::keep(CsvRecord& record, int c) const {
   if (record.text_.size() >= options_.max_record_bytes) {
     throw make_error(
         Code::resource_exhausted,
-        "{}:{}: bytes of a record, got more than {}, expected fewer (is a quote left open?)",
-        path(), record.line_, options_.max_record_bytes);
+        "{}: bytes of a record, got more than {}, expected fewer (is a quote left open?)",
+        place(record), options_.max_record_bytes);
   }
   record.text_ += static_cast<char>(c);
 }
@@ -178,9 +190,8 @@ void CsvReader::read_quoted(CsvRecord& record) {
   while (true) {
     const int c = get();
     if (c == kEnd) {
-      throw invalid_argument(
-          "{}:{}:{}: quoted field, got the end of the file, expected a closing quote", path(),
-          field.line, field.column);
+      throw invalid_argument("{}: quoted field, got the end of the file, expected a closing quote",
+                             place_at(field.line, field.column));
     }
     if (c == '"') {
       if (peek() != '"') break;
@@ -192,8 +203,8 @@ void CsvReader::read_quoted(CsvRecord& record) {
   if (after != kEnd && after != '\n' && after != '\r' &&
       after != static_cast<unsigned char>(options_.delimiter)) {
     throw invalid_argument(
-        "{}:{}:{}: closing quote, got {} after it, expected '{}' or the end of the line", path(),
-        line_, column_, shown(after), options_.delimiter);
+        "{}: closing quote, got {} after it, expected '{}' or the end of the line",
+        place_at(line_, column_), shown(after), options_.delimiter);
   }
 }
 
@@ -205,9 +216,8 @@ void CsvReader::read_plain(CsvRecord& record) {
       return;
     }
     if (options_.quotes && c == '"') {
-      throw invalid_argument(
-          "{}:{}:{}: field, got a quote inside it, expected quotes around the field", path(), line_,
-          column_);
+      throw invalid_argument("{}: field, got a quote inside it, expected quotes around the field",
+                             place_at(line_, column_));
     }
     keep(record, get());
   }

@@ -9,17 +9,18 @@
 #include "systole/io/tables/csv.h"
 
 namespace systole {
+
+std::string_view without_blanks(std::string_view field) {
+  const size_t begin = field.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
+}
+
 namespace {
 
 template <class T>
 std::optional<T> parse_as(std::string_view text) {
   return parse_number<T>(text, TooLarge::none);
-}
-
-std::string_view without_blanks(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 template <class T>
@@ -59,9 +60,8 @@ void CsvReader::parse(const CsvRecord& record, size_t i, Tensor& out, int64_t in
     const std::optional<T> value = parse_element<T>(record[i]);
     if (!value) {
       const std::string name = i < header_.size() ? fmt::format(" of column '{}'", header_[i]) : "";
-      throw invalid_argument("{}:{}:{}: value{}, got '{}', expected {}", path(),
-                             record.field_line(i), record.field_column(i), name, record[i],
-                             out.dtype());
+      throw invalid_argument("{}: value{}, got '{}', expected {}", place(record, i), name,
+                             record[i], out.dtype());
     }
     out.data<T>()[position] = *value;
   });

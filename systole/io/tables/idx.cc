@@ -24,7 +24,7 @@ void swap_elements(char* bytes, int64_t count, int size) {
   for (int64_t i = 0; i < count; ++i, bytes += size) std::reverse(bytes, bytes + size);
 }
 
-// All `size` bytes, or those before the end.
+// Reads `size` bytes, or fewer at the end.
 size_t read_whole(ByteSource& source, size_t size, void* out) {
   size_t done = 0;
   while (done < size) {
@@ -106,7 +106,7 @@ Tensor IdxReader::read(int64_t count) {
   swap_elements(static_cast<char*>(tensor.raw()), tensor.num_elements(), size_of(type_.dtype));
   position_ += rows;
   char more = 0;
-  // The end of a compressed file holds its checksum, which is read only when one asks for more.
+  // Reads on once more: a compressed file ends with a checksum, which only such a read checks.
   if (position_ == type_.shape[0] && rows > 0 && source_->read(1, &more) > 0) {
     throw invalid_argument("{}: bytes of data, got more, expected {} for {}", path(),
                            row_bytes_ * position_, type_);

@@ -1,4 +1,4 @@
-// IDX files, as MNIST comes in them, compressed by gzip or not.
+// IDX files (MNIST's format), gzipped or not.
 //   file  := 0 0 type rank size{rank} data      type, rank := u8; size := u32, big-endian
 //   type  := 8 (u8) | 9 (s8) | 11 (s16) | 12 (s32) | 13 (f32) | 14 (f64)
 //   data  := the elements, row-major, big-endian
@@ -13,21 +13,21 @@
 
 namespace systole {
 
-// Reads an array by parts along its first dimension. Not thread-safe. Errors: those of the file;
+// Reads an array in parts along its first dimension. Not thread-safe. Errors: those of the file;
 // INVALID_ARGUMENT for a file that is not IDX or is longer than its array; DATA_LOSS, with the
-// bytes, for one that ends early, before memory for the array is asked for where its size can tell.
+// bytes, for one that ends early, before memory is allocated if the file size shows it.
 class IdxReader {
  public:
-  // Takes gzip for what begins with its mark.
+  // Detects gzip by its first bytes.
   IdxReader(FileSystem& file_system, const std::string& path);
 
-  // Of the whole array. Its rank is at least 1.
+  // The type of the whole array. Its rank is at least 1.
   const TensorType& type() const { return type_; }
-  // How many of the first dimension have been read.
+  // The number of slices read along the first dimension.
   int64_t position() const { return position_; }
-  // The next `count` of the first dimension, or what is left of them.
+  // Reads the next `count` slices of the first dimension, or the remaining ones.
   Tensor read(int64_t count);
-  // Makes `position` of the first dimension the next. Errors: OUT_OF_RANGE.
+  // Continues at slice `position` of the first dimension. Errors: OUT_OF_RANGE.
   void seek(int64_t position);
 
   const std::string& path() const { return source_->path(); }
@@ -41,7 +41,7 @@ class IdxReader {
   int64_t position_ = 0;
 };
 
-// The whole array.
+// Reads the whole array.
 Tensor read_idx(FileSystem& file_system, const std::string& path);
 
 // Errors: INVALID_ARGUMENT for a dtype that IDX does not have, a scalar, or a size beyond 32 bits.

@@ -1,8 +1,8 @@
-// What the reader and the writer of .npy files share.
+// The format of .npy files.
 //   file    := magic major minor length header data
 //   magic   := "\x93NUMPY"          major, minor := u8
 //   length  := u16 in version 1, else u32, little-endian: the bytes of header
-//   header  := a Python dict literal, then blanks and "\n" so that data begins at a multiple of 64:
+//   header  := a Python dict literal, then spaces and "\n" so that data starts at a multiple of 64:
 //              {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 //   data    := the elements
 #pragma once
@@ -31,11 +31,11 @@ struct NpyHeader {
   Shape shape;
 };
 
-// The text of a header. `path` begins the messages of errors, which are read_npy's.
+// Parses the text of a header. Errors start with `path` and are those of read_npy.
 NpyHeader parse_npy_header(const std::string& path, std::string_view text);
 
-// '<f4' and so on; "" for a dtype that numpy does not have. `string_size` is that of the longest
-// string.
+// Returns '<f4' and the like; "" for a dtype that NumPy does not have. `string_size` is that of the
+// longest string.
 std::string npy_descr(DType dtype, size_t string_size);
 
 }  // namespace systole

@@ -35,13 +35,13 @@ constexpr std::array<Kind, 16> kKinds = {{
     {DType::pred, "?"},
 }};
 
-// Reads the part of Python's literals that headers are made of.
+// Reads the subset of Python literals that headers use.
 class Literal {
  public:
   Literal(const std::string& path, std::string_view text)
       : path_(path), text_(text.substr(0, text.find_last_not_of(kBlanks) + 1)) {}
 
-  // Whether the next token is `c`, which is then consumed.
+  // Returns whether the next token is `c`, and consumes it.
   bool take(char c) {
     skip_blanks();
     if (next_ == text_.size() || text_[next_] != c) return false;
@@ -132,7 +132,7 @@ NpyElement parse_descr(const std::string& path, std::string_view descr) {
   const bool sized = code.size() > 1 && (code[0] == 'S' || code[0] == 'U' || code[0] == 'a');
   if (sized) {
     const auto [end, error] = std::from_chars(code.data() + 1, code.data() + code.size(), length);
-    // Elements of no bytes would let a small file ask for any number of them.
+    // Elements of 0 bytes would let a small file demand any number of them.
     if (error == std::errc() && end == code.data() + code.size() && length > 0 &&
         length < (1U << 30U)) {
       const bool utf32 = code[0] == 'U';

@@ -46,7 +46,7 @@ Preamble read_preamble(const RandomAccessFile& file) {
   return {.header = parse_npy_header(file.path(), text), .data_offset = 8 + length_bytes + length};
 }
 
-// The size of the data. Checked against the file's before anything of that size is allocated.
+// Returns the size of the data, checked against the file's before anything is allocated.
 uint64_t checked_data_bytes(const RandomAccessFile& file, const Preamble& preamble) {
   const NpyHeader& header = preamble.header;
   const auto count = static_cast<uint64_t>(header.shape.num_elements());
@@ -73,7 +73,7 @@ void swap_bytes(char* bytes, uint64_t total, size_t size) {
   for (char* end = bytes + total; bytes != end; bytes += size) std::reverse(bytes, bytes + size);
 }
 
-// Copies elements of `size` bytes from Fortran's order (the first index runs fastest) to C's.
+// Copies elements of `size` bytes from Fortran's order (first index fastest) to C's.
 void transpose(const std::string& from, const Shape& shape, size_t size, char* to) {
   const auto rank = static_cast<size_t>(shape.rank());
   Dims stride(rank, 1);  // in elements of `from`
@@ -145,7 +145,7 @@ Tensor read_npy(const RandomAccessFile& file) {
   const NpyElement& element = header.element;
   const uint64_t size = checked_data_bytes(file, preamble);
 
-  // What cannot be read in place: strings, and elements in the other order.
+  // Reads what cannot be read in place: strings, and elements in Fortran's order.
   const bool strings = element.dtype == DType::string;
   const bool transposed = header.fortran_order && header.shape.rank() > 1;
   Tensor result = strings ? Tensor() : Tensor(element.dtype, header.shape);
@@ -166,7 +166,7 @@ Tensor read_npy(const RandomAccessFile& file) {
   if (strings) return strings_of(file.path(), header, staged);
   if (transposed) transpose(staged, header.shape, element.size, static_cast<char*>(result.raw()));
   if (element.dtype == DType::pred) {
-    // A bool of another byte than 0 or 1 has no defined value.
+    // A bool with a byte other than 0 or 1 is undefined.
     auto* flags = static_cast<unsigned char*>(result.raw());
     std::transform(flags, flags + size, flags, [](unsigned char c) { return c != 0 ? 1 : 0; });
   }

@@ -8,7 +8,7 @@
 namespace systole {
 namespace {
 
-// Magic, version and length of version 1.0.
+// The size of magic, version and length in version 1.0.
 constexpr size_t kPrefixBytes = 10;
 
 size_t longest_string(const std::string& path, const Tensor& tensor) {

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), which lists of golden files give. For tests.
+// SHA-256 (FIPS 180-4), for the lists of golden files. For tests.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace systole::testing {
 class Sha256 {
  public:
   void update(std::string_view bytes);
-  // In hexadecimal. Ends it.
+  // Returns the digest in hexadecimal. No update may follow.
   std::string finish();
 
  private:

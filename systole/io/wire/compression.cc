@@ -77,7 +77,7 @@ class ZlibSource final : public ByteSource {
         done += got;
       } catch (const Error&) {
         if (done == 0) throw;
-        break;  // what comes before it is given first; the next call finds it again
+        break;  // returns the bytes before it first; the next call finds it again
       }
     }
     offset_ += done;
@@ -108,7 +108,7 @@ class ZlibSource final : public ByteSource {
     inside_ = false;
   }
 
-  // Whether there is input.
+  // Returns whether there is input.
   bool refill() {
     if (stream_.avail_in > 0) return true;
     const size_t got = file_->read(file_offset_, input_.size(), input_.data());
@@ -118,26 +118,26 @@ class ZlibSource final : public ByteSource {
     return got > 0;
   }
 
-  // At least one byte, or 0 at the end. REQUIRES: 0 < size <= 2^30.
+  // Returns at least one byte, or 0 at the end. REQUIRES: 0 < size <= 2^30.
   size_t inflate_some(size_t size, unsigned char* out) {
     stream_.next_out = out;
     stream_.avail_out = static_cast<uInt>(size);
     while (stream_.avail_out == size) {
       if (!refill()) {
-        // No byte at all is the empty stream that TensorFlow takes it for.
+        // TensorFlow treats an empty file as an empty stream.
         if (!inside_) return 0;
         if (stream_.msg != nullptr) fail(stream_.msg, "compressed data");  // at the very end
         fail("the end of the file", "the rest of the compressed data");
       }
       inside_ = true;
       const int status = inflate(&stream_, Z_NO_FLUSH);
-      const bool gives = stream_.avail_out < size;  // damage behind that is told by the next call
+      const bool gives = stream_.avail_out < size;  // the next call reports damage after it
       if (status == Z_STREAM_END) {
         inside_ = false;
         if (compression_ == Compression::gzip) {
           inflateReset(&stream_);
         } else if (!gives && refill()) {
-          fail("bytes behind the end of the compressed data", "the end of the file");
+          fail("bytes after the end of the compressed data", "the end of the file");
         }
       } else if (status == Z_MEM_ERROR) {
         throw make_error(Code::resource_exhausted, "{}: decompression, got no memory", path());
@@ -219,13 +219,13 @@ class ZlibFile final : public WritableFile {
       throw failed_precondition("{}: write, got a file that {}, expected an open one", path_,
                                 failed_ ? "failed before" : "is closed");
     }
-    failed_ = true;  // unless what follows returns
+    failed_ = true;  // unless the following returns
     stream_.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     do {
       stream_.next_out = output_.data();
       stream_.avail_out = static_cast<uInt>(output_.size());
-      // Z_BUF_ERROR says that a second flush in a row has nothing to do.
+      // Z_BUF_ERROR: a second flush in a row has nothing to do.
       (void)deflate(&stream_, mode);
       below_.append({reinterpret_cast<char*>(output_.data()), output_.size() - stream_.avail_out});
     } while (stream_.avail_out == 0);

@@ -1,5 +1,5 @@
-// Files read from begin to end and written in the same way, compressed or not: what TFRecord, text
-// and fixed-length record files have in common.
+// Sequential reading and writing of files, compressed or not: the base of TFRecord, text and
+// fixed-length record files.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,41 @@ namespace systole {
 
 enum class Compression { none, zlib, gzip };
 
-// TensorFlow's names: "", "ZLIB", "GZIP". Errors: INVALID_ARGUMENT for another one.
+// Converts TensorFlow's names: "", "ZLIB", "GZIP". Errors: INVALID_ARGUMENT for another name.
 Compression compression_from_tf(std::string_view name);
 std::string_view tf_name(Compression compression);
-// What the first bytes of a file tell: gzip has a mark of its own; a zlib stream is told by its two
-// header bytes, which few other files begin with.
+// Detects the compression from the first bytes: gzip by its magic number, zlib by its two header
+// bytes, with which few other files start.
 Compression sniff_compression(const RandomAccessFile& file);
 
-// The bytes of a file, uncompressed, from the begin on. Not thread-safe.
+// The uncompressed bytes of a file, in order. Not thread-safe.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Reads up to `size` bytes: fewer only at the end of the stream, where a later call may find what
-  // was appended to the file since (when it is not compressed), and before an error, which the next
-  // call throws. Errors: those of the file; DATA_LOSS, with the offset in the file, when a
-  // compressed stream is cut or broken.
+  // Reads up to `size` bytes. Returns fewer only at the end of the stream, where a later call finds
+  // bytes appended since (if uncompressed), and before an error, which the next call throws.
+  // Errors: those of the file; DATA_LOSS, with the offset in the file, for a truncated or damaged
+  // compressed stream.
   virtual size_t read(size_t size, void* out) = 0;
-  // Makes `offset`, counted in uncompressed bytes, the next to be read. In a compressed file all
-  // bytes before it are decompressed, from the begin when it lies behind. Errors: those of read;
-  // OUT_OF_RANGE when the stream ends before.
+  // Continues at `offset` in uncompressed bytes. In a compressed file, decompresses all bytes
+  // before it, from the start to go back. Errors: those of read; OUT_OF_RANGE if the stream ends
+  // before it.
   virtual void seek(uint64_t offset) = 0;
-  // Bytes left, when that is known without reading them.
+  // Returns the number of bytes left, if known without reading them.
   virtual std::optional<uint64_t> left() const = 0;
   virtual const std::string& path() const = 0;
 };
 
-// Several gzip streams one behind the other are one, as gzip has it. `buffer_bytes` are read from a
-// compressed file at a time.
+// Concatenated gzip streams are one stream, as in gzip. Reads `buffer_bytes` of a compressed file
+// at a time.
 std::unique_ptr<ByteSource> open_source(std::unique_ptr<RandomAccessFile> file,
                                         Compression compression, size_t buffer_bytes = 256U << 10U);
 
-// Compresses what is appended into `below`, which outlives it and which the caller closes: close()
-// ends the compressed stream and flushes `below`, no more. flush() makes all that was appended
+// Compresses what is appended into `below`, which must outlive it and which the caller closes:
+// close() ends the compressed stream and flushes `below`. flush() makes everything appended
 // readable, at some cost in size. `level` is zlib's: 0 to 9, or -1 for its default. `path` is for
-// messages. With Compression::none it passes everything on.
+// messages. Compression::none passes the bytes through.
 std::unique_ptr<WritableFile> compress_into(WritableFile& below, Compression compression,
                                             std::string path, int level = -1);
 

@@ -79,7 +79,7 @@ TEST(CompressionTest, GzipStreamsFollowEachOther) {
       compressed("one ", Compression::gzip) + compressed("two", Compression::gzip);
   EXPECT_EQ(decompressed(bytes, Compression::gzip, 100), "one two");
   EXPECT_THAT(decompression_error(compressed("x", Compression::zlib) + "y", Compression::zlib),
-              HasSubstr("behind the end"));
+              HasSubstr("after the end"));
 }
 
 TEST(CompressionTest, SeeksForwardAndBack) {

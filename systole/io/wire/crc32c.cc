@@ -15,7 +15,7 @@ constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected: bit 31 is x^0
 
 using Table = std::array<uint32_t, 256>;
 
-// tables[k][b]: what byte b does to the checksum when k bytes follow it.
+// tables[k][b]: the effect of byte b on the checksum, k bytes before the end.
 constexpr std::array<Table, 8> make_tables() {
   std::array<Table, 8> tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -102,7 +102,7 @@ template <size_t kBytes>
   return ~narrow;
 }
 
-// False before it is set, in the constructors of other files: then it is the tables' turn.
+// False during static initialization before this file's: then the tables are used.
 const bool kHasInstruction =
     __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
 

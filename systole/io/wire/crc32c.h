@@ -6,19 +6,19 @@
 
 namespace systole {
 
-// The checksum of `bytes`, or, with the checksum `before` of what comes before them, of both
-// together: crc32c(b, crc32c(a)) == crc32c(a + b). crc32c("123456789") is 0xe3069283. Runs at the
-// speed of the processor's own instruction where it has one. Thread-safe.
+// Returns the checksum of `bytes`, continuing from the checksum `before` of preceding bytes:
+// crc32c(b, crc32c(a)) == crc32c(a + b). crc32c("123456789") is 0xe3069283. Uses the CPU's
+// instruction if it has one. Thread-safe.
 uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
 
-// The checksum of two parts, the second of `second_bytes` bytes, from those of each: what is read
-// or written in parallel has one checksum too. Thread-safe.
+// Returns the checksum of two consecutive parts from the checksums of each; the second has
+// `second_bytes` bytes. For parts read or written in parallel. Thread-safe.
 uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes);
 
-// As files keep checksums: a checksum over bytes that hold checksums would tell little.
+// Masks a checksum as files store it: a checksum over bytes that contain checksums is weak.
 constexpr uint32_t mask_crc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 
-// The same by tables, as on a processor without the instruction. For tests.
+// The same by tables, as on a CPU without the instruction. For tests.
 uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before = 0);
 
 }  // namespace systole

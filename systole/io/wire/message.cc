@@ -14,7 +14,7 @@
 namespace systole {
 namespace {
 
-// Keeps the first error: those after it follow from it.
+// Keeps the first error; later ones follow from it.
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column,

@@ -30,7 +30,7 @@ void append_ordered_signed(std::string& out, int64_t value) {
   std::array<unsigned char, kMaxBytes> bytes{sign, sign};
   for (size_t i = 0; i < 8; ++i) bytes[2 + i] = static_cast<unsigned char>(bits >> (56 - 8 * i));
   unsigned char* const begin = bytes.data() + kMaxBytes - size;
-  // The header: as many one bits as there are bytes, over the sign bits that are there.
+  // The header: as many one bits as bytes, over the sign bits.
   const unsigned header = (0xffffU << (16 - size)) & 0xffffU;
   begin[0] = static_cast<unsigned char>(begin[0] ^ (header >> 8U));
   if (size > 1) begin[1] = static_cast<unsigned char>(begin[1] ^ (header & 0xffU));

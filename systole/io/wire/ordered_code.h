@@ -1,9 +1,9 @@
-// Byte strings that sort as what they encode (TensorFlow's lib/strings/ordered_code.cc): the keys
+// Byte strings that sort like what they encode (TensorFlow's lib/strings/ordered_code.cc): the keys
 // of the slices of partitioned tensors.
 //   number  := u8 n, n bytes big-endian without leading zeros
 //   text    := bytes, 00 as 00 ff and ff as ff 00, then 00 01
 //   signed  := n bytes big-endian in two's complement, under a header of n one bits and a zero bit;
-//              all bits of the header flipped when negative
+//              all bits of the header flipped if negative
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-// Calls row(offset in the whole, offset in the part, length), in elements, for every innermost row
+// Calls row(offset in the whole, offset in the part, length), in elements, for each innermost row
 // of the part.
 template <class Row>
 void for_each_row(const Shape& full, const TensorSlice& slice, Row&& row) {

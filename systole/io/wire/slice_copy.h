@@ -1,4 +1,4 @@
-// Parts of tensors.
+// Copying of slices of tensors.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace systole {
 
-// Errors: DATA_LOSS, which begins with `what`, unless `slice` lies in a tensor of `shape`.
+// Errors: DATA_LOSS that starts with `what`, unless `slice` lies in a tensor of `shape`.
 void check_slice(std::string_view what, const Shape& shape, const TensorSlice& slice);
 
-// The shape of a part. REQUIRES: check_slice.
+// Returns the shape of a slice. REQUIRES: check_slice.
 Shape slice_shape(const Shape& full, const TensorSlice& slice);
 
 Tensor copy_slice(const Tensor& whole, const TensorSlice& slice);

@@ -29,7 +29,7 @@ constexpr DTypeRow kDTypes[] = {
 };
 
 constexpr int kReference = 100;
-// The largest tensor that a few bytes of a message may stand for.
+// The largest tensor that a few bytes of a message may describe.
 constexpr int64_t kMaxElements = int64_t{1} << 26;
 
 // Writes the typed field `values` into `out`, repeating the last.
@@ -106,7 +106,7 @@ void fill_typed(std::string_view what, const tensorflow::TensorProto& message, T
   }
 }
 
-// Whether all elements have the bits of the first.
+// Returns whether all elements have the bits of the first.
 bool is_fill(const Tensor& tensor) {
   const auto size = static_cast<size_t>(size_of(tensor.dtype()));
   const auto* bytes = static_cast<const char*>(tensor.raw());
@@ -182,7 +182,7 @@ Tensor tensor_from_message(std::string_view what, const tensorflow::TensorProto&
     return result;
   }
   const auto expected = static_cast<size_t>(count) * static_cast<size_t>(size_of(dtype));
-  // More elements than bytes: `expected` may have wrapped around.
+  // More elements than bytes: `expected` may have overflowed.
   if (content.size() != expected || static_cast<uint64_t>(count) > content.size()) {
     throw make_error(Code::data_loss, "{}: content of a tensor, got {} bytes, expected {} for {}",
                      what, content.size(), expected, TensorType{dtype, *shape});
@@ -202,7 +202,7 @@ void tensor_to_message(const Tensor& tensor, tensorflow::TensorProto& message) {
   if (tensor.dtype() == DType::string) return strings_to_message(tensor, message);
   if (tensor.num_elements() == 0) return;
   const bool one = tensor.num_elements() == 1 || is_fill(tensor);
-  // The typed fields that TensorFlow reads for a single number; all else as bytes.
+  // Uses the typed fields that TensorFlow reads for a single number, and bytes otherwise.
   if (one && tensor.dtype() == DType::f32) return message.add_float_val(tensor.data<float>()[0]);
   if (one && tensor.dtype() == DType::f64) return message.add_double_val(tensor.data<double>()[0]);
   if (one && tensor.dtype() == DType::s32) return message.add_int_val(tensor.data<int32_t>()[0]);

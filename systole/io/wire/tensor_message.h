@@ -1,5 +1,5 @@
-// Dtypes, shapes and tensors as TensorFlow's messages. For sources that include generated headers;
-// see io/proto.
+// Conversion of dtypes, shapes and tensors from and to TensorFlow's messages. For sources that
+// include generated headers; see io/proto.
 #pragma once
 
 #include <optional>
@@ -15,25 +15,25 @@ class TensorShapeProto;
 
 namespace systole {
 
-// Numbers of tensorflow.DataType. A reference type (DT_FLOAT_REF) gives the dtype it refers to;
-// `invalid` for what we do not have (DT_VARIANT, DT_QINT8).
+// Converts numbers of tensorflow.DataType. A reference type (DT_FLOAT_REF) becomes the dtype that
+// it refers to. Returns `invalid` for unsupported types (DT_VARIANT, DT_QINT8).
 DType dtype_from_message(int data_type);
 // Errors: INVALID_ARGUMENT for a dtype that TensorFlow does not have (token).
 int dtype_to_message(DType dtype);
-// "DT_FLOAT"; "DT_77" for an unknown number.
+// Returns "DT_FLOAT"; "DT_77" for an unknown number.
 std::string data_type_name(int data_type);
 
-// Nullopt when not even the rank is known. Errors: DATA_LOSS, which begins with `what`, for a
-// size below -1.
+// Returns nullopt if the rank is unknown. Errors: DATA_LOSS that starts with `what` for a size
+// below -1.
 std::optional<Shape> shape_from_message(std::string_view what,
                                         const tensorflow::TensorShapeProto& message);
 void shape_to_message(const Shape& shape, tensorflow::TensorShapeProto& message);
 
-// Elements missing at the end repeat the last one, as TensorFlow has it; none at all are zeros.
-// Errors, which begin with `what`: DATA_LOSS for a shape or a number of elements that does not fit,
-// before anything of its size is allocated; UNIMPLEMENTED for a dtype that we do not have.
+// Repeats the last element for missing ones, as TensorFlow does; without elements fills with zeros.
+// Errors start with `what`: DATA_LOSS for a shape or a number of elements that does not fit, before
+// memory is allocated; UNIMPLEMENTED for an unsupported dtype.
 Tensor tensor_from_message(std::string_view what, const tensorflow::TensorProto& message);
-// Numbers as bytes; a tensor whose elements are all equal is one element.
+// Writes numbers as bytes, and a tensor of equal elements as one element.
 void tensor_to_message(const Tensor& tensor, tensorflow::TensorProto& message);
 
 }  // namespace systole

@@ -1,6 +1,8 @@
-// Varints: seven bits a byte, the least significant first, the top bit set on all but the last.
+// Varints (LEB128): seven bits a byte, the least significant first, the top bit set on all but the
+// last byte.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,14 +10,16 @@
 
 namespace systole {
 
-// Takes one off the front of `bytes`; nothing, and `bytes` unspecified, when there is none of at
-// most 64 bits.
+inline constexpr size_t kMaxVarintBytes = 10;
+
+// Removes a varint from the front of `bytes`. Drops the bits from the 65th on, as protobuf does.
+// Returns nullopt if no byte ends it, among all or among the first kMaxVarintBytes; these bytes are
+// removed then.
 inline std::optional<uint64_t> read_varint64(std::string_view& bytes) {
   uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+  for (unsigned shift = 0; shift < 7 * kMaxVarintBytes && !bytes.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(bytes.front());
     bytes.remove_prefix(1);
-    if (shift == 63 && byte > 1) return std::nullopt;
     value |= uint64_t{byte & 0x7fU} << shift;
     if (byte < 0x80) return value;
   }

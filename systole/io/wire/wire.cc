@@ -1,16 +1,16 @@
 #include "systole/io/wire/wire.h"
 
+#include "systole/io/wire/varint.h"
+
 namespace systole::wire {
 
 uint64_t Reader::long_varint() {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 70; shift += 7) {
-    if (at_ == end_) fail("the rest of a number");
-    const auto byte = static_cast<unsigned char>(*at_++);
-    value |= shift == 63 ? uint64_t{byte & 1U} << 63 : uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return value;
-  }
-  fail("a number of at most 10 bytes");
+  std::string_view rest(at_, static_cast<size_t>(end_ - at_));
+  const std::optional<uint64_t> value = read_varint64(rest);
+  const bool too_long = rest.data() - at_ == kMaxVarintBytes;
+  at_ = rest.data();
+  if (!value) fail(too_long ? "a number of at most 10 bytes" : "the rest of a number");
+  return *value;
 }
 
 void Reader::skip() {
@@ -37,14 +37,9 @@ void Reader::fail(std::string_view expected) const {
                          at_ - base_, end_ - at_, expected);
 }
 
-void append_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 void append_bytes(std::string& out, uint32_t number, std::string_view bytes) {
-  append_varint(out, uint64_t{number} << 3 | static_cast<uint64_t>(Type::bytes));
-  append_varint(out, bytes.size());
+  append_varint64(out, uint64_t{number} << 3 | static_cast<uint64_t>(Type::bytes));
+  append_varint64(out, bytes.size());
   out += bytes;
 }
 

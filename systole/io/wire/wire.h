@@ -1,5 +1,5 @@
-// Protobuf's wire format, read in place and written by hand where messages are too many for
-// protobuf's own objects.
+// Protobuf's wire format, read in place and written directly, for messages too many for protobuf
+// objects.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace systole::wire {
 
 enum class Type : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-// Walks over the fields of one message. Errors: INVALID_ARGUMENT for bytes that are no fields, with
-// the byte, counted from `base`.
+// Iterates over the fields of one message. Errors: INVALID_ARGUMENT for bytes that are not fields,
+// with the byte counted from `base`.
 class Reader {
  public:
   Reader(std::string_view message, const char* base)
       : at_(message.data()), end_(message.data() + message.size()), base_(base) {}
   explicit Reader(std::string_view message) : Reader(message, message.data()) {}
 
-  // Whether there is a field; then its number and type.
+  // Advances to the next field and reads its number and type. Returns false at the end.
   bool next() {
     if (at_ == end_) return false;
     const char* begin = at_;
@@ -35,10 +35,10 @@ class Reader {
   uint32_t number() const { return number_; }
   Type type() const { return type_; }
   bool is(uint32_t number, Type type) const { return number_ == number && type_ == type; }
-  // Where the next value or field begins.
+  // The position of the next value or field.
   const char* at() const { return at_; }
 
-  // The value of the field that next() found: each is called once, as its type says.
+  // Reads the value of the field that next() found. Call once, the method of its type.
   uint64_t varint() {
     if (at_ != end_ && static_cast<signed char>(*at_) >= 0) {
       return static_cast<unsigned char>(*at_++);
@@ -71,8 +71,7 @@ class Reader {
   Type type_ = Type::varint;
 };
 
-void append_varint(std::string& out, uint64_t value);
-// A field of bytes: a string or a message.
+// Appends a field of bytes: a string or a message.
 void append_bytes(std::string& out, uint32_t number, std::string_view bytes);
 
 }  // namespace systole::wire

@@ -1,6 +1,6 @@
 #include "systole/session/host/vocabulary.h"
 
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 namespace {
@@ -43,7 +43,7 @@ std::shared_ptr<const Vocabulary> vocabulary_of(KernelContext& context) {
   const std::string key = fmt::format("vocabulary {} {} {}", file, list.raw(), limit);
   return context.resources.get<Vocabulary>(key, [&] {
     const std::string what = file.empty() ? "vocabulary_list" : file;
-    auto words = file.empty() ? words_of(list) : lines_of(read_file(local_file_system(), file));
+    auto words = file.empty() ? words_of(list) : lines_of(read_file(default_file_system(), file));
     if (limit > static_cast<int64_t>(words.size())) {
       throw invalid_argument("{}: words, got {}, expected vocab_size, {}", what, words.size(),
                              limit);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/io/file_systems/file_pattern.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
@@ -13,7 +13,7 @@ const HostKernelDef matching_files_kernel{
         [](KernelContext& c) {
           std::vector<std::string> files;
           for (const std::string& pattern : c.input(0).data<std::string>()) {
-            std::ranges::move(files_matching(local_file_system(), pattern),
+            std::ranges::move(files_matching(default_file_system(), pattern),
                               std::back_inserter(files));
           }
           std::ranges::sort(files);

@@ -1,4 +1,4 @@
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
@@ -9,7 +9,7 @@ const HostKernelDef read_file_kernel{
     .run =
         [](KernelContext& c) {
           const auto name = c.input(0).item<std::string>();
-          return std::vector{Tensor(systole::read_file(local_file_system(), name))};
+          return std::vector{Tensor(systole::read_file(default_file_system(), name))};
         },
 };
 

@@ -1,4 +1,4 @@
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole::kernels {
@@ -9,8 +9,8 @@ const HostKernelDef write_file_kernel{
     .run =
         [](KernelContext& c) {
           const auto name = c.input(0).item<std::string>();
-          local_file_system().make_directories(parent_path(name));
-          write_file_atomically(local_file_system(), name, c.input(1).data<std::string>()[0]);
+          default_file_system().make_directories(parent_path(name));
+          write_file_atomically(default_file_system(), name, c.input(1).data<std::string>()[0]);
           return std::vector<Tensor>();
         },
 };

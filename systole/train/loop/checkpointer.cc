@@ -6,17 +6,22 @@
 
 namespace systole::train {
 
-Checkpointer::Checkpointer(std::string directory, SaverOptions options)
+Checkpointer::Checkpointer(std::string directory, SaverOptions options, RestoreOptions restore)
     : directory_(std::move(directory)),
       path_(directory_ + "/model.ckpt"),
+      restore_(restore),
       saver_(std::move(options)),
       async_saver_(saver_) {}
 
 bool Checkpointer::restore_variables(Session& session) {
-  RestoredCheckpoint found = saver_.restore_latest(session, directory_);
+  RestoredCheckpoint found = saver_.restore_latest(session, directory_, restore_);
   if (found.prefix.empty()) return false;
   log_info("Restoring parameters from {}", found.prefix);
   restored_ = std::move(found.extras);
+  if (!restored_.contains("random")) {
+    log_warning("{}: no input position and random numbers beside the weights; both start anew",
+                found.prefix);
+  }
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace systole::train {
 class Checkpointer {
  public:
   // Checkpoints are `directory`/model.ckpt-N. Errors: those of a Saver.
-  Checkpointer(std::string directory, SaverOptions options);
+  Checkpointer(std::string directory, SaverOptions options, RestoreOptions restore = {});
 
   // Sets the variables from the newest checkpoint that can be read. Returns false when there is
   // none. Errors: those of Saver::restore_latest.
@@ -37,6 +37,7 @@ class Checkpointer {
  private:
   std::string directory_;
   std::string path_;
+  RestoreOptions restore_;
   Saver saver_;
   AsyncSaver async_saver_;
   CheckpointExtras restored_;

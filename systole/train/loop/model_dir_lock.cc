@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "systole/base/error.h"
+#include "systole/io/file_systems/local_file_system.h"
 
 namespace systole {
 namespace {
@@ -21,7 +22,10 @@ std::string holder(int file) {
 
 }  // namespace
 
-ModelDirLock::ModelDirLock(const std::string& model_dir) : path_(model_dir + "/.systole.lock") {
+ModelDirLock::ModelDirLock(const std::string& model_dir) {
+  const std::optional<std::string> local = local_path(model_dir);
+  if (!local) return;
+  path_ = join_path(*local, ".systole.lock");
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) {
     throw make_error(errno == ENOENT ? Code::not_found : Code::permission_denied,
@@ -40,6 +44,8 @@ ModelDirLock::ModelDirLock(const std::string& model_dir) : path_(model_dir + "/.
   }
 }
 
-ModelDirLock::~ModelDirLock() { ::close(file_); }
+ModelDirLock::~ModelDirLock() {
+  if (file_ >= 0) ::close(file_);
+}
 
 }  // namespace systole

@@ -8,7 +8,7 @@
 #include "systole/base/log.h"
 #include "systole/graph/api/lookup_ops.h"
 #include "systole/graph/api/state_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/train/loop/checkpointer.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/train_summaries.h"
@@ -81,7 +81,7 @@ void MonitoredSession::Impl::begin_session() {
   const GraphScope scope(graph);
   const std::vector<Variable> variables = global_variables();
   if (!options.checkpoint_dir.empty() && !variables.empty()) {
-    local_file_system().make_directories(options.checkpoint_dir);
+    default_file_system().make_directories(options.checkpoint_dir);
     checkpointer.emplace(options.checkpoint_dir, SaverOptions());
   }
   if (!checkpointer || !checkpointer->restore_variables(*session)) {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/log.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 namespace {
@@ -68,7 +68,7 @@ void ProfilerHook::before_run(RunContext& context) {
 void ProfilerHook::after_run(RunContext& context, std::span<const Tensor>) {
   if (!std::exchange(requested_, false)) return;
   timer_.triggered(context.global_step());
-  FileSystem& files = options_.file_system != nullptr ? *options_.file_system : local_file_system();
+  FileSystem& files = file_system_or_default(options_.file_system);
   if (!options_.output_dir.empty()) files.make_directories(options_.output_dir);
   const std::string path =
       join_path(options_.output_dir, fmt::format("timeline-{}.json", context.global_step()));

@@ -1,7 +1,7 @@
 #include "systole/train/loop/summary_saver_hook.h"
 
 #include "systole/io/events/event_writer.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 
@@ -14,7 +14,6 @@ SummarySaverHook::SummarySaverHook(Options options)
   if (options_.output_dir.empty()) {
     throw invalid_argument("SummarySaverHook: output_dir, got none, expected a folder");
   }
-  if (options_.file_system == nullptr) options_.file_system = &local_file_system();
 }
 
 SummarySaverHook::~SummarySaverHook() = default;
@@ -32,7 +31,8 @@ std::vector<Output> SummarySaverHook::fetches() {
 
 EventWriter& SummarySaverHook::events() {
   if (!events_) {
-    events_ = std::make_unique<EventWriter>(*options_.file_system, options_.output_dir);
+    events_ = std::make_unique<EventWriter>(file_system_or_default(options_.file_system),
+                                            options_.output_dir);
     begin_file(*events_);
   }
   return *events_;

@@ -25,7 +25,7 @@ class SummarySaverHook : public SessionRunHook {
     std::string output_dir = {};  // created if missing
     // The collection of summaries to write (summary::Options).
     std::string collection = std::string(graph_keys::summaries);
-    FileSystem* file_system = nullptr;  // null: this machine's; outlives the hook
+    FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given, and
   // output_dir.

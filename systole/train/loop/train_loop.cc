@@ -115,7 +115,7 @@ void TrainLoop::start() {
   if (saver.var_list.empty()) {
     saver.var_list = options_.graph->collection<Variable>(graph_keys::global_variables);
   }
-  checkpointer_.emplace(options_.records.directory, std::move(saver));
+  checkpointer_.emplace(options_.records.directory, std::move(saver), options_.records.restore);
   const bool resumed = checkpointer_->restore_variables(*session_);
   if (resumed) begin_at_global_step();
   prepare();

@@ -51,6 +51,7 @@ struct TrainRecords {
   std::optional<int64_t> save_checkpoints_steps = std::nullopt;
   std::optional<double> save_checkpoints_secs = std::nullopt;
   SaverOptions saver = {};  // var_list: all global variables when empty
+  RestoreOptions restore = {};
   std::vector<SavingListener> listeners = {};
   int64_t save_summary_steps = 0;    // 0: no summaries
   int64_t log_step_count_steps = 0;  // 0: no lines with loss and speed

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/log.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/train/optimizer.h"
 
@@ -43,7 +43,7 @@ void TrainSummariesHook::note_checkpoint(int64_t step, const std::string& path) 
 
 void write_evaluation(const std::string& folder, int64_t global_step,
                       const std::map<std::string, Tensor, std::less<>>& values) {
-  EventWriter events(local_file_system(), folder);
+  EventWriter events(default_file_system(), folder);
   for (const auto& [name, value] : values) {
     if (name == "global_step") continue;
     if (value.num_elements() == 1 && is_numeric(value.dtype())) {

@@ -1,3 +1,4 @@
+#include "systole/base/escape.h"
 #include "systole/base/number_text.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
@@ -18,7 +19,7 @@ std::vector<TensorType> infer_decode_csv(const InferContext& c) {
   if (delimiter.size() != 1 || delimiter == "\n" || delimiter == "\r" ||
       (quotes && delimiter == "\"")) {
     throw invalid_argument("field_delim, got {}, expected one character, no quote or line end",
-                           quoted(delimiter));
+                           quoted_text(delimiter));
   }
   const auto& columns = c.attr<std::vector<int64_t>>("select_cols");
   const auto num_columns = static_cast<size_t>(c.num_inputs() - 1);
@@ -71,7 +72,7 @@ class LineSplitter {
     const std::string_view field = line.substr(begin, end - begin);
     if (quotes_ && field.find('"') != std::string_view::npos) {
       throw invalid_argument("field {}, got {}, expected quotes around the whole field",
-                             fields_.size(), quoted(field));
+                             fields_.size(), quoted_text(field));
     }
     fields_.emplace_back(field);
     return end;
@@ -93,7 +94,7 @@ class LineSplitter {
       }
     }
     throw invalid_argument("field {}, got {}, expected a closing quote at its end", fields_.size(),
-                           quoted(line.substr(begin)));
+                           quoted_text(line.substr(begin)));
   }
 
   char delimiter_;
@@ -108,7 +109,7 @@ T field_value(const std::string& field, size_t column, size_t record) {
   } else {
     if (const std::optional<T> number = parse_number<T>(field)) return *number;
     throw invalid_argument("field {} of record {}, got {}, expected a valid {}", column, record,
-                           quoted(field), dtype_of<T>());
+                           quoted_text(field), dtype_of<T>());
   }
 }
 
@@ -149,13 +150,13 @@ std::vector<Tensor> run_decode_csv(HostContext& c) {
     const std::vector<std::string>& fields = splitter.split(records[r]);
     if (columns.empty() && fields.size() != defaults.size()) {
       throw invalid_argument("record {}, got {} fields in {}, expected {}", r, fields.size(),
-                             quoted(records[r]), defaults.size());
+                             quoted_text(records[r]), defaults.size());
     }
     for (size_t i = 0; i < defaults.size(); ++i) {
       const size_t column = columns.empty() ? i : static_cast<size_t>(columns[i]);
       if (column >= fields.size()) {
         throw invalid_argument("record {}, got {} fields in {}, expected at least {}", r,
-                               fields.size(), quoted(records[r]), column + 1);
+                               fields.size(), quoted_text(records[r]), column + 1);
       }
       const bool missing = fields[column].empty() || fields[column] == na_value;
       store_any(missing ? nullptr : &fields[column], defaults[i], column, r, results[i]);

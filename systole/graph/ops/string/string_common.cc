@@ -30,18 +30,4 @@ void check_text(std::string_view what, const TensorType& type) {
   if (type.shape.rank() != 0) throw invalid_argument("{}, got {}, expected a scalar", what, type);
 }
 
-std::string quoted(std::string_view text) {
-  constexpr size_t kMaxLength = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, kMaxLength)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result + (text.size() > kMaxLength ? "...'" : "'");
-}
-
 }  // namespace systole

@@ -33,7 +33,4 @@ Tensor map_strings(const Tensor& input, const F& f) {
   return result;
 }
 
-// "'abc'", cut where it is long, with what cannot be printed as \x00: for errors.
-std::string quoted(std::string_view text);
-
 }  // namespace systole

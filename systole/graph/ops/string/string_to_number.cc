@@ -1,3 +1,4 @@
+#include "systole/base/escape.h"
 #include "systole/base/number_text.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
@@ -20,7 +21,8 @@ Tensor numbers_of(const Tensor& texts) {
   return map_strings<T>(texts, [](const std::string& text) {
     const std::optional<T> number = parse_number<T>(text);
     if (number) return *number;
-    throw invalid_argument("string, got {}, expected a number of {}", quoted(text), dtype_of<T>());
+    throw invalid_argument("string, got {}, expected a number of {}", quoted_text(text),
+                           dtype_of<T>());
   });
 }
 

@@ -1,3 +1,4 @@
+#include "systole/base/escape.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/lowering/dtype_class.h"
@@ -32,7 +33,7 @@ std::string part(const std::string& text, int64_t pos, int64_t len, bool utf8) {
   const int64_t begin = pos < 0 ? size + pos : pos;
   if (begin < 0 || begin > size) {
     throw invalid_argument("pos, got {} in {} of length {}, expected in [-{}, {}]", pos,
-                           quoted(text), size, size, size);
+                           quoted_text(text), size, size, size);
   }
   const int64_t end = std::min(size, begin + std::max<int64_t>(0, std::min(len, size)));
   auto first = static_cast<size_t>(begin);
