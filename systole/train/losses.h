@@ -5,6 +5,7 @@
 //     the losses: a scalar, or of their rank with each size theirs or 1.
 //   * The weighted losses become one f32 scalar as `reduction` says. Each is added to the
 //     collection `losses`, from which get_total_loss() takes them.
+//   * Labels, predictions and weights may be given by position: mean_squared_error(y, guess).
 //   * Examples that evaluation filled in to complete a batch have weight 0 (train/example_mask.h).
 //   * Errors: INVALID_ARGUMENT `<loss>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
@@ -46,6 +47,11 @@ struct SoftmaxCrossEntropyOptions {
 // onehot_labels, logits: [batch, classes]; weights: scalar, [batch] or [1]. No gradient flows into
 // the labels.
 Output softmax_cross_entropy(const SoftmaxCrossEntropyOptions& options);
+inline Output softmax_cross_entropy(const Input& onehot_labels, const Input& logits,
+                                    const Input& weights = 1.0F) {
+  return softmax_cross_entropy(SoftmaxCrossEntropyOptions{
+      .onehot_labels = onehot_labels, .logits = logits, .weights = weights});
+}
 
 struct SparseSoftmaxCrossEntropyOptions {
   Input labels;
@@ -57,6 +63,11 @@ struct SparseSoftmaxCrossEntropyOptions {
 };
 // labels: integers in [0, classes), [..] or [.., 1]; logits: [.., classes].
 Output sparse_softmax_cross_entropy(const SparseSoftmaxCrossEntropyOptions& options);
+inline Output sparse_softmax_cross_entropy(const Input& labels, const Input& logits,
+                                           const Input& weights = 1.0F) {
+  return sparse_softmax_cross_entropy(
+      SparseSoftmaxCrossEntropyOptions{.labels = labels, .logits = logits, .weights = weights});
+}
 
 struct SigmoidCrossEntropyOptions {
   Input multi_class_labels;
@@ -70,6 +81,11 @@ struct SigmoidCrossEntropyOptions {
 };
 // Each class by itself: multi_class_labels in [0, 1].
 Output sigmoid_cross_entropy(const SigmoidCrossEntropyOptions& options);
+inline Output sigmoid_cross_entropy(const Input& multi_class_labels, const Input& logits,
+                                    const Input& weights = 1.0F) {
+  return sigmoid_cross_entropy(SigmoidCrossEntropyOptions{
+      .multi_class_labels = multi_class_labels, .logits = logits, .weights = weights});
+}
 
 struct PredictionLossOptions {
   Input labels;
@@ -81,8 +97,18 @@ struct PredictionLossOptions {
 };
 // (predictions - labels)^2
 Output mean_squared_error(const PredictionLossOptions& options);
+inline Output mean_squared_error(const Input& labels, const Input& predictions,
+                                 const Input& weights = 1.0F) {
+  return mean_squared_error(
+      PredictionLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 // |predictions - labels|
 Output absolute_difference(const PredictionLossOptions& options);
+inline Output absolute_difference(const Input& labels, const Input& predictions,
+                                  const Input& weights = 1.0F) {
+  return absolute_difference(
+      PredictionLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct HuberLossOptions {
   Input labels;
@@ -95,6 +121,11 @@ struct HuberLossOptions {
 };
 // d = |predictions - labels|: d^2 / 2 up to delta, delta * d - delta^2 / 2 beyond.
 Output huber_loss(const HuberLossOptions& options);
+inline Output huber_loss(const Input& labels, const Input& predictions,
+                         const Input& weights = 1.0F) {
+  return huber_loss(
+      HuberLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct HingeLossOptions {
   Input labels;
@@ -106,6 +137,9 @@ struct HingeLossOptions {
 };
 // max(0, 1 - (2 * labels - 1) * logits), labels 0 or 1.
 Output hinge_loss(const HingeLossOptions& options);
+inline Output hinge_loss(const Input& labels, const Input& logits, const Input& weights = 1.0F) {
+  return hinge_loss(HingeLossOptions{.labels = labels, .logits = logits, .weights = weights});
+}
 
 struct LogLossOptions {
   Input labels;
@@ -118,6 +152,9 @@ struct LogLossOptions {
 };
 // -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)
 Output log_loss(const LogLossOptions& options);
+inline Output log_loss(const Input& labels, const Input& predictions, const Input& weights = 1.0F) {
+  return log_loss(LogLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct CosineDistanceOptions {
   Input labels;
