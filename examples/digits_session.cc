@@ -1,6 +1,6 @@
-// A convolutional network that names handwritten digits, trained through a Session as TensorFlow
-// 1's tutorials train theirs: placeholders, feeds, summaries, checkpoints. More than nine in ten
-// of the test digits after 400 steps.
+// Trains a convolutional network on handwritten digits in a Session, as TensorFlow 1's tutorials
+// do: placeholders, feeds, summaries, checkpoints. Reaches more than 90 % test accuracy after 400
+// steps.
 //
 //   digits_session --log_dir /tmp/digits
 //   systole inspect /tmp/digits --plot curves.svg     or tensorboard --logdir /tmp/digits

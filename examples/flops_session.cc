@@ -1,5 +1,5 @@
-// How many floating-point operations a second the cores of a TPU do: the notebook "A quick test,
-// just to measure FLOPS" of Cloud TPU's first users, in a plain Session.
+// Measures the floating-point operations per second of a TPU's cores in a plain Session: the
+// notebook "A quick test, just to measure FLOPS" of Cloud TPU's first users.
 //
 //   flops_session                      8 virtual cores
 //   flops_session --tpu local:4 --n 1024

@@ -1,4 +1,4 @@
-// A picture of digits with what a network says of them.
+// Draws digits with the predictions of a network.
 #pragma once
 
 #include <cstdint>

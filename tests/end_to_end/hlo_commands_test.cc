@@ -1,4 +1,4 @@
-// systole hlo: every command below it, and what it says about bad input.
+// Every command below systole hlo, and its errors for bad input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
