@@ -64,7 +64,7 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
               HasSubstr("got a file of kind 'checkpoint', expected a SavedModel"));
 }
 
-// SIGTERM, since a shell gives programs in its background no SIGINT.
+// Uses SIGTERM, because programs in the background of a shell ignore SIGINT.
 TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
   const ProgramResult stopped = run(
       "train", "--steps 200000000 --set run_config.log_step_count_steps=1 > " + model_dir_ +

@@ -1,4 +1,4 @@
-// An event file: its events, up to the first that is damaged.
+// Reads the events of an event file up to the first damaged one.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// A SavedModel: it is refused, or its signatures are built or refused.
+// Reads a SavedModel; if it is valid, builds its signatures.
 #include "systole/io/saved_models/saved_model.h"
 
 #include <cstddef>

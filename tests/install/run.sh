@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the build into a new prefix, then builds and runs the README's first program against it, as a user of
-# find_package(systole) does.   usage: run.sh CMAKE BUILD_FOLDER COMPILER
+# Installs the build to a new prefix, then builds and runs the README's first program against it with
+# find_package(systole).   usage: run.sh CMAKE BUILD_FOLDER COMPILER
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)
