@@ -1,5 +1,5 @@
-// Reads the index of a checkpoint with an arbitrary data file. A tensor that reads without an error
-// must have a correct checksum.
+// The index of a checkpoint, with a data file that fits nothing in particular: what reads without
+// an error was right by its checksum.
 #include <cstddef>
 #include <cstdint>
 #include <string>

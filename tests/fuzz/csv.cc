@@ -1,4 +1,4 @@
-// Reads text as records, with and without a header; every field as a string and as a number.
+// Text is read as records, with a header and without; every field as a string and as a number.
 #include "systole/io/tables/csv.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Reads the events of an event file up to the first damaged one.
+// An event file: its events, up to the first that is damaged.
 #include <cstddef>
 #include <cstdint>
 #include <string>

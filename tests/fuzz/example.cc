@@ -1,4 +1,4 @@
-// An Example that was read must hold the same values after rebuilding and after splitting.
+// An Example that is read holds the same values when it is built again, and when it is split.
 #include "systole/io/records/example.h"
 
 #include <cstddef>
@@ -56,7 +56,7 @@ void walk(std::string_view bytes) {
   }
 }
 
-// Whether the splitter and the view find the same values for the key.
+// Whether what was found for the key is what the view finds.
 bool is_same(const ExampleView& view, std::string_view key, const systole::PlainFeature& found) {
   const FeatureView* const feature = view.find(key);
   if (feature == nullptr || feature->kind() != found.kind) return false;
@@ -66,8 +66,8 @@ bool is_same(const ExampleView& view, std::string_view key, const systole::Plain
   return !systole::unpack(found.values, {&value, 1}) || view.int64(key) == value;
 }
 
-// Compares one splitter on the record, on its cached frame, and on a record of the same size that
-// differs in one bit.
+// What one splitter finds in the record, again in the frame that it keeps of it, and in a record of
+// the same size that differs in one bit.
 bool same_in_one_pass(std::string_view bytes) {
   const ExampleView view(bytes);
   std::string other(bytes);

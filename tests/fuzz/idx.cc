@@ -1,4 +1,4 @@
-// An array that was read is written and must read as itself.
+// An array that is read is written again and reads as itself.
 #include "systole/io/tables/idx.h"
 
 #include <cstddef>

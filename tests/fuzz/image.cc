@@ -1,4 +1,4 @@
-// JPEG and PNG, with small limits. A decoded image is encoded as PNG and must decode to itself.
+// JPEG and PNG, with small limits; what is decoded is encoded again as PNG and decodes as itself.
 #include "systole/io/images/image.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Converts a YAML pipeline to a data set or refuses it; runs nothing.
+// A pipeline in YAML becomes a data set, or is refused; nothing of it runs.
 #include <cstddef>
 #include <cstdint>
 #include <string>

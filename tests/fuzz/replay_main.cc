@@ -1,5 +1,5 @@
-// Runs a fuzz target on a folder of seeds without libFuzzer: each seed, its prefixes, and single
-// bit flips.
+// Runs a fuzz target over a folder of seeds where there is no libFuzzer: each seed, its prefixes,
+// and single bit flips.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Reads a SavedModel; if it is valid, builds its signatures.
+// A SavedModel: it is refused, or its signatures are built or refused.
 #include "systole/io/saved_models/saved_model.h"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Accepted text must be a valid program. Printed in either form, it must read back as the same
-// program.
+// Text that is accepted is a valid program, and prints, in either form, as text that reads back as
+// itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace hlo = systole::hlo;
 
 namespace {
 
-// Returns nullptr if the text is refused, which is allowed.
+// nullptr when the text is refused, as it may be.
 std::unique_ptr<hlo::Module> parse_valid(std::string_view text) {
   try {
     auto module = hlo::parse(text);

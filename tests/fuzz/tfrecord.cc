@@ -1,4 +1,4 @@
-// Records that were read must be written as the same bytes. Also reads compressed files.
+// Records that are read are written again as the same bytes; compressed files are read too.
 #include "systole/io/records/tfrecord.h"
 
 #include <cstddef>
