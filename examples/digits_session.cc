@@ -23,7 +23,7 @@ struct Flags {
 void train(const Flags& flags) {
   const examples::DigitsData digits =
       flags.data_dir.empty() ? examples::shipped_digits() : examples::load_digits(flags.data_dir);
-  // Where the last batch may begin.
+  // The last possible start of a batch.
   const int64_t last = digits.train.size() - flags.batch_size;
   if (last <= 0) {
     throw st::invalid_argument("digits_session: --batch_size, got {}, expected less than {} digits",

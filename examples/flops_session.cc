@@ -31,7 +31,7 @@ double run(const Flags& flags) {
     auto last = st::tpu::repeat(
         flags.count,
         [](const std::vector<st::Output>& v) {
-          // Scaled, so that numbers stay what they are.
+          // Scaled, so that values keep their magnitude.
           auto size = static_cast<double>(v[0].shape()[0]);
           return std::vector{st::multiply(st::matmul(v[0], v[1]), 2.0 / size), v[1]};
         },

@@ -111,7 +111,7 @@ st::InputFn get_input_fn(const std::string& filename) {
   };
 }
 
-// All test digits once: any number of them.
+// All test digits, once.
 st::InputFn get_test_input_fn(const std::string& filename) {
   return [filename](const st::Params& params) {
     const int64_t batch_size = params["batch_size"];

@@ -33,7 +33,7 @@ struct Flags {
   bool small = false;
 };
 
-// Two convolutions, and two layers that see the whole image.
+// Two convolutions and two dense layers.
 st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
                               const st::Nest<st::Output>& labels, st::Mode mode,
                               const st::Params&) {
@@ -95,7 +95,7 @@ void predict(st::TPUEstimator& estimator, const examples::Digits& test, int64_t 
               static_cast<long long>(shown), static_cast<long long>(right), path.c_str());
 }
 
-// What a server would do: loads the export, and asks it for one digit.
+// Loads the export as a server does, and predicts one digit.
 void serve(const std::string& directory, const examples::Digits& test) {
   st::SavedModel model(directory);
   const auto answer = model.predict({{"image", test.images.slice(0, 1)}});
