@@ -1,5 +1,5 @@
-// How many floating-point operations a second the cores of a TPU do: the notebook "A quick test,
-// just to measure FLOPS" of Cloud TPU's first users, in a plain Session.
+// Measures the floating-point operations per second of a TPU's cores in a plain Session: the
+// notebook "A quick test, just to measure FLOPS" of Cloud TPU's first users.
 //
 //   flops_session                      8 virtual cores
 //   flops_session --tpu local:4 --n 1024
@@ -31,7 +31,7 @@ double run(const Flags& flags) {
     auto last = st::tpu::repeat(
         flags.count,
         [](const std::vector<st::Output>& v) {
-          // Scaled, so that numbers stay what they are.
+          // Scaled, so that values keep their magnitude.
           auto size = static_cast<double>(v[0].shape()[0]);
           return std::vector{st::multiply(st::matmul(v[0], v[1]), 2.0 / size), v[1]};
         },

@@ -1,9 +1,10 @@
 // The input pipeline of "Using the Estimator API with TPUs" (2018): MNIST from TFRecord files,
 // parsed, cached, repeated and batched, read in a Session.
 //
-//   systole data convert idx ../shared/data/mnist -o DIR           makes the files, or:
-//   input_pipeline --data_dir ../shared/data/mnist                 makes them of the IDX files
-//   input_pipeline --train_file 'DIR/train-*'                      reads them
+//   input_pipeline --data_dir DATA                        converts the IDX files of DATA/mnist
+//
+//   systole data convert idx DATA/mnist -o DIR            converts them once, then
+//   input_pipeline --train_file 'DIR/train-*'             reads the records
 //
 // Prints the shape, the range and the first labels of a few batches.
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "examples/support/mnist_data.h"
 #include "systole/base/command_line.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"
@@ -21,7 +23,7 @@
 namespace {
 
 struct Flags {
-  std::string data_dir = "../shared/data/mnist";
+  std::string data_dir = examples::default_data_dir();
   std::string train_file;
   int64_t batch_size = 1024;
   int64_t buffer_size = 256 << 10;
@@ -51,11 +53,11 @@ std::pair<st::Output, st::Output> input_fn(const st::Dataset& filenames, const F
           st::set_shape(next[1], {flags.batch_size})};
 }
 
-// One TFRecord file of the IDX files in a folder.
+// Writes the IDX files of <data_dir>/mnist as one TFRecord file and returns its path.
 std::string convert(const std::string& data_dir) {
   st::FileSystem& fs = st::default_file_system();
-  const st::Dataset images = st::IdxDataset(data_dir + "/train-images-idx3-ubyte.gz");
-  const st::Dataset labels = st::IdxDataset(data_dir + "/train-labels-idx1-ubyte.gz");
+  const st::Dataset images = st::IdxDataset(data_dir + "/mnist/train-images-idx3-ubyte.gz");
+  const st::Dataset labels = st::IdxDataset(data_dir + "/mnist/train-labels-idx1-ubyte.gz");
   std::string path = std::filesystem::temp_directory_path() / "input_pipeline.tfrecords";
   st::RecordWriter writer(fs, path);
   for (const st::Element& pair : st::Dataset::zip(st::Nest<st::Dataset>::tuple({images, labels}))) {
@@ -89,7 +91,7 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   st::CommandLine line("input_pipeline", "Reads MNIST from TFRecord files through a Dataset");
-  const auto data_dir = line.option("--data_dir", flags.data_dir, "IDX files of MNIST")
+  const auto data_dir = line.option("--data_dir", flags.data_dir, "Holds mnist/*.gz")
                             .value_name("FOLDER")
                             .show_default();
   line.option("--train_file", flags.train_file, "TFRecord files, a pattern")

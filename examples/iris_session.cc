@@ -3,7 +3,7 @@
 //
 //   iris_session                 on this machine's CPU
 //   iris_session --tpu local     on a virtual TPU: the post's second form
-//   iris_session --report        and shows what the model learned (make quickstart)
+//   iris_session --report        also shows the predictions of the model
 
 #include <chrono>
 #include <cstdio>

@@ -15,7 +15,9 @@
 #include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/api/positional_arguments.h"
 #include "systole/train/candidate_sampling.h"
+#include "systole/train/checkpoint_utils.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/learning_rate_decay.h"
@@ -115,6 +117,8 @@ using systole::SingularMonitoredSession;
 using systole::StepCounterHook;
 using systole::StopAtStepHook;
 using systole::SummarySaverHook;
+using systole::checkpoint_utils::list_variables;
+using systole::checkpoint_utils::load_variable;
 }  // namespace train
 
 // tf.debugging

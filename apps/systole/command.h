@@ -8,16 +8,16 @@
 
 namespace systole::app {
 
-// One file a command: `add` declares its options and what it does when it is chosen.
+// A command, one file each: `add` declares its options and its action.
 struct Command {
   const char* name;
   const char* summary;
   void (*add)(CommandLine& line);
-  std::array<const char*, 4> examples = {};  // what stands behind its name, for its help
+  std::array<const char*, 4> examples = {};  // arguments of examples, for the help
   bool hidden = false;                       // not in the help of the command above
 };
 
-// The table of commands below a line, one of which must be given.
+// Adds subcommands to a line; one of them is required.
 void add_commands(CommandLine& line, std::span<const Command> commands);
 
 extern const Command kCacheCommand;

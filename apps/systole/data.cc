@@ -7,12 +7,12 @@ namespace {
 
 constexpr Command kCommands[] = {
     {.name = "convert",
-     .summary = "Makes TFRecord files of other data",
+     .summary = "Converts data to TFRecord files",
      .add = add_convert_command,
      .examples = {"idx mnist -o records", "csv flowers.csv -o records --name flowers",
                   "images photos -o records --shard_size 200MB"}},
     {.name = "inspect",
-     .summary = "Shows what TFRecord files hold",
+     .summary = "Shows the contents of TFRecord files",
      .add = add_inspect_data_command,
      .examples = {"records/train-*",
                   "records/train-00000-of-00001 --records 3 --sheet digits.png"}},

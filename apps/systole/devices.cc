@@ -58,9 +58,13 @@ void print_plugins() {
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    if (entry.empty()) continue;
     const auto colon = entry.find(':');
-    if (colon != std::string_view::npos)
-      print_plugin(entry.substr(0, colon), entry.substr(colon + 1));
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == entry.size()) {
+      fmt::print("  PJRT_NAMES_AND_LIBRARY_PATHS: entry, got '{}', expected name:path\n", entry);
+      continue;
+    }
+    print_plugin(entry.substr(0, colon), entry.substr(colon + 1));
   }
 }
 
@@ -68,7 +72,7 @@ void print_plugins() {
 
 const Command kDevicesCommand{
     .name = "devices",
-    .summary = "Shows what programs can run on: this machine, backends, plugins",
+    .summary = "Lists this machine, the backends and the PJRT plugins",
     .add =
         [](CommandLine& line) {
           line.on_run([] {

@@ -81,17 +81,17 @@ void run(const FlopsOptions& options) {
 
 const Command kFlopsCommand{
     .name = "flops",
-    .summary = "Measures matrix products beside this machine's peak",
+    .summary = "Measures matrix products against this machine's peak",
     .add =
         [](CommandLine& line) {
           auto options = std::make_shared<FlopsOptions>();
           line.option("-n,--size", options->n, "The matrices are N x N")
               .show_default()
               .between(1, 1 << 16);
-          line.option("-c,--count", options->count, "Products in a program")
+          line.option("-c,--count", options->count, "Number of products in the program")
               .show_default()
               .positive();
-          line.option("--dtype", options->dtype, "Of the matrices' elements")
+          line.option("--dtype", options->dtype, "Type of the matrices' elements")
               .value_name(fmt::format("{}", fmt::join(kDTypes, "|")))
               .show_default();
           line.option("--cores", options->cores, "CPU cores to use; 0: all")

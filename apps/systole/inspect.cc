@@ -6,7 +6,7 @@ namespace systole::app {
 
 const Command kInspectCommand{
     .name = "inspect",
-    .summary = "Shows what a checkpoint, SavedModel, event file, TFRecord or HLO file holds",
+    .summary = "Shows the contents of a checkpoint, SavedModel, event file, TFRecord or HLO file",
     .add = add_inspect_command,
     .examples = {"runs/1", "runs/1 --tensor dense/kernel", "runs/1 --plot curves.svg",
                  "runs/1/export --json"},

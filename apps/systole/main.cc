@@ -26,7 +26,7 @@ void add_command(CommandLine& line, const Command& command) {
 
 // `systole help`, `systole help flops`.
 void add_help(CommandLine& root) {
-  CommandLine& help = root.command("help", "Explains a command, or lists them all");
+  CommandLine& help = root.command("help", "Explains a command, or lists all commands");
   auto names = std::make_shared<std::vector<std::string>>();
   help.option("command", *names, "The command to explain: `data`, `data convert`");
   help.example("train");

@@ -14,7 +14,7 @@ const Command kTrainCommand{
 
 const Command kEvaluateCommand{
     .name = "evaluate",
-    .summary = "Tells how good the model of a configuration file is",
+    .summary = "Evaluates the model of a configuration file",
     .add = add_evaluate_command,
     .examples = {"examples/configs/iris.yaml",
                  "net.yaml --set evaluate.checkpoint_path=runs/1/model.ckpt-500"},
@@ -22,7 +22,7 @@ const Command kEvaluateCommand{
 
 const Command kExportCommand{
     .name = "export",
-    .summary = "Writes the model of a configuration file as a SavedModel",
+    .summary = "Exports the model of a configuration file as a SavedModel",
     .add = add_export_command,
     .examples = {"examples/configs/iris.yaml",
                  "net.yaml --output served --checkpoint_path runs/1/model.ckpt-500"},
@@ -30,7 +30,7 @@ const Command kExportCommand{
 
 const Command kCheckCommand{
     .name = "check",
-    .summary = "Says what a TPU would refuse of the model of a configuration file",
+    .summary = "Checks the model of a configuration file for what a TPU would refuse",
     .add = add_check_command,
     .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096"},
 };

@@ -1,4 +1,4 @@
-// Handwritten digits for the examples: MNIST where its files are, else the small set of
+// Handwritten digits for the examples: MNIST if its files are found, else the small set of
 // examples/data.
 #pragma once
 
@@ -17,14 +17,14 @@ struct Digits {
 struct DigitsData {
   Digits train;
   Digits test;
-  std::string source;  // to tell a person
+  std::string source;  // for messages
 };
 
-// The IDX files of <data_dir>/mnist. Without a data_dir those of default_data_dir() if they are
-// there, else shipped_digits(). Errors: those of reading the files.
+// Reads the IDX files of <data_dir>/mnist. If data_dir is empty: those of default_data_dir() if
+// they exist, else shipped_digits(). Errors: those of reading the files.
 DigitsData load_digits(const std::string& data_dir);
 
-// examples/data/digits.csv, enlarged from 8 x 8; the last fifth is to test with.
+// Reads examples/data/digits.csv, enlarged from 8 x 8. The last fifth is for testing.
 DigitsData shipped_digits();
 
 }  // namespace examples

@@ -15,11 +15,11 @@ struct IrisData {
   std::vector<std::string> species;  // names of the classes
 };
 
-// examples/data/iris.csv of the source tree.
+// The path of examples/data/iris.csv in the source tree.
 std::string default_iris_path();
 
-// Reads a CSV with a header, four measurements and a species name a row, and splits the rows at
-// random: a third to test with. Errors: those of CsvReader.
+// Reads a CSV with a header and rows of four measurements and a species name. Splits the rows at
+// random; a third is for testing. Errors: those of CsvReader.
 IrisData load_iris(const std::string& path, uint64_t random_state);
 
 }  // namespace examples

@@ -1,4 +1,4 @@
-// MNIST for the examples: the IDX files of the data set as TFRecords.
+// MNIST for the examples, converted from IDX files to TFRecords.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@ struct MnistFiles {
   std::string test;
 };
 
-// ../shared/data beside the source tree.
+// The folder ../shared/data beside the source tree.
 std::string default_data_dir();
 
 // Writes <folder>/mnist_train.tfrecord and mnist_test.tfrecord from <data_dir>/mnist/*.gz, unless
-// they are there, made of those files. Errors: those of reading IDX files and writing records.
+// they exist and were made from those files. Errors: those of reading IDX files and writing
+// records.
 MnistFiles mnist_records(const std::string& data_dir, const std::string& folder);
 
 }  // namespace examples

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ class Nest {
   Nest() = default;
   Nest(T leaf)  // NOLINT(google-explicit-constructor): a value is the simplest structure
       : kind_(Kind::leaf), leaf_(std::move(leaf)) {}
+
+  // A dict: {{"x", x}, {"y", y}}. Errors: as dict().
+  Nest(std::initializer_list<Entry> entries) : Nest(dict(std::vector<Entry>(entries))) {}
 
   static Nest tuple(std::vector<Nest> elements) {
     Nest result;

@@ -1,6 +1,7 @@
 #include "systole/base/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -142,6 +143,32 @@ void Tensor::check_single() const {
   if (num_elements_ != 1) {
     throw invalid_argument("Tensor.item: number of elements, got {}, expected 1", num_elements_);
   }
+}
+
+double Tensor::single_as_double() const {
+  check_single();
+  if (!is_numeric(dtype_) || is_complex(dtype_)) {
+    throw invalid_argument("Tensor: conversion to a number, got {}, expected a real number",
+                           type());
+  }
+  return as_double(0);
+}
+
+int64_t Tensor::single_as_integer(DType wanted) const {
+  const double value = single_as_double();
+  const Tensor converted = cast(wanted);
+  // Below the power of two that no integer of the dtype reaches, a whole float converts exactly.
+  const DTypeInfo& info = dtype_info(wanted);
+  const double limit = std::ldexp(1.0, info.bits - (info.is_signed ? 1 : 0));
+  const bool fits = is_floating(dtype_) ? value == std::trunc(value) && value < limit &&
+                                              value >= -limit && (info.is_signed || value >= 0)
+                                        : converted.cast(dtype_).identical(*this) &&
+                                              (value < 0) == (converted.as_double(0) < 0);
+  if (!fits) {
+    throw invalid_argument("Tensor: conversion to a number, got {}, expected a value of {}",
+                           to_string(), wanted);
+  }
+  return converted.cast(DType::s64).item<int64_t>();
 }
 
 void check_element_count(const Shape& shape, size_t got) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,13 @@ namespace systole {
 
 // Memory shared by the Tensors that view it; 64-byte aligned. Freed with the last Tensor.
 class TensorBuffer;
+
+// A number that an element is: a Tensor of one element converts to it.
+template <class T>
+concept ScalarNumber =
+    std::is_floating_point_v<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> ||
+    std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> || std::is_same_v<T, uint8_t> ||
+    std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
 
 // A dtype, a shape and a shared buffer. Copying a Tensor copies the handle (as in TensorFlow's C++
 // API); `clone` copies the elements. Distinct Tensors may be used from different threads; elements
@@ -48,6 +57,12 @@ class Tensor {
   static Tensor of(Shape shape, const std::vector<T>& elements) {
     return of<T>(std::move(shape), std::span<const T>(elements));
   }
+  // The same as constructors: Tensor({2, 3}, values), Tensor({2}, {1.0F, 2.0F}).
+  template <class T>
+  Tensor(Shape shape, const std::vector<T>& elements) : Tensor(of<T>(std::move(shape), elements)) {}
+  template <class T>
+  Tensor(Shape shape, std::initializer_list<T> elements)
+      : Tensor(of<T>(std::move(shape), elements)) {}
   template <class T>
   static Tensor scalar(T value) {
     return of<T>({}, {value});
@@ -93,6 +108,16 @@ class Tensor {
     check_single();
     return data<T>()[0];
   }
+  // The one element as a number: float a = session.run(loss). Errors: INVALID_ARGUMENT for another
+  // number of elements, for strings, and for a number that T does not hold: 0.5 or 300 as uint8_t.
+  template <ScalarNumber T>
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(single_as_double());
+    } else {
+      return static_cast<T>(single_as_integer(dtype_of<T>()));
+    }
+  }
   // Element `index` (row-major) as a double; complex gives its real part, pred 0 or 1.
   // Errors: INVALID_ARGUMENT when out of range.
   double as_double(int64_t index) const;
@@ -125,6 +150,8 @@ class Tensor {
   }
   [[noreturn]] void throw_dtype(DType wanted) const;
   void check_single() const;
+  double single_as_double() const;
+  int64_t single_as_integer(DType wanted) const;  // of u64 the same bits
 
   std::shared_ptr<TensorBuffer> buffer_;
   std::byte* data_ = nullptr;
@@ -132,6 +159,9 @@ class Tensor {
   Shape shape_;
   DType dtype_ = DType::invalid;
 };
+
+// Prints to_string().
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 // Errors: INVALID_ARGUMENT unless `shape` is static and has `got` elements.
 void check_element_count(const Shape& shape, size_t got);

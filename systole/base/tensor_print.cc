@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <ostream>
 
 #include "systole/base/escape.h"
 #include "systole/base/tensor.h"
@@ -73,6 +74,10 @@ std::string Tensor::to_string(int64_t max_elements) const {
     visit_dtype(dtype_, print);
   }
   return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << tensor.to_string();
 }
 
 }  // namespace systole

@@ -4,6 +4,18 @@
 
 namespace systole {
 
+OutputList::OutputList(std::initializer_list<Input> inputs) {
+  reserve(inputs.size());
+  for (const Input& input : inputs) push_back(input.resolve());
+}
+
+EvalMetrics::NamedOutputs EvalMetrics::named(
+    std::initializer_list<std::pair<std::string, Input>> tensors) {
+  NamedOutputs outputs;
+  for (const auto& [name, input] : tensors) outputs.emplace(name, input.resolve());
+  return outputs;
+}
+
 Error EvalMetrics::wrong_count(size_t got, size_t takes) {
   return invalid_argument(
       "In TPUEstimatorSpec.eval_metrics, length of tensors {} does not match method args of the "

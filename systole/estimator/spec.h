@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <source_location>
@@ -25,6 +26,15 @@ namespace systole {
 // Metrics by their names in the result of evaluate().
 using MetricMap = std::map<std::string, Metric>;
 
+// Tensors in a list: Outputs, Variables (their values) and numbers.
+class OutputList : public std::vector<Output> {
+ public:
+  OutputList() = default;
+  OutputList(std::initializer_list<Input> inputs);
+  OutputList(std::vector<Output> outputs)  // NOLINT(google-explicit-constructor)
+      : std::vector<Output>(std::move(outputs)) {}
+};
+
 // A function that creates metrics, and its arguments: in order, or by name.
 //   .eval_metrics = {metric_fn, {labels, predictions}}
 //   .eval_metrics = {metric_fn, {{"labels", labels}, {"predictions", predictions}}}
@@ -36,11 +46,15 @@ class EvalMetrics {
 
   EvalMetrics() = default;
   template <class F>
-  EvalMetrics(F fn, std::vector<Output> tensors)
+  EvalMetrics(F fn, OutputList tensors)
       : call_([fn = std::move(fn), tensors = std::move(tensors)] { return call(fn, tensors); }) {}
   template <class F>
   requires std::invocable<F, const NamedOutputs&> EvalMetrics(F fn, NamedOutputs tensors)
       : call_([fn = std::move(fn), tensors = std::move(tensors)] { return fn(tensors); }) {}
+  template <class F>
+  requires std::invocable<F, const NamedOutputs&> EvalMetrics(
+      F fn, std::initializer_list<std::pair<std::string, Input>> tensors)
+      : EvalMetrics(std::move(fn), named(tensors)) {}
 
   explicit operator bool() const { return call_ != nullptr; }
   // Errors: INVALID_ARGUMENT when the function takes another number of tensors.
@@ -48,6 +62,7 @@ class EvalMetrics {
 
  private:
   static Error wrong_count(size_t got, size_t takes);
+  static NamedOutputs named(std::initializer_list<std::pair<std::string, Input>> tensors);
 
   template <class F, size_t... I>
   static MetricMap spread(const F& fn, const std::vector<Output>& tensors,
@@ -100,7 +115,7 @@ class HostCallFunction {
 // size, also if that is a coincidence.
 struct HostCall {
   HostCallFunction fn = nullptr;
-  std::vector<Output> tensors = {};
+  OutputList tensors = {};
   explicit operator bool() const { return static_cast<bool>(fn); }
 };
 

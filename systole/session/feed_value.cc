@@ -95,6 +95,10 @@ Tensor FeedValue::of(const Output& key) && {
   return whole.dtype() == to ? whole : whole.cast(to);
 }
 
+FeedItem FeedItem::in(const Graph& graph) const {
+  return named == nullptr ? *this : FeedItem(graph.tensor(named->name), named->value);
+}
+
 FeedValue FeedValue::stacked(const std::vector<FeedValue>& values) {
   // Braces would make a list of the two.
   if (values.empty()) return FeedValue(Tensor(DType::f32, {0}), /*converts=*/true);

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -63,12 +65,26 @@ class FeedValue {
   bool converts_ = false;
 };
 
-// One entry of a feed_dict: any tensor of the graph and its value for this run.
+// One entry of a feed_dict: any tensor of the graph, or its name, and its value for this run.
 struct FeedItem {
   FeedItem(Output key, FeedValue value) : key(key), value(std::move(value).of(key)) {}
+  // By name, "x:0" or "x", in the graph of the session that is given it.
+  template <std::convertible_to<std::string_view> Name>
+  FeedItem(const Name& name, FeedValue value)
+      : named(
+            std::make_shared<const Named>(std::string(std::string_view(name)), std::move(value))) {}
 
-  Output key;
+  struct Named {
+    Named(std::string name, FeedValue value) : name(std::move(name)), value(std::move(value)) {}
+    std::string name;
+    FeedValue value;
+  };
+  // With the key of `graph`. Errors: NOT_FOUND for another name, with near misses.
+  FeedItem in(const Graph& graph) const;
+
+  Output key;  // invalid where `named` holds
   Tensor value;
+  std::shared_ptr<const Named> named;
 };
 using FeedDict = std::vector<FeedItem>;
 

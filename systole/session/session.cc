@@ -57,9 +57,15 @@ void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem
   for (const Fetch& fetch : fetches) keys.push_back(resolve(fetch));
   RunSmall<Output> feed_keys;
   RunSmall<const Tensor*> feed_values;
+  std::vector<FeedItem> by_name;
   for (const FeedItem& feed : feeds) {
-    feed_keys.push_back(feed.key);
-    feed_values.push_back(&feed.value);
+    if (feed.named != nullptr) by_name.push_back(feed.in(graph));
+  }
+  auto next = by_name.begin();
+  for (const FeedItem& feed : feeds) {
+    const FeedItem& item = feed.named == nullptr ? feed : *next++;
+    feed_keys.push_back(item.key);
+    feed_values.push_back(&item.value);
   }
   execute(keys, {feed_keys, feed_values}, fetched);
 }

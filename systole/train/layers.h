@@ -13,6 +13,7 @@
 #include <concepts>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "systole/graph/api/graph.h"
@@ -91,6 +92,15 @@ struct DenseOptions {
 // inputs: [.., depth] of a floating dtype; kernel: [depth, units]; result: [.., units].
 // activation(inputs * kernel + bias). (tf.layers.dense)
 Output dense(const Input& inputs, const DenseOptions& options);
+// dense(h, 10), dense(h, 64, st::relu), dense(h, 64, {.activation = st::relu}); `units` counts, not
+// options.units.
+inline Output dense(const Input& inputs, int64_t units, DenseOptions options) {
+  options.units = units;
+  return dense(inputs, options);
+}
+inline Output dense(const Input& inputs, int64_t units, Activation activation = nullptr) {
+  return dense(inputs, DenseOptions{.units = units, .activation = std::move(activation)});
+}
 
 struct Conv2DOptions {
   int64_t filters = 0;     // required
@@ -112,6 +122,14 @@ struct Conv2DOptions {
 // inputs: [batch, height, width, in] (channels_last); kernel: [height, width, in, filters].
 // (tf.layers.conv2d)
 Output conv2d(const Input& inputs, const Conv2DOptions& options);
+// conv2d(x, 32, 5, {.padding = "same", .activation = st::relu}); `filters` and `kernel_size` count,
+// not those of options.
+inline Output conv2d(const Input& inputs, int64_t filters, Extent kernel_size,
+                     Conv2DOptions options = {}) {
+  options.filters = filters;
+  options.kernel_size = kernel_size;
+  return conv2d(inputs, options);
+}
 
 struct Conv1DOptions {
   int64_t filters = 0;      // required
@@ -190,6 +208,17 @@ struct Pooling2DOptions {
 // (tf.layers.max_pooling2d, tf.layers.average_pooling2d)
 Output max_pooling2d(const Input& inputs, const Pooling2DOptions& options);
 Output average_pooling2d(const Input& inputs, const Pooling2DOptions& options);
+// max_pooling2d(x, 2, 2)
+inline Output max_pooling2d(const Input& inputs, Extent pool_size, Extent strides,
+                            Padding padding = Padding::valid) {
+  return max_pooling2d(
+      inputs, Pooling2DOptions{.pool_size = pool_size, .strides = strides, .padding = padding});
+}
+inline Output average_pooling2d(const Input& inputs, Extent pool_size, Extent strides,
+                                Padding padding = Padding::valid) {
+  return average_pooling2d(
+      inputs, Pooling2DOptions{.pool_size = pool_size, .strides = strides, .padding = padding});
+}
 
 struct Pooling1DOptions {
   int64_t pool_size = 0;  // required
@@ -240,6 +269,11 @@ struct DropoutOptions {
 };
 // (tf.layers.dropout)
 Output dropout(const Input& inputs, const DropoutOptions& options = {});
+// dropout(x, 0.4, {.training = is_training})
+inline Output dropout(const Input& inputs, double rate, DropoutOptions options = {}) {
+  options.rate = rate;
+  return dropout(inputs, options);
+}
 
 struct FlattenOptions {
   std::string name = {};

@@ -5,6 +5,7 @@
 //     losses: a scalar, or of the same rank with each dimension equal or 1.
 //   * `reduction` reduces the weighted losses to one f32 scalar, which is added to the collection
 //     `losses`; get_total_loss() sums the collection.
+//   * Labels, predictions and weights may be given by position: mean_squared_error(y, guess).
 //   * Examples that pad the last batch of an evaluation have weight 0 (train/example_mask.h).
 //   * Errors: INVALID_ARGUMENT `<loss>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
@@ -47,6 +48,11 @@ struct SoftmaxCrossEntropyOptions {
 // onehot_labels, logits: [batch, classes]; weights: scalar, [batch] or [1]. No gradient flows into
 // the labels.
 Output softmax_cross_entropy(const SoftmaxCrossEntropyOptions& options);
+inline Output softmax_cross_entropy(const Input& onehot_labels, const Input& logits,
+                                    const Input& weights = 1.0F) {
+  return softmax_cross_entropy(SoftmaxCrossEntropyOptions{
+      .onehot_labels = onehot_labels, .logits = logits, .weights = weights});
+}
 
 struct SparseSoftmaxCrossEntropyOptions {
   Input labels;
@@ -58,6 +64,11 @@ struct SparseSoftmaxCrossEntropyOptions {
 };
 // labels: integers in [0, classes), [..] or [.., 1]; logits: [.., classes].
 Output sparse_softmax_cross_entropy(const SparseSoftmaxCrossEntropyOptions& options);
+inline Output sparse_softmax_cross_entropy(const Input& labels, const Input& logits,
+                                           const Input& weights = 1.0F) {
+  return sparse_softmax_cross_entropy(
+      SparseSoftmaxCrossEntropyOptions{.labels = labels, .logits = logits, .weights = weights});
+}
 
 struct SigmoidCrossEntropyOptions {
   Input multi_class_labels;
@@ -71,6 +82,11 @@ struct SigmoidCrossEntropyOptions {
 };
 // Independent classes: multi_class_labels in [0, 1].
 Output sigmoid_cross_entropy(const SigmoidCrossEntropyOptions& options);
+inline Output sigmoid_cross_entropy(const Input& multi_class_labels, const Input& logits,
+                                    const Input& weights = 1.0F) {
+  return sigmoid_cross_entropy(SigmoidCrossEntropyOptions{
+      .multi_class_labels = multi_class_labels, .logits = logits, .weights = weights});
+}
 
 struct PredictionLossOptions {
   Input labels;
@@ -82,8 +98,18 @@ struct PredictionLossOptions {
 };
 // (predictions - labels)^2
 Output mean_squared_error(const PredictionLossOptions& options);
+inline Output mean_squared_error(const Input& labels, const Input& predictions,
+                                 const Input& weights = 1.0F) {
+  return mean_squared_error(
+      PredictionLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 // |predictions - labels|
 Output absolute_difference(const PredictionLossOptions& options);
+inline Output absolute_difference(const Input& labels, const Input& predictions,
+                                  const Input& weights = 1.0F) {
+  return absolute_difference(
+      PredictionLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct HuberLossOptions {
   Input labels;
@@ -96,6 +122,11 @@ struct HuberLossOptions {
 };
 // d = |predictions - labels|: d^2 / 2 up to delta, delta * d - delta^2 / 2 beyond.
 Output huber_loss(const HuberLossOptions& options);
+inline Output huber_loss(const Input& labels, const Input& predictions,
+                         const Input& weights = 1.0F) {
+  return huber_loss(
+      HuberLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct HingeLossOptions {
   Input labels;
@@ -107,6 +138,9 @@ struct HingeLossOptions {
 };
 // max(0, 1 - (2 * labels - 1) * logits), labels 0 or 1.
 Output hinge_loss(const HingeLossOptions& options);
+inline Output hinge_loss(const Input& labels, const Input& logits, const Input& weights = 1.0F) {
+  return hinge_loss(HingeLossOptions{.labels = labels, .logits = logits, .weights = weights});
+}
 
 struct LogLossOptions {
   Input labels;
@@ -119,6 +153,9 @@ struct LogLossOptions {
 };
 // -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)
 Output log_loss(const LogLossOptions& options);
+inline Output log_loss(const Input& labels, const Input& predictions, const Input& weights = 1.0F) {
+  return log_loss(LogLossOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct CosineDistanceOptions {
   Input labels;

@@ -28,9 +28,14 @@ void add_variable_collections(const Graph& graph, const std::vector<Variable>& v
   }
 }
 
+void set_writer(tensorflow::MetaGraphDef& message) {
+  message.mutable_meta_info_def()->set_tensorflow_version(kTensorFlowVersion);
+  message.mutable_meta_info_def()->set_tensorflow_git_version(kWriter);
+}
+
 std::string meta_graph_bytes(const Graph& graph, const std::vector<Variable>& variables) {
   tensorflow::MetaGraphDef message;
-  message.mutable_meta_info_def()->set_tensorflow_version(kTensorFlowVersion);
+  set_writer(message);
   message.mutable_graph_def()->Swap(to_graph_def(graph).get());
   add_saver_nodes(variables, message);
   add_variable_collections(graph, variables, message);

@@ -15,6 +15,11 @@ namespace systole {
 
 // The TensorFlow release whose ops and messages are written.
 inline constexpr const char* kTensorFlowVersion = "1.15.0";
+// The program that wrote a file, where TensorFlow has its git version.
+inline constexpr const char* kWriter = "systole";
+
+// Names the writer and the TensorFlow release of a message.
+void set_writer(tensorflow::MetaGraphDef& message);
 
 // Adds `variables` to the message's collections "variables" and "trainable_variables".
 void add_variable_collections(const Graph& graph, const std::vector<Variable>& variables,

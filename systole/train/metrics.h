@@ -10,6 +10,7 @@
 //     last batch of an evaluation have weight 0 (train/example_mask.h).
 //   * With several replicas each adds to `accumulators`, which a StepLoop sums
 //     (StepLoopOptions::summed): the metric is over the examples of all replicas.
+//   * Labels, predictions and weights may be given by position: accuracy(labels, guesses).
 //   * Labels and predictions have the same shape, except for a last dimension of 1 on either.
 //   * Errors: INVALID_ARGUMENT `<metric>: <what>, got <value>, expected <value>, at <file>:<line>`.
 #pragma once
@@ -37,6 +38,9 @@ struct MeanOptions {
 };
 // sum(values * weights) / sum(weights); 0 before the first batch. (tf.metrics.mean)
 Metric mean(const MeanOptions& options);
+inline Metric mean(const Input& values, const Input& weights = 1.0F) {
+  return mean(MeanOptions{.values = values, .weights = weights});
+}
 
 struct PredictionOptions {
   Input labels;
@@ -46,13 +50,41 @@ struct PredictionOptions {
 };
 // The fraction of predictions that equal their label.
 Metric accuracy(const PredictionOptions& options);
+inline Metric accuracy(const Input& labels, const Input& predictions, const Input& weights = 1.0F) {
+  return accuracy(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 Metric mean_squared_error(const PredictionOptions& options);
+inline Metric mean_squared_error(const Input& labels, const Input& predictions,
+                                 const Input& weights = 1.0F) {
+  return mean_squared_error(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 Metric root_mean_squared_error(const PredictionOptions& options);
+inline Metric root_mean_squared_error(const Input& labels, const Input& predictions,
+                                      const Input& weights = 1.0F) {
+  return root_mean_squared_error(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 Metric mean_absolute_error(const PredictionOptions& options);
+inline Metric mean_absolute_error(const Input& labels, const Input& predictions,
+                                  const Input& weights = 1.0F) {
+  return mean_absolute_error(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 // true positives / predicted positives, and true positives / actual positives; 0 for a denominator
 // of 0. Labels and predictions other than 0 are positive.
 Metric precision(const PredictionOptions& options);
+inline Metric precision(const Input& labels, const Input& predictions,
+                        const Input& weights = 1.0F) {
+  return precision(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 Metric recall(const PredictionOptions& options);
+inline Metric recall(const Input& labels, const Input& predictions, const Input& weights = 1.0F) {
+  return recall(
+      PredictionOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 Metric true_positives(const PredictionOptions& options);
 Metric false_positives(const PredictionOptions& options);
 Metric true_negatives(const PredictionOptions& options);
@@ -68,6 +100,9 @@ struct AucOptions {
 };
 // The area under the curve, by the trapezoidal rule over evenly spaced thresholds. (tf.metrics.auc)
 Metric auc(const AucOptions& options);
+inline Metric auc(const Input& labels, const Input& predictions, const Input& weights = 1.0F) {
+  return auc(AucOptions{.labels = labels, .predictions = predictions, .weights = weights});
+}
 
 struct AtKOptions {
   Input labels;       // integers, [..] or [.., labels of an example]

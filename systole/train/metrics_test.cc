@@ -25,7 +25,7 @@ struct Batch {
 
 struct MetricCase {
   std::string name;
-  std::function<Metric(const metrics::PredictionOptions&)> metric;
+  Metric (*metric)(const metrics::PredictionOptions&);
   std::vector<Batch> batches;
   double value;
 };

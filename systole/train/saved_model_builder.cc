@@ -79,7 +79,7 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
   model.set_saved_model_schema_version(1);
   tensorflow::MetaGraphDef& meta = *model.add_meta_graphs();
   for (const std::string& tag : options.tags) meta.mutable_meta_info_def()->add_tags(tag);
-  meta.mutable_meta_info_def()->set_tensorflow_version(kTensorFlowVersion);
+  set_writer(meta);
   std::vector<Operation> wanted = signature_operations(options);
   variables = variables_of(graph, *to_graph_def(graph, wanted));
   for (const Variable& variable : variables) {

@@ -17,8 +17,8 @@ namespace {
 
 using graph_testing::Runner;
 
-// Elements of 16 bits are rounded after every op, on both sides: one different rounding is all that
-// the order of a sum may change.
+// 16-bit elements are rounded after every op on both sides, so the order of a sum changes at most
+// one rounding.
 double tolerance_of(DType dtype) {
   switch (dtype) {
     case DType::bf16:
@@ -55,7 +55,8 @@ void expect_same(const Tensor& got, const Tensor& want) {
 
 graph_testing::Executor backend_executor(std::string_view backend) {
   runtime::Client& client = runtime::client(backend);
-  // Compiling takes nearly all the time, and the checks of one row ask for some programs again.
+  // Caches programs: compiling takes nearly all the time, and the checks of a row repeat some
+  // programs.
   using Programs = std::unordered_map<std::string, std::shared_ptr<runtime::Executable>>;
   const auto programs = std::make_shared<Programs>();
   return [&client, programs](const hlo::Module& module) -> Runner {

@@ -7,9 +7,9 @@
 
 namespace systole::conformance {
 
-// Compiles for the backend of that name and runs there. Every result of every run is compared with
-// the reference evaluator's, whose value it must be but for the order of sums: a difference is a
-// failure of the test. Errors: those of Client::compile.
+// Compiles and runs on the backend of that name. Compares every result with the reference
+// evaluator's; values may differ only by the order of sums, any other difference fails the test.
+// Errors: those of Client::compile.
 graph_testing::Executor backend_executor(std::string_view backend);
 
 }  // namespace systole::conformance

@@ -1,5 +1,5 @@
-// Every op in every dtype that it takes, on the CPU backend beside the reference: the op tables
-// show each op in some dtypes, and its inference says which others it takes.
+// Runs every op in every dtype that its inference accepts, on the CPU backend and the reference.
+// The op tables show each op in some dtypes only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool can_stand_alone(const Node& node) {
   return true;
 }
 
-// Floating data says more than integers, which may be indices; an empty tensor says nothing.
+// Prefers floating data to integers, which may be indices, and any data to an empty tensor.
 int quality(const Node& node) {
   int result = 0;
   for (const Output& input : node.inputs()) {
@@ -69,7 +69,8 @@ std::map<std::string_view, Sample> samples() {
   return result;
 }
 
-// The same elements where `to` has them; of fractions small whole numbers above 0, which divide.
+// The same elements if `to` can represent them; fractions become small positive integers, which may
+// be divisors.
 Tensor converted(const Tensor& x, DType to) {
   if (!is_floating(x.dtype()) || !is_integer(to)) return x.cast(to);
   Tensor result(DType::f64, x.shape());
@@ -80,14 +81,14 @@ Tensor converted(const Tensor& x, DType to) {
   return result.cast(to);
 }
 
-// Constants, and sizes and places that are computed from shapes.
+// Whether a value is a constant, or computed from shapes.
 bool known_when_compiled(const Output& input) {
   return constant_value(input).has_value() ||
          (is_integer(input.dtype()) && input.node()->op_name() != "Placeholder");
 }
 
-// Adds the sample's node with `from` replaced by `to` among its inputs and attributes. Null where
-// its inference does not take that.
+// Adds the sample's node with `from` replaced by `to` among its inputs and attributes. Null if its
+// inference refuses the dtype.
 Node* add_in_dtype(const Sample& sample, DType from, DType to, FeedList& feeds) {
   std::vector<Output> inputs;
   FeedList fed;
@@ -117,7 +118,7 @@ Node* add_in_dtype(const Sample& sample, DType from, DType to, FeedList& feeds) 
   }
 }
 
-// How many dtypes the op took in place of `from`; all of them run as one program.
+// Returns the number of dtypes that the op accepted in place of `from`. All run as one program.
 int check_dtypes(const Sample& sample, DType from, const graph_testing::Executor& executor) {
   const auto graph = std::make_shared<Graph>();
   const GraphScope scope(*graph);

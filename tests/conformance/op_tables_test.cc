@@ -1,5 +1,5 @@
-// Every row of the op tables on the CPU backend: values in all the row's dtypes, gradients against
-// central differences in f64, error text.
+// Runs every row of the op tables on the CPU backend: values in all dtypes of the row, gradients
+// against central differences in f64, error texts.
 #include <gtest/gtest.h>
 
 #include "systole/graph/testing/array_op_cases.h"
@@ -20,8 +20,8 @@ using graph_testing::OpCase;
 void check_on_cpu(std::vector<OpCase> cases) {
   const graph_testing::Executor cpu = backend_executor("cpu");
   for (OpCase& row : cases) {
-    // Compiling takes all the time. What the graph layer's own tests show needs no second look:
-    // programs for unknown sizes are the same, gradients of gradients are made of the same ops.
+    // Compiling takes all the time, so checks of the graph layer's tests are not repeated: programs
+    // for unknown sizes are the same, and second derivatives consist of the same ops.
     row.unknown_batch = row.second_order = false;
     check_op(row, cpu);
   }

@@ -61,6 +61,15 @@ TEST(CommandLine, DevicesShowsPluginsOfTheEnvironment) {
   EXPECT_THAT(result.output, HasSubstr("/nowhere/plugin.so (no such file)"));
 }
 
+TEST(CommandLine, DevicesTellsOfAPluginListThatDoesNotParse) {
+  setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "garbage,cuda:/nowhere/plugin.so", 1);
+  const ProgramResult result = run_program("systole devices");
+  unsetenv("PJRT_NAMES_AND_LIBRARY_PATHS");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("entry, got 'garbage', expected name:path"),
+                                   HasSubstr("/nowhere/plugin.so (no such file)")));
+}
+
 TEST(CommandLine, Flops) {
   const ProgramResult result = run_program("systole flops --size 64 --count 3 --cores 1");
   EXPECT_EQ(result.status, 0) << result.output;

@@ -1,4 +1,4 @@
-// systole data: every command below it, on files as people have them.
+// Every command below systole data, on typical files.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(DataCommands, ConvertAndInspect) {
               AllOf(HasSubstr("files     4"), HasSubstr("records   20")));
   EXPECT_THAT(run_program("systole data inspect --json " + at("out/train-00000-of-00004")).output,
               HasSubstr("\"records\": 5"));
-  // A pattern that the shell leaves alone.
+  // A quoted pattern, which the shell does not expand.
   EXPECT_THAT(run_program("systole data inspect '" + at("out/train-*") + "'").output,
               AllOf(HasSubstr("files     4"), HasSubstr("records   20")));
 }

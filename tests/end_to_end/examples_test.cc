@@ -1,4 +1,4 @@
-// The examples do what the README says they do.
+// The examples reach the results that the README states.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The number behind the last occurrence of `key`.
+// The number after the last occurrence of `key`.
 double last_number(const std::string& text, const std::string& key) {
   const auto at = text.rfind(key);
   return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + key.size(), nullptr);
@@ -30,7 +30,7 @@ TEST(Examples, InputPipelineReadsMnist) {
   if (!std::filesystem::exists("../shared/data/mnist")) {
     GTEST_SKIP() << "../shared/data/mnist is not there";
   }
-  const ProgramResult result = run_program("input_pipeline --steps 2");
+  const ProgramResult result = run_program("input_pipeline --data_dir ../shared/data --steps 2");
   EXPECT_EQ(result.status, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("batch 0: images f32[1024,784] in [-0.5, 0.5], labels "
                                        "s32[10] {5, 0, 4, 1, 9, 2, 1, 3, 1, 4}"));

@@ -1,4 +1,4 @@
-// systole hlo: every command below it, and what it says about bad input.
+// Every command below systole hlo, and its errors for bad input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST_F(HloCommands, TestCountsVerdicts) {
 }
 
 TEST_F(HloCommands, TestOutlivesAProgramThatHangs) {
-  // Odd numbers never come to zero.
+  // Odd numbers never reach zero.
   const std::string file = write(
       "endless.mlir",
       "func.func @main() {\n"
@@ -157,7 +157,7 @@ TEST_F(HloCommands, OptPrintsAProgramAfterPasses) {
   const size_t first = all.output.find("stablehlo.exponential");
   ASSERT_NE(first, std::string::npos) << all.output;
   EXPECT_EQ(all.output.find("stablehlo.exponential", first + 1), std::string::npos);
-  // What is printed can be read again, from standard input too.
+  // The printed program can be read again, also from standard input.
   EXPECT_EQ(run_program("systole hlo opt --pretty " + file + " | " +
                         std::filesystem::read_symlink("/proc/self/exe").parent_path().string() +
                         "/systole hlo opt --pretty -")
@@ -190,7 +190,7 @@ TEST_F(HloCommands, BenchTellsWhereTheTimeGoes) {
   EXPECT_THAT(table.output, AllOf(HasSubstr("median of 3"), HasSubstr("dot_general f32[64,64]"),
                                   HasSubstr("measured now")));
   const ProgramResult json = run_program("systole hlo bench --json --runs 3 --threads 1 " + file);
-  // 2 * 64^3 of the product, 64^2 of tanh.
+  // The product has 2 * 64^3, tanh has 64^2.
   EXPECT_THAT(json.output, HasSubstr("\"flops\": 528384.0"));
   EXPECT_THAT(json.output, HasSubstr("\"argument_bytes\": 16384"));
   EXPECT_THAT(run_program("systole hlo bench --runs 2 --backend reference " + file).output,

@@ -1,4 +1,4 @@
-// TensorFlow's modules as namespaces: lines of its programs, as they stand in systole/names.h.
+// TensorFlow's modules as namespaces (systole/names.h): lines of TensorFlow programs.
 #include "systole/names.h"
 
 #include <gtest/gtest.h>

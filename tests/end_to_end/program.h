@@ -1,4 +1,4 @@
-// Running the programs that the build made, as a person would.
+// Runs programs of the build as a user does.
 #pragma once
 
 #include <string>

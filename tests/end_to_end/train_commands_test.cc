@@ -1,4 +1,4 @@
-// systole train and its kin, on the configuration files of examples/configs.
+// systole train, evaluate, predict, export and check, on the files of examples/configs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,9 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   const ProgramResult exported = run("export", "2>/dev/null");
   EXPECT_EQ(exported.status, 0) << exported.output;
   const std::string saved_model = exported.output.substr(0, exported.output.find('\n'));
-  EXPECT_THAT(run_program("systole inspect " + saved_model).output, HasSubstr("serving_default"));
+  EXPECT_THAT(
+      run_program("systole inspect " + saved_model).output,
+      AllOf(HasSubstr("serving_default"), HasSubstr("written by Systole for TensorFlow 1.15")));
   EXPECT_THAT(run_program("systole predict " + saved_model + " --set a=b --input x").output,
               HasSubstr("expected it with a configuration file"));
   const std::string svg = model_dir_ + "/curves.svg";
@@ -78,7 +80,7 @@ TEST_F(TrainCommands, SurvivesAStderrThatCannotBeWritten) {
   EXPECT_THAT(holder, ::testing::MatchesRegex("[0-9]+"));
 }
 
-// SIGTERM, since a shell gives programs in its background no SIGINT.
+// Uses SIGTERM, because programs in the background of a shell ignore SIGINT.
 TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
   const ProgramResult stopped = run(
       "train", "--steps 200000000 --set run_config.log_step_count_steps=1 > " + model_dir_ +
@@ -90,7 +92,7 @@ TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
                    model_dir_ + ".log; rm " + model_dir_ + ".log");
   EXPECT_THAT(stopped.output,
               AllOf(HasSubstr("status 0"), HasSubstr("SIGTERM: training stops after step "),
-                    HasSubstr("stopped by SIGTERM; the same command goes on from there"),
+                    HasSubstr("stopped by SIGTERM; run the same command to continue"),
                     Not(HasSubstr("accuracy = "))));
 }
 

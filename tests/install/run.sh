@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the build into a new prefix, then builds and runs the README's first program against it, as a user of
-# find_package(systole) does.   usage: run.sh CMAKE BUILD_FOLDER COMPILER
+# Installs the build to a new prefix, then builds and runs the README's first program against it with
+# find_package(systole).   usage: run.sh CMAKE BUILD_FOLDER COMPILER
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,4 +14,16 @@ cp "$here/../../examples/linear_regression.cc" "$work/first.cc"
 "$work/program/first" | tee "$work/output"
 grep -qE '^w = 2\.00., b = 1\.00.$|^w = 1\.99., b = 1\.00.$' "$work/output" || { echo "expected w = 2, b = 1"; exit 1; }
 "$work/prefix/bin/systole" version
+
+# docs/deploying.md names the package of every library that the programs link. (libc6 is on every Debian.)
+if command -v dpkg-query >/dev/null && command -v readelf >/dev/null; then
+  for program in "$work/program/first" "$work/prefix/bin/systole"; do
+    readelf -d "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | while read -r library; do
+      package=$(dpkg-query -S "*/$library" 2>/dev/null | grep -v -e '^lib32' -e '^libx32' | head -n 1 | cut -d: -f1 || true)
+      case $package in ''|libc6*|libgcc-s1) continue ;; esac
+      grep -qw -- "$package" "$here/../../docs/deploying.md" ||
+        { echo "docs/deploying.md: package of $library, got none, expected $package"; exit 1; }
+    done
+  done
+fi
 echo "install test: ok"

@@ -55,8 +55,8 @@ void note() {
 
 }  // namespace
 
-// A program's own malloc takes the place of the C library's everywhere, in shared libraries too.
-// The C library still has its own under these names.
+// A malloc of the program replaces the C library's, also in shared libraries. The C library's
+// functions remain available under these names.
 extern "C" {
 void* __libc_malloc(size_t size);                      // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserved-identifier)

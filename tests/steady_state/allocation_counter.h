@@ -1,4 +1,4 @@
-// Counts the host memory that a piece of code asks for.
+// Counts host memory allocations of a piece of code.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace systole::testing {
 
-// How often `body` and what runs beside it on other threads call malloc, realloc, calloc or an
-// aligned form of them; operator new is among them. Calls from inside libdnnl are left out: oneDNN
-// makes some objects anew in every call of a primitive. One caller at a time.
+// Returns the number of calls of malloc, realloc, calloc and their aligned forms (and thus operator
+// new) while `body` runs, on all threads. Ignores calls from libdnnl, because oneDNN allocates some
+// objects in every call of a primitive. One caller at a time.
 int64_t allocations_of(const std::function<void()>& body);
 
 }  // namespace systole::testing

@@ -1,4 +1,4 @@
-// Once a step's program is compiled and has run, the host allocates nothing for another step.
+// After a step has been compiled and run, another step allocates no host memory.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -79,16 +79,14 @@ TEST(Allocations, NoneInAStepOfIris) {
   EXPECT_EQ(iris.allocations_of_callable(), 0);
 }
 
-// Products that go to oneDNN (whose own allocations are not counted), loops that go to the thread
-// pool.
+// Products in oneDNN (whose allocations are not counted) and loops in the thread pool.
 TEST(Allocations, NoneInAStepOfALargeProgram) {
   TrainingStep large(128, 784, 512, 10);
   EXPECT_EQ(large.allocations_of_run(), 0);
   EXPECT_EQ(large.allocations_of_callable(), 0);
 }
 
-// What the caller is given to keep: the vector, and the loss, whose element lies in its owner. The
-// callable gives the same memory again.
+// A run allocates its results: the vector and the loss. A callable reuses its memory.
 TEST(Allocations, AFetchedValueIsTheCallers) {
   TrainingStep iris(1, 5, 256, 3);
   EXPECT_EQ(iris.allocations_of_run_with_loss(), 2 * kSteps);

@@ -35,7 +35,7 @@ std::optional<size_t> index_of(const std::string& text) {
   return status == std::errc() && at == end ? std::optional(index) : std::nullopt;
 }
 
-// The text, for as long as the program runs: nodes of graphs outlive documents.
+// Interns a text until the program ends, because graph nodes outlive documents.
 const char* lasting(const std::string& text) {
   static std::mutex mutex;
   static auto* const texts = new std::set<std::string>;  // never destroyed
@@ -43,14 +43,14 @@ const char* lasting(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
-// Whether a path is another or leads into it.
+// Whether a path equals another or leads into it.
 bool is_in(const std::string& path, const std::string& other) {
   return path == other || path.starts_with(other + ".");
 }
 
 YAML::Node nothing() { return YAML::Node(YAML::NodeType::Undefined); }
 
-// What a terminal can show of it.
+// The printable form of a text.
 std::string printable(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -59,7 +59,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-// The blanks with which the line of a mark begins.
+// The indentation of the line of a mark.
 std::string indentation_at(const std::string& yaml, const YAML::Mark& mark) {
   const size_t at = std::min(static_cast<size_t>(std::max(mark.pos, 0)), yaml.size());
   const size_t begin = at == 0 ? 0 : yaml.rfind('\n', at - 1) + 1;  // of none: 0
@@ -74,9 +74,9 @@ std::string reason_of(const YAML::Exception& error, const std::string& yaml) {
   return printable(error.msg);
 }
 
-// `place` ends in a colon when a line and a column are to follow.
+// `place` ends in a colon if a line and a column follow.
 YAML::Node load(const std::string& yaml, const std::string& place) {
-  const char* const wanted = "names with a colon and values behind them, or a list";
+  const char* const wanted = "\"key: value\" lines, or a list";
   const std::string shown_place = place.substr(0, place.find_last_not_of(':') + 1);
   int documents = 0;
   YAML::Node first;
@@ -86,7 +86,7 @@ YAML::Node load(const std::string& yaml, const std::string& place) {
   } catch (const YAML::Exception& error) {
     const bool placed = place.ends_with(':') && !error.mark.is_null();
     throw invalid_argument(
-        "{}: text, got what is no YAML ({}), expected {}",
+        "{}: text, got invalid YAML ({}), expected {}",
         placed ? fmt::format("{}{}:{}", place, error.mark.line + 1, error.mark.column + 1)
                : shown_place,
         reason_of(error, yaml), wanted);
@@ -132,7 +132,7 @@ void ConfigNode::take_mark(const Value& value) {
 }
 
 ConfigNode ConfigNode::child(const std::string& name, Value value) const {
-  // An alias of what it stands in has no end.
+  // An alias of an enclosing value would recurse without end.
   if (path_.size() > kMaxPathBytes) throw error("value", "one deep within others", "few levels");
   ConfigNode result(document_, path_.empty() ? name : path_ + "." + name, std::move(value));
   result.line_ = line_;

@@ -1,4 +1,4 @@
-// YAML files that people write: every mistake is told with the place where it stands.
+// Values of YAML files; errors have the place of the mistake.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,9 @@
 
 namespace systole::app {
 
-// A value of a YAML file (yaml-cpp's, which only config_node.cc includes): a text, a list, a map,
-// or nothing. A handle that is cheap to copy; not thread-safe. Errors of all methods:
-// INVALID_ARGUMENT
-// `<file>:<line>:<column>: <what>, got <value>, expected <value>`; what `--set` has put there is
-// told as `--set <path>: ...`.
+// A value of a YAML file: a text, a list, a map, or nothing. A cheap handle; not thread-safe.
+// Errors of all methods: INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <value>, expected
+// <value>`; values of `--set` have the place `--set <path>`.
 class ConfigNode {
  public:
   ConfigNode();  // absent
@@ -24,17 +22,17 @@ class ConfigNode {
   // `file` names the text in messages. A text without a value is absent.
   static ConfigNode parse(const std::string& yaml, const std::string& file);
 
-  // Something stands there, be it nothing more than a name with a colon.
+  // False only for an absent key; a key with a colon and no value is present.
   bool present() const;
   bool is_map() const;
   bool is_list() const;
   bool is_scalar() const;
   bool is_null() const;
 
-  // The value of a name of a map; absent when there is none. Its mistakes are told here.
+  // The value of a key of a map; absent if the key is. Errors of an absent value have this place.
   ConfigNode operator[](const std::string& name) const;
-  // Names and values of a map, elements of a list. Errors: another kind of value; a name that is
-  // there twice, or is no text.
+  // The entries of a map, the elements of a list. Errors: another kind of value; a repeated key, or
+  // one that is not a text.
   std::vector<std::pair<std::string, ConfigNode>> entries(const std::string& what) const;
   std::vector<ConfigNode> items(const std::string& what, const std::string& wanted) const;
 
@@ -42,21 +40,21 @@ class ConfigNode {
   template <class T>
   T as(const std::string& what, const std::string& wanted) const;
 
-  // What a message says of this value: "'text'", "a list", "a map", "nothing".
+  // This value in a message: "'text'", "a list", "a map", "nothing".
   std::string shown() const;
   Error error(const std::string& what, const std::string& got, const std::string& wanted) const;
-  // The error of something that was made of this value, with its place before it unless a place of
-  // the same text is there.
+  // Adds the place to an error of something that was constructed from this value, unless it has a
+  // place in the same text.
   Error placed(const Error& error) const;
 
-  // Of the text that parse() was given.
+  // The file given to parse().
   const std::string& file() const;
-  // The place in the file, for nodes that are built of it; it names the `--set` that has changed
-  // something there. Its name lives as long as the program: nodes outlive documents.
+  // The place in the file, or the `--set` that changed it, as the source line of graph nodes. The
+  // text of the name lives until the program ends.
   SourceLocation where() const;
 
-  // Puts a value at a path of names and numbers of list elements: "train.max_steps",
-  // "model.layers.0.dense.units". Maps on the way are made. `yaml` may be any value.
+  // Sets the value at a path of keys and list indices: "train.max_steps",
+  // "model.layers.0.dense.units". Creates missing maps. `yaml` may be any value.
   void set(const std::string& path, const std::string& yaml);
 
  private:
@@ -73,7 +71,7 @@ class ConfigNode {
   std::shared_ptr<Document> document_;
   std::string path_;
   std::shared_ptr<Value> value_;
-  // What messages name, from 1: of the name, the value, or what is around it; 0 when not known.
+  // The place in messages, from 1: of the key, the value or the enclosing value; 0 if unknown.
   int line_ = 0;
   int column_ = 0;
 };

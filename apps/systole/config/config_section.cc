@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "systole/base/suggest.h"
 
@@ -67,11 +68,29 @@ std::optional<int64_t> ConfigSection::optional_integer(const std::string& key,
   return has(key) ? std::optional(integer_from(key, least)) : std::nullopt;
 }
 
-double ConfigSection::number(const std::string& key) const {
-  return require(key, "a number").as<double>(what(key), "a number");
+int64_t ConfigSection::size(const std::string& key) const {
+  const auto value = integer(key);
+  if (value < 1 || value > kMaxConfigSize) {
+    throw error(key, std::to_string(value), fmt::format("an integer from 1 to {}", kMaxConfigSize));
+  }
+  return value;
 }
-double ConfigSection::number(const std::string& key, double otherwise) const {
-  return has(key) ? number(key) : otherwise;
+
+double number_of(const ConfigNode& node, const std::string& what, const std::string& wanted,
+                 const NumberRule& rule) {
+  const auto value = node.as<double>(what, wanted);
+  if (!std::isfinite(value) || !rule.holds(value)) {
+    throw node.error(what, fmt::format("{}", value), rule.wanted);
+  }
+  return value;
+}
+
+double ConfigSection::number(const std::string& key, const NumberRule& rule) const {
+  return number_of(require(key, "a number"), what(key), "a number", rule);
+}
+double ConfigSection::number(const std::string& key, double otherwise,
+                             const NumberRule& rule) const {
+  return has(key) ? number(key, rule) : otherwise;
 }
 
 bool ConfigSection::flag(const std::string& key, bool otherwise) const {
@@ -102,9 +121,14 @@ std::vector<int64_t> ConfigSection::integers(const std::string& key) const {
                           "a list of integers");
 }
 
-std::vector<double> ConfigSection::numbers(const std::string& key) const {
-  return list_of<double>(require(key, "a list of numbers"), what(key), "a number",
-                         "a list of numbers");
+std::vector<double> ConfigSection::numbers(const std::string& key, const NumberRule& rule) const {
+  const ConfigNode node = require(key, "a list of numbers");
+  if (!node.is_list()) return {number_of(node, what(key), "a list of numbers", rule)};
+  std::vector<double> values;
+  for (const ConfigNode& item : node.items(what(key), "a list of numbers")) {
+    values.push_back(number_of(item, what(key), "a number", rule));
+  }
+  return values;
 }
 
 std::vector<std::string> ConfigSection::texts(const std::string& key) const {

@@ -1,4 +1,4 @@
-// A part of a configuration file with names that are known, and tables of such parts.
+// Sections of a configuration file with known keys, and tables of named things.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace systole::app {
 
-// A name that a section may have, as docs/training.md shows it.
+// A key that a section may have, with its documentation for docs/training.md.
 struct ConfigKey {
   const char* name;
   const char* type;       // "integer"
@@ -18,37 +18,58 @@ struct ConfigKey {
   const char* meaning;    // "The part that is dropped."
 };
 
-// As the name of the only key: names are the user's own.
+// As the name of the only key: the section accepts any key.
 inline constexpr const char* kAnyName = "NAME";
 
-// The arguments of one thing: a map of names, or one value, which is that of the first name.
+// A condition on a number. Infinity and NaN never fulfil one.
+struct NumberRule {
+  bool (*holds)(double number);
+  const char* wanted;  // "a number above 0"
+};
+inline constexpr NumberRule kAnyNumber = {[](double) { return true; }, "a finite number"};
+inline constexpr NumberRule kNotNegative = {[](double x) { return x >= 0; },
+                                            "a number of at least 0"};
+inline constexpr NumberRule kPositive = {[](double x) { return x > 0; }, "a number above 0"};
+inline constexpr NumberRule kFraction = {[](double x) { return x >= 0 && x <= 1; },
+                                         "a number from 0 to 1"};
+inline constexpr NumberRule kBelowOne = {[](double x) { return x >= 0 && x < 1; },
+                                         "a number of at least 0 and below 1"};
+
+// The largest size of an axis in a configuration file.
+inline constexpr int64_t kMaxConfigSize = INT32_MAX;
+
+// The arguments of one thing: a map from keys to values, or one value for the first key.
 // Errors of all methods: those of ConfigNode, `<file>:<line>: <section> <name>, got ...`.
 class ConfigSection {
  public:
-  // Errors: a name that is not in `keys`, with near misses and all of them.
+  // Errors: a key that is not in `keys`; the message lists them and suggests one.
   ConfigSection(std::string name, ConfigNode node, std::span<const ConfigKey> keys);
 
   const std::string& name() const { return name_; }
   const ConfigNode& node() const { return node_; }
   bool has(const std::string& key) const { return find(key).present(); }
-  // The value of a name; absent when there is none.
+  // The value of a key; absent if the key is.
   ConfigNode find(const std::string& key) const;
-  // The same, which must be there. `wanted`: "a number".
+  // The same, but an absent key is an error. `wanted`: "a number".
   ConfigNode require(const std::string& key, const std::string& wanted) const;
 
-  // Without `otherwise` the value must be there. Errors: an integer below `least`.
+  // Without `otherwise`, an absent key is an error. Errors: an integer below `least`.
   int64_t integer(const std::string& key) const;
   int64_t integer(const std::string& key, int64_t otherwise, int64_t least = INT64_MIN) const;
   int64_t integer_from(const std::string& key, int64_t least) const;
   std::optional<int64_t> optional_integer(const std::string& key, int64_t least = INT64_MIN) const;
-  double number(const std::string& key) const;
-  double number(const std::string& key, double otherwise) const;
+  // A size of an axis: an integer from 1 to kMaxConfigSize.
+  int64_t size(const std::string& key) const;
+  // Errors: a number that the rule does not allow.
+  double number(const std::string& key, const NumberRule& rule = kAnyNumber) const;
+  double number(const std::string& key, double otherwise,
+                const NumberRule& rule = kAnyNumber) const;
   bool flag(const std::string& key, bool otherwise = false) const;
   std::string text(const std::string& key, const std::string& otherwise = "") const;
-  // One integer is a list of one.
+  // A single integer is a list of one.
   std::vector<int64_t> integers(const std::string& key) const;
-  std::vector<double> numbers(const std::string& key) const;
-  // One text is a list of one; none when absent.
+  std::vector<double> numbers(const std::string& key, const NumberRule& rule = kAnyNumber) const;
+  // A single text is a list of one; an absent key is an empty list.
   std::vector<std::string> texts(const std::string& key) const;
 
   // One of several names: choice<Padding>("padding", {{"valid", Padding::valid}, ...}, ...).
@@ -69,6 +90,10 @@ class ConfigSection {
   ConfigNode node_;
   std::string first_;  // the name of a single value
 };
+
+// Reads a number. Errors: one that the rule does not allow.
+double number_of(const ConfigNode& node, const std::string& what, const std::string& wanted,
+                 const NumberRule& rule);
 
 // "a, b, c, did you mean 'b'?"
 std::string expected_names(const std::string& got, const std::vector<std::string>& names);
@@ -92,8 +117,8 @@ std::vector<std::string> names_of(const Table& table) {
 // `name`, or `name: arguments`. Errors: anything else.
 std::pair<std::string, ConfigNode> named(const ConfigNode& node, const std::string& what);
 
-// Makes what a node names: `name` alone, or `name: arguments`. Errors: a name that the table lacks,
-// with near misses.
+// Constructs the thing that a node names: `name`, or `name: arguments`. Errors: a name that is not
+// in the table, with a suggestion.
 template <class Made>
 Made make_named(const ConfigNode& node, const std::string& what,
                 std::span<const ConfigRow<Made>> table) {

@@ -48,14 +48,13 @@ TEST(ConfigSectionTest, Errors) {
       {"units: [1]", "dense units, got a list, expected an integer"},
       {"units:", "dense units, got nothing, expected an integer"},
       {"units: 1\nunits: 2", "net.yaml:2:1: dense, got 'units' twice, expected each name once"},
-      {"[a", "net.yaml:1:1: text, got what is no YAML (end of sequence flow not found), expected "},
-      {"a:\n\t- b", "net.yaml:2:2: text, got what is no YAML (a line that begins with a tab"},
-      {"\"\\\x8f\"", "net.yaml:1:4: text, got what is no YAML (unknown escape character: ?)"},
-      {"units: *x",
-       "net.yaml:1:8: text, got what is no YAML (the referenced anchor is not defined"},
-      {"- a\n, b", "net.yaml:2:1: text, got what is no YAML (a comma before a value), expected"},
+      {"[a", "net.yaml:1:1: text, got invalid YAML (end of sequence flow not found), expected "},
+      {"a:\n\t- b", "net.yaml:2:2: text, got invalid YAML (a line that begins with a tab"},
+      {"\"\\\x8f\"", "net.yaml:1:4: text, got invalid YAML (unknown escape character: ?)"},
+      {"units: *x", "net.yaml:1:8: text, got invalid YAML (the referenced anchor is not defined"},
+      {"- a\n, b", "net.yaml:2:1: text, got invalid YAML (a comma before a value), expected"},
       {"units: 1\n---\nunits: 2", "net.yaml: text, got 2 documents with --- between, expected one"},
-      {std::string(3000, '['), "got what is no YAML (values in values in values, too many)"},
+      {std::string(3000, '['), "got invalid YAML (values in values in values, too many)"},
       {"units: \"a\\nb\"", "dense units, got 'a?b', expected an integer"},
       {"? [a]\n: 1", "dense, got a list, expected a name"},
       {std::string(200, 'x'), "got '" + std::string(80, 'x') + "...', expected an integer"},
@@ -115,7 +114,7 @@ TEST(ConfigNodeTest, SetNamesWhatIsWrong) {
                 HasSubstr(error));
   }
   EXPECT_THAT(error_of([&] { ConfigNode::parse(yaml, "f").set("a.b", "["); }),
-              HasSubstr("--set a.b: text, got what is no YAML (end of sequence flow not found)"));
+              HasSubstr("--set a.b: text, got invalid YAML (end of sequence flow not found)"));
   ConfigNode root = ConfigNode::parse(yaml, "f");
   root.set("a.b", "word");
   EXPECT_THAT(error_of([&] { root["a"]["b"].as<int64_t>("a b", "an integer"); }),

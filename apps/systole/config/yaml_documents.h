@@ -1,12 +1,12 @@
-// How many documents a YAML text holds.
+// Counts the documents of a YAML text.
 #pragma once
 
 #include <string>
 
 namespace systole::app {
 
-// Of text without values 0. Errors: YAML::Exception, also for a comma where a document begins:
-// yaml-cpp goes no further there, and YAML::LoadAll() would give documents without end.
+// Returns 0 for text without values. Errors: YAML::Exception, also for a comma at the start of a
+// document, at which YAML::LoadAll() would loop forever.
 int count_yaml_documents(const std::string& yaml);
 
 }  // namespace systole::app

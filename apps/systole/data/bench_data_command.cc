@@ -1,4 +1,4 @@
-// systole data bench: how fast an input pipeline is, and which of its stages takes the time.
+// systole data bench: measures the speed of an input pipeline and the time of its stages.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct Measured {
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-// What a pipeline of records cannot be faster than; all 0 for others.
+// The highest possible speed of a pipeline of records; all 0 for other pipelines.
 struct Limit {
   double records_per_second = 0;
   int64_t threads = 1;          // that read at once
@@ -86,7 +86,7 @@ Measured measure(const Pipeline& pipeline, double seconds) {
   return result;
 }
 
-// How many of a pipeline's files are read at once.
+// The number of files that the pipeline reads in parallel.
 int64_t reading_threads(const Pipeline& pipeline) {
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   const int64_t reads = pipeline.parallel_reads == AUTOTUNE ? cores : pipeline.parallel_reads;
@@ -94,8 +94,8 @@ int64_t reading_threads(const Pipeline& pipeline) {
   return std::max<int64_t>(1, std::min({reads, cores, files}));
 }
 
-// The first element counts: what is made ahead was read while it was waited for. So do records that
-// no element is made of; those that are cached count once.
+// Includes the time to the first element, because elements were read ahead during it, and records
+// that produce no element. Cached records count once.
 double records_per_second(const Measured& measured) {
   for (const StageStats& stage : measured.stages) {
     if (stage.name != "TFRecordDataset") continue;
@@ -119,12 +119,12 @@ Limit limit_of(const Pipeline& pipeline, const Measured& measured) {
 void print_limit(const Limit& limit) {
   if (limit.records_per_second > 0) {
     fmt::print(
-        "limit     {:.4g} records a second: the files read{} and checksums taken, no more; the "
+        "limit     {:.4g} records a second, reading the files{} and computing checksums only; the "
         "pipeline read {:.4g}, {:.1f} % of it\n",
         limit.records_per_second,
         limit.threads > 1 ? fmt::format(" on {} threads", limit.threads) : "",
         limit.given_per_second, 100 * limit.share());
-    if (!limit.damage.empty()) fmt::print("          of what could be read: {}\n", limit.damage);
+    if (!limit.damage.empty()) fmt::print("          of the readable part: {}\n", limit.damage);
   } else if (!limit.damage.empty()) {
     fmt::print("limit     not known: {}\n", limit.damage);
   }
@@ -147,7 +147,7 @@ void print_stages(const Measured& measured) {
   const auto slowest =
       std::ranges::max_element(measured.stages, {}, &StageStats::busy_seconds_of_each);
   if (slowest == measured.stages.end()) return;
-  fmt::print("\nmost time goes into {}\n", slowest->name);
+  fmt::print("\nmost time is spent in {}\n", slowest->name);
 }
 
 nlohmann::ordered_json json_of(const Pipeline& pipeline, const Measured& measured,
@@ -206,7 +206,7 @@ void add_bench_data_command(CommandLine& line) {
   line.option("pipeline", options->pipeline,
               "YAML: a file, or a list such as '[tfrecord: out/train-*, batch: 1024]'")
       .required();
-  line.option("--seconds", options->seconds, "How long, if the data lasts")
+  line.option("--seconds", options->seconds, "Duration, if the data lasts")
       .positive()
       .show_default();
   line.flag("--json", options->json, "Prints JSON");

@@ -24,12 +24,13 @@ struct Format {
 };
 constexpr Format kFormats[] = {
     {"idx", "MNIST, Fashion-MNIST: a folder of IDX files, or an images and a labels file",
-     "A folder, or the file of images and that of labels", idx_splits},
-    {"csv", "Tables: a feature for each column", "Files, each a split of its name", csv_splits},
+     "A folder, or two files: images and labels", idx_splits},
+    {"csv", "Tables: a feature for each column", "Files; each becomes a split of its name",
+     csv_splits},
     {"images", "JPEG and PNG files in a folder for each class", "A folder of folders",
      image_splits},
     {"imdb", "The folder aclImdb of movie reviews", "A folder", imdb_splits},
-    {"text", "A text into sequences of numbered characters", "A file", text_splits},
+    {"text", "A text, as sequences of byte numbers", "A file", text_splits},
 };
 
 struct ConvertOptions {
@@ -52,13 +53,14 @@ char delimiter_of(const std::string& text) {
 // The shards' name stays a name in the folder of -o.
 void check_name(const std::string& name) {
   if (name.find('/') == std::string::npos) return;
-  throw UsageError(fmt::format(
-      "--name: got '{}', expected a name without '/' (-o says which folder it is in)", name));
+  throw UsageError(
+      fmt::format("--name: got '{}', expected a name without '/' (-o sets the folder)", name));
 }
 
-// Keeps other conversions out of a folder, which is made, while it lives, or until the process
-// ends: one would take the files that the other is writing for what a killed one has left. (A lock
-// of the folder itself leaves no file behind; where folders have none it is done without.)
+// Creates a folder and locks it against other conversions, until destruction or the end of the
+// process. Another conversion would take the files of this one for those of a killed one. The lock
+// is on the folder itself, so that no lock file remains; file systems without such locks are not
+// locked.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) {
@@ -69,8 +71,7 @@ class FolderLock {
     if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     ::close(file_);
     throw failed_precondition(
-        "{}: folder, got one that another conversion is writing to, expected one conversion at a "
-        "time",
+        "{}: folder, got one that another conversion writes to, expected one conversion at a time",
         folder);
   }
   ~FolderLock() {
@@ -119,40 +120,42 @@ void add_format(CommandLine& line, const Format& format) {
       .required();
   command
       .option("--name", options->name,
-              "The shards' name, when there is one split: NAME-00000-of-00010")
+              "Name of the shards, for a single split: NAME-00000-of-00010")
       .value_name("NAME");
   command
       .option("--shard_size", options->shards.shard_bytes,
-              "Bytes of a shard, about, before compression")
+              "Approximate bytes of a shard, before compression")
       .as_bytes()
       .positive()
       .show_default();
-  command.option("--compression", options->compression, "Of each shard; none by default")
+  command
+      .option("--compression", options->compression, "Compression of the shards; none by default")
       .one_of({"", "GZIP", "ZLIB"});
-  command.flag("--force", options->shards.force, "Replaces what another conversion left");
-  command.flag("--quiet", options->quiet, "No progress");
+  command.flag("--force", options->shards.force, "Replaces shards of another conversion");
+  command.flag("--quiet", options->quiet, "Prints no progress");
   const std::string name = format.name;
   if (name == "images" || name == "imdb") {
     command
         .option("--shuffle_seed", source.shuffle_seed,
-                "Shuffles the examples, which come sorted by class; -1: does not")
+                "Seed of the shuffle of examples, which are sorted by class; -1 for no shuffle")
         .show_default();
   }
   if (name == "images") {
     command.flag("--raw", source.raw_images,
-                 "Decoded pixels as image_raw, label, height, width and depth");
+                 "Writes decoded pixels: image_raw, label, height, width and depth");
   }
   if (name == "csv") {
     command.flag("--header,!--no-header", source.csv_header,
-                 "Whether the first record names the columns (it does)");
-    command.option("--delimiter", options->delimiter, "Between fields, one character; \\t is a tab")
+                 "Whether the first line names the columns (default)");
+    command
+        .option("--delimiter", options->delimiter, "Field separator, one character; \\t is a tab")
         .value_name("CHAR")
         .show_default();
   }
   if (name == "text") {
     command
         .option("--sequence_length", source.sequence_length,
-                "Characters of a sequence; each record has one more")
+                "Length of a sequence; each record has one more")
         .show_default();
   }
   command.on_run([&format, options] { run_convert(format, *options); });

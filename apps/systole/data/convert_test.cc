@@ -1,4 +1,4 @@
-// Every kind of source into shards, and shards that are gone on with.
+// Converts every kind of source to shards, and continues stopped conversions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

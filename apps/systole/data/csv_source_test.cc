@@ -30,7 +30,7 @@ TEST(CsvSourceTest, ColumnsAreOfOneKindInAllFiles) {
   EXPECT_EQ(example(both[0], 0), ExampleBuilder().float32("a", 1.0F).bytes("b", "2").serialize());
   EXPECT_EQ(example(both[1], 0),
             ExampleBuilder().float32("a", 1.5F).bytes("b", "x").int64("c", 7).serialize());
-  // Shards of the one are not gone on with as those of the other.
+  // A conversion of one is not continued as a conversion of the other.
   EXPECT_NE(alone[0].source->identity(), both[0].source->identity());
   EXPECT_EQ(alone[0].source->identity(),
             csv_splits(fs, {.inputs = {"a.csv"}})[0].source->identity());

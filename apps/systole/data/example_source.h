@@ -1,4 +1,4 @@
-// What `systole data convert` makes records of: examples by number, from files of one kind.
+// The input of `systole data convert`: examples by number, from files of one kind.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@
 
 namespace systole::app {
 
-// Examples of one split. Not thread-safe. Errors of all methods: those of the files, and of what is
-// in them, by name and place.
+// Examples of one split. Not thread-safe. Errors of all methods: those of the files and their
+// contents, with name and place.
 class ExampleSource {
  public:
   virtual ~ExampleSource() = default;
 
   virtual int64_t size() const = 0;
-  // Fills an empty builder with example `index`. One after the other is fastest.
+  // Fills an empty builder with example `index`. Ascending order is fastest.
   virtual void read(int64_t index, ExampleBuilder& out) = 0;
-  // About the bytes of all records: what the number of shards follows from.
+  // Approximate bytes of all records, which decide the number of shards.
   virtual uint64_t bytes();
-  // Says what the examples are made of: another text when a file or an option changes.
+  // Identifies the files and options; another text means that a conversion cannot be continued.
   virtual std::string identity() const = 0;
 };
 
 struct Split {
   std::string name;  // "train"
   std::unique_ptr<ExampleSource> source;
-  // Files beside the shards: name and contents ("labels.txt").
+  // Files to write with the shards: name and contents ("labels.txt").
   std::vector<std::pair<std::string, std::string>> notes;
 };
 
 struct SourceOptions {
   std::vector<std::string> inputs;  // files or folders
-  // Images and reviews, which come sorted by class, are shuffled by this; negative: not at all.
+  // Seed of the shuffle of images and reviews, which are sorted by class; negative for no shuffle.
   int64_t shuffle_seed = 0;
   bool raw_images = false;  // decoded pixels in place of the files' bytes
   bool csv_header = true;
@@ -47,10 +47,10 @@ struct SourceOptions {
 // MNIST and its like: an images and a labels file, or a folder that holds such pairs. Features
 // image_raw, label, height, width, depth.
 std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options);
-// A feature for each column: int64 or float when all its fields are, in all files, else bytes, also
-// where a whole number does not fit int64. An empty field is a feature that is not there, but in a
-// column of bytes an empty text. A warning tells of a column that is bytes for the sake of one text
-// ("NA") or of numbers too large alone.
+// A feature for each column: int64 or float if all its fields are, in all files, else bytes; also
+// bytes if an integer does not fit int64. An empty field is a missing feature, in a column of bytes
+// an empty text. A warning names a column that is bytes only because of one text ("NA") or of
+// numbers that are too large.
 std::vector<Split> csv_splits(FileSystem& fs, const SourceOptions& options);
 // A folder with a folder of JPEG and PNG files for each class, or one with such folders named
 // train, test and so on. Features image/encoded, image/format, image/class/label, image/class/text,
@@ -59,18 +59,18 @@ std::vector<Split> image_splits(FileSystem& fs, const SourceOptions& options);
 // aclImdb: train and test, each with neg and pos, of files <id>_<rating>.txt. Features text, label
 // (0 is neg), rating, id.
 std::vector<Split> imdb_splits(FileSystem& fs, const SourceOptions& options);
-// Text by its bytes: feature tokens has sequence_length + 1 numbers, each the position of a byte in
-// the sorted list of those that occur (vocabulary.txt). The last of one is the first of the next.
+// Text as bytes: feature tokens has sequence_length + 1 numbers, each the index of a byte in the
+// sorted vocabulary (vocabulary.txt). The last number of a record is the first of the next.
 std::vector<Split> text_splits(FileSystem& fs, const SourceOptions& options);
 
-// The bytes of a file; of one that begins as gzip does, those that are compressed in it.
+// The bytes of a file, decompressed if it is gzip.
 std::unique_ptr<ByteSource> open_unzipped(FileSystem& fs, const std::string& path);
-// What a split of one file is called: "t" of "in/t.csv" and of "in/t.csv.gz".
+// The split name of a file: "t" for "in/t.csv" and "in/t.csv.gz".
 std::string name_of_file(const std::string& path);
-// What tells one state of a file from another: path, size and time.
+// Identifies the state of a file: path, size and time.
 std::string file_identity(FileSystem& fs, const std::string& path);
 
-// Files of folders named by their class, and which class each is of.
+// Files in class folders, and the class of each.
 struct ClassFile {
   std::string path;
   int64_t label = 0;

@@ -1,4 +1,4 @@
-// MNIST and its like.
+// MNIST and data sets in the same format.
 #include <fmt/format.h>
 
 #include "apps/systole/data/example_source.h"
@@ -89,7 +89,7 @@ std::vector<Split> idx_splits(FileSystem& fs, const SourceOptions& options) {
     if (!fs.stat(folder).is_directory) {
       throw invalid_argument(
           "convert idx: inputs, got the file {} alone, expected a file of images and that of its "
-          "labels behind it, or the folder of both",
+          "labels after it, or the folder of both",
           folder);
     }
     for (const std::string& name : fs.list(folder)) {

@@ -29,7 +29,7 @@ class ReviewSource final : public ExampleSource {
   }
 
  private:
-  // The number that a text begins with.
+  // The number at the start of a text.
   static void add_number(const char* key, std::string_view text, ExampleBuilder& out) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

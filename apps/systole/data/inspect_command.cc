@@ -149,10 +149,9 @@ void check_sheet(const std::string& name) {
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name.empty() || lower.ends_with(".png")) return;
   const std::string base = base_name(name);
-  throw UsageError(fmt::format(
-      "--sheet: got '{}', expected a name that ends in .png, such as {}.png: PNG is what is "
-      "written",
-      name, base.substr(0, base.rfind('.'))));
+  throw UsageError(
+      fmt::format("--sheet: got '{}', expected a name that ends in .png, such as {}.png", name,
+                  base.substr(0, base.rfind('.'))));
 }
 
 void run_inspect(const InspectOptions& options) {
@@ -185,7 +184,7 @@ void run_inspect(const InspectOptions& options) {
 void add_inspect_data_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
   line.option("file", options->files,
-              "TFRecord files, compressed or not, patterns of them, or folders of shards")
+              "TFRecord files, plain or compressed, patterns, or folders of shards")
       .required();
   line.option("--limit", options->limit, "Records to read; all by default").positive();
   line.option("--records", options->shown, "Records to print").not_negative();

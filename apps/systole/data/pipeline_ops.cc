@@ -63,7 +63,7 @@ GraphOp parse_op(const std::string& name, const ConfigNode& argument) {
   };
 }
 
-// -- What an op does to one feature.
+// -- Functions of one feature.
 
 Change decode_raw_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   const DType dtype = config_dtype(argument, op);
@@ -125,7 +125,7 @@ Change vocabulary_op(const ConfigNode& argument, const std::string& op,
   }
   return [table](const Output& x) {
     const Output number = table().lookup(x);
-    // A conversion would be compiled anew for each number of words.
+    // A conversion on the device would be compiled for each number of words.
     return number.shape().is_static() ? cast(number, DType::s32) : number;
   };
 }
@@ -145,7 +145,7 @@ Change resize_op(const ConfigNode& argument, const std::string& op, const Pipeli
   };
 }
 
-// Decoders: the number of channels may be absent.
+// Decoders; the number of channels is optional.
 template <class Options, Output (*Function)(const Input&, const Options&)>
 Change decode_op(const ConfigNode& argument, const std::string& op, const PipelineScope&) {
   Options options;
@@ -169,7 +169,7 @@ Change random_contrast_op(const ConfigNode& argument, const std::string& op, con
       [bounds](const Output& x) { return image::random_contrast(x, bounds.first, bounds.second); };
 }
 
-// Ops without an argument; what they have options for has its defaults.
+// Ops without an argument, with default options.
 template <auto Function>
 Change plain_op(const ConfigNode&, const std::string&, const PipelineScope&) {
   return [](const Output& x) {
@@ -194,94 +194,95 @@ using Scope = const PipelineScope&;
 
 constexpr PipelineOp kOps[] = {
     {"parse_single_example", "{feature: dtype, or {dtype, shape}, or {var_len: dtype}}",
-     "A serialized tf.Example becomes features."},
-    {"parse_example", "the same", "The same for a batch of them."},
-    {"decode_raw", "dtype", "Bytes as numbers.", &decode_raw_op},
+     "Parses a serialized tf.Example."},
+    {"parse_example", "the same", "Parses a batch of them."},
+    {"decode_raw", "dtype", "Reinterprets bytes as numbers.", &decode_raw_op},
     {"decode_jpeg", "channels: 1 or 3; 0: as in the file",
-     "A JPEG file's bytes as an image [height, width, channels] of uint8.",
+     "Decodes JPEG to uint8 [height, width, channels].",
      &decode_op<image::DecodeJpegOptions, &image::decode_jpeg>},
-    {"decode_png", "channels: 1 to 4; 0: as in the file", "The same for PNG files.",
+    {"decode_png", "channels: 1 to 4; 0: as in the file", "Decodes PNG.",
      &decode_op<image::DecodePngOptions, &image::decode_png>},
-    {"decode_image", "channels: 1 or 3; 0: as in the file", "The same for either.",
+    {"decode_image", "channels: 1 or 3; 0: as in the file", "Decodes JPEG or PNG.",
      &decode_op<image::DecodeImageOptions, &image::decode_image>},
-    {"cast", "dtype", "Another dtype.", &cast_op},
-    {"reshape", "sizes", "Another shape.", &reshape_op},
+    {"cast", "dtype", "Converts to another dtype.", &cast_op},
+    {"reshape", "sizes", "Changes the shape.", &reshape_op},
     {"scale", "[factor, offset]", "x * factor + offset.", &scale_op},
-    {"resize_bilinear", "[height, width]",
-     "Images [height, width, channels] in another size, as float32.",
+    {"resize_bilinear", "[height, width]", "Resizes images [height, width, channels] to float32.",
      &resize_op<&image::resize_bilinear>},
-    {"resize_nearest_neighbor", "[height, width]", "The nearest pixels, in their own dtype.",
+    {"resize_nearest_neighbor", "[height, width]",
+     "Resizes with the nearest pixels; keeps the dtype.",
      &resize_op<&image::resize_nearest_neighbor>},
     {"resize_with_crop_or_pad", "[height, width]",
-     "The middle of what is too large, zeros around what is too small.",
+     "Crops the centre of larger images, pads smaller ones with 0.",
      [](Node argument, Name op, Scope) -> Change {
        const image::Size size = size_of_image(argument, op);
        return [=](const Output& x) {
          return image::resize_with_crop_or_pad(x, size.height, size.width);
        };
      }},
-    {"crop", "[top, left, height, width]", "A part.", &crop_op},
-    {"central_crop", "fraction", "The middle part, this much of either side.",
+    {"crop", "[top, left, height, width]", "Crops a rectangle.", &crop_op},
+    {"central_crop", "fraction", "Crops the centre to this fraction of each side.",
      [](Node argument, Name op, Scope) -> Change {
        return number_op(argument, op,
                         [](const Output& x, double part) { return image::central_crop(x, part); });
      }},
-    {"random_crop", "sizes", "A part of this shape, drawn for each element.",
+    {"random_crop", "sizes", "Crops a random part of this shape.",
      [](Node argument, Name op, Scope) -> Change {
        return [shape = shape_of(argument, op)](const Output& x) {
          return image::random_crop(x, shape);
        };
      }},
-    {"flip_left_right", "", "The mirror image.", &plain_op<&image::flip_left_right>},
-    {"flip_up_down", "", "Upside down.", &plain_op<&image::flip_up_down>},
-    {"random_flip_left_right", "", "The mirror image of half of the elements.",
+    {"flip_left_right", "", "Mirrors left and right.", &plain_op<&image::flip_left_right>},
+    {"flip_up_down", "", "Mirrors top and bottom.", &plain_op<&image::flip_up_down>},
+    {"random_flip_left_right", "", "Mirrors half of the elements, left and right.",
      &plain_op<&image::random_flip_left_right>},
-    {"random_flip_up_down", "", "Half of the elements upside down.",
+    {"random_flip_up_down", "", "Mirrors half of the elements, top and bottom.",
      &plain_op<&image::random_flip_up_down>},
-    {"adjust_brightness", "delta",
-     "So much brighter; integers are fractions of their largest value.",
+    {"adjust_brightness", "delta", "Adds delta; integers are fractions of their maximum.",
      [](Node argument, Name op, Scope) -> Change {
        return number_op(argument, op, [](const Output& x, double delta) {
          return image::adjust_brightness(x, static_cast<float>(delta));
        });
      }},
-    {"adjust_contrast", "factor", "So much farther from the mean of each channel.",
+    {"adjust_contrast", "factor", "Scales the distance from the mean of each channel.",
      [](Node argument, Name op, Scope) -> Change {
        return number_op(argument, op, [](const Output& x, double factor) {
          return image::adjust_contrast(x, static_cast<float>(factor));
        });
      }},
-    {"random_brightness", "largest delta", "Up to so much brighter or darker.",
+    {"random_brightness", "largest delta", "Adds a random delta within +-this.",
      [](Node argument, Name op, Scope) -> Change {
        return number_op(argument, op, [](const Output& x, double delta) {
          return image::random_brightness(x, delta);
        });
      }},
-    {"random_contrast", "[lower, upper]", "With a factor between these.", &random_contrast_op},
+    {"random_contrast", "[lower, upper]", "Adjusts contrast by a random factor between these.",
+     &random_contrast_op},
     {"convert_image_dtype", "dtype",
-     "Another dtype: integers become fractions of their largest value.",
+     "Converts the dtype; integers become fractions of their maximum.",
      [](Node argument, Name op, Scope) -> Change {
        return [dtype = config_dtype(argument, op)](const Output& x) {
          return image::convert_image_dtype(x, dtype);
        };
      }},
-    {"per_image_standardization", "", "Zero mean and unit norm.",
+    {"per_image_standardization", "", "Scales each image to mean 0 and variance 1.",
      &plain_op<&image::per_image_standardization>},
-    {"rgb_to_grayscale", "", "One channel of three.", &plain_op<&image::rgb_to_grayscale>},
-    {"string_lower", "", "ASCII letters in lower case.", &plain_op<&string_lower>},
-    {"string_split", "characters", "The parts of a text between any of them.",
+    {"rgb_to_grayscale", "", "Converts three channels to one.",
+     &plain_op<&image::rgb_to_grayscale>},
+    {"string_lower", "", "Converts ASCII letters to lower case.", &plain_op<&string_lower>},
+    {"string_split", "characters", "Splits a text at any of these characters.",
      [](Node argument, Name op, Scope) -> Change {
        return [delimiter = argument.as<std::string>(op, "characters")](const Output& x) {
          return string_split_scalar(x, {.delimiter = delimiter});
        };
      }},
-    {"string_to_number", "dtype", "The number that a text spells.",
+    {"string_to_number", "dtype", "Parses a number.",
      [](Node argument, Name op, Scope) -> Change {
        return [dtype = config_dtype(argument, op)](const Output& x) {
          return string_to_number(x, {.out_type = dtype});
        };
      }},
-    {"string_to_hash_bucket_fast", "number of buckets", "A number for any text; int64.",
+    {"string_to_hash_bucket_fast", "number of buckets", "Hashes a text to an int64 below this.",
      [](Node argument, Name op, Scope) -> Change {
        return [buckets = argument.as<int64_t>(op, "the number of buckets")](const Output& x) {
          return string_to_hash_bucket_fast(x, buckets);
@@ -293,7 +294,7 @@ constexpr PipelineOp kOps[] = {
      &vocabulary_op},
     {"one_hot", "number of classes", "1 at the place of the number, 0 elsewhere.", &one_hot_op}};
 
-// Changes the features that `changes` names; the rest stays.
+// Replaces the features that `changes` names; keeps the others.
 Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Change>& changes) {
   std::vector<Nest<Output>::Entry> entries;
   for (const std::string& name : element.names()) {
@@ -318,8 +319,8 @@ std::vector<std::string> features_named(const std::string& name, const ConfigNod
   return names;
 }
 
-// A map is one from features to what is done to them, but for what an op takes as a map itself: a
-// vocabulary's file.
+// A map assigns arguments to features, unless the op itself takes a map, such as the file of a
+// vocabulary.
 bool is_own_map(const std::string& name, const ConfigNode& argument) {
   return name == "vocabulary" && std::ranges::any_of(argument.entries(name), [](const auto& entry) {
            return entry.first == "file";

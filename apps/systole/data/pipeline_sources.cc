@@ -1,5 +1,6 @@
-// Where a pipeline's elements come from.
+// The sources of pipelines.
 #include <algorithm>
+#include <numeric>
 
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/data/sources.h"
@@ -12,35 +13,36 @@ namespace {
 
 constexpr ConfigKey kRecordKeys[] = {
     {"files", "text or list", "required",
-     "Names of files, with * and ? where several are meant; inside of interleave and flat_map: the "
-     "element, when absent."},
+     "File names, with wildcards * and ?; inside interleave and flat_map the element by default."},
     {"compression_type", "text", "", "GZIP or ZLIB."},
-    {"num_parallel_reads", "integer or AUTOTUNE", "0", "Files that are read at once."},
+    {"num_parallel_reads", "integer or AUTOTUNE", "0", "Number of files to read in parallel."},
     {"buffer_size", "integer", "262144", "Bytes read at a time."}};
 constexpr ConfigKey kTextKeys[] = {
-    {"files", "text or list", "required", "Names of files, as those of tfrecord."},
+    {"files", "text or list", "required", "File names, as in tfrecord."},
     {"compression_type", "text", "", "GZIP or ZLIB."}};
 constexpr ConfigKey kListKeys[] = {
-    {"files", "text or list", "required", "Names of files, with * and ? where several are meant."},
-    {"shuffle", "boolean", "true", "Another order in each epoch; else that of their names."},
-    {"seed", "integer", "0", "Equal seeds, equal orders."}};
+    {"files", "text or list", "required", "File names, with wildcards * and ?."},
+    {"shuffle", "boolean", "true", "Shuffle again in each epoch; otherwise sorted by name."},
+    {"seed", "integer", "0", "Equal seeds give equal orders."}};
 constexpr ConfigKey kFixedKeys[] = {
-    {"files", "text or list", "required", "Names of files, as those of tfrecord."},
-    {"record_bytes", "integer", "required", "Of one record."}};
-constexpr ConfigKey kFileKeys[] = {{"file", "text", "required", "The name of the file."}};
-constexpr ConfigKey kRangeKeys[] = {{"stop", "integer", "required", "The number after the last."}};
+    {"files", "text or list", "required", "File names, as in tfrecord."},
+    {"record_bytes", "integer", "required", "Size of one record."}};
+constexpr ConfigKey kFileKeys[] = {{"file", "text", "required", "File name."}};
+constexpr ConfigKey kRangeKeys[] = {{"stop", "integer", "required", "The limit, exclusive."}};
 constexpr ConfigKey kCsvKeys[] = {
-    {"files", "text or list", "required", "Names of files."},
+    {"files", "text or list", "required", "File names."},
     {"features", "map", "required",
-     "A dtype for each feature, of the column of its name; or `{dtype, columns}`: a column, or "
-     "`[first, last]`, by name or by number from 0."},
+     "A dtype for each feature, read from the column of its name; or a map of `dtype` and "
+     "`columns` (a column, or a list of columns) or `column_range` (`[first, last]`). Columns are "
+     "given by name, or by number from 0. A list or a range makes a vector."},
     {"header", "boolean", "true", "The first line names the columns."},
-    {"field_delim", "text", "`,`", "What stands between fields."}};
+    {"field_delim", "text", "`,`", "Field separator."}};
 constexpr ConfigKey kZipKeys[] = {
-    {kAnyName, "pipeline", "required", "Where this feature comes from."}};
+    {kAnyName, "pipeline", "required", "The pipeline of this feature."}};
 constexpr ConfigKey kFeatureKeys[] = {
-    {"dtype", "text", "required", "TensorFlow's name of it."},
-    {"columns", "name, number or list", "", "Where its values stand."}};
+    {"dtype", "text", "required", "TensorFlow's name of the dtype."},
+    {"columns", "name, number or list", "", "Where its values stand."},
+    {"column_range", "[first, last]", "", "The same for columns in a row."}};
 
 std::vector<std::string> patterns_of(const ConfigSection& argument, const PipelineScope& scope) {
   argument.require("files", "names of files");
@@ -58,7 +60,7 @@ std::vector<std::string> files_of(const ConfigSection& argument, const PipelineS
   return files;
 }
 
-// Inside of an interleave the element may be the name.
+// Inside an interleave the element may be the file name.
 bool is_file_of_element(const ConfigSection& argument, const PipelineScope& scope) {
   return scope.element && !argument.has("files");
 }
@@ -90,10 +92,12 @@ Pipeline tfrecord(const ConfigSection& argument, const PipelineScope& scope) {
 struct CsvFeature {
   std::string name;
   DType dtype = DType::f32;
-  size_t first = 0;
-  size_t last = 0;
-  bool scalar = true;
+  std::vector<size_t> columns;
+  bool scalar = true;  // one column by itself, not a list of one
 };
+
+// Each column is read as a separate tensor, so a longer range is a mistake.
+constexpr size_t kMaxRangeColumns = size_t{1} << 20;
 
 size_t column_of(const ConfigNode& node, const std::string& what, const CsvReader& reader) {
   const auto text = node.as<std::string>(what, "a column");
@@ -110,27 +114,48 @@ size_t column_of(const ConfigNode& node, const std::string& what, const CsvReade
   return static_cast<size_t>(node.as<int64_t>(what, "the number of a column"));
 }
 
+std::vector<size_t> columns_between(const ConfigNode& range, const std::string& what,
+                                    const CsvReader& reader) {
+  const std::string wanted = "[first, last]";
+  if (!range.is_list()) throw range.error(what, range.shown(), wanted);
+  const auto ends = range.items(what, wanted);
+  if (ends.size() != 2) throw range.error(what, fmt::format("{} columns", ends.size()), wanted);
+  const size_t first = column_of(ends[0], what, reader);
+  const size_t last = column_of(ends[1], what, reader);
+  if (last < first) throw range.error(what, "the last before the first", wanted);
+  if (last - first >= kMaxRangeColumns) {
+    throw range.error(what, fmt::format("{} columns", last - first + 1),
+                      fmt::format("at most {}", kMaxRangeColumns));
+  }
+  std::vector<size_t> columns(last - first + 1);
+  std::iota(columns.begin(), columns.end(), first);
+  return columns;
+}
+
 CsvFeature csv_feature(const std::string& name, const ConfigNode& node, const CsvReader& reader) {
   const ConfigSection spec("feature '" + name + "'", node, kFeatureKeys);
   CsvFeature feature{.name = name,
                      .dtype = config_dtype(spec.require("dtype", "a dtype"), spec.what("dtype"))};
+  if (spec.has("columns") && spec.has("column_range")) {
+    throw spec.error("columns", "column_range beside it", "one of the two");
+  }
+  if (const ConfigNode range = spec.find("column_range"); range.present()) {
+    feature.columns = columns_between(range, spec.what("column_range"), reader);
+    feature.scalar = false;
+    return feature;
+  }
   const ConfigNode columns = spec.find("columns");
-  if (!columns.present()) {
-    feature.first = feature.last = reader.column_index(name);
-    return feature;
-  }
   const std::string what = spec.what("columns");
-  if (!columns.is_list()) {
-    feature.first = feature.last = column_of(columns, what, reader);
-    return feature;
-  }
-  const auto ends = columns.items(what, "[first, last]");
-  if (ends.size() != 2) throw columns.error(what, "a list", "[first, last]");
-  feature.first = column_of(ends[0], what, reader);
-  feature.last = column_of(ends[1], what, reader);
-  feature.scalar = false;
-  if (feature.last < feature.first) {
-    throw columns.error(what, "the last before the first", "[first, last]");
+  if (!columns.present()) {
+    feature.columns = {reader.column_index(name)};
+  } else if (!columns.is_list()) {
+    feature.columns = {column_of(columns, what, reader)};
+  } else {
+    for (const ConfigNode& column : columns.items(what, "a list of columns")) {
+      feature.columns.push_back(column_of(column, what, reader));
+    }
+    if (feature.columns.empty()) throw columns.error(what, "an empty list", "a list of columns");
+    feature.scalar = false;
   }
   return feature;
 }
@@ -150,7 +175,7 @@ Pipeline csv(const ConfigSection& argument, const PipelineScope& scope) {
        argument.require("features", "{feature: dtype}").entries(argument.what("features"))) {
     features.push_back(csv_feature(name, node, reader));
     const CsvFeature& feature = features.back();
-    for (size_t column = feature.first; column <= feature.last; ++column) {
+    for (const size_t column : feature.columns) {
       if (wanted.emplace(column, feature.dtype).first->second != feature.dtype) {
         throw node.error("csv", fmt::format("two dtypes for column {}", column), "one");
       }
@@ -172,7 +197,7 @@ Pipeline csv(const ConfigSection& argument, const PipelineScope& scope) {
     std::vector<Nest<Output>::Entry> entries;
     for (const CsvFeature& feature : features) {
       std::vector<Output> parts;
-      for (size_t column = feature.first; column <= feature.last; ++column) {
+      for (const size_t column : feature.columns) {
         parts.push_back(record[position(column)].leaf());
       }
       entries.emplace_back(feature.name, feature.scalar ? parts[0] : stack(parts));
@@ -191,7 +216,7 @@ Pipeline zip(const ConfigSection& argument, const PipelineScope& scope) {
 
 constexpr PipelineSource kSources[] = {
     {"tfrecord", "Records of TFRecord files.", kRecordKeys, &tfrecord},
-    {"csv", "Lines of CSV files, as features.", kCsvKeys, &csv},
+    {"csv", "Rows of CSV files, as features.", kCsvKeys, &csv},
     {"text_line", "Lines of text files.", kTextKeys,
      [](const ConfigSection& argument, const PipelineScope& scope) {
        return Pipeline{
@@ -203,7 +228,7 @@ constexpr PipelineSource kSources[] = {
        return Pipeline{.dataset = FixedLengthRecordDataset(names_of_files(argument, scope),
                                                            argument.integer("record_bytes"))};
      }},
-    {"idx", "Rows of an IDX file, compressed or not.", kFileKeys,
+    {"idx", "Rows of an IDX file, plain or gzip.", kFileKeys,
      [](const ConfigSection& argument, const PipelineScope& scope) {
        return Pipeline{.dataset = IdxDataset(file_of(argument, scope))};
      }},
@@ -211,18 +236,18 @@ constexpr PipelineSource kSources[] = {
      [](const ConfigSection& argument, const PipelineScope& scope) {
        return Pipeline{.dataset = NpyDataset(file_of(argument, scope))};
      }},
-    {"range", "Numbers from 0.", kRangeKeys,
+    {"range", "Integers from 0.", kRangeKeys,
      [](const ConfigSection& argument, const PipelineScope&) {
        return Pipeline{.dataset = Dataset::range(argument.integer("stop"))};
      }},
-    {"list_files", "Names of files, for interleave.", kListKeys,
+    {"list_files", "File names, for interleave.", kListKeys,
      [](const ConfigSection& argument, const PipelineScope& scope) {
        return Pipeline{.dataset = Dataset::list_files(patterns_of(argument, scope),
                                                       {.shuffle = argument.flag("shuffle", true),
                                                        .seed = argument.integer("seed", 0)})};
      }},
     {"element",
-     "The element of the interleave or flat_map around the pipeline, alone.",
+     "The single element of the surrounding interleave or flat_map.",
      {},
      [](const ConfigSection& argument, const PipelineScope& scope) {
        if (!scope.element) {
@@ -231,7 +256,7 @@ constexpr PipelineSource kSources[] = {
        }
        return Pipeline{.dataset = *scope.element};
      }},
-    {"zip", "Pipelines side by side: `{image: [...], label: [...]}`.", kZipKeys, &zip}};
+    {"zip", "Combines pipelines: `{image: [...], label: [...]}`.", kZipKeys, &zip}};
 
 }  // namespace
 

@@ -12,8 +12,8 @@
 //   - shuffle: 10000
 //   - batch: {batch_size: 1024, drop_remainder: true}
 //   - prefetch: 2
-// or on one line: [tfrecord: out/train-*, shuffle: 10000, batch: 1024]. An op may stand among the
-// stages too, as a map of its own. The tables below are what there is.
+// or on one line: [tfrecord: out/train-*, shuffle: 10000, batch: 1024]. An op among the stages is
+// short for a map with that op. The tables below list all of them.
 #pragma once
 
 #include <functional>
@@ -35,15 +35,15 @@ struct Pipeline {
   int64_t parallel_reads = 0;  // of them; AUTOTUNE as everywhere
 };
 
-// What is around a pipeline.
+// The surroundings of a pipeline.
 struct PipelineScope {
   PipelineScope(
       std::string in_folder = "")  // NOLINT(google-explicit-constructor): most have no more
       : folder(std::move(in_folder)) {}
 
-  // Where relative names of files begin: empty for the working directory.
+  // Folder of relative file names; empty for the working directory.
   std::string folder;
-  // The element of the interleave or flat_map that it stands in, as a data set.
+  // The element of the enclosing interleave or flat_map, as a data set.
   std::optional<Dataset> element;
 
   std::string path_of(const std::string& file) const;
@@ -61,14 +61,14 @@ std::vector<std::string> pipeline_op_names();
 GraphOp parse_pipeline_op(const std::string& name, const ConfigNode& argument,
                           const PipelineScope& scope = {});
 
-// What a pipeline may have, for its documentation.
+// The tables of sources, stages and ops, also for the documentation.
 struct PipelineSource {
   const char* name;
   const char* meaning;
   std::span<const ConfigKey> keys;
   Pipeline (*make)(const ConfigSection& argument, const PipelineScope& scope);
 };
-// What a stage makes of single examples and of batches.
+// The function of a stage on single examples and on batches.
 enum class Gives : uint8_t { what_it_gets, batches, examples };
 struct PipelineStage {
   const char* name;
@@ -78,13 +78,13 @@ struct PipelineStage {
                    const PipelineScope& scope);
   Gives gives = Gives::what_it_gets;
 };
-// What an op makes of one feature.
+// The function of an op on one feature.
 using Change = std::function<Output(const Output&)>;
 struct PipelineOp {
   const char* name;
   const char* argument;  // for each feature, or for an element without names; "" for none
   const char* meaning;
-  // Null for an op that makes features of a record.
+  // Null for an op that parses a record to features.
   Change (*change)(const ConfigNode& argument, const std::string& op,
                    const PipelineScope& scope) = nullptr;
 };
@@ -92,11 +92,11 @@ std::span<const PipelineSource> pipeline_sources();
 std::span<const PipelineStage> pipeline_stages();
 std::span<const PipelineOp> pipeline_ops();
 
-// An integer, or AUTOTUNE, the name of -1. Errors: with the place.
+// An integer, or AUTOTUNE, which is -1. Errors have the place.
 int64_t integer_or_autotune(const ConfigSection& argument, const std::string& key,
                             int64_t otherwise);
 
-// A dtype by TensorFlow's name. Errors: with the place.
+// A dtype by TensorFlow's name. Errors have the place.
 DType config_dtype(const ConfigNode& node, const std::string& what);
 
 }  // namespace systole::app

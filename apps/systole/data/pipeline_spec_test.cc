@@ -95,19 +95,29 @@ TEST(PipelineSpecTest, LinesIntoFeatures) {
       "    files: " +
       path +
       "\n"
-      "    features: {ab: {dtype: float32, columns: [a, 1]}, n: int32, kind: string}\n"
+      "    features: {ab: {dtype: float32, column_range: [a, 1]}, n: int32, kind: string,\n"
+      "               na: {dtype: int32, columns: [n]}, ba: {dtype: float32, columns: [1, a]}}\n"
       "- vocabulary: {kind: [x, y]}\n"
       "- one_hot: {n: 8}\n"
       "- batch: 3\n");
   ASSERT_EQ(elements.size(), 1U);
   EXPECT_THAT(elements[0]["ab"].leaf().data<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(elements[0]["ab"].leaf().shape(), (Shape{3, 2}));
+  EXPECT_THAT(elements[0]["ba"].leaf().data<float>(), ElementsAre(2, 1, 4, 3, 6, 5));
+  EXPECT_EQ(elements[0]["na"].leaf().shape(), (Shape{3, 1}));
   EXPECT_THAT(elements[0]["kind"].leaf().data<int32_t>(), ElementsAre(0, 1, -1));
   EXPECT_EQ(elements[0]["n"].leaf().shape(), (Shape{3, 8}));
   const std::string csv = "[csv: {files: " + path + ", features: ";
   EXPECT_THAT(error_of(csv + "{c: int32}}]"), HasSubstr("'c'"));
-  EXPECT_THAT(error_of(csv + "{a: {dtype: int32, columns: [b, a]}}}]"),
-              HasSubstr("feature 'a' columns, got the last before the first"));
+  EXPECT_THAT(error_of(csv + "{a: {dtype: int32, column_range: [b, a]}}}]"),
+              HasSubstr("feature 'a' column_range, got the last before the first"));
+  EXPECT_THAT(error_of(csv + "{a: {dtype: int32, column_range: [a]}}}]"),
+              HasSubstr("feature 'a' column_range, got 1 columns, expected [first, last]"));
+  EXPECT_THAT(error_of(csv + "{a: {dtype: int32, columns: []}}}]"),
+              HasSubstr("feature 'a' columns, got an empty list, expected a list of columns"));
+  EXPECT_THAT(
+      error_of(csv + "{a: {dtype: int32, columns: a, column_range: [a, b]}}}]"),
+      HasSubstr("feature 'a' columns, got column_range beside it, expected one of the two"));
   EXPECT_THAT(error_of(csv + "{a: {dtype: int32, columns: aa}}}]"),
               HasSubstr("got 'aa', expected a, b, kind, n, did you mean 'a'?"));
   EXPECT_THAT(error_of(csv + "{a: int32, b: {dtype: float32, columns: a}}}]"),
@@ -291,7 +301,7 @@ TEST(PipelineSpecTest, Errors) {
   }
 }
 
-// What a stage or an op refuses is told with its line; what fails later, with that of the op.
+// Errors of a stage or an op have its line; later failures have the line of the op.
 TEST(PipelineSpecTest, ErrorsOfStagesNameTheirLine) {
   const struct {
     std::string yaml;

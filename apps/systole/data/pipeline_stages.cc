@@ -11,86 +11,90 @@ namespace systole::app {
 namespace {
 
 constexpr ConfigKey kMapKeys[] = {
-    {"ops", "list of ops", "required", "What is done to each element, one after another."},
-    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Threads that do it."}};
+    {"ops", "list of ops", "required", "Ops to apply, in order."},
+    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Number of threads."}};
 constexpr ConfigKey kShuffleKeys[] = {
-    {"buffer_size", "integer", "required", "Elements among which the next one is drawn."},
-    {"seed", "integer", "0", "Equal seeds, equal orders."},
-    {"reshuffle_each_iteration", "boolean", "true", "Another order in each epoch."}};
-constexpr ConfigKey kRepeatKeys[] = {{"count", "integer", "-1", "Epochs; -1: without end."}};
+    {"buffer_size", "integer", "required", "Number of elements to draw from."},
+    {"seed", "integer", "0", "Equal seeds give equal orders."},
+    {"reshuffle_each_iteration", "boolean", "true", "Shuffle again in each epoch."}};
+constexpr ConfigKey kRepeatKeys[] = {
+    {"count", "integer", "-1", "Number of epochs; -1 for no end."}};
 constexpr ConfigKey kBatchKeys[] = {
-    {"batch_size", "integer", "required", "Elements in a batch."},
-    {"drop_remainder", "boolean", "false", "Leave out a last batch that is not full."}};
+    {"batch_size", "integer", "required", "Number of elements in a batch."},
+    {"drop_remainder", "boolean", "false", "Drop a last batch that is not full."}};
 constexpr ConfigKey kPrefetchKeys[] = {
-    {"buffer_size", "integer or AUTOTUNE", "AUTOTUNE", "Elements made ahead."}};
-constexpr ConfigKey kTakeKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
-constexpr ConfigKey kSkipKeys[] = {{"count", "integer", "required", "How many; -1: all."}};
-constexpr ConfigKey kShardKeys[] = {
-    {"num_shards", "integer", "required", "Every how many-th element is kept."},
-    {"index", "integer", "required", "The first of them."}};
+    {"buffer_size", "integer or AUTOTUNE", "AUTOTUNE", "Number of elements."}};
+constexpr ConfigKey kTakeKeys[] = {
+    {"count", "integer", "required", "Number of elements; -1 for all."}};
+constexpr ConfigKey kSkipKeys[] = {
+    {"count", "integer", "required", "Number of elements; -1 for all."}};
+constexpr ConfigKey kShardKeys[] = {{"num_shards", "integer", "required", "Number of shards."},
+                                    {"index", "integer", "required", "Index of the shard."}};
 constexpr ConfigKey kCacheKeys[] = {
-    {"file", "text", "", "Where the first epoch is kept; in memory when absent."}};
+    {"file", "text", "", "File to store it in; in memory by default."}};
 constexpr ConfigKey kEnumerateKeys[] = {{"start", "integer", "0", "The first number."}};
 constexpr ConfigKey kPaddedKeys[] = {
-    {"batch_size", "integer", "required", "Elements in a batch."},
-    {"drop_remainder", "boolean", "false", "Leave out a last batch that is not full."},
+    {"batch_size", "integer", "required", "Number of elements in a batch."},
+    {"drop_remainder", "boolean", "false", "Drop a last batch that is not full."},
     {"padded_shapes", "map of sizes", "",
-     "Of each feature; -1, and those of features that are absent: the largest of the batch."},
-    {"padding_values", "map", "", "What stands behind the end; 0 and empty texts when absent."}};
+     "Shape of each feature; -1, or an absent feature, means the largest of the batch."},
+    {"padding_values", "map", "", "Padding of each feature; by default 0 or an empty text."}};
 constexpr ConfigKey kBucketKeys[] = {
     {"bucket_boundaries", "list of integers", "required",
-     "Lengths at which the next bucket begins."},
-    {"bucket_batch_sizes", "list of integers", "required", "One more."},
-    {"feature", "text", "", "Whose first dimension is the length."},
+     "Length at which each next bucket begins."},
+    {"bucket_batch_sizes", "list of integers", "required",
+     "Batch size of each bucket: one more than boundaries."},
+    {"feature", "text", "", "Feature whose first dimension is the length."},
     {"pad_to_bucket_boundary", "boolean", "false",
-     "Fill up to one less than the boundary, so that a bucket has one shape."},
-    {"drop_remainder", "boolean", "false", "Leave out batches that are not full."},
-    {"padded_shapes", "map of sizes", "", "As those of padded_batch."},
-    {"padding_values", "map", "", "As those of padded_batch."}};
+     "Pad to the boundary minus 1, so that a bucket has one shape."},
+    {"drop_remainder", "boolean", "false", "Drop batches that are not full."},
+    {"padded_shapes", "map of sizes", "", "As in padded_batch."},
+    {"padding_values", "map", "", "As in padded_batch."}};
 constexpr ConfigKey kWindowKeys[] = {
     {"size", "integer", "required", "Elements in a window."},
-    {"shift", "integer", "", "From the begin of one to that of the next; the size when absent."},
-    {"stride", "integer", "1", "Between the elements of a window."},
-    {"drop_remainder", "boolean", "false", "Leave out windows that are not full."}};
+    {"shift", "integer", "", "Distance between window starts; the size by default."},
+    {"stride", "integer", "1", "Distance between elements of a window."},
+    {"drop_remainder", "boolean", "false", "Drop windows that are not full."}};
 struct Comparison {
   ConfigKey key;
   Output (*of_values)(const Input& x, const Input& y, const NameOptions& options);
   bool (*of_lengths)(double x, double y);
 };
 constexpr Comparison kComparisons[] = {
-    {{"equal", "number or text", "", "What it is."},
+    {{"equal", "number or text", "", "Must be equal to this."},
      &equal,
      [](double x, double y) { return x == y; }},
-    {{"not_equal", "number or text", "", "What it is not."},
+    {{"not_equal", "number or text", "", "Must differ from this."},
      &not_equal,
      [](double x, double y) { return x != y; }},
-    {{"less", "number", "", "What it is below."}, &less, [](double x, double y) { return x < y; }},
-    {{"less_equal", "number", "", "What it is at most."},
+    {{"less", "number", "", "Must be below this."},
+     &less,
+     [](double x, double y) { return x < y; }},
+    {{"less_equal", "number", "", "Must be at most this."},
      &less_equal,
      [](double x, double y) { return x <= y; }},
-    {{"greater", "number", "", "What it is above."},
+    {{"greater", "number", "", "Must be above this."},
      &greater,
      [](double x, double y) { return x > y; }},
-    {{"greater_equal", "number", "", "What it is at least."},
+    {{"greater_equal", "number", "", "Must be at least this."},
      &greater_equal,
      [](double x, double y) { return x >= y; }}};
 constexpr auto kFilterKeys = [] {
   std::array<ConfigKey, 2 + std::size(kComparisons)> keys{
-      {{"feature", "text", "", "Which one is looked at. Alone it is kept when it is true."},
-       {"length", "boolean", "false", "Look at the number of its rows, not at its value."}}};
+      {{"feature", "text", "", "Feature to test; without a condition, it must be true."},
+       {"length", "boolean", "false", "Test the number of rows, not the value."}}};
   for (size_t i = 0; i < std::size(kComparisons); ++i) keys[2 + i] = kComparisons[i].key;
   return keys;
 }();
 constexpr ConfigKey kInterleaveKeys[] = {
     {"pipeline", "pipeline", "required",
-     "Of each element, which `tfrecord`, `text_line` and `fixed_length` without files take for the "
-     "name of one, and `element` gives as it is."},
-    {"cycle_length", "integer", "10", "Pipelines that take turns."},
-    {"block_length", "integer", "1", "Elements of each turn."},
-    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Threads that read ahead."},
-    {"deterministic", "boolean", "true", "false: elements come as they are ready."}};
-constexpr ConfigKey kFlatMapKeys[] = {
-    {"pipeline", "pipeline", "required", "As that of interleave."}};
+     "Pipeline of one element. `tfrecord`, `text_line` and `fixed_length` without files read the "
+     "file that the element names; `element` is the element itself."},
+    {"cycle_length", "integer", "10", "Number of pipelines to interleave."},
+    {"block_length", "integer", "1", "Consecutive elements from one pipeline."},
+    {"num_parallel_calls", "integer or AUTOTUNE", "0", "Number of threads that read ahead."},
+    {"deterministic", "boolean", "true", "false: elements in the order in which they are ready."}};
+constexpr ConfigKey kFlatMapKeys[] = {{"pipeline", "pipeline", "required", "As in interleave."}};
 
 Dataset map_stage(const Dataset& dataset, const ConfigSection& argument,
                   const PipelineScope& scope) {
@@ -118,8 +122,7 @@ Dataset shuffle_stage(const Dataset& dataset, const ConfigSection& argument, con
        .reshuffle_each_iteration = argument.flag("reshuffle_each_iteration", true)});
 }
 
-// What a section says of each feature, or of an element without names; `otherwise` where it does
-// not.
+// The value of a section for each feature, or for an element without names; `otherwise` if absent.
 template <class T, class Otherwise, class Read>
 Nest<T> of_features(const ElementSpec& spec, const ConfigSection& section, const std::string& key,
                     const Otherwise& otherwise, const Read& read) {
@@ -176,7 +179,7 @@ Dataset padded_batch_stage(const Dataset& dataset, const ConfigSection& argument
                                .drop_remainder = argument.flag("drop_remainder")});
 }
 
-// The type of the feature that `feature` names; without a name the element is to be one.
+// The type of the feature that `feature` names; without a name, of an element that is one tensor.
 const TensorType& feature_type(const ElementSpec& element, const ConfigSection& argument) {
   const std::string name = argument.text("feature");
   const ElementSpec* const found = name.empty() ? &element : element.find(name);
@@ -187,7 +190,7 @@ const TensorType& feature_type(const ElementSpec& element, const ConfigSection& 
                                                 : "none: the elements are " + element.to_string());
 }
 
-// Gives the number of rows of the feature that a section names.
+// The number of rows of the feature that a section names.
 std::function<int64_t(const Element&)> length_of(const Dataset& dataset,
                                                  const ConfigSection& argument) {
   const std::string feature = argument.text("feature");
@@ -232,7 +235,7 @@ Output compared(const Output& value, const ConfigSection& argument) {
   for (const Comparison& comparison : kComparisons) {
     const char* const key = comparison.key.name;
     if (!argument.has(key)) continue;
-    // Integers are compared as what they are with numbers that need not be integers.
+    // Compares integers exactly, also with numbers that are not integers.
     const Output holds =
         value.dtype() == DType::string
             ? comparison.of_values(value, Tensor(argument.text(key)), {})
@@ -272,7 +275,7 @@ std::function<Dataset(const Dataset&)> inner_pipeline(const ConfigSection& argum
     const Pipeline pipeline = parse_pipeline(stages, inside);
     if (pipeline.batched) {
       throw stages.error(argument.what("pipeline"), "a batch stage",
-                         "single elements, and the batch stage behind");
+                         "single elements, with the batch stage after it");
     }
     return pipeline.dataset;
   };
@@ -294,22 +297,22 @@ Dataset flat_map_stage(const Dataset& dataset, const ConfigSection& argument,
 }
 
 constexpr PipelineStage kStages[] = {
-    {"map", "Ops on each element.", kMapKeys, &map_stage},
-    {"shuffle", "Elements in another order.", kShuffleKeys, &shuffle_stage},
-    {"repeat", "Epoch after epoch.", kRepeatKeys,
+    {"map", "Applies ops to each element.", kMapKeys, &map_stage},
+    {"shuffle", "Shuffles elements.", kShuffleKeys, &shuffle_stage},
+    {"repeat", "Repeats the input.", kRepeatKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
        return dataset.repeat(argument.integer("count", -1));
      }},
-    {"batch", "Elements together.", kBatchKeys,
+    {"batch", "Stacks elements.", kBatchKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
        return dataset.batch(argument.integer("batch_size"), argument.flag("drop_remainder"));
      },
      Gives::batches},
-    {"padded_batch", "Elements of different shapes together, filled up.", kPaddedKeys,
+    {"padded_batch", "Stacks elements of different shapes, padded.", kPaddedKeys,
      &padded_batch_stage, Gives::batches},
-    {"bucket_by_sequence_length", "Elements of like lengths together, filled up.", kBucketKeys,
+    {"bucket_by_sequence_length", "Batches elements of similar length, padded.", kBucketKeys,
      &bucket_stage, Gives::batches},
-    {"prefetch", "Elements made ahead, on a thread of its own.", kPrefetchKeys,
+    {"prefetch", "Computes elements ahead, on a separate thread.", kPrefetchKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
        return dataset.prefetch(integer_or_autotune(argument, "buffer_size", AUTOTUNE));
      }},
@@ -325,30 +328,29 @@ constexpr PipelineStage kStages[] = {
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
        return dataset.shard(argument.integer("num_shards"), argument.integer("index"));
      }},
-    {"cache", "The first epoch is kept.", kCacheKeys,
+    {"cache", "Stores the first epoch for later ones.", kCacheKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope& scope) {
        const std::string file = argument.text("file");
        return file.empty() ? dataset.cache() : dataset.cache(scope.path_of(file));
      }},
-    {"enumerate", "A number before each element.", kEnumerateKeys,
+    {"enumerate", "Adds a number to each element.", kEnumerateKeys,
      [](const Dataset& dataset, const ConfigSection& argument, const PipelineScope&) {
        return dataset.enumerate(argument.integer("start", 0));
      }},
-    {"window", "Elements that follow each other as one, with a new first dimension.", kWindowKeys,
-     &window_stage},
-    {"filter", "The elements for which all of it is true.", kFilterKeys, &filter_stage},
-    {"interleave", "Elements of several pipelines in turn, one pipeline for each element.",
+    {"window", "Stacks consecutive elements.", kWindowKeys, &window_stage},
+    {"filter", "Keeps elements that fulfil all conditions.", kFilterKeys, &filter_stage},
+    {"interleave", "Runs a pipeline for each element and interleaves their elements.",
      kInterleaveKeys, &interleave_stage},
-    {"flat_map", "Elements of pipelines one after another, one pipeline for each element.",
-     kFlatMapKeys, &flat_map_stage},
+    {"flat_map", "Runs a pipeline for each element and concatenates their elements.", kFlatMapKeys,
+     &flat_map_stage},
     {"ignore_errors",
-     "Leaves out what fails, and says in the log how much that was.",
+     "Drops elements that fail and logs their number.",
      {},
      [](const Dataset& dataset, const ConfigSection&, const PipelineScope&) {
        return dataset.ignore_errors();
      }},
     {"unbatch",
-     "The elements of batches.",
+     "Splits batches into elements.",
      {},
      [](const Dataset& dataset, const ConfigSection&, const PipelineScope&) {
        return dataset.unbatch();

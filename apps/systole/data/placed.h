@@ -1,4 +1,4 @@
-// What is made of a place in a file: errors say where that is, and so do those of the nodes later.
+// Adds the place in a configuration file to errors, also to later errors of graph nodes.
 #pragma once
 
 #include "apps/systole/config/config_node.h"
@@ -6,7 +6,7 @@
 
 namespace systole::app {
 
-// make(), with errors told of this node, and graph nodes built here.
+// Returns make(). Its errors, and graph nodes that it builds, have the place of `node`.
 template <class Make>
 auto placed_at(const ConfigNode& node, const Make& make) {
   const WhereScope where(node.where(), true);

@@ -15,13 +15,13 @@ constexpr uint64_t kPlainBufferBytes = 256U << 10U;
 constexpr double kLongEnough = 0.1;  // seconds of all rounds
 constexpr int kMaxRounds = 10'000;
 
-// The part of a file that is read.
+// The part of a file to read.
 struct Part {
   std::string path;
   uint64_t bytes = 0;
 };
 
-// The records of a file, up to `most_bytes`, and up to what is damaged.
+// Counts the records of a file, up to `most_bytes` or the first damage.
 Part count_records(FileSystem& file_system, const std::string& path, Compression compression,
                    uint64_t most_bytes, RecordScan& scan) {
   Part part = {.path = path};
@@ -38,7 +38,7 @@ Part count_records(FileSystem& file_system, const std::string& path, Compression
   return part;
 }
 
-// Reads the first `bytes` and takes their checksum.
+// Reads the first `bytes` and computes their checksum.
 void read_plainly(ByteSource& source, uint64_t bytes, char* buffer) {
   uint32_t crc = 0;
   for (uint64_t offset = 0; offset < bytes;) {
@@ -66,7 +66,7 @@ double seconds_of_best_round(FileSystem& file_system, const std::vector<Part>& p
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPlainBufferBytes);
   double best = std::numeric_limits<double>::infinity();
   double all = 0;
-  // The first round only brings what it needs into memory.
+  // The first round only loads the files into memory.
   for (int round = 0; round < kMaxRounds && (round < 2 || all < kLongEnough); ++round) {
     const double seconds = seconds_of_round(file_system, parts, compression, clock, buffer.get());
     all += seconds;

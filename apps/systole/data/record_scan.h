@@ -1,4 +1,4 @@
-// How fast records can be read at all.
+// Measures the highest possible speed of reading records.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct RecordScan {
   int64_t records = 0;
   uint64_t bytes = 0;  // of them, uncompressed, as they are framed
   double seconds = 0;
-  // What ended the reading of a file, of the first such file; empty when all could be read. Records
-  // before that count.
+  // The error that ended the reading of the first damaged file; empty if all files are intact.
+  // Records before it count.
   std::string damage;
 };
 
-// Takes the time of a loop on one thread that reads the files, uncompresses them and takes the
-// checksum of all their bytes, and nothing else: of opened files, the best of several rounds, as
-// many as last long enough to be timed. It ends with the record that reaches `most_bytes`.
+// Times a loop on one thread that reads the files, decompresses them and computes the checksum of
+// all bytes. Returns the best of several rounds on open files. Ends with the record that reaches
+// `most_bytes`.
 RecordScan scan_records(FileSystem& file_system, std::span<const std::string> files,
                         Compression compression, uint64_t most_bytes, Clock& clock);
 

@@ -1,4 +1,4 @@
-// What TFRecord files hold: counts, features, their types and shapes, statistics.
+// The contents of TFRecord files: counts, features, their types and shapes, statistics.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace systole::app {
 // Running statistics of numbers.
 struct NumberStats {
   int64_t count = 0;
-  int64_t not_finite = 0;  // left out of the others
+  int64_t not_finite = 0;  // not part of the other statistics
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double mean = 0;
@@ -32,7 +32,7 @@ struct FeatureSummary {
   int64_t least_values = std::numeric_limits<int64_t>::max();
   int64_t most_values = 0;
   NumberStats numbers;  // the values; of bytes, their lengths
-  // Values of int64 and short texts that occur, with their counts; empty when they are too many.
+  // Counts of int64 values and short texts; empty if there are too many.
   std::map<std::string, int64_t> distinct;
   bool too_many = false;
   std::map<ImageFormat, int64_t> images;  // bytes that begin as an image
@@ -50,11 +50,11 @@ struct FeatureSummary {
   void add_distinct(std::string value);
 };
 
-// The kinds of messages that are told apart by what is in them.
+// The kinds of messages, which are recognised by their contents.
 enum class RecordKind { unknown, example, sequence_example, example_list };
 std::string_view record_kind_name(RecordKind kind);
 
-// Takes one record after the other. Not thread-safe.
+// Summarises records. Not thread-safe.
 class RecordSummary {
  public:
   void add(std::string_view record);

@@ -14,7 +14,7 @@
 namespace systole::app {
 namespace {
 
-// What is written down beside the shards, and compared before they are gone on with.
+// The description of a conversion, compared before it is continued.
 struct Plan {
   int64_t examples = 0;
   int64_t shards = 0;
@@ -33,19 +33,19 @@ struct Plan {
   }
 };
 
-// The bytes of each shard's file; kNotWritten of those that are not known to be complete.
+// The size of each shard's file; kNotWritten if it is not known to be complete.
 using ShardSizes = std::vector<int64_t>;
 constexpr int64_t kNotWritten = -1;
 constexpr const char* kSizesKey = "shard_bytes";
 
-// What stands beside the shards.
+// The description file.
 std::string description_of(const Plan& plan, const ShardSizes& sizes) {
   nlohmann::ordered_json json = plan.to_json();
   json[kSizesKey] = sizes;
   return json.dump(2) + "\n";
 }
 
-// The sizes in a description; nothing when it is that of another plan.
+// The sizes in a description; nothing if it describes another plan.
 std::optional<ShardSizes> sizes_in(const std::string& description, const Plan& plan) {
   auto json = nlohmann::ordered_json::parse(description, nullptr, false);
   if (!json.is_object()) return std::nullopt;
@@ -69,14 +69,14 @@ Plan plan_of(const Split& split, const ShardOptions& options) {
           .identity = split.source->identity()};
 }
 
-// What a killed conversion left of a file that was to have this name.
+// The temporary file that a killed conversion left for this name.
 bool is_left_of(const std::string& file, const std::string& name) {
   return file.starts_with(name + ".tmp.");
 }
 
 constexpr size_t kNumberSize = 14;  // of "00003-of-00010"
 
-// Whether a text begins with the number of a shard.
+// Whether a text begins with a shard number.
 bool has_number(std::string_view text) {
   constexpr std::string_view kPattern = "00000-of-00000";
   static_assert(kPattern.size() == kNumberSize);
@@ -87,12 +87,12 @@ bool has_number(std::string_view text) {
          std::ranges::equal(kPattern, text.substr(0, kNumberSize), fits);
 }
 
-// Whether `file` is one of a split's: a shard of any number of shards, or what was left of one.
+// Whether `file` belongs to a split: a shard of any number of shards, or a temporary file of one.
 bool is_shard(const std::string& file, const std::string& name) {
   return file.starts_with(name + "-") && has_number(std::string_view(file).substr(name.size() + 1));
 }
 
-// The complete shards of a split, of any number of shards. Removes what a killed conversion left.
+// The complete shards of a split, of any number of shards. Removes temporary files.
 std::vector<std::string> find_shards(FileSystem& fs, const Split& split,
                                      const std::string& folder) {
   std::vector<std::string> shards;
@@ -112,7 +112,7 @@ std::vector<std::string> find_shards(FileSystem& fs, const Split& split,
   return shards;
 }
 
-// The sizes of the shards that are there already.
+// The sizes of existing shards.
 ShardSizes prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
                           const ShardOptions& options) {
   fs.make_directories(options.folder);
@@ -126,7 +126,7 @@ ShardSizes prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
         "none or those of the same conversion (--force replaces them)",
         options.folder, counted(static_cast<int64_t>(shards.size()), "shard"), split.name);
   }
-  // The description goes first: shards without one are nobody's to keep.
+  // Removes the description first, because shards without a description are not kept.
   if (!before.empty()) fs.remove(description);
   for (const std::string& file : shards) fs.remove(join_path(options.folder, file));
   ShardSizes none(static_cast<size_t>(plan.shards), kNotWritten);
@@ -134,7 +134,7 @@ ShardSizes prepare_folder(FileSystem& fs, const Split& split, const Plan& plan,
   return none;
 }
 
-// Whether a shard is there as it was written.
+// Whether a shard exists with its recorded size.
 bool is_complete(FileSystem& fs, const std::string& path, int64_t size) {
   if (size == kNotWritten || !fs.exists(path)) return false;
   const auto got = static_cast<int64_t>(fs.stat(path).size);
@@ -143,7 +143,7 @@ bool is_complete(FileSystem& fs, const std::string& path, int64_t size) {
   return false;
 }
 
-// What describes all splits of a folder, such as a vocabulary, is that of all.
+// Files that describe all splits of a folder, such as a vocabulary, must fit all of them.
 void check_notes(FileSystem& fs, const Split& split, const ShardOptions& options) {
   for (const auto& [name, contents] : split.notes) {
     const std::string path = join_path(options.folder, name);
@@ -168,7 +168,7 @@ void write_shard(FileSystem& fs, ExampleSource& source, int64_t begin, int64_t e
   writer.close();
 }
 
-// Writes shards and, now and then, which ones are complete: a shard that is not known to be so is
+// Writes shards, and periodically records which are complete. Shards that are not recorded are
 // written again.
 void write_missing(FileSystem& fs, const Split& split, const Plan& plan,
                    const ShardOptions& options, const std::vector<int64_t>& missing,

@@ -1,4 +1,4 @@
-// Sharded TFRecord files: <name>-00003-of-00010, each complete or not there.
+// Sharded TFRecord files: <name>-00003-of-00010, each complete or absent.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@ namespace systole::app {
 // "train-00003-of-00010".
 std::string shard_name(const std::string& name, int64_t shard, int64_t shards);
 
-// Whether a file is called as a shard is, of whatever name and number, and not as those of a
-// checkpoint are.
+// Whether a file name is that of a shard, with any name and number, and not of a checkpoint.
 bool is_shard_name(std::string_view file);
 
 struct ShardOptions {
-  std::string folder;                  // made when it is not there
-  uint64_t shard_bytes = 100'000'000;  // before compression, about
+  std::string folder;                  // created if absent
+  uint64_t shard_bytes = 100'000'000;  // approximate, before compression
   Compression compression = Compression::none;
-  bool force = false;  // replaces what another conversion left
+  bool force = false;  // replaces shards of another conversion
 };
 
 struct ShardReport {
@@ -38,11 +37,10 @@ struct ProgressOptions {
   bool terminal = false;
 };
 
-// Writes the examples of a split, in order, as shards of about the same number of examples, with
-// <name>.json, which says what they are. When it was stopped, by whatever means, the same call goes
-// on: shards that are there, of the size that they were written with, are kept. Errors:
-// FAILED_PRECONDITION when the folder holds shards of that name made of other files or with other
-// options; those of the files.
+// Writes the examples of a split, in order, as shards of about the same number of examples, and
+// <name>.json, which describes them. After a stop, the same call continues: shards that exist with
+// their recorded size are kept. Errors: FAILED_PRECONDITION if the folder holds shards of that name
+// from other files or options; those of the files.
 ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions& options,
                          Clock& clock, const ProgressOptions& progress);
 

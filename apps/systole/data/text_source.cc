@@ -1,4 +1,4 @@
-// Text into sequences of numbers.
+// Converts text to sequences of numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class TextSource final : public ExampleSource {
     out.int64("tokens", tokens_);
   }
 
-  // A line for each token, "\n" and the like written as in C.
+  // A line for each token; control characters are escaped as in C.
   std::string vocabulary() const {
     std::string lines;
     for (size_t byte = 0; byte < 256; ++byte) {
@@ -47,7 +47,7 @@ class TextSource final : public ExampleSource {
   }
 
  private:
-  // Forwards where it can: a compressed file is read from its begin to go back by one byte.
+  // Reads forwards if possible, because going back in a compressed file reads it from the start.
   void read_text(int64_t index) {
     size_t there = 0;
     if (index > 0 && index == next_) {

@@ -18,8 +18,8 @@ int64_t int64_or(const ExampleView& example, std::string_view key, int64_t other
   return there ? value : otherwise;
 }
 
-// The shape of `count` pixels of an example, with alpha as the last of 2 or 4; empty when it has
-// none.
+// The shape of the `count` pixel values of an example; alpha is the last of 2 or 4 channels. Empty
+// if the example has no shape.
 std::optional<Shape> pixel_shape(const ExampleView& example, int64_t count) {
   const int64_t height = int64_or(example, "height", 0);
   const int64_t width = int64_or(example, "width", 0);
@@ -34,7 +34,7 @@ std::optional<Shape> pixel_shape(const ExampleView& example, int64_t count) {
   return Shape{side, side, 1};
 }
 
-// Alpha says what is see-through: left out.
+// Drops the alpha channel.
 Tensor without_alpha(const Tensor& image) {
   const int64_t depth = image.dim(2);
   if (depth % 2 == 1) return image;
@@ -74,7 +74,7 @@ std::optional<Tensor> raw_bytes_image(const ExampleView& example) {
   return std::nullopt;
 }
 
-// Floats between their least and their greatest.
+// Scales floats from [minimum, maximum] to [0, 255].
 std::optional<Tensor> float_image(const ExampleView& example) {
   for (const auto& [key, feature] : example.entries()) {
     if (feature.kind() != FeatureKind::floats) continue;

@@ -1,4 +1,4 @@
-// The images in records, to look at.
+// Thumbnails of the images in records.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace systole::app {
 
-// The image of an Example: its first feature of JPEG or PNG bytes, or pixels (image_raw, or the one
-// bytes feature that fits) with height, width and depth as features, or as many as a square has; of
-// floats too. u8 [height, width, 1 or 3]. Nothing when there is none.
+// Returns the image of an Example as u8 [height, width, 1 or 3]. It is the first feature with JPEG
+// or PNG bytes, or pixels (image_raw, or the only bytes or float feature that fits) of the features
+// height, width and depth, or of a square. Returns nothing if there is no image.
 std::optional<Tensor> image_of(const ExampleView& example);
 
 }  // namespace systole::app

@@ -46,12 +46,11 @@ void add_event_file(FileSystem& file_system, const std::string& path, const std:
     }
   } catch (const Error& error) {
     if (error.code() != Code::data_loss || reader.offset() == 0) throw;
-    log_warning("{}; what stands before it is shown", error.message());
+    log_warning("{}; showing the events before it", error.message());
   }
 }
 
-// Absent when nothing is there any more: a run that goes on renames its files, and links may
-// dangle.
+// Absent if the path no longer exists: a running training renames its files, and links may dangle.
 std::optional<bool> is_directory_now(FileSystem& file_system, const std::string& path) {
   try {
     return file_system.stat(path).is_directory;

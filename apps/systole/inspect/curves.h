@@ -1,4 +1,4 @@
-// What a training run wrote for TensorBoard, as curves.
+// Curves of the event files of a training run.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace systole::app {
 
-// Scalars of one tag by step. Where a run was taken up again, what it wrote last stands.
+// Scalars of one tag by step. If a resumed run wrote a step twice, the later value counts.
 struct Curve {
   std::string run;  // "train", "eval", a path below the folder
   std::string tag;
@@ -17,12 +17,12 @@ struct Curve {
 };
 
 bool is_event_file_name(const std::string& name);
-// The event files directly in a folder, the oldest first; a file is itself.
+// The event files directly in a folder, oldest first; for a file, the file itself.
 std::vector<std::string> event_files(FileSystem& file_system, const std::string& path);
 
-// The curves of an event file, or of a folder and those below it: the loss first, then what
-// evaluations measure, then the rest. The end of a file that is still being written is passed over.
-// Errors: NOT_FOUND when there are no event files, FAILED_PRECONDITION when they hold no scalars.
+// The curves of an event file, or of a folder and its subfolders: the loss, then metrics of
+// evaluations, then the others. Ignores an incomplete record at the end of a file. Errors:
+// NOT_FOUND without event files, FAILED_PRECONDITION without scalars.
 std::vector<Curve> read_curves(FileSystem& file_system, const std::string& path);
 
 }  // namespace systole::app

@@ -82,6 +82,7 @@ Json describe_saved_model(FileSystem& file_system, const std::string& directory)
     }
     graphs.push_back({{"tags", info.tags},
                       {"tensorflow_version", info.tensorflow_version},
+                      {"writer", info.writer},
                       {"signatures", std::move(signatures)},
                       {"collections", info.collections},
                       {"assets", info.assets},
@@ -107,7 +108,7 @@ Json float_json(float value) {
   return std::isfinite(value) ? Json::parse(text) : Json(text);
 }
 
-// What a later file of a run says beside what the files before it said.
+// Adds the summary of a later file of a run to that of earlier files.
 void append_summary(EventFileSummary& all, EventFileSummary&& more) {
   if (all.num_events == 0) all.first_wall_time = more.first_wall_time;
   all.num_events += more.num_events;

@@ -1,4 +1,4 @@
-// What files hold, as JSON.
+// The contents of files as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,11 +11,12 @@ namespace systole::app {
 
 using Json = nlohmann::ordered_json;
 
-// {"kind": ..., "path": ..., and what the kind has}. Errors: those of reading.
+// {"kind": ..., "path": ..., and the fields of the kind}. Errors: those of reading.
 Json describe(FileSystem& file_system, const FoundFile& file);
 
-// One tensor: of a checkpoint or the variables of a SavedModel by name, a file of one array as it
-// is. Errors: NOT_FOUND with near misses; INVALID_ARGUMENT for a file without tensors.
+// Reads one tensor: by name from a checkpoint or the variables of a SavedModel, or the array of a
+// file with one array. Errors: NOT_FOUND with similar names; INVALID_ARGUMENT for a file without
+// tensors.
 Tensor read_tensor(FileSystem& file_system, const FoundFile& file, const std::string& name);
 
 // {"dtype", "shape", "values" (nested lists)}. Numbers that JSON lacks (NaN) are strings.

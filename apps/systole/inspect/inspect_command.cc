@@ -58,15 +58,15 @@ void inspect(const InspectOptions& options) {
 void add_inspect_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
   line.option("path", options->path,
-              "A checkpoint (a file of it, its prefix, or its directory), a SavedModel, an event "
-              "file or a directory of some, a TFRecord file, a GraphDef, an .mlir or .npy file")
+              "A checkpoint (prefix, directory or one of its files), a SavedModel, an event file "
+              "or a directory of them, a TFRecord file, a GraphDef, an .mlir or .npy file")
       .required();
   const CommandLineOption tensor =
       line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel")
           .value_name("NAME");
   const CommandLineOption json = line.flag("--json", options->json, "Prints JSON");
   line.option("--plot", options->plot,
-              "Draws the scalars of event files, and of those in the directories below, such as "
+              "Plots the scalars of the event files in this directory and below, such as "
               "evaluations and other runs")
       .value_name("FILE.svg")
       .excludes(tensor)

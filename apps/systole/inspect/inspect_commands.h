@@ -1,4 +1,4 @@
-// The commands of this folder. Each declares its options and what it does when it is chosen.
+// The commands of this folder. Each function declares the options and the action of one.
 #pragma once
 
 #include "systole/base/command_line.h"

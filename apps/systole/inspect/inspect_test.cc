@@ -78,7 +78,7 @@ TEST_F(InspectTest, WhatStandsBesideACheckpoint) {
   write_checkpoint_extras(fs_, "d/model.ckpt-7",
                           {{"input", std::string(2048, 'x')}, {"random", "abc"}});
   for (const char* path : {"d", "d/model.ckpt-7.systole"}) {
-    EXPECT_THAT(inspect(path), ::testing::EndsWith("beside it, for training to go on (.systole)\n"
+    EXPECT_THAT(inspect(path), ::testing::EndsWith("state for resuming the training (.systole)\n"
                                                    "  input   2.0 KiB\n"
                                                    "  random  3 B\n"));
   }
@@ -174,7 +174,7 @@ TEST_F(PredictTest, Inputs) {
             "NOT_FOUND: m.csv: columns, got 'a', 'b', expected one for input 'x'");
   write_file_atomically(fs_, "row.csv", "5.1,0.2\n");
   EXPECT_EQ(error_of([&] { read(signature_, {"row.csv"}); }),
-            "INVALID_ARGUMENT: row.csv: records, got none behind the first line, which names the "
+            "INVALID_ARGUMENT: row.csv: records, got none after the first line, which names the "
             "columns");
   EXPECT_EQ(
       error_of([&] { read(two_, {"x.npy"}); }),

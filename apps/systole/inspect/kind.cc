@@ -26,7 +26,7 @@ bool is_saved_model(FileSystem& file_system, const std::string& path) {
   return file_system.exists(join_path(path, "saved_model.pb"));
 }
 
-// The SavedModel in `path` whose name is the greatest number; "" when there is none.
+// The SavedModel in `path` whose name is the largest number; "" if there are none.
 std::string newest_export(FileSystem& file_system, const std::string& path) {
   std::string newest;
   for (const std::string& name : file_system.list(path)) {

@@ -1,4 +1,4 @@
-// What a path is.
+// Recognises the kind of a path.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace systole::app {
 
 enum class FileKind {
-  checkpoint,        // the prefix of a tensor bundle, with what stands beside it
+  checkpoint,        // the prefix of a tensor bundle
   saved_model,       // a directory
   graph,             // a GraphDef or MetaGraphDef
   checkpoint_state,  // the file `checkpoint`
@@ -26,10 +26,10 @@ struct FoundFile {
   std::string path;  // of a checkpoint, its prefix
 };
 
-// A directory is a SavedModel, or stands for its latest checkpoint, or for the newest of the
-// SavedModels in it that are named by numbers, as exports are, or for its event files; of a
-// checkpoint any file or the prefix is taken; others are told by their names and first bytes.
-// Errors: NOT_FOUND for a path that is not there or a directory that is none of these.
+// Recognises a path. A directory is a SavedModel, or else means its latest checkpoint, its newest
+// export (a SavedModel named by a number), or its event files. A checkpoint may be given by its
+// prefix or any of its files. Other files are recognised by name and first bytes. Errors: NOT_FOUND
+// if the path does not exist, or for a directory without any of these.
 FoundFile find_file(FileSystem& file_system, const std::string& path);
 
 }  // namespace systole::app

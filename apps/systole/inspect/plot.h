@@ -1,4 +1,4 @@
-// Curves as a picture.
+// Draws curves.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace systole::app {
 
-// An SVG file: a panel for each tag, in the order in which they come, with a line for each run.
+// Returns an SVG file: a panel for each tag, in the order of `curves`, with a line for each run.
 // Values that are not finite are gaps. Long curves keep their peaks.
 std::string plot_svg(const std::string& title, const std::vector<Curve>& curves);
 
-// Round numbers that part [least, most] into about five; from 1, 2 and 5 times powers of ten.
+// Round numbers that divide [least, most] into about five parts: 1, 2 or 5 times a power of ten.
 std::vector<double> axis_ticks(double least, double most);
 
 }  // namespace systole::app

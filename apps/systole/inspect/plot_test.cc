@@ -63,7 +63,7 @@ TEST(CurvesTest, WhatIsMissingOrCut) {
   write_file_atomically(files, path, bytes.substr(0, bytes.size() - 3));
   const LogCapture log;
   EXPECT_THAT(read_curves(files, path).at(0).points, ElementsAre(Pair(1, 4)));
-  EXPECT_THAT(log.messages(), ::testing::Contains(HasSubstr("what stands before it is shown")));
+  EXPECT_THAT(log.messages(), ::testing::Contains(HasSubstr("showing the events before it")));
 }
 
 TEST(PlotTest, TicksAreRound) {
@@ -83,7 +83,7 @@ TEST(PlotTest, APanelForEachTag) {
   EXPECT_THAT(svg, HasSubstr(">train 1</text>"));
   EXPECT_THAT(svg, HasSubstr(">eval 1.5</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
-  EXPECT_THAT(svg, HasSubstr("M446.0 "));  // behind the gap a new line begins
+  EXPECT_THAT(svg, HasSubstr("M446.0 "));  // a new line begins after the gap
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
 

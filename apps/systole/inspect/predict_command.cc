@@ -1,5 +1,4 @@
-// systole predict: what a SavedModel says of an input, or a model of a configuration file of its
-// data.
+// systole predict: runs a SavedModel on an input, or a model of a configuration file on its data.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -67,7 +66,7 @@ void check_saved_model_options(const PredictOptions& options) {
   }
 }
 
-// The rows of all batches, one behind the other.
+// Concatenates the rows of all batches.
 Tensor joined(const std::vector<NamedTensors>& batches, const std::string& name) {
   const Tensor& first = batches[0].at(name);
   if (batches.size() == 1) return first;
@@ -177,8 +176,8 @@ void predict_config(const PredictOptions& options) {
   const std::string& path = options.config.path;
   if (!options.inputs.empty() || !options.signature.empty() || !options.output.empty()) {
     throw UsageError(
-        fmt::format("--input, --signature or --output, got one with '{}', expected them with a "
-                    "SavedModel: examples are those of the file's data",
+        fmt::format("--input, --signature or --output, got one with '{}', expected none: a "
+                    "configuration file names its data",
                     path));
   }
   const TrainingConfig config = options.config.read();
@@ -213,21 +212,21 @@ void predict(const PredictOptions& options) {
 void add_predict_command(CommandLine& line) {
   auto options = std::make_shared<PredictOptions>();
   line.option("model", options->config.path,
-              "The directory of a SavedModel or of exports, whose newest it is, or a configuration "
-              "file of systole train (.yaml)")
+              "A SavedModel, a folder of exports (the newest is used), or a configuration file of "
+              "systole train (.yaml)")
       .required();
   line.option("--input", options->inputs,
               "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel")
       .value_name("[NAME=]FILE")
       .one_each();
   const CommandLineOption count =
-      line.option("--count", options->count, "Examples to print; all when absent").not_negative();
+      line.option("--count", options->count, "Examples to print; by default all").not_negative();
   line.option("--signature", options->signature,
-              "Of a SavedModel; serving_default, or the only one, when absent")
+              "Signature of a SavedModel; by default serving_default, or the only one")
       .value_name("NAME");
   line.option("--output", options->output,
-              "A folder for the outputs of a SavedModel, NAME.npy; else they are printed, a line "
-              "of JSON each")
+              "Folder for the outputs of a SavedModel, as NAME.npy; by default prints a line of "
+              "JSON for each example")
       .value_name("FOLDER")
       .excludes(count);
   add_config_overrides(line, options->config.overrides);

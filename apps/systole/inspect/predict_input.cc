@@ -60,7 +60,7 @@ std::vector<Tensor> read_columns(FileSystem& file_system, const std::string& pat
   }
   std::vector<Tensor> values = read_csv_columns(reader, columns);
   if (values[0].dim(0) == 0) {
-    throw invalid_argument("{}: records, got none behind the first line, which names the columns",
+    throw invalid_argument("{}: records, got none after the first line, which names the columns",
                            path);
   }
   return values;

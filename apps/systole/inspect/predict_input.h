@@ -1,4 +1,4 @@
-// What a SavedModel is asked: tensors from files.
+// Reads the inputs of a SavedModel from files.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ namespace systole::app {
 
 // `specs` are FILE, for a signature of one input or for all inputs at once, or NAME=FILE.
 //   .npy      one array
-//   .csv      a column a name; with one input, all columns as a matrix
-//   .tfrecord and others: tf.Examples with a feature a name; as they are for an input of strings
-// Numbers are converted to the input's dtype. Errors: those of the files; INVALID_ARGUMENT names
-// what is missing.
+//   .csv      a column for each name; with one input, all columns as a matrix
+//   .tfrecord and others: tf.Examples with a feature for each name; the records themselves for an
+//             input of strings
+// Converts numbers to the input's dtype. Errors: those of the files; INVALID_ARGUMENT names missing
+// inputs.
 NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& signature,
                                  const std::vector<std::string>& specs);
 

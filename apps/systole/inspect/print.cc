@@ -81,7 +81,7 @@ std::string checkpoint_text(const Json& checkpoint) {
   for (const Json& extra : checkpoint["extras"]) {
     extras.push_back({text(extra["name"]), bytes_text(extra["bytes"].get<double>())});
   }
-  return result + "beside it, for training to go on (.systole)\n" + table(extras);
+  return result + "state for resuming the training (.systole)\n" + table(extras);
 }
 
 std::string graph_text(const Json& graph) {
@@ -93,8 +93,11 @@ std::string graph_text(const Json& graph) {
 std::string saved_model_text(const Json& model) {
   std::string result;
   for (const Json& graph : model["meta_graphs"]) {
-    result += fmt::format("tags: {}, written by TensorFlow {}\n", graph["tags"].dump(),
-                          text(graph["tensorflow_version"]));
+    const std::string version = text(graph["tensorflow_version"]);
+    result += fmt::format("tags: {}, written by {}\n", graph["tags"].dump(),
+                          text(graph["writer"]) == "systole"
+                              ? fmt::format("Systole for TensorFlow {}", version)
+                              : fmt::format("TensorFlow {}", version));
     for (const auto& [name, signature] : graph["signatures"].items()) {
       result += fmt::format("signature {} ({})\n", name, text(signature["method"]));
       Rows rows;

@@ -1,4 +1,4 @@
-// Descriptions as a person reads them.
+// Prints descriptions as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace systole::app {
 
-// Several lines, the last with a line break.
+// Returns several lines, each with a line break.
 std::string readable(const Json& description);
 
 }  // namespace systole::app

@@ -1,4 +1,4 @@
-// systole check: what a TPU would refuse, and what a step takes of a core's memory.
+// systole check: prints what a TPU would refuse, and the memory of a step on a core.
 #include <fmt/core.h>
 
 #include "apps/systole/train/train_commands.h"
@@ -13,7 +13,7 @@ void run_check(const ConfigOptions& options) {
       estimator.check(needed_input(config.train_input, options.path, "train"));
   fmt::print("{}", report.to_string());
   if (!report.ok()) {
-    throw failed_precondition("{}: model, got what a TPU would refuse, expected none of it",
+    throw failed_precondition("{}: model, got findings that a TPU would refuse, expected none",
                               options.path);
   }
 }

@@ -23,7 +23,7 @@ std::string keys_table(std::span<const ConfigKey> keys) {
   return text + "\n";
 }
 
-// A row each, with its arguments: `units` integer (required).
+// One row for each thing, with its arguments: `units`: integer (required).
 template <class Table>
 std::string things_table(const Table& table) {
   std::string text = "| name | | arguments |\n|---|---|---|\n";

@@ -1,4 +1,4 @@
-// All that a configuration file may have, for docs/training.md.
+// The reference of configuration files, for docs/training.md.
 #pragma once
 
 #include <string>

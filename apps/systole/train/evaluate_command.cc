@@ -1,4 +1,4 @@
-// systole evaluate: the metrics of a checkpoint, a line each.
+// systole evaluate: prints the metrics of a checkpoint, a line each.
 #include <fmt/core.h>
 
 #include "apps/systole/train/train_commands.h"
@@ -8,7 +8,7 @@
 namespace systole::app {
 namespace {
 
-// A matrix row by row; all else as the estimator writes it.
+// Prints a matrix row by row, other values as Evaluation does.
 std::string metric_text(const std::string& name, const Tensor& value) {
   if (value.num_elements() == 1) return fmt::format("{} = {}\n", name, number_text(value));
   if (value.rank() != 2) return fmt::format("{} = {}\n", name, value.to_string());

@@ -33,9 +33,9 @@ void add_export_command(CommandLine& line) {
   auto command = std::make_shared<ExportCommand>();
   add_config_options(line, command->config).required();
   line.option("--output", command->output,
-              "Where a folder named by the time is made; MODEL_DIR/export when absent")
+              "Folder in which to make a folder named by the time; by default MODEL_DIR/export")
       .value_name("FOLDER");
-  line.option("--checkpoint_path", command->checkpoint, "The latest when absent")
+  line.option("--checkpoint_path", command->checkpoint, "By default the latest")
       .value_name("PREFIX");
   line.on_run([command] { run_export(*command); });
 }

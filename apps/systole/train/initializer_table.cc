@@ -1,25 +1,24 @@
-// First values of variables, penalties on them, and activations, by name.
+// Initializers, regularizers and activations by name.
 #include "apps/systole/train/model_tables.h"
 #include "systole/graph/api/math_ops.h"
 
 namespace systole::app {
 namespace {
 
-constexpr ConfigKey kSeed = {"seed", "integer", "", "Equal seeds, equal values."};
-constexpr ConfigKey kConstantKeys[] = {{"value", "number", "0", "Of all elements."}};
-constexpr ConfigKey kNormalKeys[] = {{"stddev", "number", "1", "The standard deviation."},
-                                     {"mean", "number", "0", "The mean."},
-                                     kSeed};
-constexpr ConfigKey kUniformKeys[] = {
-    {"minval", "number", "0", "The least."}, {"maxval", "number", "1", "The limit."}, kSeed};
+constexpr ConfigKey kSeed = {"seed", "integer", "", "Equal seeds give equal values."};
+constexpr ConfigKey kConstantKeys[] = {{"value", "number", "0", "Value of all elements."}};
+constexpr ConfigKey kNormalKeys[] = {
+    {"stddev", "number", "1", "Standard deviation."}, {"mean", "number", "0", "Mean."}, kSeed};
+constexpr ConfigKey kUniformKeys[] = {{"minval", "number", "0", "Lower bound."},
+                                      {"maxval", "number", "1", "Upper bound, exclusive."},
+                                      kSeed};
 constexpr ConfigKey kScalingKeys[] = {
     {"scale", "number", "1", "The variance is scale / n."},
     {"mode", "text", "fan_in", "n: fan_in, fan_out or fan_avg."},
     {"distribution", "text", "truncated_normal", "Or untruncated_normal, uniform."},
     kSeed};
 constexpr ConfigKey kSeedKeys[] = {kSeed};
-constexpr ConfigKey kPenaltyKeys[] = {
-    {"scale", "number", "required", "The weight of the penalty."}};
+constexpr ConfigKey kPenaltyKeys[] = {{"scale", "number", "required", "Weight of the penalty."}};
 
 constexpr std::pair<const char*, FanMode> kModes[] = {
     {"fan_in", FanMode::fan_in}, {"fan_out", FanMode::fan_out}, {"fan_avg", FanMode::fan_avg}};
@@ -30,44 +29,47 @@ constexpr std::pair<const char*, Distribution> kDistributions[] = {
 
 NormalInitializerOptions normal_options(const ConfigSection& s) {
   return {.mean = s.number("mean", 0),
-          .stddev = s.number("stddev", 1),
+          .stddev = s.number("stddev", 1, kNotNegative),
           .seed = s.optional_integer("seed")};
 }
 
 Initializer variance_scaling(const ConfigSection& s) {
   return variance_scaling_initializer(
-      {.scale = s.number("scale", 1),
+      {.scale = s.number("scale", 1, kPositive),
        .mode = s.choice<FanMode>("mode", kModes, FanMode::fan_in),
        .distribution =
            s.choice<Distribution>("distribution", kDistributions, Distribution::truncated_normal),
        .seed = s.optional_integer("seed")});
 }
 
-// glorot_uniform_initializer and its kin take a seed and no more.
+// Initializers that take only a seed, such as glorot_uniform_initializer.
 template <Initializer (*Make)(std::optional<int64_t>)>
 Initializer seeded(const ConfigSection& s) {
   return Make(s.optional_integer("seed"));
 }
 
 constexpr ConfigRow<Initializer> kInitializers[] = {
-    {"zeros_initializer", "0.", {}, [](const ConfigSection&) { return zeros_initializer(); }},
-    {"ones_initializer", "1.", {}, [](const ConfigSection&) { return ones_initializer(); }},
-    {"constant_initializer", "One value.", kConstantKeys,
+    {"zeros_initializer",
+     "All zeros.",
+     {},
+     [](const ConfigSection&) { return zeros_initializer(); }},
+    {"ones_initializer", "All ones.", {}, [](const ConfigSection&) { return ones_initializer(); }},
+    {"constant_initializer", "A constant value.", kConstantKeys,
      [](const ConfigSection& s) {
        return constant_initializer(Tensor::scalar(static_cast<float>(s.number("value", 0))));
      }},
     {"random_normal_initializer", "Normally distributed.", kNormalKeys,
      [](const ConfigSection& s) { return random_normal_initializer(normal_options(s)); }},
-    {"truncated_normal_initializer", "The same within two standard deviations.", kNormalKeys,
+    {"truncated_normal_initializer", "Normal, truncated at two standard deviations.", kNormalKeys,
      [](const ConfigSection& s) { return truncated_normal_initializer(normal_options(s)); }},
-    {"random_uniform_initializer", "Evenly distributed.", kUniformKeys,
+    {"random_uniform_initializer", "Uniformly distributed.", kUniformKeys,
      [](const ConfigSection& s) {
        return random_uniform_initializer({.minval = s.number("minval", 0),
                                           .maxval = s.number("maxval", 1),
                                           .seed = s.optional_integer("seed")});
      }},
-    {"variance_scaling_initializer", "By the number of inputs or outputs.", kScalingKeys,
-     &variance_scaling},
+    {"variance_scaling_initializer", "Variance scaled by the number of inputs or outputs.",
+     kScalingKeys, &variance_scaling},
     {"glorot_uniform_initializer", "Glorot and Bengio's.", kSeedKeys,
      &seeded<&glorot_uniform_initializer>},
     {"glorot_normal_initializer", "Glorot and Bengio's.", kSeedKeys,
@@ -78,10 +80,13 @@ constexpr ConfigRow<Initializer> kInitializers[] = {
     {"lecun_normal_initializer", "LeCun's.", kSeedKeys, &seeded<&lecun_normal_initializer>}};
 
 constexpr ConfigRow<layers::Regularizer> kRegularizers[] = {
-    {"l1_regularizer", "scale * the sum of absolute values.", kPenaltyKeys,
-     [](const ConfigSection& s) { return layers::l1_regularizer(s.number("scale")); }},
-    {"l2_regularizer", "scale * half the sum of squares.", kPenaltyKeys,
-     [](const ConfigSection& s) { return layers::l2_regularizer(s.number("scale")); }}};
+    {"l1_regularizer", "scale * sum(|w|).", kPenaltyKeys,
+     [](const ConfigSection& s) {
+       return layers::l1_regularizer(s.number("scale", kNotNegative));
+     }},
+    {"l2_regularizer", "scale * sum(w^2) / 2.", kPenaltyKeys, [](const ConfigSection& s) {
+       return layers::l2_regularizer(s.number("scale", kNotNegative));
+     }}};
 
 constexpr std::pair<const char*, Output (*)(const Output&)> kActivations[] = {
     {"relu", [](const Output& x) { return relu(x); }},

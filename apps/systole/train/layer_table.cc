@@ -7,28 +7,31 @@
 namespace systole::app {
 namespace {
 
-constexpr ConfigKey kActivation = {"activation", "text", "", "Applied to the result; see below."};
-constexpr ConfigKey kUseBias = {"use_bias", "boolean", "true", "Whether a bias is added."};
-constexpr ConfigKey kKernelInitializer = {
-    "kernel_initializer", "initializer", "glorot_uniform_initializer", "The kernel's first value."};
+constexpr ConfigKey kActivation = {"activation", "text", "", "Applied to the output; see below."};
+constexpr ConfigKey kUseBias = {"use_bias", "boolean", "true", "Add a bias."};
+constexpr ConfigKey kKernelInitializer = {"kernel_initializer", "initializer",
+                                          "glorot_uniform_initializer",
+                                          "Initial value of the kernel."};
 constexpr ConfigKey kBiasInitializer = {"bias_initializer", "initializer", "zeros_initializer",
-                                        "The bias's first value."};
+                                        "Initial value of the bias."};
 constexpr ConfigKey kKernelRegularizer = {"kernel_regularizer", "regularizer", "",
-                                          "Added to the loss, of the kernel."};
+                                          "Penalty on the kernel, added to the loss."};
 constexpr ConfigKey kBiasRegularizer = {"bias_regularizer", "regularizer", "",
-                                        "Added to the loss, of the bias."};
-constexpr ConfigKey kTrainable = {"trainable", "boolean", "true", "Whether training changes it."};
-constexpr ConfigKey kName = {"name", "text", "", "Of its variables; numbered when absent."};
-constexpr ConfigKey kFilters = {"filters", "integer", "required", "Channels of the result."};
+                                        "Penalty on the bias, added to the loss."};
+constexpr ConfigKey kTrainable = {"trainable", "boolean", "true",
+                                  "Whether training changes the variables."};
+constexpr ConfigKey kName = {"name", "text", "",
+                             "Prefix of the variable names; numbered by default."};
+constexpr ConfigKey kFilters = {"filters", "integer", "required", "Channels of the output."};
 constexpr ConfigKey kKernelSize = {"kernel_size", "integer or [h, w]", "required",
-                                   "The height and width of the window."};
-constexpr ConfigKey kStrides = {"strides", "integer or [h, w]", "1", "The window's steps."};
+                                   "Height and width of the window."};
+constexpr ConfigKey kStrides = {"strides", "integer or [h, w]", "1", "Strides of the window."};
 constexpr ConfigKey kPadding = {"padding", "text", "valid", "`valid` or `same`."};
 constexpr ConfigKey kDataFormat = {"data_format", "text", "channels_last", "Or channels_first."};
 constexpr ConfigKey kDilation = {"dilation_rate", "integer or [h, w]", "1",
-                                 "The distance between the window's pixels."};
+                                 "Distance between the pixels of the window."};
 
-constexpr ConfigKey kDenseKeys[] = {{"units", "integer", "required", "Size of the result."},
+constexpr ConfigKey kDenseKeys[] = {{"units", "integer", "required", "Size of the output."},
                                     kActivation,
                                     kUseBias,
                                     kKernelInitializer,
@@ -64,56 +67,60 @@ constexpr ConfigKey kSeparableKeys[] = {
     kPadding,
     kDataFormat,
     kDilation,
-    {"depth_multiplier", "integer", "1", "Channels that each channel becomes first."},
+    {"depth_multiplier", "integer", "1", "Depthwise output channels for each input channel."},
     kActivation,
     kUseBias,
     {"depthwise_initializer", "initializer", "glorot_uniform_initializer",
-     "The first value of the channels' kernel."},
+     "Initial value of the depthwise kernel."},
     {"pointwise_initializer", "initializer", "glorot_uniform_initializer",
-     "The first value of the kernel of size 1."},
+     "Initial value of the pointwise kernel."},
     kBiasInitializer,
-    {"depthwise_regularizer", "regularizer", "", "Added to the loss, of the channels' kernel."},
-    {"pointwise_regularizer", "regularizer", "", "Added to the loss, of the kernel of size 1."},
+    {"depthwise_regularizer", "regularizer", "", "Penalty on the depthwise kernel."},
+    {"pointwise_regularizer", "regularizer", "", "Penalty on the pointwise kernel."},
     kBiasRegularizer,
     kTrainable,
     kName};
 constexpr ConfigKey kPoolingKeys[] = {
-    {"pool_size", "integer or [h, w]", "required", "The height and width of the window."},
-    {"strides", "integer or [h, w]", "required", "The window's steps."},
+    {"pool_size", "integer or [h, w]", "required", "Height and width of the window."},
+    {"strides", "integer or [h, w]", "required", "Strides of the window."},
     kPadding,
     kDataFormat,
     kName};
 constexpr ConfigKey kBatchNormalizationKeys[] = {
-    {"axis", "integer", "-1", "That of the channels."},
-    {"momentum", "number", "0.99", "Of the moving averages."},
+    {"axis", "integer", "-1", "Axis of the channels."},
+    {"momentum", "number", "0.99", "Decay of the moving averages, from 0 to 1."},
     {"epsilon", "number", "0.001", "Added to the variance."},
-    {"center", "boolean", "true", "Whether beta is added."},
-    {"scale", "boolean", "true", "Whether gamma is a factor."},
-    {"cross_replica", "boolean", "false", "Statistics over the batches of all cores."},
+    {"center", "boolean", "true", "Add beta."},
+    {"scale", "boolean", "true", "Multiply by gamma."},
+    {"cross_replica", "boolean", "false", "Use the statistics of all cores together."},
     kTrainable,
     kName};
 constexpr ConfigKey kDropoutKeys[] = {
-    {"rate", "number", "0.5", "The part that is dropped, in training only."},
-    {"noise_shape", "list of integers", "", "1 shares a draw along an axis."},
-    {"seed", "integer", "", "Equal seeds, equal draws."},
+    {"rate", "number", "0.5", "Fraction that is dropped, in training only."},
+    {"noise_shape", "list of integers", "",
+     "Shape of the random mask; 1 shares a value along an axis."},
+    {"seed", "integer", "", "Equal seeds give equal masks."},
     kName};
 constexpr ConfigKey kFlattenKeys[] = {kName};
 constexpr ConfigKey kEmbeddingKeys[] = {
-    {"vocabulary_size", "integer", "required", "Rows of the table."},
-    {"dimension", "integer", "required", "Size of a row."},
-    {"initializer", "initializer", "glorot_uniform_initializer", "The table's first value."},
-    {"name", "text", "embedding", "Of the table."}};
+    {"vocabulary_size", "integer", "required", "Number of rows of the table."},
+    {"dimension", "integer", "required", "Size of each row."},
+    {"initializer", "initializer", "glorot_uniform_initializer", "Initial value of the table."},
+    {"name", "text", "embedding", "Name of the table."}};
 constexpr ConfigKey kReshapeKeys[] = {
-    {"shape", "list of integers", "required", "With the batch: -1 first."}};
-constexpr ConfigKey kCastKeys[] = {{"dtype", "text", "required", "TensorFlow's name of it."}};
+    {"shape", "list of integers", "required", "Shape including the batch: -1 first."}};
+constexpr ConfigKey kCastKeys[] = {
+    {"dtype", "text", "required", "TensorFlow's name of the dtype."}};
 constexpr ConfigKey kScaleKeys[] = {{"by", "[factor, offset]", "required", "x * factor + offset."}};
 constexpr ConfigKey kActivationKeys[] = {{"function", "text", "required", "See below."}};
-constexpr ConfigKey kReduceKeys[] = {{"axis", "integers", "required", "The axes that go."}};
+constexpr ConfigKey kReduceKeys[] = {{"axis", "integers", "required", "Axes to reduce."}};
 
 layers::Extent extent(const ConfigSection& s, const char* key) {
   const std::vector<int64_t> sizes = s.integers(key);
   for (const int64_t size : sizes) {
-    if (size < 1) throw s.error(key, std::to_string(size), "sizes of at least 1");
+    if (size < 1 || size > kMaxConfigSize) {
+      throw s.error(key, std::to_string(size), fmt::format("sizes from 1 to {}", kMaxConfigSize));
+    }
   }
   if (sizes.size() == 1) return sizes[0];
   if (sizes.size() != 2) {
@@ -154,7 +161,7 @@ std::string data_format(const ConfigSection& s) {
   return s.choice<const char*>("data_format", kFormats, "channels_last");
 }
 
-// What all layers with weights take.
+// Arguments of all layers with weights.
 template <class Options>
 void add_weights(const ConfigSection& s, Options& options) {
   options.activation = activation(s);
@@ -165,11 +172,11 @@ void add_weights(const ConfigSection& s, Options& options) {
   options.name = s.text("name");
 }
 
-// What all convolutions take.
+// Arguments of all convolutions.
 template <class Options>
 Options convolution(const ConfigSection& s) {
   Options options;
-  options.filters = s.integer_from("filters", 1);
+  options.filters = s.size("filters");
   options.kernel_size = extent(s, "kernel_size");
   options.strides = extent(s, "strides", 1);
   options.padding = padding(s);
@@ -183,7 +190,7 @@ Options convolution(const ConfigSection& s) {
 
 Layer dense(const ConfigSection& s) {
   layers::DenseOptions options;
-  options.units = s.integer_from("units", 1);
+  options.units = s.size("units");
   add_weights(s, options);
   options.kernel_initializer = initializer(s, "kernel_initializer");
   options.kernel_regularizer = regularizer(s, "kernel_regularizer");
@@ -200,7 +207,7 @@ Layer convolution_layer(const ConfigSection& s) {
 
 Layer separable_conv2d(const ConfigSection& s) {
   auto options = convolution<layers::SeparableConv2DOptions>(s);
-  options.depth_multiplier = s.integer("depth_multiplier", 1, 1);
+  options.depth_multiplier = s.has("depth_multiplier") ? s.size("depth_multiplier") : 1;
   options.depthwise_initializer = initializer(s, "depthwise_initializer");
   options.pointwise_initializer = initializer(s, "pointwise_initializer");
   options.depthwise_regularizer = regularizer(s, "depthwise_regularizer");
@@ -218,7 +225,7 @@ Layer pooling(const ConfigSection& s) {
   return [options](const Output& x, Mode) { return Pool(x, options); };
 }
 
-// A layer that is another one in training.
+// A layer that behaves differently in training.
 template <class Options>
 Layer with_mode(Output (*layer)(const Input&, const Options&), const Options& options) {
   return [=](const Output& x, Mode mode) {
@@ -229,20 +236,21 @@ Layer with_mode(Output (*layer)(const Input&, const Options&), const Options& op
 }
 
 Layer batch_normalization(const ConfigSection& s) {
-  const layers::BatchNormalizationOptions options{.axis = s.integer("axis", -1),
-                                                  .momentum = s.number("momentum", 0.99),
-                                                  .epsilon = s.number("epsilon", 0.001),
-                                                  .center = s.flag("center", true),
-                                                  .scale = s.flag("scale", true),
-                                                  .trainable = s.flag("trainable", true),
-                                                  .cross_replica = s.flag("cross_replica"),
-                                                  .name = s.text("name")};
+  const layers::BatchNormalizationOptions options{
+      .axis = s.integer("axis", -1),
+      .momentum = s.number("momentum", 0.99, kFraction),
+      .epsilon = s.number("epsilon", 0.001, kNotNegative),
+      .center = s.flag("center", true),
+      .scale = s.flag("scale", true),
+      .trainable = s.flag("trainable", true),
+      .cross_replica = s.flag("cross_replica"),
+      .name = s.text("name")};
   return with_mode(layers::batch_normalization, options);
 }
 
 Layer dropout(const ConfigSection& s) {
   const layers::DropoutOptions options{
-      .rate = s.number("rate", 0.5),
+      .rate = s.number("rate", 0.5, kBelowOne),
       .noise_shape = s.has("noise_shape") ? s.integers("noise_shape") : std::vector<int64_t>{},
       .seed = s.optional_integer("seed"),
       .name = s.text("name")};
@@ -250,7 +258,7 @@ Layer dropout(const ConfigSection& s) {
 }
 
 Layer embedding_lookup(const ConfigSection& s) {
-  const Shape shape{s.integer_from("vocabulary_size", 1), s.integer_from("dimension", 1)};
+  const Shape shape{s.size("vocabulary_size"), s.size("dimension")};
   return [shape, first = initializer(s, "initializer"), name = s.text("name", "embedding")](
              const Output& x, Mode) {
     const Variable table = get_variable(name, shape, {.initializer = first});
@@ -258,7 +266,7 @@ Layer embedding_lookup(const ConfigSection& s) {
   };
 }
 
-// An op of pipelines, on a batch.
+// An op of pipelines, applied to a batch.
 template <const ConfigKey* Key>
 Layer pipeline_op(const ConfigSection& s) {
   const GraphOp op = parse_pipeline_op(s.name(), s.require(Key->name, Key->type));
@@ -271,36 +279,37 @@ Layer reduction(const ConfigSection& s) {
 }
 
 constexpr ConfigRow<Layer> kLayers[] = {
-    {"dense", "Each output sees all inputs.", kDenseKeys, &dense},
-    {"conv2d", "A convolution of images.", kConv2DKeys,
+    {"dense", "Fully connected: activation(inputs * kernel + bias).", kDenseKeys, &dense},
+    {"conv2d", "2-D convolution.", kConv2DKeys,
      &convolution_layer<layers::Conv2DOptions, &layers::conv2d>},
-    {"conv2d_transpose", "Its transpose: grows images.", kConv2DTransposeKeys,
+    {"conv2d_transpose", "Transposed convolution: enlarges images.", kConv2DTransposeKeys,
      &convolution_layer<layers::Conv2DTransposeOptions, &layers::conv2d_transpose>},
-    {"separable_conv2d", "One of each channel, then one over the channels.", kSeparableKeys,
+    {"separable_conv2d", "Depthwise convolution, then a convolution of size 1.", kSeparableKeys,
      &separable_conv2d},
-    {"max_pooling2d", "The greatest of each window.", kPoolingKeys,
+    {"max_pooling2d", "The maximum of each window.", kPoolingKeys,
      &pooling<&layers::max_pooling2d>},
     {"average_pooling2d", "The mean of each window.", kPoolingKeys,
      &pooling<&layers::average_pooling2d>},
-    {"batch_normalization", "Mean 0 and variance 1 in each channel.", kBatchNormalizationKeys,
-     &batch_normalization},
-    {"dropout", "Leaves out a part of the inputs.", kDropoutKeys, &dropout},
-    {"flatten", "All but the batch in one axis.", kFlattenKeys,
+    {"batch_normalization", "Normalises each channel to mean 0 and variance 1.",
+     kBatchNormalizationKeys, &batch_normalization},
+    {"dropout", "Sets a random part of the inputs to 0.", kDropoutKeys, &dropout},
+    {"flatten", "Joins all axes except the batch.", kFlattenKeys,
      [](const ConfigSection& s) -> Layer {
        return [options = layers::FlattenOptions{.name = s.text("name")}](const Output& x, Mode) {
          return layers::flatten(x, options);
        };
      }},
-    {"embedding_lookup", "A row of a table for each number.", kEmbeddingKeys, &embedding_lookup},
-    {"activation", "A function of each element.", kActivationKeys,
+    {"embedding_lookup", "Looks up a row of a table for each integer.", kEmbeddingKeys,
+     &embedding_lookup},
+    {"activation", "Applies a function to each element.", kActivationKeys,
      [](const ConfigSection& s) -> Layer {
        s.require("function", "a name");
        return [f = activation(s, "function")](const Output& x, Mode) { return f(x); };
      }},
     {"reduce_mean", "The mean over axes.", kReduceKeys, &reduction<&systole::reduce_mean>},
-    {"reduce_max", "The greatest over axes.", kReduceKeys, &reduction<&systole::reduce_max>},
-    {"reshape", "Another shape.", kReshapeKeys, &pipeline_op<kReshapeKeys>},
-    {"cast", "Another dtype.", kCastKeys, &pipeline_op<kCastKeys>},
+    {"reduce_max", "The maximum over axes.", kReduceKeys, &reduction<&systole::reduce_max>},
+    {"reshape", "Changes the shape.", kReshapeKeys, &pipeline_op<kReshapeKeys>},
+    {"cast", "Converts to another dtype.", kCastKeys, &pipeline_op<kCastKeys>},
     {"scale", "A linear function.", kScaleKeys, &pipeline_op<kScaleKeys>}};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The losses of losses.h, and what the last layer means with each.
+// The losses of losses.h, and the meaning of the last layer for each.
 #include "apps/systole/train/model_tables.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
@@ -9,20 +9,20 @@ namespace {
 
 using losses::Reduction;
 
-constexpr ConfigKey kWeights = {"weights", "number", "1", "A factor."};
-constexpr ConfigKey kReduction = {
-    "reduction", "text", "sum_by_nonzero_weights",
-    "How the losses of a batch become one: that, mean, sum, or sum_over_batch_size."};
+constexpr ConfigKey kWeights = {"weights", "number", "1", "Factor of the loss."};
+constexpr ConfigKey kReduction = {"reduction", "text", "sum_by_nonzero_weights",
+                                  "How to reduce the losses of a batch: sum_by_nonzero_weights, "
+                                  "mean, sum or sum_over_batch_size."};
 constexpr ConfigKey kSmoothing = {"label_smoothing", "number", "0",
-                                  "The part of the labels that goes to the other classes."};
+                                  "Fraction of each label that is spread over all classes."};
 constexpr ConfigKey kPlainKeys[] = {kWeights, kReduction};
 constexpr ConfigKey kSmoothingKeys[] = {kSmoothing, kWeights, kReduction};
 constexpr ConfigKey kHuberKeys[] = {
-    {"delta", "number", "1", "Where the loss goes on as a line."}, kWeights, kReduction};
+    {"delta", "number", "1", "Error above which the loss is linear."}, kWeights, kReduction};
 constexpr ConfigKey kLogKeys[] = {
-    {"epsilon", "number", "1e-7", "Added before the logarithm."}, kWeights, kReduction};
+    {"epsilon", "number", "1e-7", "Added to the argument of the logarithm."}, kWeights, kReduction};
 constexpr ConfigKey kCosineDistanceKeys[] = {
-    {"axis", "integer", "required", "That of the vectors."}, kWeights, kReduction};
+    {"axis", "integer", "required", "Axis of the vectors."}, kWeights, kReduction};
 
 Reduction reduction_of(const ConfigSection& s) {
   constexpr std::pair<const char*, Reduction> kReductions[] = {
@@ -42,13 +42,13 @@ Output fitted(const Output& labels, const Output& predictions) {
   return cast(result, predictions.dtype());
 }
 
-// Class numbers become rows with a 1.
+// Converts class numbers to one-hot rows.
 Output one_hot_labels(const Output& labels, const Output& logits) {
   if (labels.type().shape.rank() == logits.type().shape.rank()) return cast(labels, logits.dtype());
   return one_hot(labels, last_size(logits));
 }
 
-// What every loss is built of: labels that fit, the last layer, and the common arguments.
+// The inputs of every loss: labels in the shape of the output, the output, common arguments.
 struct LossInputs {
   Output labels;
   Output output;
@@ -59,8 +59,8 @@ struct LossInputs {
 template <class F>
 Loss fitted_loss(const ConfigSection& s, Head head, F build) {
   return {.head = head,
-          .build = [build, weights = s.number("weights", 1), reduce = reduction_of(s)](
-                       const Output& labels, const Output& output) {
+          .build = [build, weights = s.number("weights", 1, kNotNegative),
+                    reduce = reduction_of(s)](const Output& labels, const Output& output) {
             return build(LossInputs{.labels = fitted(labels, output),
                                     .output = output,
                                     .weights = weights,
@@ -80,7 +80,7 @@ Loss number_loss(const ConfigSection& s) {
 
 Loss sigmoid_cross_entropy(const ConfigSection& s) {
   return fitted_loss(s, Head::sigmoid,
-                     [smoothing = s.number("label_smoothing", 0)](const LossInputs& in) {
+                     [smoothing = s.number("label_smoothing", 0, kFraction)](const LossInputs& in) {
                        return losses::sigmoid_cross_entropy({.multi_class_labels = in.labels,
                                                              .logits = in.output,
                                                              .weights = in.weights,
@@ -100,7 +100,7 @@ Loss hinge_loss(const ConfigSection& s) {
 
 Loss log_loss(const ConfigSection& s) {
   return fitted_loss(s, Head::probability,
-                     [epsilon = s.number("epsilon", 1e-7)](const LossInputs& in) {
+                     [epsilon = s.number("epsilon", 1e-7, kNotNegative)](const LossInputs& in) {
                        return losses::log_loss({.labels = in.labels,
                                                 .predictions = in.output,
                                                 .weights = in.weights,
@@ -110,13 +110,14 @@ Loss log_loss(const ConfigSection& s) {
 }
 
 Loss huber_loss(const ConfigSection& s) {
-  return fitted_loss(s, Head::regression, [delta = s.number("delta", 1)](const LossInputs& in) {
-    return losses::huber_loss({.labels = in.labels,
-                               .predictions = in.output,
-                               .weights = in.weights,
-                               .delta = delta,
-                               .reduction = in.reduction});
-  });
+  return fitted_loss(s, Head::regression,
+                     [delta = s.number("delta", 1, kPositive)](const LossInputs& in) {
+                       return losses::huber_loss({.labels = in.labels,
+                                                  .predictions = in.output,
+                                                  .weights = in.weights,
+                                                  .delta = delta,
+                                                  .reduction = in.reduction});
+                     });
 }
 
 Loss cosine_distance(const ConfigSection& s) {
@@ -131,7 +132,8 @@ Loss cosine_distance(const ConfigSection& s) {
 
 Loss softmax_cross_entropy(const ConfigSection& s) {
   return {.head = Head::softmax,
-          .build = [smoothing = s.number("label_smoothing", 0), weights = s.number("weights", 1),
+          .build = [smoothing = s.number("label_smoothing", 0, kFraction),
+                    weights = s.number("weights", 1, kNotNegative),
                     reduce = reduction_of(s)](const Output& labels, const Output& logits) {
             return losses::softmax_cross_entropy({.onehot_labels = one_hot_labels(labels, logits),
                                                   .logits = logits,
@@ -143,7 +145,7 @@ Loss softmax_cross_entropy(const ConfigSection& s) {
 
 Loss sparse_softmax_cross_entropy(const ConfigSection& s) {
   return {.head = Head::softmax,
-          .build = [weights = s.number("weights", 1), reduce = reduction_of(s)](
+          .build = [weights = s.number("weights", 1, kNotNegative), reduce = reduction_of(s)](
                        const Output& labels, const Output& logits) {
             return losses::sparse_softmax_cross_entropy(
                 {.labels = labels, .logits = logits, .weights = weights, .reduction = reduce});
@@ -151,18 +153,20 @@ Loss sparse_softmax_cross_entropy(const ConfigSection& s) {
 }
 
 constexpr ConfigRow<Loss> kLosses[] = {
-    {"softmax_cross_entropy", "One class of several; labels are class numbers or rows with a 1.",
+    {"softmax_cross_entropy", "One of several classes; labels are class numbers or one-hot rows.",
      kSmoothingKeys, &softmax_cross_entropy},
-    {"sparse_softmax_cross_entropy", "One class of several; labels are class numbers.", kPlainKeys,
-     &sparse_softmax_cross_entropy},
-    {"sigmoid_cross_entropy", "Each class by itself; labels are 0 or 1.", kSmoothingKeys,
+    {"sparse_softmax_cross_entropy", "One of several classes; labels are class numbers.",
+     kPlainKeys, &sparse_softmax_cross_entropy},
+    {"sigmoid_cross_entropy", "Independent classes; labels are 0 or 1.", kSmoothingKeys,
      &sigmoid_cross_entropy},
-    {"hinge_loss", "The same with a margin.", kPlainKeys, &hinge_loss},
-    {"log_loss", "Probabilities; the last layer ends in a sigmoid.", kLogKeys, &log_loss},
-    {"mean_squared_error", "Numbers.", kPlainKeys, &number_loss<&losses::mean_squared_error>},
-    {"absolute_difference", "Numbers.", kPlainKeys, &number_loss<&losses::absolute_difference>},
-    {"huber_loss", "Numbers: squared when small.", kHuberKeys, &huber_loss},
-    {"cosine_distance", "Vectors of length 1.", kCosineDistanceKeys, &cosine_distance}};
+    {"hinge_loss", "Independent classes, with a margin; labels are 0 or 1.", kPlainKeys,
+     &hinge_loss},
+    {"log_loss", "For probabilities: the last layer ends with a sigmoid.", kLogKeys, &log_loss},
+    {"mean_squared_error", "For numbers.", kPlainKeys, &number_loss<&losses::mean_squared_error>},
+    {"absolute_difference", "For numbers.", kPlainKeys, &number_loss<&losses::absolute_difference>},
+    {"huber_loss", "For numbers: quadratic for small errors, linear for large ones.", kHuberKeys,
+     &huber_loss},
+    {"cosine_distance", "For vectors of length 1.", kCosineDistanceKeys, &cosine_distance}};
 
 }  // namespace
 

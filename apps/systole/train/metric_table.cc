@@ -1,4 +1,4 @@
-// The metrics of metrics.h, each of what the model says of classes, probabilities or numbers.
+// The metrics of metrics.h, applied to the classes, probabilities or numbers of a model.
 #include "apps/systole/train/model_tables.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
@@ -9,20 +9,21 @@ namespace {
 using metrics::PredictionOptions;
 
 constexpr ConfigKey kMetricName = {"name", "text", "",
-                                   "Of the result; that of the metric when absent."};
+                                   "Name of the result; the metric's name by default."};
 constexpr ConfigKey kNameKeys[] = {kMetricName};
-constexpr ConfigKey kAucKeys[] = {{"num_thresholds", "integer", "200", "How fine."},
-                                  {"curve", "text", "ROC", "Or PR."},
+constexpr ConfigKey kAucKeys[] = {{"num_thresholds", "integer", "200", "Number of thresholds."},
+                                  {"curve", "text", "ROC", "ROC or PR."},
                                   kMetricName};
-constexpr ConfigKey kAtKKeys[] = {{"k", "integer", "1", "How many classes are looked at."},
-                                  {"class_id", "integer", "", "The one class that counts."},
+constexpr ConfigKey kAtKKeys[] = {{"k", "integer", "1", "Number of classes to consider."},
+                                  {"class_id", "integer", "", "Count this class only."},
                                   kMetricName};
 constexpr ConfigKey kConfusionKeys[] = {
-    {"num_classes", "integer", "", "The last layer's size when absent."}, kMetricName};
+    {"num_classes", "integer", "", "By default the size of the last layer."}, kMetricName};
 
 std::string name_of(const ConfigSection& s) { return s.text("name", s.name()); }
 
-// Rows with a 1 as class numbers, [batch, 1] as [batch]: as the classes are shaped.
+// Converts labels to the shape of the classes: one-hot rows to class numbers, [batch, 1] to
+// [batch].
 Output class_labels(const Output& labels, const HeadOutputs& outputs) {
   const int rank = outputs.classes.type().shape.rank();
   if (labels.type().shape.rank() == rank + 1) {
@@ -107,26 +108,26 @@ NamedMetric mean(const ConfigSection& s) {
 }
 
 constexpr ConfigRow<NamedMetric> kMetrics[] = {
-    {"accuracy", "The part of the classes that are right.", kNameKeys,
-     &of_classes<&metrics::accuracy>},
-    {"precision", "Right among those said to be of the class.", kNameKeys,
+    {"accuracy", "Fraction of correct classes.", kNameKeys, &of_classes<&metrics::accuracy>},
+    {"precision", "True positives / predicted positives.", kNameKeys,
      &of_classes<&metrics::precision>},
-    {"recall", "Found among those of the class.", kNameKeys, &of_classes<&metrics::recall>},
-    {"true_positives", "How many.", kNameKeys, &of_classes<&metrics::true_positives>},
-    {"false_positives", "How many.", kNameKeys, &of_classes<&metrics::false_positives>},
-    {"true_negatives", "How many.", kNameKeys, &of_classes<&metrics::true_negatives>},
-    {"false_negatives", "How many.", kNameKeys, &of_classes<&metrics::false_negatives>},
+    {"recall", "True positives / actual positives.", kNameKeys, &of_classes<&metrics::recall>},
+    {"true_positives", "A count.", kNameKeys, &of_classes<&metrics::true_positives>},
+    {"false_positives", "A count.", kNameKeys, &of_classes<&metrics::false_positives>},
+    {"true_negatives", "A count.", kNameKeys, &of_classes<&metrics::true_negatives>},
+    {"false_negatives", "A count.", kNameKeys, &of_classes<&metrics::false_negatives>},
     {"auc", "The area under the curve.", kAucKeys, &auc},
-    {"recall_at_k", "Labels among the k most probable classes.", kAtKKeys,
+    {"recall_at_k", "Fraction of labels among the k most probable classes.", kAtKKeys,
      &at_k<&metrics::recall_at_k>},
-    {"precision_at_k", "The part of the k most probable classes that are labels.", kAtKKeys,
+    {"precision_at_k", "Fraction of the k most probable classes that are labels.", kAtKKeys,
      &at_k<&metrics::precision_at_k>},
-    {"confusion_matrix", "How often class i was taken for j.", kConfusionKeys, &confusion_matrix},
-    {"mean_squared_error", "Of numbers.", kNameKeys, &of_numbers<&metrics::mean_squared_error>},
-    {"root_mean_squared_error", "Its square root.", kNameKeys,
+    {"confusion_matrix", "Counts of label i predicted as class j.", kConfusionKeys,
+     &confusion_matrix},
+    {"mean_squared_error", "For numbers.", kNameKeys, &of_numbers<&metrics::mean_squared_error>},
+    {"root_mean_squared_error", "Its square root, for numbers.", kNameKeys,
      &of_numbers<&metrics::root_mean_squared_error>},
-    {"mean_absolute_error", "Of numbers.", kNameKeys, &of_numbers<&metrics::mean_absolute_error>},
-    {"mean", "Of what the last layer gives.", kNameKeys, &mean}};
+    {"mean_absolute_error", "For numbers.", kNameKeys, &of_numbers<&metrics::mean_absolute_error>},
+    {"mean", "The mean of the last layer's output.", kNameKeys, &mean}};
 
 }  // namespace
 

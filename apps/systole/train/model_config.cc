@@ -9,16 +9,16 @@ namespace systole::app {
 namespace {
 
 constexpr ConfigKey kModelKeys[] = {
-    {"layers", "list", "required", "Each a name of the table below and its arguments."},
-    {"feature", "text", "", "The feature that the first layer takes, where there are several."}};
+    {"layers", "list", "required", "Layers of the table below, with arguments."},
+    {"feature", "text", "", "Feature for the first layer; needed if there are several."}};
 
-// A layer and its line, which the nodes that it adds are given.
+// A layer and its line in the file. Nodes that the layer adds carry this line in errors.
 struct PlacedLayer {
   Layer layer;
   ConfigNode node;
 };
 
-// All that a model is built of. Not changed once made.
+// The parsed parts of a model. Immutable after parsing.
 struct ModelParts {
   std::string feature;
   ConfigNode features_node;
@@ -29,6 +29,17 @@ struct ModelParts {
   OptimizerMaker optimizer;
   std::vector<std::pair<ConfigNode, NamedMetric>> metrics;
 };
+
+// Calls `build`. Nodes that it adds carry the line of `node`, and so do its errors.
+template <class F>
+auto placed_at(const ConfigNode& node, const F& build) {
+  const WhereScope where(node.where());
+  try {
+    return build();
+  } catch (const Error& error) {
+    throw node.placed(error);
+  }
+}
 
 Output input_of(const Nest<Output>& features, const ModelParts& parts) {
   if (features.is_leaf()) return features.leaf();
@@ -54,8 +65,7 @@ Nest<Output> predictions_of(const HeadOutputs& outputs) {
 MetricMap metrics_of(const ModelParts& parts, const Output& labels, const HeadOutputs& outputs) {
   MetricMap result;
   for (const auto& [node, metric] : parts.metrics) {
-    const WhereScope where(node.where());
-    result[metric.name] = metric.build(labels, outputs);
+    result[metric.name] = placed_at(node, [&] { return metric.build(labels, outputs); });
   }
   return result;
 }
@@ -64,8 +74,7 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
                        const Nest<Output>& labels, Mode mode) {
   Output x = input_of(features, parts);
   for (const PlacedLayer& placed : parts.layers) {
-    const WhereScope where(placed.node.where());
-    x = placed.layer(x, mode);
+    x = placed_at(placed.node, [&] { return placed.layer(x, mode); });
   }
   const WhereScope where(parts.loss_node.where());
   const HeadOutputs outputs = head_outputs(parts.loss.head, x);
@@ -74,14 +83,15 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
   if (!labels.is_leaf()) {
     throw parts.loss_node.error("loss", "no labels", "data labels: the name of a feature");
   }
-  parts.loss.build(labels.leaf(), x);
+  placed_at(parts.loss_node, [&] { return parts.loss.build(labels.leaf(), x); });
   spec.loss = losses::get_total_loss();
   if (mode == Mode::eval) {
     spec.eval_metric_ops = metrics_of(parts, labels.leaf(), outputs);
   } else {
-    const WhereScope optimizer_line(parts.optimizer_node.where(), /*overrides=*/true);
-    spec.train_op = CrossShardOptimizer(parts.optimizer())
-                        .minimize(spec.loss, {.global_step = get_global_step()});
+    spec.train_op = placed_at(parts.optimizer_node, [&] {
+      return CrossShardOptimizer(parts.optimizer())
+          .minimize(spec.loss, {.global_step = get_global_step()});
+    });
   }
   return spec;
 }
@@ -92,7 +102,7 @@ void add_metrics(const ConfigNode& node, ModelParts& parts) {
     const auto metric = make_named(item, "metric", metric_table());
     if (metric.needs_classes && parts.loss.head == Head::regression) {
       throw item.error("metric", "'" + metric.name + "' with a loss of numbers",
-                       "a loss of classes, or mean_squared_error and its kin");
+                       "a loss of classes, or a metric of numbers such as mean_squared_error");
     }
     for (const auto& [other_node, other] : parts.metrics) {
       if (other.name == metric.name) {

@@ -17,14 +17,14 @@ namespace systole::app {
 using Layer = std::function<Output(const Output& x, Mode mode)>;
 std::span<const ConfigRow<Layer>> layer_table();
 
-// First values of variables, and what is added to the loss for them.
+// Initial values of variables, and penalties on them.
 std::span<const ConfigRow<Initializer>> initializer_table();
 std::span<const ConfigRow<layers::Regularizer>> regularizer_table();
 std::span<const std::pair<const char*, Output (*)(const Output&)>> activation_table();
 
-// What a model's last layer means, which its loss decides.
+// The meaning of a model's last layer, decided by its loss.
 enum class Head : uint8_t { softmax, sigmoid, probability, regression };
-// By names of their own: classes s32, probabilities, logits or predictions.
+// The outputs of a model: classes (s32), probabilities, logits or predictions.
 struct HeadOutputs {
   Head head = Head::regression;
   Output output;         // of the last layer
@@ -48,7 +48,7 @@ struct NamedMetric {
 };
 std::span<const ConfigRow<NamedMetric>> metric_table();
 
-// Called while a model is built: the rate may follow the global step.
+// Called while a model is built, because the rate may depend on the global step.
 using OptimizerMaker = std::function<std::shared_ptr<Optimizer>()>;
 std::span<const ConfigRow<OptimizerMaker>> optimizer_table();
 using RateMaker = std::function<Hyperparameter()>;

@@ -6,47 +6,43 @@ namespace systole::app {
 namespace {
 
 constexpr ConfigKey kRunConfigKeys[] = {
-    {"model_dir", "text", "required", "The folder of checkpoints and summaries; or --model_dir."},
+    {"model_dir", "text", "required",
+     "Folder of checkpoints and summaries; --model_dir overrides it."},
     {"master", "text", "", "`local` (a virtual TPU v2-8), `local:v3-8`, `grpc://host:port`."},
-    {"evaluation_master", "text", "",
-     "The same for evaluation and prediction; master when absent."},
-    {"tf_random_seed", "integer", "", "Equal seeds, equal runs."},
-    {"save_summary_steps", "integer", "100", "Steps between summaries; 0: none."},
+    {"evaluation_master", "text", "", "The same for evaluation and prediction; by default master."},
+    {"tf_random_seed", "integer", "", "Equal seeds give equal runs."},
+    {"save_summary_steps", "integer", "100", "Steps between summaries; 0 for none."},
     {"save_checkpoints_steps", "integer", "", "Steps between checkpoints."},
     {"save_checkpoints_secs", "integer", "600",
-     "Seconds between them; one of the two. 0: no checkpoints."},
-    {"keep_checkpoint_max", "integer", "5", "The newest that are kept; 0: all."},
-    {"keep_checkpoint_every_n_hours", "number", "10000", "One that is kept for good."},
-    {"checkpoint_save_graph_def", "boolean", "true", "The graph beside each, `model.ckpt-N.meta`."},
+     "Seconds between checkpoints; give one of the two. 0 for none."},
+    {"keep_checkpoint_max", "integer", "5", "Number of newest checkpoints to keep; 0 for all."},
+    {"keep_checkpoint_every_n_hours", "number", "10000",
+     "Keep one checkpoint of each such period."},
+    {"checkpoint_save_graph_def", "boolean", "true",
+     "Write the graph with each checkpoint, `model.ckpt-N.meta`."},
     {"allow_weights_only", "boolean", "false",
-     "Continues with the weights alone if what lies beside them (input position, random numbers) "
-     "is "
-     "damaged."},
-    {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0: none."},
+     "Continue with the weights alone if the input position and random numbers are damaged."},
+    {"log_step_count_steps", "integer", "100", "Steps between lines of the log; 0 for none."},
     {"cache_folder", "text", "",
-     "Where compiled code is kept for the next process; `SYSTOLE_CACHE_DIR` or `~/.cache/systole` "
-     "by "
-     "default."},
-    {"tpu_config", "map", "", "How the cores of a TPU are used."}};
+     "Folder of the cache of compiled code; by default `SYSTOLE_CACHE_DIR` or `~/.cache/systole`."},
+    {"tpu_config", "map", "", "Use of the TPU's cores."}};
 
 constexpr ConfigKey kTpuConfigKeys[] = {
     {"iterations_per_loop", "integer or time", "",
-     "Steps of one loop, or `30s`; 2 by default with use_tpu, otherwise as many as no hook needs "
-     "to "
-     "see."},
-    {"num_shards", "integer", "", "The number of cores, to be compared with what there is."},
+     "Steps in one launch, or a time: `30s`; by default 2 with use_tpu, else as many as no hook "
+     "needs to see."},
+    {"num_shards", "integer", "", "Expected number of cores; another number is an error."},
     {"num_cores_per_replica", "integer", "", "1."},
     {"per_host_input_for_training", "text", "PER_HOST_V1",
-     "How batches are split: PER_HOST_V1, PER_HOST_V2, PER_SHARD_V1 or BROADCAST."},
+     "How to split batches: PER_HOST_V1, PER_HOST_V2, PER_SHARD_V1 or BROADCAST."},
     {"eval_training_input_configuration", "text", "PER_HOST_V1", "PER_HOST_V1 or SLICED."},
     {"check", "text", "",
-     "What is done with what a TPU would refuse: `error` (the default with use_tpu), `warn`, "
+     "Treatment of findings that a TPU would refuse: `error` (the default with use_tpu), `warn`, "
      "`off`."},
     {"precision", "text", "full",
-     "`tpu`: inputs of products are rounded to bf16, as a TPU does by default."},
+     "`tpu` rounds operands of products to bf16, as a TPU does by default."},
     {"hang_timeout_secs", "number", "1800",
-     "After so long, an input_fn, input, a launch or a host_call that hangs is an error; 0: "
-     "never."}};
+     "Time after which a hanging input_fn, input, launch or host_call is an error; 0 for never."}};
 
 constexpr std::pair<const char*, InputPipelineConfig> kInputs[] = {
     {"PER_HOST_V1", InputPipelineConfig::PER_HOST_V1},
@@ -83,7 +79,7 @@ TPUConfig parse_tpu_config(const ConfigSection& s) {
   return config;
 }
 
-// What a TPU is called, for which there must be one.
+// The name of a session target. Errors: no such target.
 std::string target_of(const ConfigSection& s, const std::string& key) {
   std::string target = s.text(key);
   try {

@@ -1,4 +1,4 @@
-// systole train: trains, and evaluates where the file has data for it.
+// systole train: trains, then evaluates if the file has data for it.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ void print_stop(const char* what_next, const TPUEstimator& estimator) {
              estimator.latest_checkpoint());
 }
 
-// False when a signal came before its end.
+// Returns false if a signal stopped it.
 bool print_evaluation_of(TPUEstimator& estimator, TrainingConfig& config) {
   try {
     print_evaluation(estimator.evaluate(config.eval_input, config.evaluate));
@@ -45,7 +45,7 @@ void run_train(const TrainCommand& command) {
   }
   TrainingConfig config = command.config.read();
   const InputFn& input = needed_input(config.train_input, command.config.path, "train");
-  // On a terminal the bar says what the log would; errors and warnings are still shown.
+  // On a terminal the progress bar replaces the log; errors and warnings are still shown.
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   if (terminal && std::getenv("SYSTOLE_LOG") == nullptr) set_log_level(LogLevel::warning);
   const StopSignals signals;  // between training and evaluation, too
@@ -57,13 +57,13 @@ void run_train(const TrainCommand& command) {
   config.evaluate.hooks.push_back(progress_of_evaluation(config.evaluate));
   estimator.train(input, config.train);
   if (StopSignals::received() != nullptr)
-    return print_stop("the same command goes on from there", estimator);
+    return print_stop("run the same command to continue", estimator);
   if (estimator.latest_checkpoint().empty()) {
     log_warning("train: run_config saves no checkpoints, so there is nothing to evaluate");
     return;
   }
   if (config.eval_input && !print_evaluation_of(estimator, config)) {
-    return print_stop("training is over, systole evaluate measures what it made", estimator);
+    return print_stop("training is complete; run systole evaluate for its metrics", estimator);
   }
   fmt::print(
       "checkpoint: {0}\ncurves: systole inspect {1} --plot curves.svg, or tensorboard --logdir "
@@ -80,10 +80,10 @@ CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options) 
 
 void add_config_overrides(CommandLine& line, TrainingOverrides& overrides) {
   line.option("--set", overrides.set,
-              "Puts a value in place of the file's: model.layers.0.dense.units=64")
+              "Replaces or adds a value of the file: model.layers.0.dense.units=64")
       .value_name("PATH=VALUE")
       .one_each();
-  line.option("--model_dir", overrides.model_dir, "In place of run_config.model_dir of the file")
+  line.option("--model_dir", overrides.model_dir, "Overrides run_config.model_dir of the file")
       .value_name("FOLDER");
 }
 
@@ -98,9 +98,9 @@ void add_train_command(CommandLine& line) {
   auto command = std::make_shared<TrainCommand>();
   add_config_options(line, command->config);
   line.option("--steps", command->config.overrides.steps,
-              "So many more, in place of train.steps and train.max_steps")
+              "Trains so many more steps; overrides train.steps and train.max_steps")
       .positive();
-  line.flag("--keys", command->keys, "Prints all that the file may have, as Markdown");
+  line.flag("--keys", command->keys, "Prints the reference of the file's keys, as Markdown");
   line.on_run([command] { run_train(*command); });
 }
 

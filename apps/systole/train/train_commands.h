@@ -11,7 +11,7 @@ void add_evaluate_command(CommandLine& line);
 void add_export_command(CommandLine& line);
 void add_check_command(CommandLine& line);
 
-// What all of them take.
+// Options of all commands.
 struct ConfigOptions {
   std::string path;
   TrainingOverrides overrides;
@@ -22,9 +22,9 @@ CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options);
 // The options alone.
 void add_config_overrides(CommandLine& line, TrainingOverrides& overrides);
 
-// A line for each metric, and how many examples they are of.
+// Prints a line for each metric, and the number of examples.
 void print_evaluation(const Evaluation& evaluation);
-// Shows on stderr how far an evaluation has come.
+// Shows the progress of an evaluation on stderr.
 std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options);
 
 // The input_fn for a command. Errors: INVALID_ARGUMENT when the file has no such data.

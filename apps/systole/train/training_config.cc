@@ -9,36 +9,37 @@ namespace {
 constexpr ConfigKey kRootKeys[] = {
     {"model", "map", "required", "The network."},
     {"loss", "name and arguments", "required",
-     "What is made small; says what the last layer means."},
-    {"optimizer", "name and arguments", "required", "How; always over all cores."},
-    {"metrics", "list of names and arguments", "", "What an evaluation tells."},
-    {"data", "map", "required", "Examples to train with, to evaluate and to predict."},
-    {"estimator", "map", "", "On what, and how many examples at a time."},
-    {"run_config", "map", "required", "Files of the run, and how a TPU is used."},
-    {"train", "map", "", "How long."},
-    {"evaluate", "map", "", "On how much."}};
+     "The loss; it decides the meaning of the last layer."},
+    {"optimizer", "name and arguments", "required",
+     "The optimizer; averages gradients over all cores."},
+    {"metrics", "list of names and arguments", "", "Metrics of an evaluation."},
+    {"data", "map", "required", "Examples for training, evaluation and prediction."},
+    {"estimator", "map", "", "Device and batch sizes."},
+    {"run_config", "map", "required", "Files of the run and use of the TPU."},
+    {"train", "map", "", "Length of the training."},
+    {"evaluate", "map", "", "Extent of an evaluation."}};
 constexpr ConfigKey kDataKeys[] = {
-    {"train", "pipeline", "", "Single examples, with a `repeat` for more than one epoch."},
+    {"train", "pipeline", "", "Single examples; `repeat` for more than one epoch."},
     {"eval", "pipeline", "", "Single examples, once."},
-    {"predict", "pipeline", "", "The same; those of eval when absent."},
-    {"labels", "text", "", "The feature that is to be learned."},
+    {"predict", "pipeline", "", "The same; by default those of eval."},
+    {"labels", "text", "", "Feature to predict."},
     {"dir", "text", "",
-     "Where relative names of files begin; a relative one begins beside this file, given by "
-     "`--set` "
-     "too."}};
+     "Folder of relative file names; itself relative to this file, also in `--set`."}};
 constexpr ConfigKey kEstimatorKeys[] = {
-    {"use_tpu", "boolean", "true", "A TPU, virtual or not, or this machine's CPU."},
-    {"train_batch_size", "integer", "required", "Over all cores."},
-    {"eval_batch_size", "integer", "", "train_batch_size when absent."},
-    {"predict_batch_size", "integer", "", "train_batch_size when absent."},
-    {"eval_on_tpu", "boolean", "true", "Evaluate there too."},
-    {"warm_start_from", "text", "", "A checkpoint or a model_dir with first values of variables."}};
-constexpr ConfigKey kTrainKeys[] = {{"max_steps", "integer", "", "Up to this global step."},
-                                    {"steps", "integer", "", "So many more; one of the two."}};
+    {"use_tpu", "boolean", "true",
+     "Run on a TPU, virtual or real; otherwise on this machine's CPU."},
+    {"train_batch_size", "integer", "required", "Batch size over all cores."},
+    {"eval_batch_size", "integer", "", "By default train_batch_size."},
+    {"predict_batch_size", "integer", "", "By default train_batch_size."},
+    {"eval_on_tpu", "boolean", "true", "Also evaluate on the TPU."},
+    {"warm_start_from", "text", "", "A checkpoint or model_dir with initial values of variables."}};
+constexpr ConfigKey kTrainKeys[] = {
+    {"max_steps", "integer", "", "Train up to this global step."},
+    {"steps", "integer", "", "Train so many more steps; give one of the two."}};
 constexpr ConfigKey kEvaluateKeys[] = {
-    {"steps", "integer", "", "Batches; all of the data when absent."},
-    {"name", "text", "", "Summaries go to eval_<name>."},
-    {"checkpoint_path", "text", "", "The latest when absent."}};
+    {"steps", "integer", "", "Number of batches; by default all of the data."},
+    {"name", "text", "", "Write summaries to eval_<name>."},
+    {"checkpoint_path", "text", "", "By default the latest."}};
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -56,8 +57,8 @@ Dataset examples_of(const ConfigSection& data, const std::string& part, const st
   return pipeline.dataset;
 }
 
-// {image, label} -> (image, label): the features, alone when there is one, and the labels if
-// wanted.
+// {image, label} -> (image, label): the features (a single one without its name) and, if wanted,
+// the labels.
 template <class T>
 Nest<T> split(const Nest<T>& element, const std::string& labels, bool with_labels) {
   if (labels.empty() || element.find(labels) == nullptr) return element;
@@ -176,7 +177,8 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
   config.estimator.model_fn = parse_model(root);
   config.estimator.config = parse_run_config(root["run_config"]);
   if (overrides.model_dir) {
-    // Not the file's folder: that is what an unset variable of a script would write over.
+    // An empty name is refused, because an unset variable of a script would overwrite the folder of
+    // the file.
     if (overrides.model_dir->empty()) {
       throw invalid_argument("--model_dir: got '', expected the name of a folder");
     }
@@ -192,7 +194,7 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
 }
 
 TrainingConfig read_training_config(const std::string& path, const TrainingOverrides& overrides) {
-  assignments_of(overrides);  // what is wrong in the command comes before what is wrong in the file
+  assignments_of(overrides);  // reports errors of the command before errors of the file
   return parse_training_config(ConfigNode::parse(read_file(default_file_system(), path), path),
                                overrides);
 }

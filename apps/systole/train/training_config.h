@@ -1,4 +1,4 @@
-// A model, its data and how it is trained, of one YAML file; docs/training.md shows it key by key.
+// A model, its data and its training from one YAML file; docs/training.md explains the keys.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@ struct TrainingConfig {
   TPUEstimatorOptions estimator;
   TrainOptions train;
   EvaluateOptions evaluate;
-  // Null where the file has no such data.
+  // Null if the file has no such data.
   InputFn train_input;
   InputFn eval_input;
   InputFn predict_input;  // of data.predict, else of data.eval without the labels
-  // Of one example, without the labels: what a served model is fed.
+  // The type of one example without labels, which is the input of a served model.
   ElementSpec features;
 };
 
-// What a person asks for beside the file. The command line's options.
+// Options of the command line that override the file.
 struct TrainingOverrides {
   std::vector<std::string> set;  // "train.max_steps=100"
   std::optional<std::string> model_dir;

@@ -16,6 +16,7 @@ namespace systole::app {
 namespace {
 
 using systole::testing::TempFolder;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Learns whether x > 4 from the numbers 0 to 9.
@@ -32,9 +33,9 @@ std::string tiny_config(const TempFolder& folder) {
          folder.path() +
          "\n"             // 9
          "  labels: y\n"  // 10
-         "  train: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x, x]}, "
+         "  train: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x]}, "
          "y: int32}}, repeat]\n"  // 11
-         "  eval: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x, x]}, "
+         "  eval: [csv: {files: tiny.csv, features: {x: {dtype: float32, columns: [x]}, "
          "y: int32}}]\n"                        // 12
          "estimator: {train_batch_size: 16}\n"  // 13
          "train: {max_steps: 200}\n"            // 14
@@ -159,6 +160,45 @@ TEST_F(TrainingConfigTest, BadFiles) {
   }
 }
 
+TEST_F(TrainingConfigTest, BadNumbers) {
+  const struct {
+    std::string set;
+    std::string error;
+  } rows[] = {
+      {"model.layers.0.dense.units=9223372036854775807",
+       "--set model.layers.0.dense.units: dense units, got 9223372036854775807, expected an "
+       "integer from 1 to 2147483647"},
+      {"model.layers.0={conv2d: {filters: 3, kernel_size: 4294967296}}",
+       "--set model.layers.0: conv2d kernel_size, got 4294967296, expected sizes from 1 to "
+       "2147483647"},
+      {"model.layers.1={batch_normalization: {momentum: 7}}",
+       "--set model.layers.1: batch_normalization momentum, got 7, expected a number from 0 to 1"},
+      {"model.layers.1={dropout: 1}",
+       "dropout rate, got 1, expected a number of at least 0 and below 1"},
+      {"optimizer={AdamOptimizer: -0.1}",
+       "--set optimizer: AdamOptimizer learning_rate, got -0.1, expected a number of at least 0"},
+      {"optimizer={AdamOptimizer: .nan}", "AdamOptimizer learning_rate, got nan, expected "},
+      {"optimizer={AdamOptimizer: .inf}", "AdamOptimizer learning_rate, got inf, expected "},
+      {"optimizer={AdamOptimizer: {beta1: 1}}",
+       "AdamOptimizer beta1, got 1, expected a number of at least 0 and below 1"},
+      {"optimizer={AdamOptimizer: {learning_rate: {cosine_decay: {learning_rate: 1, decay_steps: "
+       "0}}}}",
+       "--set optimizer: cosine_decay decay_steps, got 0, expected an integer of at least 1"},
+      {"optimizer={AdamOptimizer: {learning_rate: {exponential_decay: {learning_rate: 1, "
+       "decay_steps: 9, decay_rate: -0.5}}}}",
+       "exponential_decay decay_rate, got -0.5, expected a number of at least 0"},
+      {"optimizer={AdamOptimizer: {learning_rate: {piecewise_constant: {boundaries: [5, 3], "
+       "values: [1, 2, 3]}}}}",
+       "piecewise_constant boundaries, got [5, 3], expected rising steps"},
+      {"optimizer={AdamOptimizer: {learning_rate: {piecewise_constant: {boundaries: [5], values: "
+       "[1, -2]}}}}",
+       "piecewise_constant values, got -2, expected a number of at least 0"},
+  };
+  for (const auto& [set, error] : rows) {
+    EXPECT_THAT(error_of({.set = {set}}), HasSubstr(error)) << set;
+  }
+}
+
 TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
   const LogCapture quiet;
   const TrainingConfig config =
@@ -169,6 +209,18 @@ TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("at --set model.layers:1")) << error.what();
+  }
+}
+
+TEST_F(TrainingConfigTest, AxesOutOfRangeNameTheLineOfTheFile) {
+  const LogCapture quiet;
+  for (const std::string layer : {"batch_normalization: {axis: 7}", "reduce_mean: 7"}) {
+    const TrainingConfig config = parse({.set = {"model.layers.1={" + layer + "}"}});
+    TPUEstimator estimator(config.estimator);
+    EXPECT_THAT(
+        systole::testing::error_of([&] { estimator.train(config.train_input, config.train); }),
+        AllOf(HasSubstr("--set model.layers.1"), HasSubstr("axis, got 7, expected in [-2, 2)")))
+        << layer;
   }
 }
 

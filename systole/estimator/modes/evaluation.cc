@@ -1,5 +1,6 @@
 #include "systole/estimator/modes/evaluation.h"
 
+#include <ostream>
 #include <vector>
 
 #include "systole/base/error.h"
@@ -34,6 +35,10 @@ std::string Evaluation::to_string() const {
                                       : fmt::format("{} = {}", name, value.to_string());
   }
   return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
+  return out << evaluation.to_string();
 }
 
 }  // namespace systole

@@ -1,6 +1,7 @@
 // The result of TPUEstimator::evaluate().
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ class Evaluation {
   double operator[](std::string_view name) const;
   const Tensor& tensor(std::string_view name) const;
   const Values& values() const { return values_; }
+  // The metrics by name: for (const auto& [name, value] : evaluation).
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
   // The number of evaluated examples.
   int64_t examples() const { return examples_; }
   // "accuracy = 0.99, global_step = 1000, loss = 0.03"
@@ -32,5 +36,8 @@ class Evaluation {
   Values values_;
   int64_t examples_ = 0;
 };
+
+// Prints to_string().
+std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
 }  // namespace systole

@@ -249,6 +249,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   Node* find_node(std::string_view name) const;
   // "name:0" or "name". Errors: NOT_FOUND with near misses.
   Output tensor(std::string_view name) const;
+  // The same under TensorFlow's names. Errors: NOT_FOUND with near misses.
+  Output get_tensor_by_name(std::string_view name) const { return tensor(name); }
+  Operation get_operation_by_name(std::string_view name) const { return tensor(name); }
   // Changes with every node added.
   int64_t version() const { return static_cast<int64_t>(nodes_.size()); }
   // The number of nodes added so far to the top graph and all functions in it: never the same for

@@ -45,8 +45,26 @@ Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options);
 
 // -- Convolution and pooling.
 
-enum class Padding { valid, same };
-// Errors: INVALID_ARGUMENT for anything but "SAME" and "VALID", in either case.
+// How windows meet the edges of an image: Padding::same, Padding::valid, or as TensorFlow writes
+// them: .padding = "same".
+class Padding {
+ public:
+  enum Kind : uint8_t { valid, same };
+
+  constexpr Padding(Kind kind) : kind_(kind) {}  // NOLINT(google-explicit-constructor)
+  // Errors: INVALID_ARGUMENT for anything but "SAME" and "VALID", in either case.
+  Padding(const char* text,  // NOLINT(google-explicit-constructor)
+          Input::Where where = Input::Where::current());
+  Padding(const std::string& text,  // NOLINT(google-explicit-constructor)
+          Input::Where where = Input::Where::current())
+      : Padding(text.c_str(), where) {}
+
+  constexpr operator Kind() const { return kind_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  Kind kind_;
+};
+// The same without a line of the user. Errors: INVALID_ARGUMENT for other texts.
 Padding padding_from_string(std::string_view text);
 
 struct Conv2DOptions {

@@ -1,7 +1,9 @@
 // Variables: state that lives in a session between runs.
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "systole/graph/api/graph.h"
@@ -26,6 +28,10 @@ class Variable {
   Variable() = default;
   // Errors: INVALID_ARGUMENT when the initial value's shape is not fully known.
   explicit Variable(const Input& initial_value, const VariableOptions& options = {});
+  // Variable(0.0F, "w")
+  template <std::convertible_to<std::string_view> Name>
+  Variable(const Input& initial_value, const Name& name)
+      : Variable(initial_value, VariableOptions{.name = std::string(std::string_view(name))}) {}
 
   bool valid() const { return handle_.valid(); }
   const std::string& name() const;  // "Variable_1"

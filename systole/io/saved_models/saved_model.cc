@@ -45,6 +45,7 @@ MetaGraphInfo meta_graph_info(const std::string& path, const tensorflow::MetaGra
   const auto& meta = message.meta_info_def();
   MetaGraphInfo info{.tags = {meta.tags().begin(), meta.tags().end()},
                      .tensorflow_version = meta.tensorflow_version(),
+                     .writer = meta.tensorflow_git_version(),
                      .graph = graph_info(message.graph_def()),
                      .object_graph_nodes = message.object_graph_def().nodes_size()};
   for (const auto& [name, signature] : message.signature_def()) {

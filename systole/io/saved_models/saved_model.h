@@ -52,6 +52,7 @@ struct SaverInfo {
 struct MetaGraphInfo {
   std::vector<std::string> tags;
   std::string tensorflow_version;
+  std::string writer;  // MetaInfoDef's tensorflow_git_version: "systole" of our exports
   GraphInfo graph;
   std::map<std::string, SignatureInfo> signatures;
   std::vector<std::string> collections;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "systole/graph/api/node_builder.h"
+
 namespace systole {
 namespace {
 
@@ -56,6 +58,14 @@ std::vector<int64_t> four_numbers(std::pair<int64_t, int64_t> pair, const DataFo
 
 std::string_view padding_name(Padding padding) {
   return padding == Padding::same ? "SAME" : "VALID";
+}
+
+Padding::Padding(const char* text, Input::Where where) : kind_(valid) {
+  try {
+    kind_ = padding_from_string(text);
+  } catch (const Error& error) {
+    throw at_line(error, where);
+  }
 }
 
 Padding padding_from_string(std::string_view text) {

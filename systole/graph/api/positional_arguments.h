@@ -1,0 +1,248 @@
+// Overloads that take TensorFlow's second argument by position: reduce_sum(x, 1), argmax(x, 1),
+// identity(x, "n"), constant({1.0F, 2.0F}). Each does what the form with options does.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/variable.h"
+
+namespace systole {
+
+// -- Constants. Floating elements become f32, as a Python float does, unless `dtype` says
+// otherwise.
+
+// An element of a list that constant() takes: a number, true or false, or a text.
+template <class T>
+concept ConstantElement = std::is_arithmetic_v<T> || std::is_convertible_v<T, std::string>;
+
+namespace positional {
+
+template <class T>
+auto constant_element(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(value);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else {
+    return std::string(value);
+  }
+}
+
+// The tensor of these elements, in the dtype of a literal.
+template <class T>
+Tensor constant_tensor(Shape shape, const std::vector<T>& values, DType wanted) {
+  using Element = decltype(constant_element(std::declval<T>()));
+  std::vector<Element> elements;
+  for (const auto& value : values) elements.push_back(constant_element<T>(value));
+  Tensor tensor = Tensor::of<Element>(std::move(shape), elements);
+  if constexpr (std::is_floating_point_v<T>) {
+    return wanted == DType::invalid ? tensor.cast(DType::f32) : tensor;
+  } else {
+    return tensor;
+  }
+}
+
+}  // namespace positional
+
+// A vector: constant({1.0F, 2.0F}), constant(std::vector{1, 2}).
+template <class T>
+Output constant(const std::vector<T>& values, const ConstantOptions& options = {},
+                Input::Where where = Input::Where::current()) {
+  static_assert(ConstantElement<T>,
+                "constant() takes numbers, bools or texts; st::stack({a, b}) joins tensors");
+  const Shape shape = {static_cast<int64_t>(values.size())};
+  return constant(Input(positional::constant_tensor(shape, values, options.dtype), where), options);
+}
+template <class T>
+Output constant(std::initializer_list<T> values, const ConstantOptions& options = {},
+                Input::Where where = Input::Where::current()) {
+  return constant(std::vector<T>(values), options, where);
+}
+// A matrix: constant({{1, 2}, {3, 4}}). Errors: INVALID_ARGUMENT for rows of different sizes.
+template <ConstantElement T>
+Output constant(std::initializer_list<std::initializer_list<T>> rows,
+                const ConstantOptions& options = {}, Input::Where where = Input::Where::current()) {
+  const size_t columns = rows.size() == 0 ? 0 : rows.begin()->size();
+  std::vector<T> values;
+  for (const std::initializer_list<T>& row : rows) {
+    if (row.size() != columns) {
+      throw invalid_argument("constant: row of {} elements, expected {} as in the first, at {}",
+                             row.size(), columns, SourceLocation(where).to_string());
+    }
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  const Shape shape = {static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns)};
+  return constant(Input(positional::constant_tensor(shape, values, options.dtype), where), options);
+}
+
+// -- Names.
+
+// identity(x, "n"). By value and no templates: an Activation can still be made of `identity`.
+inline Output identity(const Input& x, std::string name) {
+  return identity(x, NameOptions{.name = std::move(name)});
+}
+inline Output identity(const Input& x, const char* name) {
+  return identity(x, NameOptions{.name = name == nullptr ? "" : name});
+}
+inline Output stop_gradient(const Input& x, std::string name) {
+  return stop_gradient(x, NameOptions{.name = std::move(name)});
+}
+inline Output stop_gradient(const Input& x, const char* name) {
+  return stop_gradient(x, NameOptions{.name = name == nullptr ? "" : name});
+}
+
+// -- Axes. An empty list is left out: all axes.
+
+using AxisList = std::initializer_list<int64_t>;
+
+namespace positional {
+
+inline Axes axes_of(AxisList list) { return list.size() == 0 ? Axes() : Axes(list); }
+
+}  // namespace positional
+
+inline Output reduce_sum(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_sum(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_sum(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_sum(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_prod(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_prod(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_prod(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_prod(input_tensor,
+                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_mean(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_mean(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_mean(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_mean(input_tensor,
+                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_max(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_max(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_max(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_max(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_min(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_min(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_min(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_min(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_any(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_any(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_any(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_any(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_all(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_all(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_all(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_all(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_logsumexp(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_logsumexp(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_logsumexp(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_logsumexp(input_tensor,
+                          ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_variance(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_variance(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_variance(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_variance(input_tensor,
+                         ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output reduce_std(const Input& input_tensor, int64_t axis, bool keepdims = false) {
+  return reduce_std(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+}
+inline Output reduce_std(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+  return reduce_std(input_tensor,
+                    ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
+}
+inline Output argmax(const Input& input, int64_t axis, DType output_type = DType::s64) {
+  return argmax(input, ArgOptions{.axis = axis, .output_type = output_type});
+}
+inline Output argmin(const Input& input, int64_t axis, DType output_type = DType::s64) {
+  return argmin(input, ArgOptions{.axis = axis, .output_type = output_type});
+}
+inline Output softmax(const Input& logits, int64_t axis) {
+  return softmax(logits, SoftmaxOptions{.axis = axis});
+}
+inline Output log_softmax(const Input& logits, int64_t axis) {
+  return log_softmax(logits, SoftmaxOptions{.axis = axis});
+}
+inline Output cumsum(const Input& x, int64_t axis) {
+  return cumsum(x, CumsumOptions{.axis = axis});
+}
+inline Output transpose(const Input& a, AxisList perm) {
+  return transpose(a, TransposeOptions{.perm = perm});
+}
+inline Output squeeze(const Input& input, AxisList axis) {
+  return squeeze(input, SqueezeOptions{.axis = positional::axes_of(axis)});
+}
+inline Output stack(const InputList& values, int64_t axis) {
+  return stack(values, StackOptions{.axis = axis});
+}
+inline std::vector<Output> split(const Input& value, int64_t num, int64_t axis) {
+  return split(value, num, SplitOptions{.axis = axis});
+}
+
+// -- Cross entropies take keywords only, as TensorFlow's do: labels and logits are easy to swap.
+
+namespace positional {
+
+template <class>
+constexpr bool kNever = false;
+
+}  // namespace positional
+
+template <class Labels, class Logits>
+Output softmax_cross_entropy_with_logits(const Labels&, const Logits&) {
+  static_assert(positional::kNever<Labels>,
+                "write softmax_cross_entropy_with_logits({.labels = y, .logits = x})");
+  return {};
+}
+template <class Labels, class Logits>
+Output softmax_cross_entropy_with_logits_v2(const Labels&, const Logits&) {
+  static_assert(positional::kNever<Labels>,
+                "write softmax_cross_entropy_with_logits_v2({.labels = y, .logits = x})");
+  return {};
+}
+template <class Labels, class Logits>
+Output sparse_softmax_cross_entropy_with_logits(const Labels&, const Logits&) {
+  static_assert(positional::kNever<Labels>,
+                "write sparse_softmax_cross_entropy_with_logits({.labels = y, .logits = x})");
+  return {};
+}
+template <class Labels, class Logits>
+Output sigmoid_cross_entropy_with_logits(const Labels&, const Logits&) {
+  static_assert(positional::kNever<Labels>,
+                "write sigmoid_cross_entropy_with_logits({.labels = y, .logits = x})");
+  return {};
+}
+
+}  // namespace systole
