@@ -33,7 +33,7 @@ inline constexpr uint32_t kContextual =
     1U << 14;  // its value depends on who runs it, when or where: never folded
 
 enum class Opcode : uint8_t {
-#define OP(enumerator, name, min_operands, max_operands, regions, flags) enumerator,
+#define OP(enumerator, name, min_operands, max_operands, regions, attrs, flags) enumerator,
 #include "systole/hlo/ir/opcodes.def"
 #undef OP
 };
@@ -49,7 +49,7 @@ struct OpcodeTraits {
 };
 
 inline constexpr OpcodeTraits kOpcodeTraits[] = {
-#define OP(enumerator, name, min_operands, max_operands, regions, flags) \
+#define OP(enumerator, name, min_operands, max_operands, regions, attrs, flags) \
   {name, min_operands, max_operands, regions, flags},
 #include "systole/hlo/ir/opcodes.def"
 #undef OP

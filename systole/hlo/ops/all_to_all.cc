@@ -2,6 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
@@ -69,6 +70,15 @@ std::vector<Tensor> evaluate_all_to_all(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics all_to_all_semantics;
-const OpSemantics all_to_all_semantics{.infer = infer_all_to_all, .evaluate = evaluate_all_to_all};
+const OpSemantics all_to_all_semantics{
+    .infer = infer_all_to_all,
+    .evaluate = evaluate_all_to_all,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_all_to_all};
 
 }  // namespace systole::hlo::ops

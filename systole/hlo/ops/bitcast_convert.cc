@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/elementwise.h"
 
@@ -73,7 +74,15 @@ std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics bitcast_convert_semantics;
-const OpSemantics bitcast_convert_semantics{.infer = infer_bitcast_convert,
-                                            .evaluate = evaluate_bitcast_convert};
+const OpSemantics bitcast_convert_semantics{
+    .infer = infer_bitcast_convert,
+    .evaluate = evaluate_bitcast_convert,
+    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body = R"(%r = "stablehlo.bitcast_convert"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

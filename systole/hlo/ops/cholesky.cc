@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
 
@@ -84,6 +85,16 @@ std::vector<Tensor> evaluate_cholesky(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics cholesky_semantics;
-const OpSemantics cholesky_semantics{.infer = infer_cholesky, .evaluate = evaluate_cholesky};
+const OpSemantics cholesky_semantics{
+    .infer = infer_cholesky,
+    .evaluate = evaluate_cholesky,
+    .format = AssemblyFormat{"$*?(, lower = <lower>)", TypeForm::same},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x2x$T>",
+            .results = "tensor<2x2x$T>",
+            .body =
+                R"(%r = "stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2x$T>) -> tensor<2x2x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -2,6 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -40,7 +41,15 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics collective_permute_semantics;
-const OpSemantics collective_permute_semantics{.infer = infer_collective_permute,
-                                               .evaluate = evaluate_collective_permute};
+const OpSemantics collective_permute_semantics{
+    .infer = infer_collective_permute,
+    .evaluate = evaluate_collective_permute,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_collective_permute};
 
 }  // namespace systole::hlo::ops

@@ -86,6 +86,14 @@ std::vector<Tensor> evaluate_compare(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics compare_semantics;
-const OpSemantics compare_semantics{.infer = infer_compare, .evaluate = evaluate_compare};
+const OpSemantics compare_semantics{
+    .infer = infer_compare,
+    .evaluate = evaluate_compare,
+    .format = AssemblyFormat{"<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",
+        .results = "tensor<4xi1>",
+        .body =
+            R"(%r = "stablehlo.compare"(%a, %b) {comparison_direction = #stablehlo<comparison_direction EQ>} : (tensor<4x$T>, tensor<4x$T>) -> tensor<4xi1>)"}};
 
 }  // namespace systole::hlo::ops

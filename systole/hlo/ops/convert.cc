@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -30,6 +31,13 @@ std::vector<Tensor> evaluate_convert(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics convert_semantics;
-const OpSemantics convert_semantics{.infer = infer_convert, .evaluate = evaluate_convert};
+const OpSemantics convert_semantics{
+    .infer = infer_convert,
+    .evaluate = evaluate_convert,
+    .example =
+        OpExample{.parameters = "%a: tensor<4x$T>",
+                  .results = "tensor<4xf32>",
+                  .body = R"(%r = "stablehlo.convert"(%a) : (tensor<4x$T>) -> tensor<4xf32>)"},
+    .sum_over_replicas = replicas::sum_convert};
 
 }  // namespace systole::hlo::ops

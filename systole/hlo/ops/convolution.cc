@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/matmul.h"
 #include "systole/hlo/semantics/window.h"
 
@@ -214,7 +215,23 @@ std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics convolution_semantics;
-const OpSemantics convolution_semantics{.infer = infer_convolution,
-                                        .evaluate = evaluate_convolution};
+const OpSemantics convolution_semantics{
+    .infer = infer_convolution,
+    .evaluate = evaluate_convolution,
+    .format =
+        AssemblyFormat{
+            "($*) dim_numbers = <dimension_numbers#stablehlo.conv<>>, window = {|stride = "
+            "<window_strides>, pad = <padding>, lhs_dilate = <lhs_dilation>, rhs_dilate = "
+            "<rhs_dilation>, "
+            "reverse = <window_reversal>|}",
+            TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<1x4x4x2x$T>, %k: tensor<2x2x2x3x$T>",
+            .results = "tensor<1x3x3x3x$T>",
+            .body =
+                R"(%r = "stablehlo.convolution"(%a, %k) {dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x2x$T>, tensor<2x2x2x3x$T>) -> tensor<1x3x3x3x$T>)"},
+    .vectorize = replicas::vectorize_convolution,
+    .sum_over_replicas = replicas::sum_convolution};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -20,6 +21,6 @@ constexpr BinaryKernel kDivide{
 }  // namespace
 
 extern const OpSemantics divide_semantics;
-const OpSemantics divide_semantics = elementwise<kDivide>();
+const OpSemantics divide_semantics = elementwise<kDivide>(replicas::sum_product);
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 #include "systole/hlo/semantics/matmul.h"
@@ -107,7 +108,24 @@ std::vector<Tensor> evaluate_dot_general(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics dot_general_semantics;
-const OpSemantics dot_general_semantics{.infer = infer_dot_general,
-                                        .evaluate = evaluate_dot_general};
+const OpSemantics dot_general_semantics{
+    .infer = infer_dot_general,
+    .evaluate = evaluate_dot_general,
+    .format =
+        AssemblyFormat{
+            "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
+            "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, "
+            "precision "
+            "= "
+            "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
+            TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x3x$T>, %b: tensor<3x4x$T>",
+            .results = "tensor<2x4x$T>",
+            .body =
+                R"(%r = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<2x3x$T>, tensor<3x4x$T>) -> tensor<2x4x$T>)"},
+    .vectorize = replicas::vectorize_dot_general,
+    .sum_over_replicas = replicas::sum_dot_general};
 
 }  // namespace systole::hlo::ops

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -155,6 +156,16 @@ std::vector<Tensor> evaluate_fft(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics fft_semantics;
-const OpSemantics fft_semantics{.infer = infer_fft, .evaluate = evaluate_fft};
+const OpSemantics fft_semantics{
+    .infer = infer_fft,
+    .evaluate = evaluate_fft,
+    .format = AssemblyFormat{"$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.fft"(%a) {fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 4>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
 namespace systole::hlo::ops {
@@ -135,6 +136,15 @@ std::vector<Tensor> evaluate_gather(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics gather_semantics;
-const OpSemantics gather_semantics{.infer = infer_gather, .evaluate = evaluate_gather};
+const OpSemantics gather_semantics{
+    .infer = infer_gather,
+    .evaluate = evaluate_gather,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %i: tensor<3x1xi32>",
+            .results = "tensor<3x$T>",
+            .body =
+                R"(%r = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<4x$T>, tensor<3x1xi32>) -> tensor<3x$T>)"},
+    .vectorize = replicas::vectorize_gather};
 
 }  // namespace systole::hlo::ops

@@ -19,6 +19,11 @@ std::vector<Tensor> evaluate_infeed(const Instruction& instruction, std::span<co
 }  // namespace
 
 extern const OpSemantics infeed_semantics;
-const OpSemantics infeed_semantics{.infer = infer_infeed, .evaluate = evaluate_infeed};
+const OpSemantics infeed_semantics{
+    .infer = infer_infeed,
+    .evaluate = evaluate_infeed,
+    .example = OpExample{.results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -18,6 +19,6 @@ constexpr BinaryKernel kMultiply{
 }  // namespace
 
 extern const OpSemantics multiply_semantics;
-const OpSemantics multiply_semantics = elementwise<kMultiply>();
+const OpSemantics multiply_semantics = elementwise<kMultiply>(replicas::sum_product);
 
 }  // namespace systole::hlo::ops

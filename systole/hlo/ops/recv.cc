@@ -20,6 +20,11 @@ std::vector<Tensor> evaluate_recv(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics recv_semantics;
-const OpSemantics recv_semantics{.infer = infer_recv, .evaluate = evaluate_recv};
+const OpSemantics recv_semantics{
+    .infer = infer_recv,
+    .evaluate = evaluate_recv,
+    .example = OpExample{.results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
 
 }  // namespace systole::hlo::ops

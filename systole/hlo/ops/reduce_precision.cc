@@ -87,7 +87,14 @@ std::vector<Tensor> evaluate_reduce_precision(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_precision_semantics;
-const OpSemantics reduce_precision_semantics{.infer = infer_reduce_precision,
-                                             .evaluate = evaluate_reduce_precision};
+const OpSemantics reduce_precision_semantics{
+    .infer = infer_reduce_precision,
+    .evaluate = evaluate_reduce_precision,
+    .format = AssemblyFormat{"$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.reduce_precision"(%a) {exponent_bits = 4 : i32, mantissa_bits = 3 : i32} : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
 
@@ -51,7 +52,16 @@ std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_window_semantics;
-const OpSemantics reduce_window_semantics{.infer = infer_reduce_window,
-                                          .evaluate = evaluate_reduce_window};
+const OpSemantics reduce_window_semantics{
+    .infer = infer_reduce_window,
+    .evaluate = evaluate_reduce_window,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<$T>",
+                         .results = "tensor<3x$T>",
+                         .body = R"(%r = "stablehlo.reduce_window"(%a, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {window_dimensions = array<i64: 2>} : (tensor<4x$T>, tensor<$T>) -> tensor<3x$T>)"},
+    .vectorize = replicas::vectorize_reduce_window};
 
 }  // namespace systole::hlo::ops

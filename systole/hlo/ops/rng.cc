@@ -81,6 +81,15 @@ std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics rng_semantics;
-const OpSemantics rng_semantics{.infer = infer_rng, .evaluate = evaluate_rng};
+const OpSemantics rng_semantics{
+    .infer = infer_rng,
+    .evaluate = evaluate_rng,
+    .format = AssemblyFormat{"$*, distribution = <rng_distribution>", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<$T>, %b: tensor<$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%s = "stablehlo.constant"() {value = dense<4> : tensor<1xi64>} : () -> tensor<1xi64>
+%r = "stablehlo.rng"(%a, %b, %s) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<$T>, tensor<$T>, tensor<1xi64>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

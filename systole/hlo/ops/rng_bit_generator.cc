@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "systole/base/random.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/elementwise.h"
 
@@ -141,7 +142,16 @@ std::vector<Tensor> evaluate_rng_bit_generator(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics rng_bit_generator_semantics;
-const OpSemantics rng_bit_generator_semantics{.infer = infer_rng_bit_generator,
-                                              .evaluate = evaluate_rng_bit_generator};
+const OpSemantics rng_bit_generator_semantics{
+    .infer = infer_rng_bit_generator,
+    .evaluate = evaluate_rng_bit_generator,
+    .format = AssemblyFormat{"$*, algorithm = <rng_algorithm>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%s: tensor<2xui64>",
+            .results = "tensor<2xui64>, tensor<4x$T>",
+            .body =
+                R"(%r:2 = "stablehlo.rng_bit_generator"(%s) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x$T>))"},
+    .vectorize = replicas::vectorize_rng_bit_generator};
 
 }  // namespace systole::hlo::ops

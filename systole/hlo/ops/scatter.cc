@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
@@ -265,6 +266,17 @@ std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics scatter_semantics;
-const OpSemantics scatter_semantics{.infer = infer_scatter, .evaluate = evaluate_scatter};
+const OpSemantics scatter_semantics{
+    .infer = infer_scatter,
+    .evaluate = evaluate_scatter,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %i: tensor<3x1xi32>, %u: tensor<3x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.scatter"(%a, %i, %u) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<4x$T>, tensor<3x1xi32>, tensor<3x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_scatter,
+    .sum_over_replicas = replicas::sum_scatter};
 
 }  // namespace systole::hlo::ops

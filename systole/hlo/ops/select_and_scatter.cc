@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
@@ -146,7 +147,20 @@ std::vector<Tensor> evaluate_select_and_scatter(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics select_and_scatter_semantics;
-const OpSemantics select_and_scatter_semantics{.infer = infer_select_and_scatter,
-                                               .evaluate = evaluate_select_and_scatter};
+const OpSemantics select_and_scatter_semantics{
+    .infer = infer_select_and_scatter,
+    .evaluate = evaluate_select_and_scatter,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %s: tensor<2x$T>, %b: tensor<$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.select_and_scatter"(%a, %s, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.compare"(%x, %y) {comparison_direction = #stablehlo<comparison_direction GE>} : (tensor<$T>, tensor<$T>) -> tensor<i1>
+  "stablehlo.return"(%z) : (tensor<i1>) -> ()
+}, {
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4x$T>, tensor<2x$T>, tensor<$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_select_and_scatter};
 
 }  // namespace systole::hlo::ops

@@ -20,6 +20,13 @@ std::vector<Tensor> evaluate_send(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics send_semantics;
-const OpSemantics send_semantics{.infer = infer_send, .evaluate = evaluate_send};
+const OpSemantics send_semantics{
+    .infer = infer_send,
+    .evaluate = evaluate_send,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%u = "stablehlo.send"(%a, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<4x$T>, !stablehlo.token) -> !stablehlo.token
+%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

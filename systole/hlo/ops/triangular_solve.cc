@@ -1,6 +1,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
 
@@ -94,7 +95,15 @@ std::vector<Tensor> evaluate_triangular_solve(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics triangular_solve_semantics;
-const OpSemantics triangular_solve_semantics{.infer = infer_triangular_solve,
-                                             .evaluate = evaluate_triangular_solve};
+const OpSemantics triangular_solve_semantics{
+    .infer = infer_triangular_solve,
+    .evaluate = evaluate_triangular_solve,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x2x$T>, %b: tensor<2x3x$T>",
+            .results = "tensor<2x3x$T>",
+            .body =
+                R"(%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2x$T>, tensor<2x3x$T>) -> tensor<2x3x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -42,14 +42,15 @@ std::vector<TensorType> infer_elementwise(const InferContext& context, const Bin
 Tensor map_elements(const UnaryKernel& kernel, std::span<const Tensor> operands);
 Tensor map_elements(const BinaryKernel& kernel, std::span<const Tensor> operands);
 
-// The semantics of an opcode that is nothing but its kernel.
+// Returns the semantics of an opcode that is defined by its kernel alone.
 template <const auto& Kernel>
-constexpr OpSemantics elementwise() {
+constexpr OpSemantics elementwise(SumRule sum_over_replicas = nullptr) {
   return {.infer = [](const InferContext& context) { return infer_elementwise(context, Kernel); },
           .evaluate =
               [](const Instruction&, std::span<const Tensor> operands, const Evaluator&) {
                 return std::vector<Tensor>{map_elements(Kernel, operands)};
-              }};
+              },
+          .sum_over_replicas = sum_over_replicas};
 }
 
 // A scalar's element at every place of `shape`; a tensor that has this shape already is returned as

@@ -1,16 +1,21 @@
 // What an opcode means: how its result types follow from its operands, and its value.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "systole/base/tensor.h"
 #include "systole/hlo/ir/module.h"
+#include "systole/hlo/semantics/assembly_format.h"
 
 namespace systole::hlo {
 
 class Evaluator;
+namespace replicas {
+class Vectorizer;
+}
 
 // What inference may look at. `declared` holds the result types that the program text or the
 // builder's caller gave; it is empty when there are none. An opcode whose result type does not
@@ -34,15 +39,41 @@ struct InferContext {
   const TensorType& declared_type() const;
 };
 
-// The contents of hlo/ops/<opcode>.cc: `extern const OpSemantics <opcode>_semantics`.
+// The smallest program that uses an opcode, as a template: $T stands for the element type, $R for
+// the element type of the parts of a complex $T, and $1 for the number one.
+struct OpExample {
+  std::string_view parameters = {};  // of main: "%a: tensor<4x$T>"
+  std::string_view results = {};     // types of main's results, which are %r, or %r#0, %r#1...
+  std::string_view body = {};
+  std::string_view functions = {};  // besides main
+};
+
+// Computes an instruction for all replicas at once; see passes/replicas. Returns the results, or
+// nothing if the instruction must be written once per replica.
+using VectorizeRule = std::vector<Value> (*)(replicas::Vectorizer&, Instruction&);
+// Computes the sum of an instruction's result over all replicas. Returns nullopt if that is no
+// cheaper than adding up the results.
+using SumRule = std::optional<Value> (*)(replicas::Vectorizer&, Instruction&);
+
+// Everything about an opcode besides its row in opcodes.def. hlo/ops/<opcode>.cc defines
+// `extern const OpSemantics <opcode>_semantics`.
 struct OpSemantics {
   // Checks the operands, attributes and regions against the specification's constraints (labels
   // C1..Cn in the code) and returns the result types. One function for inference and verification.
   // Errors: INVALID_ARGUMENT `<opcode>: <what>, got <value>, expected <value>`.
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
-  // The value, written for readability. Null for structure (parameter, return).
+  // Returns the reference value; written for readability. Null for structure (parameter, return).
   std::vector<Tensor> (*evaluate)(const Instruction&, std::span<const Tensor> operands,
                                   const Evaluator&) = nullptr;
+  // The pretty form in text. Without one, elementwise opcodes have `$* : same`, and other opcodes
+  // the generic form only.
+  std::optional<AssemblyFormat> format = {};
+  // The opcode's row in the tables of docs/stablehlo.md. Elementwise opcodes without an example use
+  // operands and a result of type tensor<4x$T>.
+  std::optional<OpExample> example = {};
+  // Elementwise opcodes need no rule.
+  VectorizeRule vectorize = nullptr;
+  SumRule sum_over_replicas = nullptr;
 };
 
 struct NamedSemantics {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <set>
 
-#include "systole/hlo/text/attrs.h"
 #include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
@@ -249,7 +248,7 @@ void read_raw_convolution(Lexer& lexer, const Dictionary& fields, const Attribut
   }
 }
 
-// The reading visitor of text/attrs.h.
+// The reading visitor of ir/attrs.h.
 class AttrReader {
  public:
   AttrReader(Lexer& lexer, std::string_view op, size_t offset,
@@ -408,9 +407,9 @@ class AttrReader {
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty) {
   const size_t position = lexer.position();
-  Attrs attrs = empty_attrs(opcode);
+  Attrs attrs = default_attrs(opcode);
   AttrReader reader(lexer, to_string(opcode), offset, dictionaries, pretty);
-  std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  std::visit([&](auto& fields) { fields.describe(reader); }, attrs);
   reader.check_all_used();
   lexer.seek(position);
   return attrs;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "systole/hlo/text/attrs.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/literal.h"
 
@@ -245,7 +244,7 @@ std::vector<WrittenAttr> write_attrs(const Attrs& attrs, const Syntax* syntax,
                                      int64_t max_literal_elements) {
   AttrWriter writer(syntax, max_literal_elements);
   Attrs described = attrs;  // a description is of what can be read into, too
-  std::visit([&writer](auto& fields) { describe(writer, fields); }, described);
+  std::visit([&writer](auto& fields) { fields.describe(writer); }, described);
   return std::move(writer.written);
 }
 

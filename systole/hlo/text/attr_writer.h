@@ -1,4 +1,4 @@
-// From an instruction's attributes to text: the printing visitor of text/attrs.h.
+// From an instruction's attributes to text: the printing visitor of ir/attrs.h.
 #pragma once
 
 #include <string>

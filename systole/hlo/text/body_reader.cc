@@ -8,7 +8,6 @@
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/semantics/op_semantics.h"
 #include "systole/hlo/text/attr_reader.h"
-#include "systole/hlo/text/attrs.h"
 #include "systole/hlo/text/import.h"
 
 namespace systole::hlo::text {
@@ -214,7 +213,7 @@ std::vector<Value> BodyReader::make_instruction(Computation& computation, Opcode
                                                 const ParsedOp& op) {
   const std::vector<Value> operands = op.values();
   Attrs attrs = read_attrs(lexer_, opcode, op.offset(), op.attributes, op.pretty);
-  if (!operands.empty()) complete_window(attrs, operands[0].shape().rank());
+  if (!operands.empty()) set_window_defaults(attrs, operands[0].shape().rank());
   Instruction& instruction =
       *computation.insert(opcode, operands, flatten(op.results), std::move(attrs));
   instruction.set_metadata(op.metadata);
@@ -230,7 +229,7 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
     const auto opcode = opcode_of(native_name(parsed.applied.text));
     const bool reduces = opcode && traits(*opcode).has(kElementwise) &&
                          traits(*opcode).min_operands == 2 && traits(*opcode).max_operands == 2 &&
-                         std::holds_alternative<NoAttrs>(empty_attrs(*opcode));
+                         std::holds_alternative<NoAttrs>(default_attrs(*opcode));
     if (!reduces) {
       throw lexer_.error_at(
           parsed.applied.offset,

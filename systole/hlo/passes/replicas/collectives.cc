@@ -5,6 +5,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/passes/replicas/groups.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -69,7 +70,9 @@ bool is_sum(const Instruction& x, Value operand, DType dtype) {
          dtype != DType::pred;
 }
 
-std::vector<Value> all_reduce(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_all_reduce(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
   for (int i = 0; i < x.num_operands(); ++i) {
@@ -88,6 +91,8 @@ std::vector<Value> all_reduce(Vectorizer& v, Instruction& x) {
   }
   return results;
 }
+
+namespace {
 
 // Lane by lane: what `make(group, place)` gives to the replica at that place of its group.
 Value by_place(Vectorizer& v, const std::vector<Group>& groups, const TensorType& type,
@@ -118,7 +123,9 @@ Value stacked_operand(Vectorizer& v, Value old) {
                                : v.stacked(old);
 }
 
-std::vector<Value> reduce_scatter(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce_scatter(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const int64_t axis = x.attrs<ReduceScatterAttrs>().scatter_dimension;
   const Value stacked = stacked_operand(v, x.operand(0));
@@ -132,7 +139,7 @@ std::vector<Value> reduce_scatter(Vectorizer& v, Instruction& x) {
 
 // -- Movement
 
-std::vector<Value> all_gather(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_all_gather(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const int64_t axis = x.attrs<AllGatherAttrs>().all_gather_dim;
   std::vector<Value> results;
@@ -155,7 +162,7 @@ void check_split_count(const AllToAllAttrs& attrs, const Group& group) {
                          attrs.split_count, group.size());
 }
 
-std::vector<Value> all_to_all(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_all_to_all(Vectorizer& v, Instruction& x) {
   const auto& attrs = x.attrs<AllToAllAttrs>();
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
@@ -174,7 +181,7 @@ std::vector<Value> all_to_all(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-std::vector<Value> collective_permute(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_permute(Vectorizer& v, Instruction& x) {
   const auto& pairs = x.attrs<CollectivePermuteAttrs>().source_target_pairs;
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const Value stacked = stacked_operand(v, x.operand(0));
@@ -206,7 +213,7 @@ int num_arrays(const Instruction& x) {
   return x.num_operands() - (x.attrs<RootedCollectiveAttrs>().has_dynamic_root ? 1 : 0);
 }
 
-std::vector<Value> collective_broadcast(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_broadcast(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const bool moves = x.attrs<RootedCollectiveAttrs>().has_dynamic_root;
   std::vector<Value> results;
@@ -230,7 +237,7 @@ std::vector<Value> collective_broadcast(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-std::vector<Value> collective_reduce(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_reduce(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
   for (int i = 0; i < num_arrays(x); ++i) {
@@ -249,29 +256,13 @@ std::vector<Value> collective_reduce(Vectorizer& v, Instruction& x) {
 
 // -- Who runs it
 
-std::vector<Value> replica_id(Vectorizer& v, Instruction&) {
+std::vector<Value> vectorize_replica_id(Vectorizer& v, Instruction&) {
   if (v.num_replicas() == 1) return {v.b().scalar(DType::u32, 0)};
   return {v.b().iota({DType::u32, {v.num_replicas()}}, 0)};
 }
 
-std::vector<Value> partition_id(Vectorizer& v, Instruction&) {
+std::vector<Value> vectorize_partition_id(Vectorizer& v, Instruction&) {
   return {v.b().scalar(DType::u32, 0)};
 }
-
-constexpr OpcodeRule kCollectivesRules[] = {
-    {Opcode::all_gather, all_gather},
-    {Opcode::all_reduce, all_reduce},
-    {Opcode::all_to_all, all_to_all},
-    {Opcode::collective_broadcast, collective_broadcast},
-    {Opcode::collective_permute, collective_permute},
-    {Opcode::collective_reduce, collective_reduce},
-    {Opcode::partition_id, partition_id},
-    {Opcode::reduce_scatter, reduce_scatter},
-    {Opcode::replica_id, replica_id},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> collective_rules() { return kCollectivesRules; }
 
 }  // namespace systole::hlo::replicas

@@ -1,5 +1,6 @@
 // Random bits whose counter is moved by the replica's number: one draw for all replicas.
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -36,7 +37,9 @@ std::optional<uint64_t> blocks_a_replica(Value value) {
 }
 
 // All replicas' draws are one behind the other in the stream of the state without replica_id.
-std::vector<Value> random_bits(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_rng_bit_generator(Vectorizer& v, Instruction& x) {
   const auto algorithm = x.attrs<RngBitGeneratorAttrs>().rng_algorithm;
   const Value state = x.operand(0);
   if (algorithm == RngAlgorithm::three_fry || !state.def->is(Opcode::add)) return {};
@@ -54,11 +57,5 @@ std::vector<Value> random_bits(Vectorizer& v, Instruction& x) {
   }
   return {};
 }
-
-constexpr OpcodeRule kRandomRules[] = {{Opcode::rng_bit_generator, random_bits}};
-
-}  // namespace
-
-std::span<const OpcodeRule> random_rules() { return kRandomRules; }
 
 }  // namespace systole::hlo::replicas

@@ -1,10 +1,10 @@
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
-#include <array>
 #include <numeric>
 
 #include "systole/base/error.h"
 #include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
 namespace {
@@ -26,21 +26,9 @@ std::vector<Value> elementwise(Vectorizer& v, Instruction& x) {
   return {v.b().op(x.opcode(), operands, x.attrs(), {type})->result()};
 }
 
-using RuleTable = std::array<Rule, kNumOpcodes>;
-
-const RuleTable& rules() {
-  static const RuleTable kRules = [] {
-    RuleTable table{};
-    for (int i = 0; i < kNumOpcodes; ++i) {
-      if (kOpcodeTraits[i].has(kElementwise)) table[static_cast<size_t>(i)] = elementwise;
-    }
-    for (const auto group : {movement_rules(), window_rules(), product_rules(), indexed_rules(),
-                             control_flow_rules(), collective_rules(), random_rules()}) {
-      for (const auto& [opcode, rule] : group) table[static_cast<size_t>(opcode)] = rule;
-    }
-    return table;
-  }();
-  return kRules;
+VectorizeRule rule_of(const Instruction& x) {
+  const VectorizeRule rule = semantics_of(x.opcode()).vectorize;
+  return rule == nullptr && x.traits().has(kElementwise) ? elementwise : rule;
 }
 
 // In what was written for one replica, its number is known.
@@ -181,7 +169,7 @@ void Vectorizer::write(Instruction& x) {
     copy_instruction(x, map_, b().computation(), nullptr);
     return;
   }
-  const Rule rule = rules()[static_cast<size_t>(x.opcode())];
+  const VectorizeRule rule = rule_of(x);
   std::vector<Value> results;
   if (rule != nullptr) results = rule(*this, x);
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {

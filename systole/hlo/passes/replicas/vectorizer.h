@@ -59,25 +59,6 @@ class Vectorizer {
   std::optional<Builder> builder_;
 };
 
-// What stands for the results; nothing where the opcode, as used here, has no form of its own and
-// is written once a replica.
-using Rule = std::vector<Value> (*)(Vectorizer& v, Instruction& x);
-struct OpcodeRule {
-  Opcode opcode;
-  Rule rule;
-};
-std::span<const OpcodeRule> movement_rules();
-std::span<const OpcodeRule> window_rules();
-std::span<const OpcodeRule> product_rules();
-std::span<const OpcodeRule> indexed_rules();
-std::span<const OpcodeRule> control_flow_rules();
-std::span<const OpcodeRule> collective_rules();
-std::span<const OpcodeRule> random_rules();
-
-// Sums over replicas of one opcode's result; nullopt where nothing is gained.
-using SumRule = std::optional<Value> (*)(Vectorizer& v, Instruction& x);
-SumRule find_sum_rule(Opcode opcode);
-
 Dims shifted(const Dims& axes, int64_t by = 1);
 Dims with_front(const Dims& dims, int64_t front);
 

@@ -2,6 +2,7 @@
 // that is kept.
 #include <algorithm>
 
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -34,24 +35,28 @@ std::optional<std::vector<Value>> inputs_and_initials(Vectorizer& v, Instruction
   return operands;
 }
 
-std::vector<Value> reduce(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce(Vectorizer& v, Instruction& x) {
   auto operands = inputs_and_initials(v, x);
   if (!operands) return {};
   return with_regions(v, x, std::move(*operands),
                       DimensionsAttrs{shifted(x.attrs<DimensionsAttrs>().dimensions)});
 }
 
-std::vector<Value> map(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_map(Vectorizer& v, Instruction& x) {
   const Dims& dimensions = x.attrs<DimensionsAttrs>().dimensions;
   return with_regions(v, x, v.stacked(x.operands()),
                       DimensionsAttrs{with_front(shifted(dimensions), 0)});
 }
 
-std::vector<Value> sort(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_sort(Vectorizer& v, Instruction& x) {
   SortAttrs attrs = x.attrs<SortAttrs>();
   if (attrs.dimension >= 0) ++attrs.dimension;
   return with_regions(v, x, v.stacked(x.operands()), attrs);
 }
+
+namespace {
 
 // The window does not reach along the first axis: the replicas can be a part of it, and the array
 // keeps the rank that windows usually have.
@@ -102,22 +107,14 @@ std::vector<Value> windowed(Vectorizer& v, Instruction& x, size_t arrays) {
   return results;
 }
 
-std::vector<Value> reduce_window(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce_window(Vectorizer& v, Instruction& x) {
   return windowed(v, x, x.operands().size() / 2);
 }
 
-std::vector<Value> select_and_scatter(Vectorizer& v, Instruction& x) { return windowed(v, x, 2); }
-
-constexpr OpcodeRule kWindowsRules[] = {
-    {Opcode::map, map},
-    {Opcode::reduce, reduce},
-    {Opcode::reduce_window, reduce_window},
-    {Opcode::select_and_scatter, select_and_scatter},
-    {Opcode::sort, sort},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> window_rules() { return kWindowsRules; }
+std::vector<Value> vectorize_select_and_scatter(Vectorizer& v, Instruction& x) {
+  return windowed(v, x, 2);
+}
 
 }  // namespace systole::hlo::replicas
