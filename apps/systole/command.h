@@ -14,7 +14,6 @@ struct Command {
   const char* summary;
   void (*add)(CommandLine& line);
   std::array<const char*, 4> examples = {};  // what stands behind its name, for its help
-  bool hidden = false;                       // not in the help of the command above
 };
 
 // The table of commands below a line, one of which must be given.

@@ -23,9 +23,9 @@ constexpr Command kCommands[] = {
      .add = add_bench_command,
      .examples = {"model.mlir", "model.mlir --threads 1 --runs 100 --json"}},
     {.name = "support",
-     .summary = "Writes the table of supported ops",
+     .summary = "Prints which backend computes which op on which element types",
      .add = add_support_command,
-     .hidden = true},
+     .examples = {"--check docs/stablehlo.md", "--write docs/stablehlo.md"}},
 };
 
 }  // namespace

@@ -167,6 +167,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
       throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
     argument = read_npy(local_file_system(), input.substr(input.find('=') + 1));
     const TensorType& wanted = main.parameter(number).type();
+    argument = narrowed(argument, wanted, fmt::format("--input {}", input));
     if (argument.type() != wanted) {
       throw invalid_argument("--input {}: type, got {}, expected {} for parameter {} ({})", input,
                              argument.type(), wanted, number, parameter_name(main, number));
@@ -180,6 +181,23 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
     argument = random_argument(main.parameter(i).type(), *seed, static_cast<uint64_t>(i));
   }
   return arguments;
+}
+
+Tensor widened(const Tensor& tensor) {
+  if (tensor.dtype() == DType::s4) return tensor.cast(DType::s8);
+  if (tensor.dtype() == DType::u4) return tensor.cast(DType::u8);
+  return tensor;
+}
+
+Tensor narrowed(const Tensor& tensor, const TensorType& wanted, std::string_view what) {
+  if (dtype_info(wanted.dtype).bits != 4 || widened(Tensor(wanted)).type() != tensor.type()) {
+    return tensor;
+  }
+  Tensor narrow = tensor.cast(wanted.dtype);
+  if (!narrow.cast(tensor.dtype()).identical(tensor)) {
+    throw invalid_argument("{}: elements, got some of more than 4 bits, expected {}", what, wanted);
+  }
+  return narrow;
 }
 
 std::string readable(const Tensor& tensor) {

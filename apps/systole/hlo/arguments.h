@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "systole/base/tensor.h"
@@ -32,6 +33,13 @@ void check_inputs(const std::vector<std::string>& inputs);
 std::vector<Tensor> read_arguments(const hlo::Module& module,
                                    const std::vector<std::string>& inputs,
                                    const std::optional<uint64_t>& seed);
+
+// Numpy has no elements of 4 bits: .npy files hold them as i8 and ui8.
+// Returns the tensor as a file holds it.
+Tensor widened(const Tensor& tensor);
+// Returns a file's tensor as `wanted`, if that is its type with elements of 4 bits. Errors:
+// INVALID_ARGUMENT for an element out of range, after `what`.
+Tensor narrowed(const Tensor& tensor, const TensorType& wanted, std::string_view what);
 
 // "f32[2,3]", then the elements, a row a line: {{1, 2, 3}, {4, 5, 6}} ends in two lines. Of an
 // axis with more than a few elements in a large tensor the first and the last ones are shown.

@@ -39,8 +39,11 @@ void run_main(const RunOptions& options) {
       continue;
     }
     const std::string path = join_path(options.output, fmt::format("{}.npy", i));
-    write_npy(local_file_system(), path, results[i]);
-    fmt::print("result {}: {} in {}\n", i, results[i].type(), path);
+    const Tensor stored = widened(results[i]);
+    write_npy(local_file_system(), path, stored);
+    const std::string as =
+        stored.dtype() == results[i].dtype() ? "" : fmt::format(" as {}", stored.dtype());
+    fmt::print("result {}: {} in {}{}\n", i, results[i].type(), path, as);
   }
 }
 

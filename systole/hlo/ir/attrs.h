@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -309,6 +310,32 @@ struct SortAttrs {
   friend bool operator==(const SortAttrs&, const SortAttrs&) = default;
 };
 
+// How a dot is computed from smaller products. The default value stands for no algorithm. The types
+// are texts such as tf32. No backend reads it: products are at least as exact as any algorithm.
+struct DotAlgorithm {
+  AttrText lhs_precision_type = {};
+  AttrText rhs_precision_type = {};
+  AttrText accumulation_type = {};
+  int64_t lhs_component_count = 0;
+  int64_t rhs_component_count = 0;
+  int64_t num_primitive_operations = 0;
+  bool allow_imprecise_accumulation = false;
+  template <class V>
+  void describe(V& v) {
+    v.optional_structure("algorithm", "stablehlo.dot_algorithm", *this != DotAlgorithm(),
+                         [this](auto& s) {
+                           s.required("lhs_precision_type", lhs_precision_type);
+                           s.required("rhs_precision_type", rhs_precision_type);
+                           s.required("accumulation_type", accumulation_type);
+                           s.required("lhs_component_count", lhs_component_count);
+                           s.required("rhs_component_count", rhs_component_count);
+                           s.required("num_primitive_operations", num_primitive_operations);
+                           s.required("allow_imprecise_accumulation", allow_imprecise_accumulation);
+                         });
+  }
+  friend bool operator==(const DotAlgorithm&, const DotAlgorithm&) = default;
+};
+
 // How exact a product must be, as XLA names it; one for each operand.
 enum class Precision : uint8_t { default_, high, highest };
 template <>
@@ -323,7 +350,7 @@ struct DotAttrs {
   Dims lhs_contracting_dimensions;
   Dims rhs_contracting_dimensions;
   std::vector<Precision> precision_config = {};  // empty, or one for each operand
-  AttrText algorithm = {};
+  DotAlgorithm algorithm = {};
   template <class V>
   void describe(V& v) {
     v.structure("dot_dimension_numbers", "stablehlo.dot", [this](auto& s) {
@@ -333,7 +360,7 @@ struct DotAttrs {
       s.optional("rhs_contracting_dimensions", rhs_contracting_dimensions, Dims());
     });
     v.optional("precision_config", precision_config, std::vector<Precision>());
-    v.optional("algorithm", algorithm, AttrText());
+    algorithm.describe(v);
   }
   friend bool operator==(const DotAttrs&, const DotAttrs&) = default;
 };
@@ -548,11 +575,11 @@ struct CollectivePermuteAttrs {
 
 struct InfeedAttrs {
   std::string infeed_config;
-  AttrText layout;
+  std::optional<std::vector<Dims>> layout;  // minor to major, one list for each tensor
   template <class V>
   void describe(V& v) {
     v.optional("infeed_config", infeed_config, std::string());
-    v.optional("layout", layout, AttrText());
+    v.optional("layout", layout, std::optional<std::vector<Dims>>());
   }
   friend bool operator==(const InfeedAttrs&, const InfeedAttrs&) = default;
 };

@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "systole/base/error.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/evaluator.h"
 
@@ -24,9 +26,18 @@ void check_groups(Opcode opcode, const CollectiveAttrs& attrs, Groups groups);
 // The pairs' sources are unique, and their targets, and none is negative.
 void check_pairs(Opcode opcode, std::span<const std::pair<int64_t, int64_t>> pairs);
 
+// The type of a send's or recv's channel is `host_type` for a transfer with the host and device to
+// device (1) otherwise.
+void check_channel(Opcode opcode, const TransferAttrs& attrs, int64_t host_type);
+
 // The number of processes of a group, where the program says so: not when all of them are one
 // group, and not when groups span the partitions, which are counted at run time.
 std::optional<int64_t> group_size(const CollectiveAttrs& attrs);
+
+// Returns the error for a process id that the grid does not have: UNIMPLEMENTED if the program runs
+// as one process, else INVALID_ARGUMENT. `attribute` holds the id.
+Error no_such_process(const Instruction& instruction, std::string_view attribute, int64_t id,
+                      int64_t num_processes);
 
 // How the ids of replica_groups name processes, as the specification calls it.
 enum class Grouping : uint8_t {

@@ -11,9 +11,10 @@ namespace {
 void check_split_count(const InferContext& context, const AllToAllAttrs& attrs) {
   check_at_least(context.opcode, "split_count", {&attrs.split_count, 1}, 1);  // C4
   const Tensor& groups = attrs.groups.replica_groups;
-  if (groups.num_elements() > 0 && groups.dim(1) != attrs.split_count) {  // C8
+  const int64_t size = groups.dim(0) == 0 ? 0 : groups.dim(1);
+  if (size != attrs.split_count) {  // C8
     throw invalid_argument("all_to_all: split_count, got {} for groups of {}, expected as many",
-                           attrs.split_count, groups.dim(1));
+                           attrs.split_count, size);
   }
 }
 

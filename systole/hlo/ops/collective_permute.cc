@@ -27,11 +27,8 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
   const int64_t place = std::ranges::find(group, evaluator.process().number()) - group.begin();
   const auto size = static_cast<int64_t>(group.size());
   for (const auto& [source, target] : attrs.source_target_pairs) {
-    if (source >= size || target >= size) {
-      throw invalid_argument(
-          "collective_permute: source_target_pairs, got {} to {}, expected ids "
-          "below {}",
-          source, target, size);
+    if (std::max(source, target) >= size) {
+      throw no_such_process(instruction, "source_target_pairs", std::max(source, target), size);
     }
     if (target == place) return {given[static_cast<size_t>(source)][0]};
   }

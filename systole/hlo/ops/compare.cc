@@ -14,12 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypeNames = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED",
                                                         "UNSIGNED"};
 
-// The comparison types that fit a dtype; `notype` stands for the first.
+// Returns the comparison types of a dtype; `notype` stands for the first. Integers also take the
+// type of the other signedness, as StableHLO's verifier does. The dtype alone decides how they
+// compare, as in StableHLO's interpreter.
 std::vector<ComparisonType> allowed_types(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (info.floating) return {ComparisonType::float_, ComparisonType::totalorder};
   if (info.complex) return {ComparisonType::float_};
-  return {info.is_signed ? ComparisonType::signed_ : ComparisonType::unsigned_};
+  if (info.is_signed) return {ComparisonType::signed_, ComparisonType::unsigned_};
+  return {ComparisonType::unsigned_, ComparisonType::signed_};
 }
 
 std::vector<TensorType> infer_compare(const InferContext& context) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "systole/base/error.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -39,6 +42,52 @@ Dims free_axes(const Shape& shape, const Dims& batching, const Dims& contracting
   return other_axes(shape.rank(), concat(batching, contracting));
 }
 
+struct KnownAlgorithm {
+  std::string_view operands;  // the precision type of both
+  std::string_view accumulation;
+  int64_t num_primitive_operations;
+};
+// The algorithms that StableHLO's verifier knows, besides those of 8-bit floats.
+constexpr KnownAlgorithm kKnownAlgorithms[] = {
+    {"f16", "f16", 1},  {"f16", "f32", 1},  {"bf16", "bf16", 1}, {"bf16", "f32", 1},
+    {"bf16", "f32", 3}, {"bf16", "f32", 6}, {"bf16", "f32", 9},  {"tf32", "f32", 1},
+    {"tf32", "f32", 3}, {"f32", "f32", 1},  {"f64", "f64", 1}};
+
+bool is_known(const DotAlgorithm& a) {
+  const std::string_view lhs = a.lhs_precision_type.text;
+  const std::string_view rhs = a.rhs_precision_type.text;
+  const std::string_view accumulation = a.accumulation_type.text;
+  if (a.lhs_component_count != 1 || a.rhs_component_count != 1) return false;
+  if (lhs.starts_with("f8E") && rhs.starts_with("f8E")) {
+    return accumulation == "f32" && a.num_primitive_operations == 1;
+  }
+  return lhs == rhs && !a.allow_imprecise_accumulation &&
+         std::ranges::any_of(kKnownAlgorithms, [&](const KnownAlgorithm& known) {
+           return known.operands == lhs && known.accumulation == accumulation &&
+                  known.num_primitive_operations == a.num_primitive_operations;
+         });
+}
+
+void check_algorithm(const DotAttrs& attrs) {
+  const DotAlgorithm& a = attrs.algorithm;
+  if (a == DotAlgorithm()) return;
+  const auto is_default = [](Precision precision) { return precision == Precision::default_; };
+  if (!std::ranges::all_of(attrs.precision_config, is_default)) {  // C21
+    throw invalid_argument(
+        "dot_general: precision_config, got HIGH or HIGHEST with an algorithm, expected DEFAULT");
+  }
+  const int64_t counts[] = {a.lhs_component_count, a.rhs_component_count,
+                            a.num_primitive_operations};
+  check_at_least(Opcode::dot_general, "algorithm: counts", counts, 1);  // C22, C23, C24
+  if (is_known(a)) return;
+  throw invalid_argument(
+      "dot_general: algorithm, got {} x {} -> {} with counts {}{}, expected one that StableHLO "
+      "knows, "
+      "such as bf16 x bf16 -> f32 with counts [1, 1, 3]",
+      a.lhs_precision_type.text, a.rhs_precision_type.text, a.accumulation_type.text,
+      to_string(counts), a.allow_imprecise_accumulation ? " and imprecise accumulation" : "");
+}
+
 // The element type of the result may be declared (what XLA calls the preferred one): products of
 // bf16 are then kept as f32, of s8 as s32. Without a declaration it is the operands'.
 std::vector<TensorType> infer_dot_general(const InferContext& context) {
@@ -56,7 +105,9 @@ std::vector<TensorType> infer_dot_general(const InferContext& context) {
   check_equal_sizes(context, "batching", attrs.lhs_batching_dimensions,
                     attrs.rhs_batching_dimensions);  // C9
   check_equal_sizes(context, "contracting", attrs.lhs_contracting_dimensions,
-                    attrs.rhs_contracting_dimensions);       // C10
+                    attrs.rhs_contracting_dimensions);             // C10
+  check_precision_config(context.opcode, attrs.precision_config);  // C11
+  check_algorithm(attrs);
   check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C13
   const Dims lhs_free =
       free_axes(lhs.shape, attrs.lhs_batching_dimensions, attrs.lhs_contracting_dimensions);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
@@ -7,7 +9,17 @@
 namespace systole::hlo::ops {
 namespace {
 
-// C3: the value of `shape` is known when the program runs, the result's type before.
+// C3: a constant `shape` holds the result's sizes. Any other is read at run time, when the result's
+// type is fixed already: it is not compared.
+void check_shape_value(const InferContext& context, const Shape& result) {
+  const Instruction& shape = *context.operands[2].def;
+  if (!shape.is(Opcode::constant)) return;
+  const Tensor sizes = shape.attrs<ConstantAttrs>().value.cast(DType::s64);
+  if (std::ranges::equal(sizes.data<int64_t>(), result.dims())) return;
+  throw invalid_argument("rng: shape, got {} for a result of {}, expected equal",
+                         to_string(sizes.data<int64_t>()), result);
+}
+
 std::vector<TensorType> infer_rng(const InferContext& context) {
   const TensorType& a = context.operand(0);
   const TensorType& b = context.operand(1);
@@ -19,6 +31,7 @@ std::vector<TensorType> infer_rng(const InferContext& context) {
   check_dtype(context.opcode, "result", result.dtype, a.dtype);              // C1
   check_integer(context.opcode, "shape", shape);                             // I3
   check_shape(context.opcode, "shape", shape.shape, {result.shape.rank()});  // C3
+  check_shape_value(context, result.shape);
   const bool is_normal = context.get<RngAttrs>().rng_distribution == RngDistribution::normal;
   if (is_complex(a.dtype) || (is_normal && !is_floating(a.dtype))) {  // C2
     throw invalid_argument("rng: element type, got {}, expected {}", a.dtype,

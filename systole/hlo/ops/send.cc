@@ -6,8 +6,10 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_send(const InferContext& context) {
-  check_token(context, context.num_operands() - 1);                               // I2
-  check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
+  check_token(context, context.num_operands() - 1);  // I2
+  const auto& attrs = context.get<TransferAttrs>();
+  check_channel(context.opcode, attrs, 2);                 // I3, I4
+  check_pairs(context.opcode, attrs.source_target_pairs);  // C1 - C4
   return {token_type()};
 }
 

@@ -128,6 +128,12 @@ DType declared_product_dtype(const InferContext& context, DType dtype) {
   return declared;
 }
 
+void check_precision_config(Opcode opcode, std::span<const Precision> config) {
+  if (config.size() <= 2) return;
+  throw invalid_argument("{}: precision_config, got {} values, expected at most 2", opcode,
+                         config.size());
+}
+
 std::vector<DType> check_reducer(const InferContext& context, int region,
                                  std::span<const DType> dtypes) {
   const Computation& body = *context.regions[static_cast<size_t>(region)];

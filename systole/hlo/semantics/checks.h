@@ -42,6 +42,9 @@ std::vector<DType> check_inputs_and_initial_values(const InferContext& context);
 // the preferred one: products of bf16 may be kept as f32, of s8 as s32).
 DType declared_product_dtype(const InferContext& context, DType dtype);
 
+// At most one precision for each of two operands.
+void check_precision_config(Opcode opcode, std::span<const Precision> config);
+
 // A region that combines two tuples of scalars of `dtypes` into one: (E0.., E0..) -> (E0..), where
 // each of `dtypes` is promotable to its Ei. Returns the Ei.
 std::vector<DType> check_reducer(const InferContext& context, int region,

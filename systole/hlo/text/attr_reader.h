@@ -20,6 +20,11 @@ namespace systole::hlo::text {
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 
+// Checks an attribute that belongs to no op. If it is a structure of an opcode's attributes, such
+// as #stablehlo.gather<...>, its fields must be valid. Does not advance `lexer`. Errors:
+// INVALID_ARGUMENT.
+void check_dialect_attribute(Lexer& lexer, const Attribute& attribute);
+
 // Of the ops that text/import.h rewrites: the attributes of all, of which each has some. Those of
 // others are unknown to it.
 struct LegacyAttrs {

@@ -60,6 +60,10 @@ class FullSpelling {
   std::string operator()(const std::vector<bool>& field) const {
     return array_text("i1", texts(field, bool_text));
   }
+  std::string operator()(const std::optional<std::vector<Dims>>& field) const {
+    const auto list = [](const Dims& dims) { return list_text(texts(dims, number_text)); };
+    return list_text(texts(*field, list));
+  }
   std::string operator()(const Pairs& pairs) const {
     std::vector<int64_t> flat;
     for (const auto& [first, second] : pairs) flat.insert(flat.end(), {first, second});
@@ -134,6 +138,12 @@ class StructWriter {
   }
   void add(std::string_view name, int64_t field, bool present) {
     fields.push_back({std::string(name), number_text(field), present, false});
+  }
+  void add(std::string_view name, bool field, bool present) {
+    fields.push_back({std::string(name), bool_text(field), present, false});
+  }
+  void add(std::string_view name, const AttrText& field, bool present) {
+    fields.push_back({std::string(name), field.text, present, false});
   }
 };
 

@@ -27,6 +27,9 @@ std::optional<Opcode> opcode_of(std::string_view name);
 // The op of CHLO that a custom call is another spelling of (mhlo.topk, mhlo.erf), as compilers
 // write it for readers without CHLO; nullopt for any other op.
 std::optional<std::string> chlo_of_custom_call(const ParsedOp& op);
+// Whether `op` is an rng_bit_generator with a state of another integer type than ui64, which
+// import_op rewrites.
+bool has_foreign_rng_state(const ParsedOp& op);
 // Whether a text may hold ops of that name: opcodes, tuple and get_tuple_element, and what
 // import_op rewrites.
 bool is_known_op(std::string_view name);

@@ -5,8 +5,8 @@
 
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/kept_symbols.h"
 #include "systole/hlo/text/lexer.h"
-#include "systole/hlo/text/mesh.h"
 #include "systole/hlo/text/syntax_writer.h"
 #include "systole/hlo/text/text.h"
 #include "systole/hlo/text/type.h"
@@ -29,6 +29,14 @@ std::string mesh_text(std::string_view name, std::string_view mesh, bool pretty)
   if (pretty) return fmt::format("  sdy.mesh @{} = {}\n", symbol_text(name), mesh);
   return fmt::format("  \"sdy.mesh\"() {{mesh = #sdy.mesh{}, sym_name = {}}} : () -> ()\n", mesh,
                      quote(name));
+}
+
+std::string declaration_text(std::string_view name, std::string_view type, bool pretty) {
+  if (pretty) return fmt::format("  func.func private @{}{}\n", symbol_text(name), type);
+  return fmt::format(
+      "  \"func.func\"() <{{function_type = {}, sym_name = {}, sym_visibility = \"private\"}}> "
+      "({{}}) : () -> ()\n",
+      type, quote(name));
 }
 
 // The one op of a reducer that `applies` says all of.
@@ -346,10 +354,13 @@ class Printer {
 std::string print(const Module& module, const PrintOptions& options) {
   std::string out = fmt::format("module @{} ", text::symbol_text(module.name()));
   AttributeTexts attributes;
-  std::string meshes;
+  std::string symbols;
   for (const auto& [name, value] : module.attributes) {
     if (name.starts_with(text::kMeshAttribute)) {
-      meshes += text::mesh_text(name.substr(text::kMeshAttribute.size()), value, options.pretty);
+      symbols += text::mesh_text(name.substr(text::kMeshAttribute.size()), value, options.pretty);
+    } else if (name.starts_with(text::kDeclaration)) {
+      symbols +=
+          text::declaration_text(name.substr(text::kDeclaration.size()), value, options.pretty);
     } else {
       attributes[name] = value;
     }
@@ -357,7 +368,7 @@ std::string print(const Module& module, const PrintOptions& options) {
   if (!attributes.empty()) {
     out += fmt::format("attributes {{{}}} ", text::entries_text(attributes));
   }
-  out += "{\n" + meshes;
+  out += "{\n" + symbols;
   for (const auto& function : module.functions()) {
     text::Printer printer(*function, options);
     printer.print_function(*function, module.aliases, 1);

@@ -62,7 +62,7 @@ Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   for (int i = batch + lhs_free; i < op.shape().rank(); ++i) swapped.push_back(i);
   for (int i = batch; i < batch + lhs_free; ++i) swapped.push_back(i);
   // An algorithm says what each of the two operands is taken for.
-  if (permutation_of(op) != swapped || !attrs.algorithm.text.empty()) return {};
+  if (permutation_of(op) != swapped || attrs.algorithm != DotAlgorithm()) return {};
   return {builder.dot_general(
       dot->operand(1), dot->operand(0),
       {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,

@@ -189,10 +189,8 @@ std::vector<Value> vectorize_collective_permute(Vectorizer& v, Instruction& x) {
     const auto size = static_cast<int64_t>(group.size());
     std::optional<int64_t> from;
     for (const auto& [source, target] : pairs) {
-      if (source >= size || target >= size) {
-        throw invalid_argument(
-            "collective_permute: source_target_pairs, got {} to {}, expected ids below {}", source,
-            target, size);
+      if (std::max(source, target) >= size) {
+        throw no_such_process(x, "source_target_pairs", std::max(source, target), size);
       }
       if (target == place) from = source;
     }
