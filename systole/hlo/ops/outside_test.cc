@@ -32,16 +32,17 @@ TEST(AfterAllTest, ATokenOfTokens) {
               HasSubstr("after_all: operand 0, got f32[], expected a token"));
 }
 
+struct TransferCase {
+  OpUnderTest op;
+  std::string error;
+};
+
 TEST(TransferTest, NeedATokenAndADevice) {
   const TransferAttrs kToDevice{.channel_handle = {1, 1}};
   const Tensor token = token_value();
   const TensorType type = token_type();
   const TensorType f32{DType::f32, {}};
-  struct Case {
-    OpUnderTest op;
-    std::string error;
-  };
-  const Case cases[] = {
+  const TransferCase cases[] = {
       {{.opcode = Opcode::infeed, .operands = {token}, .attrs = InfeedAttrs(), .declared = {type}},
        "UNIMPLEMENTED: infeed: got a device without an infeed"},
       {{.opcode = Opcode::outfeed, .operands = {token}, .attrs = OutfeedAttrs()},
@@ -62,6 +63,16 @@ TEST(TransferTest, NeedATokenAndADevice) {
        "infeed: operand 0, got f32[], expected a token"},
       {{.opcode = Opcode::outfeed, .operands = {token, Tensor(1.0F)}, .attrs = OutfeedAttrs()},
        "outfeed: operand 1, got f32[], expected a token"},
+  };
+  for (const TransferCase& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
+}
+
+TEST(TransferTest, ConstraintsAreChecked) {
+  const TransferAttrs kToDevice{.channel_handle = {1, 1}};
+  const Tensor token = token_value();
+  const TensorType type = token_type();
+  const TensorType f32{DType::f32, {}};
+  const TransferCase cases[] = {
       {{.opcode = Opcode::send,
         .operands = {token},
         .attrs = TransferAttrs{.channel_handle = {1, 1}, .source_target_pairs = {{0, 1}, {0, 2}}}},
@@ -92,7 +103,7 @@ TEST(TransferTest, NeedATokenAndADevice) {
         .declared = {f32, f32, type}},
        "infeed: layout, got 1 values, expected 2"},
   };
-  for (const Case& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
+  for (const TransferCase& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
 }
 
 // -- custom_call.

@@ -380,6 +380,9 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%t = stablehlo.tuple %a : tuple<tensor<2xf32>>\n%0 = stablehlo.abs %t : "
        "tuple<tensor<2xf32>>",
        "INVALID_ARGUMENT: f:3:25: types, got a tuple, expected tensors"},
+      {"%0 = stablehlo.reduce(%a init: %a) applies stablehlo.add across dimensions = [0] : "
+       "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
+       "UNIMPLEMENTED: f:2:6: reduce: initial value 0, got f32[2], expected a scalar"},
       {"%0 = check.expect_eq %a : ()",
        "INVALID_ARGUMENT: f:2:22: operand types, got (), expected (f32[2])"},
       {"%t = stablehlo.tuple %a : tuple<tensor<3xf32>>",
@@ -485,15 +488,31 @@ TEST(TextImport, AttributesThatPlaceValuesAreIgnoredWithANote) {
   EXPECT_EQ(log.messages().size(), 2U);
 }
 
-// Each of these is an error of StableHLO's verifier, too.
-TEST(TextImport, InvalidAttributesAreRefused) {
-  const std::string call = "stablehlo.custom_call @f(%a) {";
-  const std::string called = "} : (tensor<2xf32>) -> tensor<2xf32>";
+// The errors below are errors of StableHLO's verifier, too.
+
+void expect_refused(const TextsAndErrors& rows) {
+  for (const auto& [text, error] : rows) {
+    EXPECT_THAT(error_of("func.func @main(%a: tensor<2xf32>) {\n" + text +
+                         "\nreturn\n}\nfunc.func private @g(%x: tensor<2xf32>) { return }\n"),
+                ::testing::HasSubstr(error));
+  }
+}
+
+TEST(TextImport, ResultAccuracyIsChecked) {
   const std::string accuracy =
       "%0 = \"stablehlo.tanh\"(%a) {result_accuracy = "
       "#stablehlo.result_accuracy<";
   const std::string mode = "mode = #stablehlo.result_accuracy_mode<";
   const std::string tanh = ">>} : (tensor<2xf32>) -> tensor<2xf32>";
+  const TextsAndErrors rows = {
+      {accuracy + "atol = 1.0, " + mode + "HIGHEST" + tanh, "tanh: result_accuracy, got atol 1"},
+      {accuracy + "ulps = -1, " + mode + "TOLERANCE" + tanh, "expected values >= 0"},
+      {accuracy + "speed = 1, " + mode + "DEFAULT" + tanh, "got 'speed', expected none"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, DotAlgorithmsAreChecked) {
   const auto dot = [](const std::string& attrs) {
     return "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], " + attrs +
            " : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>";
@@ -505,23 +524,24 @@ TEST(TextImport, InvalidAttributesAreRefused) {
         "allow_imprecise_accumulation = false>",
         type, left, steps);
   };
-  const auto alias = [](const std::string& fields) {
-    return "output_operand_aliases = [#stablehlo.output_operand_alias<" + fields + ">]";
-  };
   const TextsAndErrors rows = {
-      {accuracy + "atol = 1.0, " + mode + "HIGHEST" + tanh, "tanh: result_accuracy, got atol 1"},
-      {accuracy + "ulps = -1, " + mode + "TOLERANCE" + tanh, "expected values >= 0"},
-      {accuracy + "speed = 1, " + mode + "DEFAULT" + tanh, "got 'speed', expected none"},
       {dot("precision = [HIGH, HIGH, HIGH]"),
        "dot_general: precision_config, got 3 values, expected at most 2"},
       {dot("precision = [HIGH, HIGH], " + algorithm("tf32", 1, 1)),
        "precision_config, got HIGH or HIGHEST with an algorithm"},
       {dot(algorithm("tf32", 0, 1)), "algorithm: counts, got [0, 1, 1], expected values >= 1"},
       {dot(algorithm("bf16", 1, 2)), "algorithm, got bf16 x bf16 -> f32 with counts [1, 1, 2]"},
-      {"stablehlo.composite \"0.f\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
-       "composite: name, got '0.f'"},
-      {"stablehlo.composite \"f.g%\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
-       "composite: name, got 'f.g%'"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, CustomCallsAreChecked) {
+  const std::string call = "stablehlo.custom_call @f(%a) {";
+  const std::string called = "} : (tensor<2xf32>) -> tensor<2xf32>";
+  const auto alias = [](const std::string& fields) {
+    return "output_operand_aliases = [#stablehlo.output_operand_alias<" + fields + ">]";
+  };
+  const TextsAndErrors rows = {
       {call + "operand_layouts = [dense<0> : tensor<1xindex>]" + called,
        "layouts, got those of operands or of results, expected both or none"},
       {call + "operand_layouts = [], result_layouts = [dense<0> : tensor<1xindex>]" + called,
@@ -540,6 +560,16 @@ TEST(TextImport, InvalidAttributesAreRefused) {
       {call + alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []") +
            called,
        "output_tuple_indices of an alias, got 0, expected in [0, 0)"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, InvalidOpsAreRefused) {
+  const TextsAndErrors rows = {
+      {"stablehlo.composite \"0.f\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
+       "composite: name, got '0.f'"},
+      {"stablehlo.composite \"f.g%\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
+       "composite: name, got 'f.g%'"},
       {"%s = stablehlo.constant dense<7> : tensor<1xi64>\n%c = stablehlo.constant dense<1.0> : "
        "tensor<f32>\n%0 = stablehlo.rng %c, %c, %s, distribution = UNIFORM : (tensor<f32>, "
        "tensor<f32>, tensor<1xi64>) -> tensor<12xf32>",
@@ -550,11 +580,7 @@ TEST(TextImport, InvalidAttributesAreRefused) {
        "tensor<2xf32>",
        "all_reduce: replica_groups, got groups along the axes of a mesh"},
   };
-  for (const auto& [text, error] : rows) {
-    EXPECT_THAT(error_of("func.func @main(%a: tensor<2xf32>) {\n" + text +
-                         "\nreturn\n}\nfunc.func private @g(%x: tensor<2xf32>) { return }\n"),
-                ::testing::HasSubstr(error));
-  }
+  expect_refused(rows);
 }
 
 TEST(TextImport, StructuresOfModulesAreChecked) {
