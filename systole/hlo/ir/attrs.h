@@ -27,7 +27,7 @@
 
 namespace systole::hlo {
 
-// An enum's values in text, and the name of its attribute: #stablehlo<comparison_direction LT>.
+// The names of an enum's values in text, and of its attribute: #stablehlo<comparison_direction LT>.
 template <class E>
 struct EnumNames;
 
@@ -37,7 +37,7 @@ struct NoAttrs {
   friend bool operator==(const NoAttrs&, const NoAttrs&) = default;
 };
 
-// An attribute that no pass looks into, as MLIR text: kept as it was read. "" when there is none.
+// An attribute that no code reads, as MLIR text; "" if it is missing.
 struct AttrText {
   std::string text;
   friend bool operator==(const AttrText&, const AttrText&) = default;
@@ -75,7 +75,7 @@ struct CallAttrs {
   friend bool operator==(const CallAttrs&, const CallAttrs&) = default;
 };
 
-// An operation with a meaning of its own that a function of the module spells out.
+// An operation that a function of the module defines.
 struct CompositeAttrs {
   std::string name;  // "namespace.op"
   AttrText composite_attributes;
@@ -153,7 +153,7 @@ struct TransposeAttrs {
   friend bool operator==(const TransposeAttrs&, const TransposeAttrs&) = default;
 };
 
-// reverse, reduce and map: the axes reversed, removed or, all of them, mapped along.
+// reverse: the axes to reverse. reduce: the axes to remove. map: all axes.
 struct DimensionsAttrs {
   Dims dimensions;
   template <class V>
@@ -258,7 +258,7 @@ struct ScatterAttrs {
   friend bool operator==(const ScatterAttrs&, const ScatterAttrs&) = default;
 };
 
-// reduce_window and select_and_scatter (which has no dilations). All have the operand's rank.
+// reduce_window and select_and_scatter (which has no dilations). All lists have the operand's rank.
 struct WindowAttrs {
   Dims window_dimensions;
   Dims window_strides;
@@ -336,7 +336,7 @@ struct DotAlgorithm {
   friend bool operator==(const DotAlgorithm&, const DotAlgorithm&) = default;
 };
 
-// How exact a product must be, as XLA names it; one for each operand.
+// The precision of a product, as XLA names it; one value per operand.
 enum class Precision : uint8_t { default_, high, highest };
 template <>
 struct EnumNames<Precision> {
@@ -478,8 +478,8 @@ struct RngBitGeneratorAttrs {
   friend bool operator==(const RngBitGeneratorAttrs&, const RngBitGeneratorAttrs&) = default;
 };
 
-// The channel of a communication. With handle <= 0 replicas talk to each other; a positive one is
-// needed for processes of different partitions.
+// The channel of a communication. With handle <= 0, replicas communicate. Communication between
+// partitions requires a positive handle.
 struct ChannelHandle {
   int64_t handle = 0;
   int64_t type = 0;
@@ -494,7 +494,8 @@ struct ChannelHandle {
   friend bool operator==(const ChannelHandle&, const ChannelHandle&) = default;
 };
 
-// Which processes of the grid work together: all_reduce and what other collectives share.
+// The groups of processes that communicate: the attributes of all_reduce, and a part of those of
+// other collectives.
 struct CollectiveAttrs {
   Tensor
       replica_groups;  // s64, one row a group; -1 fills short rows; no elements: all in one group
@@ -549,8 +550,8 @@ struct ReduceScatterAttrs {
   friend bool operator==(const ReduceScatterAttrs&, const ReduceScatterAttrs&) = default;
 };
 
-// collective_broadcast and collective_reduce: one of each group, the first or the one that the last
-// operand tells, is the source or gets the result.
+// collective_broadcast and collective_reduce. The root of each group sends or receives: its first
+// member, or the one that the last operand gives.
 struct RootedCollectiveAttrs {
   CollectiveAttrs groups;
   bool has_dynamic_root = false;
