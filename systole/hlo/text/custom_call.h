@@ -1,5 +1,5 @@
-// What the text of a custom call says about memory. A module keeps these attributes as text, and
-// its tuples are flattened, so they are checked while the types of the text are known.
+// Checks of a custom call's layouts and aliases. A module keeps these as text and flattens tuples,
+// so they are checked while the types of the text are known.
 #pragma once
 
 #include "systole/hlo/text/op_reader.h"
