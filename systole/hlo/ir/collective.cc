@@ -21,7 +21,7 @@ int64_t own_id(const Process& process, Grouping grouping) {
   return grouping == Grouping::cross_partition ? process.partition_id() : process.replica_id();
 }
 
-// The rows of replica_groups without what fills them up; all ids in one row when it is empty.
+// Returns the rows of replica_groups without padding; all ids in one row if it is empty.
 std::vector<std::vector<int64_t>> id_groups(const Tensor& replica_groups, int64_t num_ids) {
   std::vector<std::vector<int64_t>> rows;
   if (replica_groups.num_elements() == 0) {
@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> id_groups(const Tensor& replica_groups, int64_
   return rows;
 }
 
-// The numbers of the processes that the ids of the row around `process` stand for.
+// Returns the processes that the ids of the row around `process` stand for.
 std::vector<int64_t> processes_of(const std::vector<int64_t>& row, const Process& process,
                                   Grouping grouping) {
   if (grouping == Grouping::flattened_ids) return row;

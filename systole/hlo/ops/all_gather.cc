@@ -6,7 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// How many times as long the gathered axis becomes.
+// The growth factor of the gathered axis.
 int64_t num_gathered(const InferContext& context, const AllGatherAttrs& attrs, int i) {
   if (const std::optional<int64_t> size = group_size(attrs.groups)) return *size;
   const int axis = static_cast<int>(attrs.all_gather_dim);

@@ -16,7 +16,7 @@ std::vector<TensorType> infer_batch_norm_grad(const InferContext& context) {
   return {context.operand(0), features, features};
 }
 
-// The names are the specification's.
+// Variable names as in the specification.
 std::vector<Tensor> evaluate_batch_norm_grad(const Instruction& instruction,
                                              std::span<const Tensor> operands, const Evaluator&) {
   const auto& attrs = instruction.attrs<BatchNormAttrs>();

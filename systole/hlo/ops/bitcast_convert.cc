@@ -32,7 +32,7 @@ std::vector<TensorType> infer_bitcast_convert(const InferContext& context) {
 
 uint64_t low_bits(uint64_t bits, int width) { return bits & (~uint64_t{0} >> (64 - width)); }
 
-// As an element of i1, i4 or ui4 lies in its byte.
+// Normalises the bits of an element of i1, i4 or ui4 to its byte in memory.
 uint64_t canonical(DType dtype, uint64_t bits) {
   const int width = dtype_info(dtype).bits;
   bits = low_bits(bits, width);
@@ -60,7 +60,7 @@ std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
                                              std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
-  // Elements of less than a byte take a whole one in memory.
+  // Elements below 8 bits occupy a whole byte in memory.
   const bool whole_bytes =
       operand.byte_size() == result.byte_size() && dtype_info(operand.dtype()).bits >= 8;
   if (whole_bytes) {

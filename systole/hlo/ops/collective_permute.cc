@@ -13,7 +13,8 @@ std::vector<TensorType> infer_collective_permute(const InferContext& context) {
   return {context.operand(0)};                                             // C5
 }
 
-// A process may be the source of one pair and the target of another, and so all meet at once.
+// All processes meet at once, because a process may be the source of one pair and the target of
+// another.
 std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
                                                 std::span<const Tensor> operands,
                                                 const Evaluator& evaluator) {

@@ -12,7 +12,7 @@ std::vector<TensorType> infer_collective_reduce(const InferContext& context) {
   return results;
 }
 
-// The root of each operand gets its reduction, all others get zeros.
+// The root of each operand gets the reduction; all others get zeros.
 std::vector<Tensor> evaluate_collective_reduce(const Instruction& instruction,
                                                std::span<const Tensor> operands,
                                                const Evaluator& evaluator) {

@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypeNames = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED",
                                                         "UNSIGNED"};
 
-// Returns the comparison types of a dtype; `notype` stands for the first. Integers also take the
-// type of the other signedness, as StableHLO's verifier does. The dtype alone decides how they
+// Returns the comparison types of a dtype; `notype` stands for the first. Integers also accept the
+// type of the other signedness, as StableHLO's verifier does. Only the dtype decides how they
 // compare, as in StableHLO's interpreter.
 std::vector<ComparisonType> allowed_types(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);

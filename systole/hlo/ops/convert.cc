@@ -19,7 +19,7 @@ std::vector<TensorType> infer_convert(const InferContext& context) {
   return {to};
 }
 
-// From complex to anything else, pred too: the real part is.
+// From complex to any other type: converts the real part, also to pred.
 std::vector<Tensor> evaluate_convert(const Instruction& instruction,
                                      std::span<const Tensor> operands, const Evaluator&) {
   const DType to = instruction.dtype();

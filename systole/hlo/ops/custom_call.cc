@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// Anything: the target alone knows what fits.
+// Only the target knows which types fit.
 std::vector<TensorType> infer_custom_call(const InferContext& context) {
   return {context.declared.begin(), context.declared.end()};
 }

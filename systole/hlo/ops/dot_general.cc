@@ -88,8 +88,8 @@ void check_algorithm(const DotAttrs& attrs) {
       to_string(counts), a.allow_imprecise_accumulation ? " and imprecise accumulation" : "");
 }
 
-// The element type of the result may be declared (what XLA calls the preferred one): products of
-// bf16 are then kept as f32, of s8 as s32. Without a declaration it is the operands'.
+// The element type of the result may be declared (XLA's preferred element type): products of bf16
+// are then kept as f32, of s8 as s32. The default is the operands' type.
 std::vector<TensorType> infer_dot_general(const InferContext& context) {
   const DotAttrs& attrs = context.get<DotAttrs>();
   const TensorType& lhs = context.operand(0);
@@ -121,7 +121,7 @@ std::vector<TensorType> infer_dot_general(const InferContext& context) {
 
 int64_t product(const Dims& sizes) { return Shape(sizes).num_elements(); }
 
-// The operand with its axes in the order a, b, c, as [prod a, prod b, prod c].
+// Returns the operand with its axes in the order a, b, c, as [prod a, prod b, prod c].
 Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& c) {
   const Shape& shape = operand.shape();
   return permuted(operand, concat(concat(a, b), c))

@@ -64,7 +64,7 @@ void check_sizes(const InferContext& context, const GatherAttrs& attrs) {
   }
 }
 
-// The axes of the operand that a slice keeps.
+// Returns the operand axes that a slice keeps.
 Dims window_axes(const GatherAttrs& attrs) {
   return other_axes(static_cast<int>(attrs.slice_sizes.size()),
                     concat(attrs.collapsed_slice_dims, attrs.operand_batching_dims));
@@ -93,7 +93,7 @@ std::vector<TensorType> infer_gather(const InferContext& context) {
   return {{context.operand(0).dtype, Shape(std::move(dims))}};  // C23
 }
 
-// indices_are_sorted promises something that nothing here depends on.
+// indices_are_sorted is only a hint; the value does not depend on it.
 std::vector<Tensor> evaluate_gather(const Instruction& instruction,
                                     std::span<const Tensor> operands, const Evaluator&) {
   const GatherAttrs& attrs = instruction.attrs<GatherAttrs>();

@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// The textbook formula: std::complex's own would turn some NaNs into infinities.
+// The textbook formula; std::complex turns some NaNs into infinities.
 std::complex<double> multiply(std::complex<double> x, std::complex<double> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }

@@ -7,7 +7,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// Into how many parts the scattered axis is split.
+// The number of parts of the scattered axis.
 int64_t num_parts(const InferContext& context, const ReduceScatterAttrs& attrs) {
   if (const std::optional<int64_t> size = group_size(attrs.groups)) return *size;
   const int axis = static_cast<int>(attrs.scatter_dimension);

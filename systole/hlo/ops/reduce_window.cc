@@ -27,7 +27,7 @@ std::vector<TensorType> infer_reduce_window(const InferContext& context) {
   return results;
 }
 
-// A window over padding and holes takes the initial value in there, as often as it covers them.
+// Padding and holes of the base dilation contribute the initial value.
 std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
                                            std::span<const Tensor> operands,
                                            const Evaluator& evaluator) {

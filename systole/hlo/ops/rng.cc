@@ -9,8 +9,8 @@
 namespace systole::hlo::ops {
 namespace {
 
-// C3: a constant `shape` holds the result's sizes. Any other is read at run time, when the result's
-// type is fixed already: it is not compared.
+// C3: a constant `shape` must hold the result's sizes. Other shapes are known only at run time and
+// are not compared: the result's type is static.
 void check_shape_value(const InferContext& context, const Shape& result) {
   const Instruction& shape = *context.operands[2].def;
   if (!shape.is(Opcode::constant)) return;
@@ -40,14 +40,14 @@ std::vector<TensorType> infer_rng(const InferContext& context) {
   return {result};
 }
 
-// Integers, and pred as one, in [a, b).
+// Draws an integer or a pred from [a, b).
 int64_t uniform(RandomStream& random, int64_t a, int64_t b) {
   if (a >= b) return a;
   const uint64_t offset = random.next_below(static_cast<uint64_t>(b) - static_cast<uint64_t>(a));
   return static_cast<int64_t>(static_cast<uint64_t>(a) + offset);
 }
 
-// A float in [a, b): again when rounding to T made it b.
+// Draws a float from [a, b). Draws again if rounding to T gives b.
 template <class T>
 T uniform(RandomStream& random, double a, double b) {
   while (a < b) {
@@ -76,7 +76,7 @@ T draw(RandomStream& random, RngDistribution distribution, T a, T b) {
   }
 }
 
-// Each run, on each process, has its own stream.
+// Each run on each process has its own stream.
 std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const Tensor> operands,
                                  const Evaluator& evaluator) {
   Process& process = evaluator.process();

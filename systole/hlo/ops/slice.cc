@@ -34,7 +34,7 @@ std::vector<Tensor> evaluate_slice(const Instruction& instruction, std::span<con
   StridedView from = view_of(operand.shape());
   for (size_t d = 0; d < start.size(); ++d) {
     from.offset += start[d] * from.strides[d];
-    // A stride may be as large as 2^63 - 1 where one element is taken.
+    // If one element is taken, the stride may be up to 2^63 - 1.
     from.strides[d] *= result.dim(static_cast<int>(d)) > 1 ? strides[d] : 0;
   }
   copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());

@@ -18,7 +18,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-// "%r" for one type, "%r#0, %r#1" for two: types hold no comma but between them.
+// "%r" for one type, "%r#0, %r#1" for two. Types contain no commas.
 std::string result_names(std::string_view results, std::string_view body) {
   size_t count = 1;
   for (size_t at = results.find("tensor<", 1); at != std::string_view::npos;

@@ -12,7 +12,7 @@
 
 namespace systole::hlo {
 
-// Read from result_accuracy, checked and not kept.
+// The mode of result_accuracy, which is checked and not kept.
 enum class AccuracyMode : uint8_t { default_, highest, tolerance };
 template <>
 struct EnumNames<AccuracyMode> {
@@ -30,14 +30,13 @@ concept NamedEnum = requires {
   EnumNames<T>::kind;
 };
 
-// Each function makes one kind of field out of an attribute value, or says what it expected
-// instead.
+// Converts an attribute value to a field. Errors: INVALID_ARGUMENT with the expected kind.
 class ValueReader {
  public:
   ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
       : lexer_(lexer), what_(what), attribute_(attribute) {}
 
-  // A name alone is true.
+  // A name without a value is true.
   void read(bool& field) const {
     field = std::holds_alternative<Unit>(attribute_.value) || get<bool>("true or false");
   }
@@ -195,7 +194,7 @@ class ValueReader {
   const Attribute& attribute_;
 };
 
-// [b, 0, 1, f]: letters and the numbers of spatial dimensions, by axis.
+// [b, 0, 1, f]: letters and numbers of spatial dimensions, by axis.
 std::vector<std::string> read_axis_names(Lexer& lexer, std::string_view what) {
   std::vector<std::string> names;
   lexer.expect('[', what);
@@ -216,7 +215,7 @@ struct AxisOrder {
   Dims spatial;
 };
 
-// Where the letters `first` and `second` and the numbers from 0 stand.
+// Finds the letters `first` and `second` and the spatial dimensions.
 AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char second) {
   const size_t begin = lexer.position();
   const std::vector<std::string> names = read_axis_names(lexer, what);
@@ -239,8 +238,8 @@ bool is_remark(std::string_view attribute) {
   return std::ranges::find(kRemarks, attribute) != std::end(kRemarks);
 }
 
-// Attributes that place values on devices or in memory, and those of older versions. They change no
-// value here, which may not be what their author expects.
+// Attributes that place values on devices or in memory, and attributes of older versions. They
+// change no value here, but users may expect an effect, so a note is logged.
 bool is_ignored(std::string_view attribute) {
   constexpr std::string_view kIgnored[] = {"device", "minor_to_major", "shard_count"};
   return std::ranges::find(kIgnored, attribute) != std::end(kIgnored);
@@ -281,8 +280,8 @@ void read_raw_convolution(Lexer& lexer, const Dictionary& fields, const Attribut
   }
 }
 
-// #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, from its body on, which may lack the '<' and
-// '>'.
+// Reads #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]> from its body on; pretty forms have no '<'
+// and '>'.
 void read_convolution(Lexer& lexer, const std::string& what, const Attribute& attribute,
                       ConvolutionAttrs& a) {
   const bool brackets = lexer.accept('<');
@@ -291,7 +290,7 @@ void read_convolution(Lexer& lexer, const std::string& what, const Attribute& at
     return read_raw_convolution(lexer, fields, attribute, a);
   }
   const AxisOrder input = read_axis_order(lexer, what, 'b', 'f');
-  // "x[" is one token less than "x0" would be.
+  // "x[" is a token of its own here, unlike "x0".
   lexer.expect_word("x", what);
   const AxisOrder kernel = read_axis_order(lexer, what, 'i', 'o');
   lexer.expect(TokenKind::arrow, what, "'->'");
@@ -337,7 +336,7 @@ class AttrReader {
     optional(name, symbols, {});
     for (const Symbol& symbol : symbols) field.push_back(symbol.name);
   }
-  // A name alone, or = true.
+  // A name without a value, or a bool.
   void flag(std::string_view name, bool& field) {
     const Attribute* attribute = find(name);
     if (attribute == nullptr) return;
@@ -362,7 +361,7 @@ class AttrReader {
     optional(name, field, {});
   }
 
-  // In pretty forms the fields stand by themselves.
+  // Pretty forms name the fields without the structure.
   template <class Fill>
   void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
     if (pretty_ && find(name) == nullptr) return fill(*this);
@@ -385,8 +384,7 @@ class AttrReader {
     read_convolution(lexer_, fmt::format("{}: {}", op_, name), attribute, a);
   }
 
-  // Checks result_accuracy, which every backend satisfies, and that all other attributes that no
-  // field asked for change no value.
+  // Checks result_accuracy, and that all attributes that no field named change no value.
   void check_all_used() {
     check_result_accuracy();
     for (const Dictionary& dictionary : dictionaries_) {
@@ -428,7 +426,7 @@ class AttrReader {
     ValueReader(lexer_, what, attribute).read(field);
   }
 
-  // Moves to the body of #<attribute_name><...>.
+  // Moves the lexer to the body of #<attribute_name><...>.
   const Attribute& seek_body(std::string_view name, std::string_view attribute_name) {
     const Attribute& attribute = find_required(name);
     const std::string what = fmt::format("{}: {}", op_, name);
@@ -450,7 +448,7 @@ class AttrReader {
   std::set<std::string, std::less<>> used_;
 };
 
-// How far a result may be from the exact one.
+// The permitted error of a result.
 struct ResultAccuracy {
   float atol = 0;
   float rtol = 0;
@@ -485,7 +483,7 @@ void AttrReader::check_result_accuracy() {
   }
 }
 
-// Reads a structure that some opcode has among its attributes, wherever it stands.
+// Reads a structure of any opcode's attributes.
 class DialectAttributeReader {
  public:
   DialectAttributeReader(Lexer& lexer, const Attribute& attribute, const DialectAttribute& dialect)

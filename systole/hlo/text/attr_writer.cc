@@ -30,7 +30,7 @@ std::string_view enum_text(E value) {
   return EnumNames<E>::names[static_cast<size_t>(value)];
 }
 
-// The texts of a list's elements, each made by `text`.
+// Returns text(element) for each element.
 template <class List, class Text>
 std::vector<std::string> texts(const List& list, Text&& text) {
   std::vector<std::string> result;
@@ -42,7 +42,7 @@ std::vector<std::string> texts(const List& list, Text&& text) {
 std::string number_text(int64_t value) { return std::to_string(value); }
 std::string bool_text(bool value) { return value ? "true" : "false"; }
 
-// As an attribute stands between braces.
+// The spelling of attributes between braces.
 class FullSpelling {
  public:
   explicit FullSpelling(int64_t max_literal_elements)
@@ -86,7 +86,7 @@ class FullSpelling {
   int64_t max_literal_elements_;
 };
 
-// As it stands in a pretty form, which says what it is.
+// The spelling in pretty forms.
 class ShortSpelling {
  public:
   explicit ShortSpelling(int64_t max_literal_elements) : full_(max_literal_elements) {}
@@ -118,7 +118,7 @@ class ShortSpelling {
   FullSpelling full_;
 };
 
-// The fields of #stablehlo.gather<...> and its like.
+// The fields of a structure such as #stablehlo.gather<...>.
 class StructWriter {
  public:
   template <class T>
@@ -223,12 +223,12 @@ class AttrWriter {
     written.push_back(
         {std::string(name), in_syntax ? short_(field) : full_(field), present, in_syntax});
   }
-  // Of what both spellings have in common.
+  // For attributes with the same spelling in both.
   void add_text(std::string_view name, std::string text) {
     written.push_back({std::string(name), std::move(text), true, names(name)});
   }
 
-  // "b, 0, 1, f". An axis out of range, which inference rejects, is left out.
+  // Returns "b, 0, 1, f". Leaves out an axis out of range, which inference rejects.
   static std::string axis_order(char first, int64_t first_axis, char second, int64_t second_axis,
                                 const Dims& spatial) {
     std::vector<std::string> names(spatial.size() + 2, "?");

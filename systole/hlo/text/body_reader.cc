@@ -15,7 +15,7 @@
 namespace systole::hlo::text {
 namespace {
 
-// Regions in regions are read by recursion.
+// Nested regions are parsed recursively.
 constexpr int kMaxRegionDepth = 64;
 
 std::vector<Value> results_of(Instruction& instruction) {
@@ -28,7 +28,7 @@ bool returns(const ParsedOp& op) {
   return op.name == "func.return" || op.name == "stablehlo.return";
 }
 
-// Of a constant that is a large one of equal elements; otherwise nullptr.
+// Returns the splat of a large constant of equal elements; otherwise nullptr.
 const Splat* splat_of(const ParsedOp& op) {
   if (op.name != "stablehlo.constant") return nullptr;
   for (const Dictionary& dictionary : op.attributes) {
@@ -38,7 +38,7 @@ const Splat* splat_of(const ParsedOp& op) {
   return nullptr;
 }
 
-// `error`, which an op's inference threw, with the op's place.
+// Prefixes `error`, which inference threw, with the op's place.
 Error at(const Lexer& lexer, size_t offset, const Error& error) {
   return {error.code(), fmt::format("{}: {}", lexer.place(offset), error.message())};
 }
@@ -132,7 +132,7 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
   return values;
 }
 
-// One device holds all that there is: the region is a part of what it stands in.
+// With one device, the region is part of the enclosing computation.
 std::vector<Value> BodyReader::inline_region(Computation& computation, const ParsedOp& op) {
   const ParsedRegion& region = op.regions[0];
   lexer_.seek(region.body);
@@ -172,7 +172,7 @@ std::vector<Value> BodyReader::inline_region(Computation& computation, const Par
   return results;
 }
 
-// A device's part of a value is all of it only where there is one device.
+// With one device, its part of a value must be the whole value.
 void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
                                   const TypeTree& global) const {
   if (local == global) return;
@@ -181,20 +181,20 @@ void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, con
                       to_string(flatten({{global}})));
 }
 
-// The values that stand for an op that no module keeps.
+// Returns the results of an op that modules do not keep.
 std::vector<Value> BodyReader::import(Computation& computation, const ParsedOp& op) {
   if (op.name == "stablehlo.tuple") return op.values();
   if (op.name == "stablehlo.get_tuple_element") return element_of_tuple(op);
   try {
     return import_op(lexer_, computation, op);
   } catch (const Error& error) {
-    // What is wrong with a part of the text has its place already.
+    // Errors in a part of the text already have a place.
     if (error.message().starts_with(lexer_.file() + ":")) throw;
     throw at(lexer_, op.offset(), error);
   }
 }
 
-// The leaves of one element.
+// Returns the leaves of one element.
 std::vector<Value> BodyReader::element_of_tuple(const ParsedOp& op) {
   const int64_t index = read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
   if (op.operands.size() != 1 || !op.operands[0]->type.is_tuple) {
@@ -326,7 +326,7 @@ void BodyReader::define_results(const ParsedOp& op, std::vector<Value> values) {
                     std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(count))});
     named += count;
   }
-  // A result without a name is unused; but MLIR wants names for all or none.
+  // MLIR requires names for all results or for none.
   if (named == groups.size() || op.result_names.empty()) return;
   throw lexer_.error_at(
       op.offset(), fmt::format("names of results, got another number, expected {}", groups.size()));

@@ -58,7 +58,7 @@ class CustomCallChecker {
     return types;
   }
 
-  // The elements of a tuple that is the only result.
+  // The results; the elements of a tuple if it is the only result.
   std::vector<TypeTree> unpacked_results() const {
     const bool packed = op_.results.size() == 1 && op_.results[0].is_tuple;
     return packed ? op_.results[0].elements : op_.results;
@@ -77,7 +77,7 @@ class CustomCallChecker {
                 typed ? "a dictionary" : "a string", number == nullptr ? 1 : *number);
   }
 
-  // One layout for each type: a permutation of its axes, and no axis for a token.
+  // Each type needs one layout: a permutation of its axes, which is empty for a token.
   void check_layouts(std::string_view name, const Attribute& attribute,
                      const std::vector<TypeTree>& types) const {
     const std::vector<Attribute>& layouts = list_of(name, attribute);

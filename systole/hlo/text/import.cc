@@ -19,7 +19,7 @@ constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehl
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
 constexpr std::string_view kTopK = "top_k";
-// Their value is their operand's, wherever it lies; the last has no result.
+// Their value is their operand. sharding_group has no result.
 constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
                                             "sdy.sharding_constraint", "sdy.sharding_group"};
 
@@ -55,7 +55,7 @@ class Importer {
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
-  // mhlo.topk's attributes are in a dictionary of its own; the others have none.
+  // The attributes of mhlo.topk are in a nested dictionary; the other targets have none.
   std::vector<Value> expand_custom_call(const std::string& name) {
     chlo::Attrs attrs;
     bool has_k = name != kTopK;
@@ -79,8 +79,7 @@ class Importer {
 
   static Error no_k() { return invalid_argument("top_k: attributes, got no 'k', expected one"); }
 
-  // The target is the op's name. What it compares with, where the text has it as an attribute, is
-  // one more operand.
+  // The target is the op's name. An expected value that is an attribute becomes an operand.
   std::vector<Value> call() {
     std::vector<Value> operands = op_.values();
     Dictionary attributes;
@@ -129,7 +128,7 @@ class Importer {
     return results(builder_.op(Opcode::after_all, op_.values()));
   }
 
-  // A sum over groups of replicas.
+  // Sums over groups of replicas.
   std::vector<Value> cross_replica_sum() {
     expect_operands(1);
     Attrs attrs = read_attrs(lexer_, Opcode::all_reduce, op_.offset(), op_.attributes);
@@ -141,7 +140,7 @@ class Importer {
                                             fill, declared_));
   }
 
-  // The last axis of the left side with the first of the right one.
+  // Contracts the last axis of the left side with the first of the right side.
   std::vector<Value> dot() {
     expect_operands(2);
     DotAttrs attrs;
@@ -167,8 +166,8 @@ class Importer {
     return {build_unary_einsum(builder_, legacy_attrs().einsum_config, op_.values()[0])};
   }
 
-  // The state's bits as words of ui64: elements of 64 bits unchanged, pairs of 32 bits with the low
-  // word first.
+  // Draws with the state's bits as ui64 words: 64-bit elements unchanged, pairs of 32-bit elements
+  // with the low word first.
   std::vector<Value> rng_bit_generator() {
     expect_operands(1);
     const Value state = op_.values()[0];
@@ -196,7 +195,7 @@ class Importer {
     return {builder_.reshape(next, type.shape), drawn->result(1)};
   }
 
-  // The indices take the place of the axis `dim`; the first `batch_dims` axes of both go together.
+  // The indices replace the axis `dim`. The first `batch_dims` axes of both are batches.
   std::vector<Value> torch_index_select() {
     expect_operands(2);
     const Shape& operand = op_.values()[0].shape();

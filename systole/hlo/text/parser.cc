@@ -14,7 +14,7 @@ namespace systole::hlo {
 namespace text {
 namespace {
 
-// The attribute of a parameter of main that Module::aliases stands for.
+// The parameter attribute of main that becomes an entry of Module::aliases.
 constexpr std::string_view kAliasing = "tf.aliasing_output";
 constexpr std::string_view kVisibility = "sym_visibility";
 
@@ -22,7 +22,8 @@ class Parser {
  public:
   explicit Parser(Lexer lexer) : lexer_(std::move(lexer)) {}
 
-  // The next module; nullptr at the end of the text. Functions that stand in none make one.
+  // Returns the next module; nullptr at the end of the text. Functions outside of a module form
+  // one.
   std::unique_ptr<Module> parse() {
     skip_aliases();
     if (lexer_.peek().is(TokenKind::end)) return nullptr;
@@ -52,7 +53,7 @@ class Parser {
     FunctionAttributes kept;
   };
 
-  // #loc3 = loc("x"), !pair = tuple<...>: the lexer knows where they are.
+  // #loc3 = loc("x"), !pair = tuple<...>: the lexer has found these already.
   void skip_aliases() {
     while (lexer_.peek().is(TokenKind::hash) || lexer_.peek().is(TokenKind::bang)) {
       lexer_.take();
@@ -63,7 +64,7 @@ class Parser {
         read_attribute(lexer_);
       }
     }
-    // {-# ... #-}, at the end of the text: the lexer knows what it holds.
+    // {-# ... #-} at the end of the text: the lexer has found these already.
     if (lexer_.peek().is('{')) lexer_.skip_resources();
   }
 
@@ -115,7 +116,7 @@ class Parser {
     return attributes;
   }
 
-  // {...} : () -> (), behind the region
+  // {...} : () -> (), after the region.
   void parse_generic_tail(Dictionary& attributes) {
     if (lexer_.peek().is('{')) {
       for (NamedAttribute& entry : read_dictionary(lexer_).entries) {
@@ -177,7 +178,7 @@ class Parser {
     lexer_.seek(end);
   }
 
-  // Its text goes from `begin` to the last token taken.
+  // The text from `begin` to the last token taken.
   void keep_mesh(const std::string& name, size_t begin) {
     const Attribute mesh{.offset = begin, .end = lexer_.last_end(), .value = Other()};
     module_->attributes[std::string(kMeshAttribute) + name] = attribute_text(lexer_, mesh);
@@ -213,7 +214,7 @@ class Parser {
     finish_function(computation, function);
   }
 
-  // Whether a function's name is followed by its type alone. Does not advance the lexer.
+  // Returns whether the function's type is not followed by a body. Does not advance the lexer.
   bool is_declaration() {
     const size_t begin = lexer_.position();
     lexer_.skip_balanced('(', ')');
@@ -269,7 +270,7 @@ class Parser {
       if (!first) lexer_.expect(',', "function");
       first = false;
       bodies_->add_parameter(computation, read_parameter(lexer_));
-      // Attributes are those of a value: a tuple's are its first leaf's.
+      // Attributes belong to a value: for a tuple, to its first leaf.
       Dictionary attributes;
       if (lexer_.peek().is('{')) attributes = read_dictionary(lexer_);
       read_location(lexer_);
@@ -423,7 +424,7 @@ class Parser {
     if (!texts.empty()) function.kept.parameters[index] = std::move(texts);
   }
 
-  // Only what is not what a module of ours has: main is public, other functions are private.
+  // Keeps only a visibility that is not the default: public for main, private for other functions.
   static void set_visibility(Function& function, std::string_view visibility) {
     if (visibility.empty()) visibility = "public";
     if (visibility == (function.name == "main" ? "public" : "private")) return;
@@ -445,7 +446,7 @@ class Parser {
     }
   }
 
-  // A string among `texts`, which loses it.
+  // Removes a string from `texts` and returns it.
   static std::optional<std::string> take_string(AttributeTexts& texts, std::string_view name) {
     const auto found = texts.find(std::string(name));
     if (found == texts.end()) return std::nullopt;
@@ -470,7 +471,7 @@ class Parser {
 
 namespace {
 
-// Behind the mark that some editors begin UTF-8 with.
+// Skips the byte order mark that some editors write.
 std::string_view behind_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   return text.substr(text.starts_with(kMark) ? kMark.size() : 0);

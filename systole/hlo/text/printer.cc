@@ -39,7 +39,7 @@ std::string declaration_text(std::string_view name, std::string_view type, bool 
       type, quote(name));
 }
 
-// The one op of a reducer that `applies` says all of.
+// Returns the op of a reducer that `applies` can express.
 std::optional<Opcode> applied_opcode(const Instruction& reduce) {
   if (reduce.num_regions() != 1) return {};
   const auto opcode = match_reducer(reduce.region());
@@ -57,9 +57,9 @@ const Computation& function_around(const Computation& computation) {
   return *root;
 }
 
-// The name of each value of a function, nested regions included: %arg0 for parameters, %0 for
-// others, %0#1 for one of several results. No name is given twice in a function, so regions need no
-// scopes to be read; but for the two regions of a pretty `while`, which names its parameters once.
+// The names of a function's values, with nested regions: %arg0 for parameters, %0 for others, %0#1
+// for one of several results. Names are unique within a function, so readers need no scopes; except
+// that a pretty `while` names its parameters once for both regions.
 class Names {
  public:
   Names(const Computation& inside, bool pretty) : pretty_(pretty) { name(function_around(inside)); }
@@ -88,7 +88,7 @@ class Names {
       } else if (instruction->num_results() > 0) {
         names_[instruction] = fmt::format("%{}", num_values_++);
       }
-      // What `applies` says has no names.
+      // A region printed as `applies` needs no names.
       if (pretty_ && instruction->is(Opcode::reduce) && applied_opcode(*instruction)) continue;
       for (const auto& region : instruction->regions()) name(*region);
     }
@@ -128,7 +128,7 @@ class Printer {
     line(indent, "}}\n");
   }
 
-  // A region as its owner prints it, without the braces.
+  // Prints a region without its braces.
   void print_region(const Computation& region, int indent) {
     if (region.num_parameters() > 0) {
       line(indent, "^bb0(");
@@ -166,7 +166,7 @@ class Printer {
     append(format, std::forward<Args>(args)...);
   }
 
-  // Functions are called and left with the ops of MLIR's own dialect.
+  // Calls and returns of functions use MLIR's func dialect.
   static std::string_view dialect_of(const Instruction& instruction) {
     const bool leaves_function =
         instruction.traits().has(kTerminator) && instruction.parent().owner() == nullptr;
@@ -189,12 +189,12 @@ class Printer {
     print_location(instruction);
   }
 
-  // False when it has no pretty form.
+  // Returns false if it has no pretty form.
   bool print_pretty(const Instruction& instruction, int indent) {
     if (instruction.is(Opcode::while_)) return print_while(instruction, indent);
     if (instruction.is(Opcode::reduce)) return print_reduce(instruction, indent);
     const Syntax* syntax = find_syntax(to_string(instruction.opcode()));
-    // A list of no types has no place for no operands.
+    // An empty list of types has no notation.
     const bool nothing =
         instruction.is(Opcode::optimization_barrier) && instruction.num_operands() == 0;
     if (syntax == nullptr || nothing || instruction.num_regions() > 0 ||
@@ -260,7 +260,7 @@ class Printer {
     return true;
   }
 
-  // A pair of parameters for each operand.
+  // One pair of parameters per operand.
   void print_reducer(const Computation& region, int count, int indent) {
     for (int i = 0; i < count; ++i) {
       out_ += '(';

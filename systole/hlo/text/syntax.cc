@@ -25,12 +25,12 @@ constexpr SyntaxRow kImportedOps[] = {
     {"tuple", "$*", TypeForm::tuple},
 };
 
-// Makes pieces of a line. The lines are ours: they are not checked.
+// Compiles a line to pieces. The lines are constants of this library and not validated.
 class Compiler {
  public:
   explicit Compiler(std::string_view line) : rest_(line) {}
 
-  // Up to `end`, which is taken; '\0': to the end of the line.
+  // Compiles through `end`, or to the end of the line for '\0'.
   std::vector<Piece> pieces(char end) {
     std::vector<Piece> pieces;
     while (!rest_.empty() && rest_[0] != end) pieces.push_back(piece(end));
