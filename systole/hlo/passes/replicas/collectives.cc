@@ -1,4 +1,4 @@
-// Collective ops: data movement and reductions along the axis of the replicas.
+// Collective ops become data movement and reductions along the replica axis.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -21,8 +21,8 @@ std::vector<Value> lanes_of(Vectorizer& v, Value stacked, const Group& group) {
   return lanes;
 }
 
-// `make` once a group, and what it made for each replica: stacked, or a single value where all
-// replicas are one group. Replicas without a group get zeros.
+// Calls `make` once per group and returns its values for all replicas: stacked, or a single value
+// if all replicas are one group. Replicas without a group get zeros.
 Value by_group(Vectorizer& v, const std::vector<Group>& groups, const TensorType& type,
                const std::function<Value(const Group&)>& make) {
   if (is_one_group(groups)) return make(groups[0]);
@@ -36,9 +36,9 @@ Value by_group(Vectorizer& v, const std::vector<Group>& groups, const TensorType
   return v.num_replicas() == 1 ? lanes[0] : v.stack(lanes);
 }
 
-// -- all_reduce and what ends like it
+// -- all_reduce and reduce_scatter
 
-// One application of `region` at every element.
+// Applies `region` at every element.
 Value apply(Vectorizer& v, const Computation& region, Value x, Value y) {
   Dims dimensions;
   for (int64_t axis = 0; axis < x.shape().rank(); ++axis) dimensions.push_back(axis);
@@ -51,7 +51,7 @@ Value apply(Vectorizer& v, const Computation& region, Value x, Value y) {
       ->result();
 }
 
-// The reduction of the lanes of `group`, in order.
+// Reduces the lanes of `group` in order.
 Value reduce_group(Vectorizer& v, Instruction& x, Value stacked, const Group& group, DType dtype) {
   const Value wide = v.b().convert(stacked, dtype);
   const std::optional<Opcode> reducer = match_reducer(x.region());
@@ -94,7 +94,7 @@ std::vector<Value> vectorize_all_reduce(Vectorizer& v, Instruction& x) {
 
 namespace {
 
-// Lane by lane: what `make(group, place)` gives to the replica at that place of its group.
+// Computes each lane with `make(group, place)`, for the replica at that place of its group.
 Value by_place(Vectorizer& v, const std::vector<Group>& groups, const TensorType& type,
                const std::function<Value(const Group&, int64_t)>& make) {
   std::vector<Value> lanes;
@@ -106,7 +106,7 @@ Value by_place(Vectorizer& v, const std::vector<Group>& groups, const TensorType
   return v.num_replicas() == 1 ? lanes[0] : v.stack(lanes);
 }
 
-// Part `i` of `count` equal ones.
+// Returns part `i` of `count` equal parts.
 Value part_of(Vectorizer& v, Value x, int64_t axis, int64_t count, int64_t i) {
   Dims start(static_cast<size_t>(x.shape().rank()), 0);
   Dims limit = x.shape().dims();
@@ -117,7 +117,7 @@ Value part_of(Vectorizer& v, Value x, int64_t axis, int64_t count, int64_t i) {
   return v.b().slice(x, start, limit);
 }
 
-// Also where there is one replica, whose value is not stacked.
+// Also for one replica, whose value is not stacked.
 Value stacked_operand(Vectorizer& v, Value old) {
   return v.num_replicas() == 1 ? v.b().reshape(v.at(old), v.stacked_type(old.type()).shape)
                                : v.stacked(old);
@@ -198,9 +198,9 @@ std::vector<Value> vectorize_collective_permute(Vectorizer& v, Instruction& x) {
   })};
 }
 
-// -- With a root
+// -- Collectives with a root
 
-// The place of the root of operand `i` in the replica's group, as a scalar.
+// Returns the place of the root of operand `i` in the replica's group, as a scalar.
 Value root_of(Vectorizer& v, Instruction& x, int i, int64_t replica) {
   if (!x.attrs<RootedCollectiveAttrs>().has_dynamic_root) return v.b().scalar(DType::s32, 0);
   const Value roots = v.lane(stacked_operand(v, x.operands().back()), replica);
@@ -252,7 +252,7 @@ std::vector<Value> vectorize_collective_reduce(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-// -- Who runs it
+// -- Ids
 
 std::vector<Value> vectorize_replica_id(Vectorizer& v, Instruction&) {
   if (v.num_replicas() == 1) return {v.b().scalar(DType::u32, 0)};

@@ -1,5 +1,5 @@
-// Loops and branches that all replicas take together. Where they part, the program is written once
-// a replica.
+// Loops and branches that all replicas take together. If the condition varies, the instruction is
+// written once per replica.
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 

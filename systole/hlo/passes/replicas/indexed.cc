@@ -1,5 +1,5 @@
-// Gather and scatter: the replicas are a batching axis of array and indices, or, where only one of
-// them differs, an axis that its slices or its indices have more.
+// Gather and scatter. The replicas are a batching dimension of operand and indices; if only one of
+// them varies, they are an additional axis of its slices or indices.
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 

@@ -1,4 +1,4 @@
-// Data movement: the replicas are one more axis in front, which nothing moves along.
+// Data movement: the replicas are a leading axis that the instruction does not move.
 #include "systole/hlo/passes/match.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
@@ -6,7 +6,7 @@
 namespace systole::hlo::replicas {
 namespace {
 
-// One operand, attributes `attrs`.
+// The same opcode on the stacked operands with attributes `attrs`.
 std::vector<Value> with_attrs(Vectorizer& v, Instruction& x, Attrs attrs) {
   return {v.b()
               .op(x.opcode(), v.stacked(x.operands()), std::move(attrs), {v.stacked_type(x.type())})
@@ -54,7 +54,7 @@ std::vector<Value> vectorize_pad(Vectorizer& v, Instruction& x) {
 
 namespace {
 
-// Scalars that say where, with that of the replicas in front; nothing when they differ.
+// Returns start indices with a leading 0 for the replicas; nullopt if they vary.
 std::optional<std::vector<Value>> starts_of(Vectorizer& v, std::span<const Value> starts) {
   const DType dtype = starts.empty() ? DType::s32 : starts[0].dtype();
   std::vector<Value> result{v.b().scalar(dtype, 0)};
@@ -70,7 +70,8 @@ bool is_replica_id(Value value) {
   return value.def->is(Opcode::replica_id);
 }
 
-// Row replica_id of an array with a row for each replica: the array itself.
+// Returns whether the slice is row replica_id of an array with one row per replica; the result is
+// then the array itself.
 bool takes_own_row(const Vectorizer& v, const Instruction& x) {
   const Shape& shape = x.operand(0).shape();
   if (shape.rank() == 0 || shape[0] != v.num_replicas() || x.shape()[0] != 1) return false;

@@ -1,5 +1,5 @@
-// Products. One side that differs between replicas: they are more rows of it. Both: a batch of
-// products.
+// Products. If one side varies, the replicas are more of its free axes. If both vary, they are a
+// batch dimension.
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 

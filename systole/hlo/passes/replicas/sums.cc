@@ -1,6 +1,6 @@
-// Sums over replicas. What is linear in what differs is summed before: a product of two sides that
-// both differ contracts over the replicas too, which costs what the product of the whole batch
-// does, where a product for each replica would have to be stored and added up.
+// Sums over replicas. Values that are linear in varying ones are summed first. A product of two
+// varying sides also contracts over the replicas, which costs as much as the product of the whole
+// batch; otherwise one product per replica would be stored and added up.
 #include <algorithm>
 
 #include "systole/hlo/passes/match.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Sum = std::optional<Value>;
 
-// The sum of any value, by whatever means.
+// Returns the sum of any value.
 Value sum_of(Vectorizer& v, Value old) {
   if (v.varying(old)) return v.sum_over_replicas(old);
   return v.b().multiply(v.at(old),
@@ -32,8 +32,8 @@ std::optional<Value> sum_dot_general(Vectorizer& v, Instruction& x) {
   return v.b().dot_general(v.at(x.operand(0)), v.at(x.operand(1)), a, x.dtype());
 }
 
-// A convolution adds up over the features of its input: the examples, where it is the gradient of a
-// kernel.
+// A convolution sums over the features of its input, which are the examples if it is the gradient
+// of a kernel.
 
 std::optional<Value> sum_convolution(Vectorizer& v, Instruction& x) {
   const auto& a = x.attrs<ConvolutionAttrs>();
@@ -61,7 +61,7 @@ std::optional<Value> sum_reduce(Vectorizer& v, Instruction& x) {
   return v.b().reduce(v.at(x.operand(0)), Opcode::add, dimensions);
 }
 
-// Updates of all replicas into one array of zeros: the gradient of a table.
+// Scatters the updates of all replicas into one array of zeros: the gradient of a table.
 
 std::optional<Value> sum_scatter(Vectorizer& v, Instruction& x) {
   ScatterAttrs a = x.attrs<ScatterAttrs>();
@@ -82,7 +82,7 @@ std::optional<Value> sum_scatter(Vectorizer& v, Instruction& x) {
   return v.b().op_with_regions(Opcode::scatter, operands, a, copy_region)->result();
 }
 
-// Of one operand, with the same attributes.
+// Opcodes on one operand that commute with addition.
 
 std::optional<Value> sum_linear(Vectorizer& v, Instruction& x) {
   const Sum sum = v.linear_sum(x.operand(0));
@@ -95,7 +95,7 @@ std::optional<Value> sum_convert(Vectorizer& v, Instruction& x) {
   return floats ? sum_linear(v, x) : std::nullopt;
 }
 
-// Terms that have no cheap sum are added up as they are, where another has one.
+// If one term has a cheap sum, the other is summed as it is.
 
 std::optional<Value> sum_terms(Vectorizer& v, Instruction& x) {
   const Sum lhs = v.varying(x.operand(0)) ? v.linear_sum(x.operand(0)) : std::nullopt;
@@ -118,7 +118,7 @@ std::optional<Value> sum_product(Vectorizer& v, Instruction& x) {
 }
 
 std::optional<Value> Vectorizer::linear_sum(Value old) {
-  // Another user needs the lanes anyway.
+  // Another user needs the stacked value anyway.
   if (!varying(old) || old.def->users().size() != 1) return std::nullopt;
   const SumRule rule = semantics_of(old.def->opcode()).sum_over_replicas;
   return rule == nullptr ? std::nullopt : rule(*this, *old.def);

@@ -9,7 +9,7 @@
 namespace systole::hlo::replicas {
 namespace {
 
-// Each element of the result is made of the same elements of the operands.
+// Elementwise opcodes: each element of the result depends on the same elements of the operands.
 std::vector<Value> elementwise(Vectorizer& v, Instruction& x) {
   const TensorType type = v.stacked_type(x.type());
   std::vector<Value> operands;
@@ -31,7 +31,7 @@ VectorizeRule rule_of(const Instruction& x) {
   return rule == nullptr && x.traits().has(kElementwise) ? elementwise : rule;
 }
 
-// In what was written for one replica, its number is known.
+// Replaces replica_id and partition_id in an instruction written for one replica.
 void tell_replica(Instruction& instruction, int64_t replica) {
   const auto number_of = [&](const Instruction& x) -> std::optional<int64_t> {
     if (x.is(Opcode::replica_id)) return replica;
@@ -173,7 +173,7 @@ void Vectorizer::write(Instruction& x) {
   std::vector<Value> results;
   if (rule != nullptr) results = rule(*this, x);
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {
-    // Without replicas there are no lanes: a copy, whose operands are the new values.
+    // With one replica there are no lanes: copies the instruction with the new operands.
     if (num_replicas() == 1) {
       copy_instruction(x, map_, b().computation(), nullptr);
       return;

@@ -1,5 +1,4 @@
-// Reductions, windows and sorts: regions are copied as they are, the replicas are one more axis
-// that is kept.
+// Reductions, windows and sorts: regions are copied unchanged; the replicas are an additional axis.
 #include <algorithm>
 
 #include "systole/hlo/passes/replicas/rules.h"
@@ -26,7 +25,7 @@ std::vector<Value> with_regions(Vectorizer& v, Instruction& x, std::vector<Value
                                            copy_regions, types));
 }
 
-// Inputs, then as many initial values. Nothing when these differ.
+// Returns the inputs, stacked, and the initial values; nullopt if the latter vary.
 std::optional<std::vector<Value>> inputs_and_initials(Vectorizer& v, Instruction& x) {
   const auto half = x.operands().size() / 2;
   if (any_varying(v, x.operands().subspan(half))) return std::nullopt;
@@ -58,8 +57,8 @@ std::vector<Value> vectorize_sort(Vectorizer& v, Instruction& x) {
 
 namespace {
 
-// The window does not reach along the first axis: the replicas can be a part of it, and the array
-// keeps the rank that windows usually have.
+// Returns whether the window leaves the first axis alone. The replicas can then be a part of it,
+// and the array keeps the usual rank of windows.
 bool leaves_first_axis(const WindowAttrs& a) {
   const auto first_is_one = [](const Dims& dims) { return !dims.empty() && dims[0] == 1; };
   return first_is_one(a.window_dimensions) && first_is_one(a.window_strides) &&
@@ -83,7 +82,7 @@ WindowAttrs with_replicas(WindowAttrs a) {
   return a;
 }
 
-// The first `arrays` operands are arrays under a window, the others scalars.
+// Windows over the first `arrays` operands; the other operands are scalars.
 std::vector<Value> windowed(Vectorizer& v, Instruction& x, size_t arrays) {
   if (any_varying(v, x.operands().subspan(arrays))) return {};
   const auto& attrs = x.attrs<WindowAttrs>();
