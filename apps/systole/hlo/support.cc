@@ -63,7 +63,7 @@ Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend
     return Support::invalid;
   }
   try {
-    // Unoptimised, since some ops are rewritten into others.
+    // Not optimised, because passes rewrite some ops into others.
     const auto executable = backend(backend_name).compile(*module, {.optimize = false});
     run_once(*executable, random_arguments(*module, 1));
     return executable->stats().reference_steps > 0 ? Support::by_reference : Support::native;
