@@ -15,17 +15,17 @@ constexpr Command kCommands[] = {
      .add = add_test_command,
      .examples = {"tests", "tests/add.mlir --backend reference"}},
     {.name = "opt",
-     .summary = "Prints a program after our passes",
+     .summary = "Prints an optimised program",
      .add = add_opt_command,
      .examples = {"model.mlir --pretty", "model.mlir --passes cse,dce", "model.mlir --dump"}},
     {.name = "bench",
-     .summary = "Times a program, and each of its steps",
+     .summary = "Times a program and each of its steps",
      .add = add_bench_command,
      .examples = {"model.mlir", "model.mlir --threads 1 --runs 100 --json"}},
     {.name = "support",
-     .summary = "Writes the table of supported ops",
+     .summary = "Prints which backend computes which op on which element types",
      .add = add_support_command,
-     .hidden = true},
+     .examples = {"--check docs/stablehlo.md", "--write docs/stablehlo.md"}},
 };
 
 }  // namespace

@@ -17,7 +17,6 @@ constexpr const Command* kCommands[] = {&kTrainCommand,   &kEvaluateCommand, &kP
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);
-  if (command.hidden) added.hide();
   for (const char* example : command.examples) {
     if (example != nullptr) added.example(example);
   }

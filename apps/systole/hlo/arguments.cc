@@ -14,9 +14,9 @@
 namespace systole::app {
 namespace {
 
-// Tensors with more elements are shown in part.
+// Larger tensors are abbreviated.
 constexpr int64_t kShownWhole = 200;
-// Elements at either end of a long axis.
+// The elements shown at either end of a long axis.
 constexpr int64_t kEdge = 3;
 
 std::string parameter_name(const hlo::Computation& main, int i) {
@@ -24,7 +24,7 @@ std::string parameter_name(const hlo::Computation& main, int i) {
   return name.empty() ? fmt::format("%arg{}", i) : name;
 }
 
-// The number before the '=' of "0=x.npy".
+// Returns the number before the '=' of "0=x.npy".
 int written_number(const std::string& input) {
   const size_t equals = input.find('=');
   int number = -1;
@@ -73,7 +73,7 @@ class Readable {
  private:
   void print(int axis, int64_t offset) {
     if (axis == tensor_.rank()) {
-      // As Tensor prints one element, without its type.
+      // Tensor's format of one element, without its type.
       const std::string one = tensor_.reshape({tensor_.num_elements()})
                                   .slice(offset, offset + 1)
                                   .reshape({})
@@ -96,7 +96,7 @@ class Readable {
     text_ += '}';
   }
 
-  // Rows begin a line each, below the first.
+  // Each row after the first starts a line.
   std::string separator(int axis) const {
     const bool row = axis + 1 < tensor_.rank();
     return row ? ",\n" + std::string(static_cast<size_t>(axis) + 1, ' ') : ", ";
@@ -107,7 +107,7 @@ class Readable {
   std::string text_;
 };
 
-// What the program cannot run without, before any of it is made; the backend knows the rest.
+// Checks the memory of arguments and results before allocating them; the backend checks the rest.
 void check_memory(const hlo::Module& module) {
   const hlo::Computation& main = module.entry();
   runtime::ExecutableStats stats;
@@ -167,6 +167,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
       throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
     argument = read_npy(default_file_system(), input.substr(input.find('=') + 1));
     const TensorType& wanted = main.parameter(number).type();
+    argument = narrowed(argument, wanted, fmt::format("--input {}", input));
     if (argument.type() != wanted) {
       throw invalid_argument("--input {}: type, got {}, expected {} for parameter {} ({})", input,
                              argument.type(), wanted, number, parameter_name(main, number));
@@ -180,6 +181,23 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
     argument = random_argument(main.parameter(i).type(), *seed, static_cast<uint64_t>(i));
   }
   return arguments;
+}
+
+Tensor widened(const Tensor& tensor) {
+  if (tensor.dtype() == DType::s4) return tensor.cast(DType::s8);
+  if (tensor.dtype() == DType::u4) return tensor.cast(DType::u8);
+  return tensor;
+}
+
+Tensor narrowed(const Tensor& tensor, const TensorType& wanted, std::string_view what) {
+  if (dtype_info(wanted.dtype).bits != 4 || widened(Tensor(wanted)).type() != tensor.type()) {
+    return tensor;
+  }
+  Tensor narrow = tensor.cast(wanted.dtype);
+  if (!narrow.cast(tensor.dtype()).identical(tensor)) {
+    throw invalid_argument("{}: elements, got some of more than 4 bits, expected {}", what, wanted);
+  }
+  return narrow;
 }
 
 std::string readable(const Tensor& tensor) {

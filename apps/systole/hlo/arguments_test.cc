@@ -118,6 +118,20 @@ TEST(Tokens, NeedNoInputAndAreShownByTheirType) {
   EXPECT_EQ(readable(arguments[0]), "token[]");
 }
 
+TEST(FourBits, AreStoredInEight) {
+  const Tensor x = Tensor::of<int32_t>({3}, {-8, 0, 7}).cast(DType::s4);
+  const Tensor stored = widened(x);
+  EXPECT_TRUE(stored.identical(Tensor::of<int8_t>({3}, {-8, 0, 7})));
+  EXPECT_TRUE(narrowed(stored, x.type(), "x").identical(x));
+  EXPECT_EQ(widened(Tensor::of<int32_t>({1}, {15}).cast(DType::u4)).dtype(), DType::u8);
+  // Other types are left to whoever asked for them.
+  EXPECT_EQ(narrowed(Tensor(1.0F), x.type(), "x").dtype(), DType::f32);
+  EXPECT_EQ(testing::error_of([&] {
+              narrowed(Tensor::of<int8_t>({3}, {1, 8, 1}), x.type(), "x");
+            }),
+            "INVALID_ARGUMENT: x: elements, got some of more than 4 bits, expected s4[3]");
+}
+
 TEST(Readable, ARowALine) {
   EXPECT_EQ(readable(Tensor(2.5F)), "f32[] 2.5");
   EXPECT_EQ(readable(Tensor::of<int32_t>({3}, {1, 2, 3})), "s32[3] {1, 2, 3}");

@@ -1,4 +1,4 @@
-// systole hlo bench: the time of a program and of each of its steps, beside the machine's limits.
+// systole hlo bench: times a program and each of its steps, and compares with the machine's limits.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct BenchOptions {
   bool json = false;
 };
 
-// Runs when no number is given: about a second's worth, within these bounds.
+// The default number of runs takes about a second, within these bounds.
 constexpr int kMinRuns = 5;
 constexpr int kMaxRuns = 1000;
 constexpr int64_t kTriadBytes = int64_t{64} << 20;  // an array of it is larger than any cache
@@ -55,7 +55,7 @@ void count_products(const hlo::Computation& computation, std::map<DType, double>
   }
 }
 
-// The element type whose multiply-adds limit the program: that of most of its products.
+// The element type of most products, whose multiply-adds limit the program.
 DType limiting_dtype(const hlo::Module& module) {
   std::map<DType, double> elements;
   for (const auto& function : module.functions()) count_products(*function, elements);
@@ -216,17 +216,17 @@ void run_bench(const BenchOptions& options) {
 
 void add_bench_command(CommandLine& line) {
   auto options = std::make_shared<BenchOptions>();
-  line.option("file", options->file, "A program; - is standard input").required();
-  line.option("--backend", options->backend, "What runs it")
+  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("--backend", options->backend, "The backend that runs the program")
       .one_of({"cpu", "reference"})
       .show_default();
-  line.option("--runs", options->runs, "Runs to take the time of; 0: about a second's worth")
+  line.option("--runs", options->runs, "Number of timed runs; 0: as many as take about a second")
       .show_default()
       .not_negative();
-  line.option("--threads", options->threads, "Threads of a run; 0: the backend's choice")
+  line.option("--threads", options->threads, "Threads per run; 0: chosen by the backend")
       .show_default()
       .not_negative();
-  line.option("--seed", options->seed, "The seed of the random inputs").show_default();
+  line.option("--seed", options->seed, "Seed of the random inputs").show_default();
   line.flag("--json", options->json, "Prints the figures as JSON");
   line.on_run([options] { run_bench(*options); });
 }

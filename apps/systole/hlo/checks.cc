@@ -42,8 +42,8 @@ bool any_of(const Computation& computation, bool (*wanted)(const Instruction&)) 
 
 bool any_check(const Computation& computation) { return any_of(computation, is_check); }
 
-// The number that an attribute's text begins with: "3 : i64". Nothing when there is no such
-// attribute.
+// Returns the number at the start of an attribute's text, such as "3 : i64"; nullopt if there is no
+// such attribute.
 template <class T>
 std::optional<T> number_attribute(const hlo::CustomCallAttrs& attrs, std::string_view name) {
   for (const hlo::NamedAttrText& attribute : attrs.others) {
@@ -58,7 +58,7 @@ std::optional<T> number_attribute(const hlo::CustomCallAttrs& attrs, std::string
   return std::nullopt;
 }
 
-// What StableHLO's own interpreter takes where the text gives no bounds.
+// The defaults are those of StableHLO's interpreter.
 CheckRule rule_of(const Instruction& x) {
   using Kind = CheckRule::Kind;
   const auto& attrs = x.attrs<hlo::CustomCallAttrs>();
@@ -84,7 +84,7 @@ CheckRule rule_of(const Instruction& x) {
   throw unimplemented("{}: no such check here", attrs.call_target_name);
 }
 
-// Makes parameters of main of an instruction's results.
+// Replaces an instruction's results by parameters of main.
 void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& program) {
   Computation& main = x.parent();
   for (int i = 0; i < x.num_results(); ++i) {
@@ -95,7 +95,7 @@ void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& progra
   main.erase(&x);
 }
 
-// The function that makes inputs or expectations, where the instruction calls one.
+// Returns the called function if it computes inputs or expectations, else nullptr.
 const Computation* input_function(const Instruction& x, const hlo::Module& module) {
   if (!x.is(Opcode::call) || x.num_operands() > 0) return nullptr;
   const Computation* callee = module.find_function(x.attrs<hlo::CallAttrs>().callee);
@@ -127,7 +127,7 @@ void lift_inputs(CheckedProgram& program) {
   }
 }
 
-// The functions of "[[@f, @f], [@f, @f]]", a row a replica, and the grid that they fill.
+// Returns the functions of "[[@f, @f], [@f, @f]]", one row per replica, and their grid.
 struct ParallelPrograms {
   hlo::ProcessGrid grid{.num_replicas = 0};
   std::vector<std::string> functions;
@@ -153,7 +153,7 @@ ParallelPrograms parallel_programs(const Instruction& call) {
   return programs;
 }
 
-// The function compiled for as many replicas; their results one replica after the other.
+// Runs the function as this many replicas. Returns their results, one replica after the other.
 std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& function,
                                  std::span<const std::vector<Tensor>> arguments,
                                  runtime::Client& client, const runtime::CompileOptions& options) {
@@ -169,8 +169,8 @@ std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& f
   return results;
 }
 
-// Its operands are the function's parameters, and its results the function's, once for each
-// process.
+// The operands are the function's parameters and the results are the function's results, repeated
+// for each process.
 void check_fits(const Instruction& call, const Computation& function, size_t processes) {
   const auto repeated = [&](const std::vector<TensorType>& types) {
     std::vector<TensorType> all;
@@ -236,7 +236,7 @@ CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client
     throw unimplemented("{}: parameters of main, got {}, expected none in a program with checks",
                         module.name(), main.num_parameters());
   }
-  // A function under another name is behind the call that ensure_main made.
+  // A function with another name is called by the main that ensure_main added.
   if (module.find_function("main") == nullptr) hlo::InlineCalls().run(*program.module);
   lift_inputs(program);
   for (Instruction* x : main.instructions()) {

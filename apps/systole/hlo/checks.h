@@ -1,4 +1,4 @@
-// Programs that check themselves by StableHLO's check.expect_* calls.
+// Self-checking programs: StableHLO's check.expect_* calls.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace systole::app {
 
-// A custom call of one of check.*
+// Returns whether the instruction is a check.* call.
 bool is_check(const hlo::Instruction& instruction);
-// Somewhere in the module is one.
+// Returns whether the module contains a check.
 bool has_checks(const hlo::Module& module);
 
 struct Check {
@@ -21,26 +21,28 @@ struct Check {
   CheckRule rule;
 };
 
-// A program without its checks, which are made of what it returns.
+// A program without its checks; main returns their operands instead.
 struct CheckedProgram {
   std::unique_ptr<hlo::Module> module;  // results 2 i and 2 i + 1 of main: check i's operands
   std::vector<Tensor> arguments;
   std::vector<Check> checks;
 };
 
-// Takes the checks out of main and what it calls. What functions without parameters return (where
-// JAX keeps inputs and expectations) or, in a program without such calls, the constants of main
-// become arguments, so that no compiler can compute the answer. Likewise what an
-// interpreter.run_parallel of such values returns: one function as several replicas of the
-// client's, on the reference backend also as several partitions. Errors: UNIMPLEMENTED when main
-// has parameters, when functions that run in parallel differ, or a check is inside of a region or
-// of a kind not known here; INVALID_ARGUMENT where an interpreter.run_parallel does not fit its
-// function; RESOURCE_EXHAUSTED before such values are made that the host has no memory for; those
-// of the client. `options` are for what runs in parallel; its number of replicas is the call's.
+// Removes the checks from main and the functions it calls. The results of functions without
+// parameters (where JAX keeps inputs and expectations) become arguments, so that no compiler can
+// compute the answer; in a program without such calls the constants of main do. So do the results
+// of an interpreter.run_parallel of such values, which runs one function as several replicas of the
+// client, on the reference backend also as several partitions. `options` are for that run, except
+// for the number of replicas.
+//
+// Errors: UNIMPLEMENTED if main has parameters, if functions that run in parallel differ, or if a
+// check is inside a region or unknown; INVALID_ARGUMENT if an interpreter.run_parallel does not fit
+// its function; RESOURCE_EXHAUSTED, before values are computed, if the host has not enough memory;
+// those of the client.
 CheckedProgram extract_checks(const hlo::Module& module, runtime::Client& client,
                               const runtime::CompileOptions& options);
 
-// "" when all checks hold; otherwise the first that does not, and how.
+// Returns "" if all checks hold; otherwise the first failed check and its difference.
 std::string run_checks(const CheckedProgram& program, runtime::Client& client,
                        const runtime::CompileOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kFar = std::numeric_limits<uint64_t>::max();
 
-// The bits of a float's magnitude count the numbers from 0 to it.
+// The bits of a float's magnitude count the numbers between 0 and it.
 uint64_t magnitude(double x) { return std::bit_cast<uint64_t>(x) & (~uint64_t{0} >> 1); }
 uint64_t magnitude(float x) { return std::bit_cast<uint32_t>(x) & (~uint32_t{0} >> 1); }
 uint64_t magnitude(float16 x) { return x.bits & 0x7fffU; }

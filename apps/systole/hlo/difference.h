@@ -1,4 +1,4 @@
-// Compares what a program computed with what it should have, as StableHLO's checks do.
+// Compares computed with expected values as StableHLO's checks do.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace systole::app {
 
-// How far elements may lie apart. Source: StableHLO, tests/CheckOps.td and CheckOps.cpp.
+// The permitted difference of elements. Source: StableHLO, tests/CheckOps.td and CheckOps.cpp.
 struct CheckRule {
   enum class Kind : uint8_t {
     eq,         // the same number: zeros of either sign are, a NaN never is
@@ -21,15 +21,15 @@ struct CheckRule {
   uint64_t max_ulps = 0;
 };
 
-// Representable numbers of T's format between x and y; the largest number when either is infinite
-// and they differ, or one is NaN and the other is not. T is a floating element type.
+// Returns the distance of x and y in representable numbers of T, a floating element type. Returns
+// the largest number if they differ and either is infinite, or if only one is NaN.
 template <class T>
 uint64_t ulp_distance(T x, T y);
 
-// "" when all elements are as the rule wants them. Otherwise the first that is not, and how many
-// are not: "index [0,2], got 1.5, expected 1.25, 2097152 ULP apart, expected at most 3; 1 of 6
-// elements". Parts of complex numbers are compared one by one. Errors: INVALID_ARGUMENT when the
-// types differ, and for `close` and `almost_eq` of elements that are no floats.
+// Returns "" if all elements satisfy the rule. Otherwise describes the first that does not and
+// counts all: "index [0,2], got 1.5, expected 1.25, 2097152 ULP apart, expected at most 3; 1 of 6
+// elements". Compares the parts of complex numbers separately. Errors: INVALID_ARGUMENT if the
+// types differ, or for `close` and `almost_eq` of elements that are not floats.
 std::string difference(const Tensor& got, const Tensor& expected, const CheckRule& rule);
 
 }  // namespace systole::app

@@ -1,4 +1,4 @@
-// The commands below `systole hlo`, one file each.
+// The commands of `systole hlo`, one file each.
 #pragma once
 
 #include "systole/base/command_line.h"

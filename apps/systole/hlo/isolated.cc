@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// False at the end of the stream or on an error.
+// Returns false at the end of the stream or on an error.
 bool read_all(int fd, void* data, size_t size) {
   auto* at = static_cast<char*>(data);
   while (size > 0) {
@@ -58,13 +58,13 @@ std::optional<std::string> read_message(int fd) {
   return text;
 }
 
-// A copy of this process that works through the tasks it is given, one at a time.
+// A copy of this process that executes tasks one at a time.
 class Worker {
  public:
   explicit Worker(const std::function<std::string(size_t)>& task) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
-    // What is buffered here must not be written a second time by the copy.
+    // The copy must not write buffered output again.
     std::fflush(nullptr);
     process_ = fork();
     if (process_ < 0) {
@@ -92,7 +92,7 @@ class Worker {
     task_ = task;
     busy_ = true;
     started_ = Clock::now();
-    // A worker that is gone is found out when its answer is read.
+    // A dead worker is detected when its answer is read.
     write_all(fd_, &task, sizeof(task));
   }
 
@@ -119,7 +119,7 @@ class Worker {
     while (read_all(fd, &number, sizeof(number))) {
       if (!write_message(fd, task(number))) break;
     }
-    // No destructors: they belong to the process that this one is a copy of.
+    // No destructors: the objects belong to the parent process.
     _exit(0);
   }
 
@@ -147,7 +147,7 @@ class Worker {
   Clock::time_point started_;
 };
 
-// Hands tasks to workers and results, in order, to the caller.
+// Distributes tasks to workers and passes results, in order, to the caller.
 class Run {
  public:
   Run(size_t count, const IsolationOptions& options, const std::function<std::string(size_t)>& task,
@@ -176,7 +176,7 @@ class Run {
     return options_.time_limit - used.count();
   }
 
-  // Until a worker has answered, has died, or is out of time.
+  // Waits until a worker has answered, has died, or is out of time.
   void wait() {
     std::vector<pollfd> files;
     double least = options_.time_limit;

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "apps/systole/hlo/programs.h"
-#include "apps/systole/hlo/support_programs.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/ir/opcode.h"
+#include "systole/hlo/semantics/example_program.h"
 #include "systole/hlo/text/text.h"
 
 namespace systole::app {
@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<hlo::Module>> every_opcode() {
   for (int opcode = 0; opcode < hlo::kNumOpcodes; ++opcode) {
     for (int dtype = 0; dtype < kNumDTypes; ++dtype) {
       const std::string text =
-          support_program(static_cast<hlo::Opcode>(opcode), static_cast<DType>(dtype));
+          hlo::example_program(static_cast<hlo::Opcode>(opcode), static_cast<DType>(dtype));
       if (text.empty() || !is_numeric(static_cast<DType>(dtype))) continue;
       try {
         for (auto& module : parse_programs(text, "support")) modules.push_back(std::move(module));

@@ -1,4 +1,4 @@
-// systole hlo opt: a program after our passes.
+// systole hlo opt: prints an optimised program.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +24,7 @@ std::string text_of(const hlo::Module& module, const OptOptions& options) {
   return hlo::print(module, {.pretty = options.pretty});
 }
 
-// Passes that can be named: those of the pipeline, and those that backends put behind it.
+// The passes that --passes accepts: those of the pipeline and those of backends.
 hlo::Pipeline named_passes(const hlo::PipelineOptions& options) {
   hlo::Pipeline pipeline = hlo::optimization_pipeline(options);
   pipeline.add<hlo::FusionPass>();
@@ -64,13 +64,13 @@ void run_opt(const OptOptions& options) {
 
 void add_opt_command(CommandLine& line) {
   auto options = std::make_shared<OptOptions>();
-  line.option("file", options->file, "A program; - is standard input").required();
-  line.option("--passes", options->passes, "Only these, in this order: names with commas between")
+  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("--passes", options->passes, "Runs only these passes, in this order; comma-separated")
       .value_name("NAMES")
       .separated_by(',');
   line.flag("--dump", options->dump,
-            "Prints the program after each pass that changed it, with the time that it took");
-  line.flag("--pretty", options->pretty, "Prints the short form of the text");
+            "Prints the program after each pass that changed it, and the pass's time");
+  line.flag("--pretty", options->pretty, "Prints the pretty form of the text");
   line.on_run([options] { run_opt(*options); });
 }
 

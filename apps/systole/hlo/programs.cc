@@ -50,7 +50,7 @@ void add_callees(const hlo::Computation& computation, std::set<std::string>& nam
   }
 }
 
-// The public ones that no other calls; all where there is none of these.
+// Returns the public functions that no function calls, or all functions if there are none.
 std::vector<const hlo::Computation*> entry_functions(const hlo::Module& module) {
   std::set<std::string> called;
   for (const auto& function : module.functions()) add_callees(*function, called);

@@ -1,4 +1,4 @@
-// StableHLO programs from files, and running them.
+// Reads StableHLO programs from files and runs them.
 #pragma once
 
 #include <memory>
@@ -12,28 +12,28 @@
 
 namespace systole::app {
 
-// The text of a file; of standard input for "-". Errors: those of the file system.
+// Returns the text of a file, or of standard input for "-". Errors: those of the file system.
 std::string read_text(const std::string& path);
 
-// Every module of a text, verified. Errors: those of hlo::parse_all and hlo::verify.
+// Parses and verifies every module of a text. Errors: those of hlo::parse_all and hlo::verify.
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
                                                          const std::string& path);
-// The only module of a file. Errors: INVALID_ARGUMENT when there are more, or none.
+// Returns the only module of a file. Errors: INVALID_ARGUMENT if there are several or none.
 std::unique_ptr<hlo::Module> read_program(const std::string& path);
 
-// Gives a module without "main" one that calls its only function, or its only public one that no
-// other calls, or all such where none takes arguments. Errors: INVALID_ARGUMENT when there are
-// several that do.
+// Adds a main to a module without one. It calls the module's only function, else its only public
+// function that no other function calls, else all such functions if none has parameters. Errors:
+// INVALID_ARGUMENT if several have.
 void ensure_main(hlo::Module& module);
-// Adds a main that calls these functions of the module in turn: its parameters are theirs, and so
-// are its results. Errors: ALREADY_EXISTS when there is a main.
+// Adds a main that calls these functions in order. Its parameters and results are theirs,
+// concatenated. Errors: ALREADY_EXISTS if there is a main.
 void add_main(hlo::Module& module, std::span<const hlo::Computation* const> functions);
 
-// Removes the custom calls of StableHLO's check.*, wherever they are, and returns how many there
-// were. Those with a result are replaced by their first operand.
+// Removes all check.* calls and returns their number. Those with a result are replaced by their
+// first operand.
 int remove_checks(hlo::Module& module);
 
-// The backend of that name. Errors: NOT_FOUND lists those that there are.
+// Returns the backend of that name. Errors: NOT_FOUND with the available names.
 runtime::Client& backend(const std::string& name);
 
 }  // namespace systole::app

@@ -1,4 +1,4 @@
-// systole hlo run: one run of a program.
+// systole hlo run: runs a program once.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -39,8 +39,11 @@ void run_main(const RunOptions& options) {
       continue;
     }
     const std::string path = join_path(options.output, fmt::format("{}.npy", i));
-    write_npy(default_file_system(), path, results[i]);
-    fmt::print("result {}: {} in {}\n", i, results[i].type(), path);
+    const Tensor stored = widened(results[i]);
+    write_npy(default_file_system(), path, stored);
+    const std::string as =
+        stored.dtype() == results[i].dtype() ? "" : fmt::format(" as {}", stored.dtype());
+    fmt::print("result {}: {} in {}{}\n", i, results[i].type(), path, as);
   }
 }
 
@@ -48,16 +51,15 @@ void run_main(const RunOptions& options) {
 
 void add_run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
-  line.option("file", options->file, "A program; - is standard input").required();
-  line.option("--backend", options->backend, "What runs it")
+  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("--backend", options->backend, "The backend that runs the program")
       .one_of({"cpu", "reference"})
       .show_default();
-  line.option("--input", options->inputs, "The value of a parameter of main")
+  line.option("--input", options->inputs, "Value of a parameter of main")
       .value_name("NUMBER=FILE.npy");
-  line.option("--random", options->seed,
-              "The seed of random values for the parameters without --input");
+  line.option("--random", options->seed, "Seed of random values for parameters without --input");
   line.option("--output", options->output,
-              "A folder for the results, 0.npy and so on, which are printed otherwise")
+              "Folder for the results as 0.npy, 1.npy...; without it they are printed")
       .value_name("FOLDER");
   line.on_run([options] { run_main(*options); });
 }

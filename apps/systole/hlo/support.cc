@@ -6,8 +6,8 @@
 
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/programs.h"
-#include "apps/systole/hlo/support_programs.h"
 #include "systole/base/error.h"
+#include "systole/hlo/semantics/example_program.h"
 
 namespace systole::app {
 namespace {
@@ -58,12 +58,12 @@ std::string table_head() {
 Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend_name) {
   std::unique_ptr<hlo::Module> module;
   try {
-    module = std::move(parse_programs(support_program(opcode, dtype), "support")[0]);
+    module = std::move(parse_programs(hlo::example_program(opcode, dtype), "support")[0]);
   } catch (const Error&) {
     return Support::invalid;
   }
   try {
-    // Unoptimised, since some ops are rewritten into others.
+    // Not optimised, because passes rewrite some ops into others.
     const auto executable = backend(backend_name).compile(*module, {.optimize = false});
     runtime::run(*executable, random_arguments(*module, 1));
     return executable->stats().reference_steps > 0 ? Support::by_reference : Support::native;
@@ -79,7 +79,7 @@ std::string support_tables() {
     text += fmt::format("### Backend `{}`\n\n{}", name, table_head());
     for (int i = 0; i < hlo::kNumOpcodes; ++i) {
       const auto opcode = static_cast<hlo::Opcode>(i);
-      if (!support_program(opcode, DType::f32).empty()) text += table_row(opcode, name);
+      if (!hlo::example_program(opcode, DType::f32).empty()) text += table_row(opcode, name);
     }
     text += "\n";
   }

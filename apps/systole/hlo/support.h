@@ -1,5 +1,5 @@
-// The table of docs/stablehlo.md: which backend computes which op on which elements, found out by
-// compiling and running a program of each.
+// The tables of docs/stablehlo.md: which backend computes which op on which element types,
+// determined by compiling and running one program for each.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace systole::app {
 
-// What a backend makes of the one-op program.
+// How a backend runs the program of one op.
 enum class Support : uint8_t {
   invalid,       // the specification gives the op no meaning on these elements
   none,          // valid, and not to be had
@@ -18,11 +18,11 @@ enum class Support : uint8_t {
 };
 Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend);
 
-// The tables as Markdown, one row an opcode.
+// Returns the tables in Markdown, one row per opcode.
 std::string support_tables();
 
-// `document` with what is between the two marks of the tables replaced by them. Errors:
-// INVALID_ARGUMENT when the marks are not there.
+// Returns `document` with the text between its two marks replaced by the tables. Errors:
+// INVALID_ARGUMENT if the marks are missing.
 std::string with_support_tables(const std::string& document, const std::string& path);
 
 }  // namespace systole::app

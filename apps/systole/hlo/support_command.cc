@@ -1,4 +1,4 @@
-// systole hlo support: the table of supported ops, for docs/stablehlo.md.
+// systole hlo support: the tables of supported ops in docs/stablehlo.md.
 #include <fmt/core.h>
 
 #include "apps/systole/hlo/hlo_commands.h"
@@ -37,8 +37,8 @@ void run_support(const SupportOptions& options) {
 
 void add_support_command(CommandLine& line) {
   auto options = std::make_shared<SupportOptions>();
-  line.option("--write", options->write, "Replaces the tables of this document").value_name("FILE");
-  line.option("--check", options->check, "Fails when the tables of this document are not these")
+  line.option("--write", options->write, "Replaces the tables in this document").value_name("FILE");
+  line.option("--check", options->check, "Fails if this document has other tables")
       .value_name("FILE");
   line.on_run([options] { run_support(*options); });
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/systole/hlo/support_programs.h"
 #include "systole/base/error.h"
+#include "systole/hlo/semantics/example_program.h"
 
 namespace systole::app {
 namespace {
@@ -18,7 +18,7 @@ bool is_structure(Opcode opcode) {
 TEST(Support, EveryOpcodeHasAProgram) {
   for (int i = 0; i < hlo::kNumOpcodes; ++i) {
     const auto opcode = static_cast<Opcode>(i);
-    EXPECT_EQ(support_program(opcode, DType::f32).empty(), is_structure(opcode))
+    EXPECT_EQ(hlo::example_program(opcode, DType::f32).empty(), is_structure(opcode))
         << to_string(opcode);
   }
 }

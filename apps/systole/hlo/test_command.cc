@@ -1,4 +1,4 @@
-// systole hlo test: programs that check themselves.
+// systole hlo test: runs self-checking programs.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ struct TestOptions {
   double timeout = 600;
 };
 
-// What a file's programs came to. The letter is how it travels from the process that ran them.
+// The outcome of a file. The letter is sent by the worker process.
 enum class Outcome : char { pass = 'P', fail = 'F', unsupported = 'U', no_checks = 'N' };
 
 struct Verdict {
@@ -39,7 +39,7 @@ Verdict verdict_of(const Error& error) {
 Verdict test_program(const hlo::Module& module, const TestOptions& options) {
   try {
     runtime::Client& client = backend(options.backend);
-    // Files share the cores among themselves when there are several at a time.
+    // If several files run at a time, each uses one core.
     const runtime::CompileOptions compile{.num_threads = options.jobs > 1 ? 1 : 0};
     const std::string wrong = run_checks(extract_checks(module, client, compile), client, compile);
     return {wrong.empty() ? Outcome::pass : Outcome::fail, wrong};
@@ -48,10 +48,10 @@ Verdict test_program(const hlo::Module& module, const TestOptions& options) {
   }
 }
 
-// StableHLO's own tests say so of programs whose expectations its interpreter does not meet either.
+// StableHLO's marker of programs whose expectations its own interpreter does not meet.
 constexpr std::string_view kDisabled = "RUN-DISABLED";
 
-// The worst of its programs decides.
+// Returns the worst verdict of the text's programs.
 Verdict test_text(const std::string& text, const std::string& path, const TestOptions& options) {
   try {
     const auto modules = parse_programs(text, path);
@@ -85,7 +85,7 @@ Verdict test_file(const std::string& path, const TestOptions& options) {
   }
 }
 
-// The files named, and all *.mlir below the folders named, sorted.
+// Returns the named files and all *.mlir below the named folders, sorted.
 std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -106,7 +106,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   return files;
 }
 
-// Prints verdicts as they come, and a line of progress where a person looks on.
+// Prints verdicts as they arrive, and progress on a terminal.
 class Report {
  public:
   explicit Report(size_t files) : files_(files), on_terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -184,14 +184,14 @@ void run_test(TestOptions options) {
 
 void add_test_command(CommandLine& line) {
   auto options = std::make_shared<TestOptions>();
-  line.option("path", options->paths, "Files, or folders with *.mlir in them").required();
-  line.option("--backend", options->backend, "What runs them")
+  line.option("path", options->paths, "Files, or folders with *.mlir files").required();
+  line.option("--backend", options->backend, "The backend that runs the programs")
       .one_of({"cpu", "reference"})
       .show_default();
-  line.option("--jobs", options->jobs, "Files at a time; 0: one for each core")
+  line.option("--jobs", options->jobs, "Files run at a time; 0: one per core")
       .show_default()
       .not_negative();
-  line.option("--timeout", options->timeout, "Seconds that a file may take")
+  line.option("--timeout", options->timeout, "Time limit per file, in seconds")
       .show_default()
       .positive();
   line.on_run([options] { run_test(*options); });

@@ -10,7 +10,7 @@
 namespace systole::hlo::chlo {
 namespace {
 
-// x with axes of size 1 put in up to `rank`: axis i of x becomes axis dimensions[i].
+// Inserts axes of size 1 up to `rank`: axis i of x becomes axis dimensions[i].
 Value align(Builder& b, std::string_view op, Value x, int rank, const Dims& dimensions) {
   const bool increasing =
       std::ranges::adjacent_find(dimensions, std::ranges::greater_equal{}) == dimensions.end();

@@ -1,4 +1,4 @@
-// The broadcast_* ops: operands of different shapes are made equal, then the op follows.
+// The broadcast_* ops: operands are broadcast to a common shape, then the op is applied.
 #pragma once
 
 #include <span>
@@ -9,14 +9,15 @@
 
 namespace systole::hlo::chlo {
 
-// The operands at their common shape. NumPy's rule: trailing axes are aligned and sizes of 1
-// expand. With `broadcast_dimensions`, axis i of the operand of smaller rank becomes axis
-// broadcast_dimensions[i] instead. Errors: INVALID_ARGUMENT, begins with `op`: a number of operands
-// other than 2, sizes that differ, broadcast_dimensions that are not increasing axes.
+// Broadcasts the operands to their common shape by NumPy's rule: trailing axes are aligned and
+// sizes of 1 expand. With `broadcast_dimensions`, axis i of the operand of smaller rank becomes
+// axis broadcast_dimensions[i]. Errors: INVALID_ARGUMENT, beginning with `op`: a number of operands
+// other than 2, different sizes, broadcast_dimensions that are not increasing axes.
 std::vector<Value> broadcast_operands(Builder& b, std::string_view op,
                                       std::span<const Value> operands, const Attrs& attrs);
 
-// The smallest shape that both broadcast to. Errors: INVALID_ARGUMENT, begins with `op`.
+// Returns the smallest shape to which both broadcast. Errors: INVALID_ARGUMENT, beginning with
+// `op`.
 Shape common_shape(std::string_view op, const Shape& x, const Shape& y);
 
 // `broadcast_<opcode>`.
@@ -28,7 +29,7 @@ std::vector<Value> expand_broadcast_form(Builder& b, std::span<const Value> oper
   return expand_broadcast_form(opcode, b, operands, attrs);
 }
 
-// `broadcast_<op>` of a CHLO op on two operands, by that op's own expansion.
+// Expands `broadcast_<op>` of a CHLO op on two operands with that op's expansion.
 template <const Expand& expand>
 std::vector<Value> broadcast_then(Builder& b, std::span<const Value> operands, const Attrs& attrs,
                                   std::span<const TensorType> declared) {

@@ -12,9 +12,9 @@ namespace {
 
 // `broadcast_<opcode>` of every elementwise opcode on two operands; null rows for the others.
 constexpr NamedExpansion kBroadcastForms[] = {
-#define OP(enumerator, name, min_operands, max_operands, regions, flags) \
-  {"broadcast_" name, ((flags)&kElementwise) != 0 && (max_operands) == 2 \
-                          ? &expand_broadcast_form<Opcode::enumerator>   \
+#define OP(enumerator, name, min_operands, max_operands, regions, attrs, flags) \
+  {"broadcast_" name, ((flags)&kElementwise) != 0 && (max_operands) == 2        \
+                          ? &expand_broadcast_form<Opcode::enumerator>          \
                           : nullptr},
 #include "systole/hlo/ir/opcodes.def"
 #undef OP

@@ -1,4 +1,4 @@
-// The client ops of StableHLO's CHLO dialect, written as StableHLO opcodes.
+// The client ops of StableHLO's CHLO dialect, expanded into StableHLO opcodes.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace systole::hlo::chlo {
 
-// The attributes of all ops; an op reads its own and leaves the others alone.
+// The attributes of all ops; each op reads its own and ignores the others.
 struct Attrs {
   std::optional<Dims> broadcast_dimensions;  // broadcast_*: axes of the operand of smaller rank
   ComparisonDirection comparison_direction = ComparisonDirection::eq;  // broadcast_compare
@@ -20,10 +20,10 @@ struct Attrs {
   Tensor value;  // constant: the value; constant_like: a scalar
 };
 
-// Appends instructions with the op's value to the builder's computation and returns its results.
-// `declared` holds the result types that the text gives, and may be empty; the results follow from
-// the operands, so a caller that has declared types compares them. Thread-safe as the builder is.
-// Errors: INVALID_ARGUMENT `chlo.<op>: <what>, got <value>, expected <value>`.
+// Appends instructions that compute the op and returns its results. `declared` holds the result
+// types that the text gives, or is empty. The results follow from the operands; callers with
+// declared types compare them. As thread-safe as the builder. Errors: INVALID_ARGUMENT `chlo.<op>:
+// <what>, got <value>, expected <value>`.
 using Expand = std::vector<Value> (*)(Builder& b, std::span<const Value> operands,
                                       const Attrs& attrs, std::span<const TensorType> declared);
 
@@ -32,14 +32,14 @@ struct NamedExpansion {
   Expand expand;
 };
 
-// Every op that has an expansion, sorted by name.
+// Returns all expansions, sorted by name.
 std::span<const NamedExpansion> all_expansions();
 
-// The expansion of `chlo.<name>`; nullptr when there is none.
+// Returns the expansion of `chlo.<name>`, or nullptr.
 Expand find_expansion(std::string_view name);
 
-// The value of an op that has one result and reads no attribute: expand(b, "erf", {x}).
-// Errors: those of its expansion; INTERNAL when there is none.
+// Expands an op that has one result and reads no attribute: expand(b, "erf", {x}). Errors: those of
+// its expansion; INTERNAL if it has none.
 Value expand(Builder& b, std::string_view name, std::initializer_list<Value> operands);
 
 }  // namespace systole::hlo::chlo

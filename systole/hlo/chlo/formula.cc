@@ -17,7 +17,7 @@ std::string families(const Formula& formula) {
   return text;
 }
 
-// The member of the dtype's family. Errors: INVALID_ARGUMENT when there is none.
+// Returns the formula of the dtype's family. Errors: INVALID_ARGUMENT if there is none.
 template <class Formula>
 auto formula_of(const Formula& formula, DType dtype) {
   auto function = is_floating(dtype)  ? formula.floating
@@ -78,7 +78,7 @@ Expr high_half(Expr x) {
 }
 
 SplitExponent split_exponent(Expr x) {
-  // The bits of sqrt(1/2) lie below x's by the exponent, and by the mantissa beyond it.
+  // In the difference of x's bits and those of sqrt(1/2), the exponent is above the mantissa.
   const int mantissa_bits = x.is_f64() ? 52 : 23;
   const double root = x.is_f64() ? 0x3fe6a09e667f3c00 : 0x3f3504f3;
   const Expr bits = bits_of(x);

@@ -1,4 +1,4 @@
-// The notation in which the ops are written: a number under construction, with operators.
+// The notation of the formulas: a value under construction, with operators.
 #pragma once
 
 #include <limits>
@@ -10,8 +10,8 @@
 
 namespace systole::hlo::chlo {
 
-// A value and the builder that makes more of them. Operators work elementwise on two of one type,
-// or on one and a constant. A plain handle: copying it builds nothing.
+// A value and its builder. Operators work elementwise on two values of one type, or on a value and
+// a constant. Copying builds nothing.
 class Expr {
  public:
   Expr(Builder& b, Value value) : b_(&b), value_(value) {}
@@ -27,7 +27,7 @@ class Expr {
   Expr compare(Expr y, ComparisonDirection direction) const {
     return {*b_, b_->compare(value_, y.value_, direction)};
   }
-  // A constant of this one's type, rounded to it.
+  // A constant of this value's type, rounded to it.
   Expr constant(double x) const { return {*b_, b_->splat_like(value_, x)}; }
 
  private:
@@ -61,7 +61,7 @@ inline Expr operator>(Expr x, double y) { return x > x.constant(y); }
 inline Expr operator>=(Expr x, double y) { return x >= x.constant(y); }
 inline Expr operator==(Expr x, double y) { return x == x.constant(y); }
 inline Expr operator!=(Expr x, double y) { return x != x.constant(y); }
-// Of conditions.
+// On conditions.
 inline Expr operator&(Expr x, Expr y) { return x.binary(Opcode::and_, y); }
 inline Expr operator|(Expr x, Expr y) { return x.binary(Opcode::or_, y); }
 inline Expr operator!(Expr x) { return x.unary(Opcode::not_); }
@@ -87,7 +87,7 @@ inline Expr min(Expr x, Expr y) { return x.binary(Opcode::minimum, y); }
 inline Expr max(Expr x, double y) { return max(x, x.constant(y)); }
 inline Expr min(Expr x, double y) { return min(x, x.constant(y)); }
 
-// condition ? x : y, element by element.
+// condition ? x : y, elementwise.
 inline Expr where(Expr condition, Expr x, Expr y) {
   Builder& b = x.builder();
   return {b, b.select(condition.value(), x.value(), y.value())};
@@ -95,11 +95,11 @@ inline Expr where(Expr condition, Expr x, Expr y) {
 inline Expr where(Expr condition, double x, Expr y) { return where(condition, y.constant(x), y); }
 inline Expr where(Expr condition, Expr x, double y) { return where(condition, x, x.constant(y)); }
 
-// The element's bits as a signed integer of its width. Floating types.
+// The bits of floating-point elements as signed integers of the same width.
 Expr bits_of(Expr x);
-// The inverse: the number of that dtype, as wide as the integers.
+// The inverse of bits_of; `dtype` is as wide as the integers.
 Expr from_bits(Expr bits, DType dtype);
-// Whether the sign is set, of zeros and NaNs too.
+// Whether the sign bit is set, also of zeros and NaNs.
 inline Expr is_negative(Expr x) { return bits_of(x) < 0.0; }
 // |x| with the sign of `sign`.
 Expr copy_sign(Expr x, Expr sign);
@@ -109,12 +109,12 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // By Horner's rule; highest power first.
 Expr polynomial(Expr x, std::span<const double> coefficients);
-// The same with a list for each format that formulas are computed in.
+// The same with one list of coefficients per format.
 inline Expr polynomial(Expr x, std::span<const double> f32, std::span<const double> f64) {
   return polynomial(x, x.is_f64() ? f64 : f32);
 }
 
-// A number as the sum of two of a format, to about twice its precision.
+// A number as the sum of two of a format, with about twice its precision.
 struct SplitConstant {
   double high;  // in f64
   double low;
@@ -124,7 +124,7 @@ struct TwoPart {
   Expr high;
   Expr low;
 };
-// The constant in x's format.
+// The constant in the format of x.
 TwoPart split(Expr x, SplitConstant constant);
 // x rounded to half of its format's bits, so that the square of the result is exact.
 Expr high_half(Expr x);
@@ -136,11 +136,11 @@ struct SplitExponent {
 };
 SplitExponent split_exponent(Expr x);
 
-// 2^50: 1 is lost beside it, and its square is finite, in f32 and f64 alike.
+// 2^50: adding 1 does not change it, and its square is finite, in f32 and in f64.
 inline constexpr double kHuge = 1125899906842624.0;
 
-// The op of one file, as one formula a family of element types; null where the family has none.
-// f16 and bf16 are computed in f32 and rounded once.
+// An op as one formula per family of element types; null if the op is not defined for it. f16 and
+// bf16 are computed in f32 and rounded once.
 struct UnaryFormula {
   std::string_view name;  // "erf"
   Expr (*floating)(Expr) = nullptr;
@@ -155,14 +155,14 @@ struct BinaryFormula {
   bool widen = true;  // false: f16 and bf16 stay as they are
 };
 
-// Errors: INVALID_ARGUMENT for another number of operands, operands of different types, or an
-// element type that has no formula.
+// Errors: INVALID_ARGUMENT for a wrong number of operands, operands of different types, or an
+// element type without a formula.
 std::vector<Value> expand_formula(const UnaryFormula& formula, Builder& b,
                                   std::span<const Value> operands);
 std::vector<Value> expand_formula(const BinaryFormula& formula, Builder& b,
                                   std::span<const Value> operands);
 
-// The expansion of an op that is nothing but its formula.
+// The expansion of an op that is defined by its formula alone.
 template <const auto& Formula>
 std::vector<Value> elementwise(Builder& b, std::span<const Value> operands, const Attrs&,
                                std::span<const TensorType>) {

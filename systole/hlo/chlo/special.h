@@ -1,4 +1,4 @@
-// Sums and functions that more than one op is made of. All take f32 or f64.
+// Functions that several ops use. All take f32 or f64.
 #pragma once
 
 #include "systole/hlo/chlo/formula.h"
@@ -12,7 +12,7 @@ struct HalfAngle {
 };
 HalfAngle asin_half_angle(Expr x);
 
-// A complex number by parts.
+// A complex number as two real ones.
 struct Parts {
   Expr real;
   Expr imaginary;
@@ -23,12 +23,12 @@ struct Parts {
 Parts asin_acos_kernel(Expr re, Expr im);
 Parts atanh_parts(Expr re, Expr im);
 
-// exp(x) / 2 of f32 as StableHLO decomposes cosh and sinh, and as its test data expect it:
-// exp(x + log(1/2)). The sum is rounded, so that the error grows with |x|: 4 ULP at 8, 64 at 80.
+// exp(x) / 2 of f32 as StableHLO decomposes cosh and sinh and as its test data expect: exp(x +
+// log(1/2)). The sum is rounded, so the error grows with |x|: 4 ULP at 8, 64 at 80.
 Expr half_exp_of_f32(Expr x);
 
-// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, to rounding. The scale is
-// 1 but where exp(x) may overflow: there a factor below 1 goes before it.
+// scale * half = exp(x) / 2 and scale * inverse = exp(-x) / 2 for x >= 0, up to rounding. The scale
+// is 1 unless exp(x) may overflow; multiply by a factor below 1 first in that case.
 struct HalfExponential {
   Expr half;
   Expr inverse;
@@ -45,9 +45,9 @@ Expr erfc_tail(Expr x);
 
 Expr erf(Expr x);
 Expr erfc(Expr x);
-// The positive zero of digamma, where lgamma is lowest.
+// The positive zero of digamma, the minimum of lgamma.
 inline constexpr SplitConstant kDigammaRoot{1.4616321449683622, 9.549995429965698e-17};
-// x - c, accurate where they are close.
+// x - c, accurate near c.
 inline Expr distance(Expr x, SplitConstant c) {
   const TwoPart parts = split(x, c);
   return (x - parts.high) - parts.low;

@@ -10,7 +10,7 @@
 namespace systole::hlo {
 namespace {
 
-// What `reducer` leaves as it is, in the words of an element type.
+// The identity of `reducer`, as a kind of number of the element type.
 enum class Identity : uint8_t { zero, one, lowest, highest, all_ones };
 
 struct IdentityRow {
@@ -24,7 +24,7 @@ constexpr IdentityRow kIdentities[] = {
     {Opcode::xor_, Identity::zero},
 };
 
-// The end of T's range; the infinities of floating types.
+// The limit of T's range; an infinity for floating types.
 template <class T>
 T range_end(bool highest) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -50,7 +50,7 @@ T identity_element(Identity identity) {
     case Identity::one:
       return T(1);
     case Identity::all_ones:
-      // In two's complement; 0 - 1 is all ones for signed and unsigned types alike.
+      // In two's complement, 0 - 1 is all ones for signed and unsigned types.
       if constexpr (std::is_same_v<T, bool>) return true;
       return convert_element<T>(int64_t{-1});
     default:

@@ -1,4 +1,4 @@
-// Builds instructions with inferred types: the way lowerings, gradients and passes write HLO.
+// Builds instructions with inferred types. Lowerings, gradients and passes write HLO with it.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,24 @@
 
 namespace systole::hlo {
 
-// Appends to a computation, or inserts before an instruction of it. Every method infers and checks
-// its result type. Errors: INVALID_ARGUMENT from inference. Binary operations want operands of one
-// type, as StableHLO does; `broadcast` and `splat` make them so.
+// Appends to a computation, or inserts before one of its instructions. Every method infers and
+// checks its result type. Errors: INVALID_ARGUMENT from inference. As in StableHLO, both operands
+// of a binary operation must have the same type; `broadcast` and `splat` provide that.
 class Builder {
  public:
   explicit Builder(Computation& computation, Instruction* before = nullptr)
       : computation_(&computation), before_(before) {}
 
   Computation& computation() const { return *computation_; }
-  // The metadata that instructions built from here on carry.
+  // Metadata of the instructions built from now on.
   void set_metadata(Metadata metadata) { metadata_ = std::move(metadata); }
   const Metadata& metadata() const { return metadata_; }
 
-  // Any opcode. `declared` is needed where the result type does not follow from the operands.
+  // Builds any opcode. `declared` is required if the result type does not follow from the operands.
   Instruction* op(Opcode opcode, std::vector<Value> operands, Attrs attrs = NoAttrs{},
                   std::vector<TensorType> declared = {});
-  // An opcode with regions: `fill` builds them on the new instruction before types are inferred.
+  // Builds an opcode with regions. `fill` adds them to the new instruction before types are
+  // inferred.
   Instruction* op_with_regions(Opcode opcode, std::vector<Value> operands, Attrs attrs,
                                const std::function<void(Instruction&)>& fill,
                                std::vector<TensorType> declared = {});
@@ -35,7 +36,7 @@ class Builder {
   // Leaves.
   Value constant(Tensor value);
   Value scalar(DType dtype, double value);
-  // `value` at every element.
+  // A tensor with every element equal to `value`.
   Value splat(const TensorType& type, double value);
   Value splat_like(Value like, double value) { return splat(like.type(), value); }
   Value iota(const TensorType& type, int64_t dimension);
@@ -56,7 +57,8 @@ class Builder {
 
   // Data movement.
   Value broadcast_in_dim(Value x, const Shape& shape, Dims broadcast_dimensions);
-  // NumPy broadcasting: aligns trailing axes, expands sizes of 1. x itself when the shapes agree.
+  // NumPy broadcasting: aligns trailing axes and expands sizes of 1. Returns x if the shapes are
+  // equal.
   Value broadcast(Value x, const Shape& shape);
   Value reshape(Value x, const Shape& shape);
   Value transpose(Value x, Dims permutation);
@@ -67,9 +69,10 @@ class Builder {
   Value dynamic_slice(Value x, std::span<const Value> starts, Dims sizes);
   Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts);
 
-  // Reductions: `reducer` is a two-operand elementwise opcode; its identity is the initial value.
+  // Reductions. `reducer` is an elementwise opcode on two operands; its identity is the initial
+  // value.
   Value reduce(Value x, Opcode reducer, Dims dimensions);
-  // The value e with reducer(e, x) == x: 0 for add, -inf or the lowest for maximum...
+  // Returns the value e with reducer(e, x) == x: 0 for add, -inf or the lowest value for maximum...
   Value identity(Opcode reducer, DType dtype);
 
   Value dot_general(Value x, Value y, DotAttrs attrs, DType result_dtype = DType::invalid);
@@ -80,9 +83,10 @@ class Builder {
   Metadata metadata_;
 };
 
-// The region (a, b) -> reducer(a, b) on scalars of `dtype`.
+// Builds the region (a, b) -> reducer(a, b) on scalars of `dtype`.
 void fill_reducer(Computation& region, Opcode reducer, DType dtype);
-// The reducer when `region` is exactly that, with operands in order; nullopt otherwise.
+// Returns the reducer if `region` is exactly that region, with operands in order; otherwise
+// nullopt.
 std::optional<Opcode> match_reducer(const Computation& region);
 
 }  // namespace systole::hlo

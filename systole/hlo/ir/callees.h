@@ -1,4 +1,4 @@
-// Ops that name functions of their module: call, composite, custom_call.
+// Ops that refer to functions of their module: call, composite, custom_call.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace systole::hlo {
 
-// The functions that an instruction with these attributes names, each as often as it does.
+// Returns the functions that the attributes name, with repetitions.
 std::vector<std::string> callees(const Attrs& attrs);
 
-// What `call` does to a function, for any op that stands for one. The result types of `callee`,
-// whose parameters the operands must fit. A program text may call what it defines later: until then
-// the declared types hold, and the verifier looks again. Errors: INVALID_ARGUMENT.
+// Inference for ops that call a function. Checks the operands against the parameters of `callee`
+// and returns its result types. If `callee` is not defined yet, returns the declared types; the
+// verifier checks again. Errors: INVALID_ARGUMENT.
 std::vector<TensorType> infer_call(const InferContext& context, const std::string& callee);
-// Errors: NOT_FOUND when the instruction's module has no such function; what it throws.
+// Runs `callee`. Errors: NOT_FOUND if the module has no such function; those of the function.
 std::vector<Tensor> evaluate_call(const Instruction& instruction, const std::string& callee,
                                   std::span<const Tensor> operands, const Evaluator& evaluator);
 

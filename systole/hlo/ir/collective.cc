@@ -4,7 +4,6 @@
 #include <numeric>
 #include <set>
 
-#include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/semantics/index.h"
 #include "systole/hlo/semantics/lifted_region.h"
@@ -22,7 +21,7 @@ int64_t own_id(const Process& process, Grouping grouping) {
   return grouping == Grouping::cross_partition ? process.partition_id() : process.replica_id();
 }
 
-// The rows of replica_groups without what fills them up; all ids in one row when it is empty.
+// Returns the rows of replica_groups without padding; all ids in one row if it is empty.
 std::vector<std::vector<int64_t>> id_groups(const Tensor& replica_groups, int64_t num_ids) {
   std::vector<std::vector<int64_t>> rows;
   if (replica_groups.num_elements() == 0) {
@@ -38,7 +37,7 @@ std::vector<std::vector<int64_t>> id_groups(const Tensor& replica_groups, int64_
   return rows;
 }
 
-// The numbers of the processes that the ids of the row around `process` stand for.
+// Returns the processes that the ids of the row around `process` stand for.
 std::vector<int64_t> processes_of(const std::vector<int64_t>& row, const Process& process,
                                   Grouping grouping) {
   if (grouping == Grouping::flattened_ids) return row;
@@ -101,6 +100,13 @@ void check_pairs(Opcode opcode, std::span<const std::pair<int64_t, int64_t>> pai
   }
 }
 
+void check_channel(Opcode opcode, const TransferAttrs& attrs, int64_t host_type) {
+  const int64_t expected = attrs.is_host_transfer ? host_type : 1;
+  if (attrs.channel_handle.type == expected) return;
+  throw invalid_argument("{}: type of channel_handle, got {} with is_host_transfer {}, expected {}",
+                         opcode, attrs.channel_handle.type, attrs.is_host_transfer, expected);
+}
+
 std::optional<int64_t> group_size(const CollectiveAttrs& attrs) {
   const bool spans_partitions = attrs.channel_handle.handle > 0 && !attrs.use_global_device_ids;
   if (spans_partitions || attrs.replica_groups.num_elements() == 0) return std::nullopt;
@@ -117,12 +123,16 @@ Grouping grouping_of(const ChannelHandle& channel) {
   return channel.handle <= 0 ? Grouping::cross_replica : Grouping::cross_partition;
 }
 
-// A program for several processes that one runs alone.
-Error only_one_process(const Instruction& instruction, const Tensor& groups) {
+Error no_such_process(const Instruction& instruction, std::string_view attribute, int64_t id,
+                      int64_t num_processes) {
+  if (num_processes > 1) {
+    return invalid_argument("{}: {}, got id {}, expected below {}", instruction.opcode(), attribute,
+                            id, num_processes);
+  }
   return unimplemented(
-      "{}: replica_groups, got {} of {} processes, expected one of one: this program was exported "
-      "for several devices, and one runs it, {}",
-      instruction.opcode(), groups.dim(0), groups.dim(1), instruction.describe());
+      "{}: {}, got id {}, expected 0: this program was exported for several devices, and one runs "
+      "it, {}",
+      instruction.opcode(), attribute, id, instruction.describe());
 }
 
 std::vector<int64_t> group_around(const Instruction& instruction, const Process& process,
@@ -135,9 +145,7 @@ std::vector<int64_t> group_around(const Instruction& instruction, const Process&
     for (const int64_t id : row) {
       ++found;
       if (id < num_ids) continue;
-      if (num_ids == 1) throw only_one_process(instruction, attrs.replica_groups);
-      throw invalid_argument("{}: replica_groups, got id {}, expected below {}",
-                             instruction.opcode(), id, num_ids);
+      throw no_such_process(instruction, "replica_groups", id, num_ids);
     }
     if (std::ranges::find(row, own) != row.end()) around = processes_of(row, process, grouping);
   }

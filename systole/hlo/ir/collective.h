@@ -1,82 +1,93 @@
-// What collective opcodes have in common: which processes work together. A program runs on a grid
-// of replicas by partitions; a process is one place of it.
+// Code shared by the collective opcodes: the groups of processes that communicate. A program runs
+// on a grid of replicas by partitions; a process is one cell of the grid.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "systole/base/error.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::hlo {
 
-// What replica_groups must be besides unique ids.
+// The constraint on replica_groups, besides unique ids.
 enum class Groups : uint8_t {
-  some,        // any processes: those left out take no part
-  every,       // each process is in one
-  every_equal  // and groups are of one size
+  some,        // processes may be in no group
+  every,       // every process is in a group
+  every_equal  // every process is in a group, and all groups have the same size
 };
-// Errors: INVALID_ARGUMENT; use_global_device_ids without a channel, too.
+// Errors: INVALID_ARGUMENT, also for use_global_device_ids without a channel.
 void check_groups(Opcode opcode, const CollectiveAttrs& attrs, Groups groups);
 
-// The pairs' sources are unique, and their targets, and none is negative.
+// Checks that sources are unique, targets are unique, and no id is negative.
 void check_pairs(Opcode opcode, std::span<const std::pair<int64_t, int64_t>> pairs);
 
-// The number of processes of a group, where the program says so: not when all of them are one
-// group, and not when groups span the partitions, which are counted at run time.
+// Checks the channel of a send or recv: its type is `host_type` for a transfer with the host, else
+// 1 (device to device).
+void check_channel(Opcode opcode, const TransferAttrs& attrs, int64_t host_type);
+
+// Returns the number of processes per group. Returns nullopt if the program does not tell: if all
+// processes are one group, or if groups span the partitions.
 std::optional<int64_t> group_size(const CollectiveAttrs& attrs);
 
-// How the ids of replica_groups name processes, as the specification calls it.
+// Returns the error for a process id that the grid does not have: UNIMPLEMENTED if the program runs
+// as one process, else INVALID_ARGUMENT. `attribute` holds the id.
+Error no_such_process(const Instruction& instruction, std::string_view attribute, int64_t id,
+                      int64_t num_processes);
+
+// How ids in replica_groups map to processes; the names are the specification's.
 enum class Grouping : uint8_t {
   cross_replica,
   cross_partition,
   cross_replica_and_partition,
   flattened_ids
 };
-// That of all_gather, all_reduce and reduce_scatter.
+// The grouping of all_gather, all_reduce and reduce_scatter.
 Grouping grouping_of(const CollectiveAttrs& attrs);
-// That of ops without use_global_device_ids.
+// The grouping of ops without use_global_device_ids.
 Grouping grouping_of(const ChannelHandle& channel);
 
-// The numbers of the processes that `process` works with, itself among them, in order; none when it
-// is in no group. Errors: INVALID_ARGUMENT when there are ids beyond the grid, or, but for
-// Groups::some, processes without one.
+// Returns the members of the group of `process`, in group order, itself included. Empty if it is in
+// no group. Errors: INVALID_ARGUMENT for ids beyond the grid (UNIMPLEMENTED if it has one process)
+// and, except with Groups::some, for processes without a group.
 std::vector<int64_t> group_around(const Instruction& instruction, const Process& process,
                                   const CollectiveAttrs& attrs, Grouping grouping, Groups groups);
 
-// What each process of that group gave, when `operands` is what this one gives.
+// Sends `operands` to the group of this process and returns what each member sent, in group order.
 std::vector<std::vector<Tensor>> exchange_in_group(const Instruction& instruction,
                                                    std::span<const Tensor> operands,
                                                    const Evaluator& evaluator,
                                                    const CollectiveAttrs& attrs, Grouping grouping,
                                                    Groups groups);
 
-// Tensor `i` of each process.
+// Returns tensor `i` of each process.
 std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i);
 
-// collective_broadcast and collective_reduce.
+// -- collective_broadcast and collective_reduce
 
-// The types of the operands that carry data. Checks the groups, and that roots are one s32 an
+// Returns the types of the data operands. Checks the groups, and that roots hold one s32 per
 // operand.
 std::vector<TensorType> check_rooted(const InferContext& context);
-// The number, within its group of `group_size` processes, of the root for operand `i`. Errors:
-// INVALID_ARGUMENT when there is no such process.
+// Returns the root for operand `i`, as an index into its group of `group_size` processes. Errors:
+// INVALID_ARGUMENT if out of range.
 size_t root_of(const Instruction& instruction, std::span<const Tensor> operands, size_t i,
                size_t group_size);
-// What those without a part get.
+// The results of processes that are in no group.
 std::vector<Tensor> zeros_of(std::span<const TensorType> types);
 
-// The sum, or what `region` makes of two elements, of the group's tensors in order.
+// Folds the group's tensors in order, elementwise, with `region`.
 Tensor combine_elements(const Computation& region, const Evaluator& evaluator, DType dtype,
                         std::span<const Tensor> tensors);
 
-// Part `i` of `count` equal ones along `axis`.
+// Returns part `i` of `count` equal parts along `axis`.
 Tensor split_part(const Tensor& tensor, int axis, int64_t count, int64_t i);
 
-// Declared result type `i`, which an unknown group size makes necessary. Errors: INVALID_ARGUMENT
-// when there is none.
+// Returns declared result type `i`, which is required if the group size is unknown. Errors:
+// INVALID_ARGUMENT if it is missing.
 const TensorType& declared_result(const InferContext& context, int i);
 
 }  // namespace systole::hlo

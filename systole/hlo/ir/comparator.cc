@@ -44,7 +44,7 @@ bool holds_for(ComparisonDirection direction, std::partial_ordering order) {
 std::optional<Comparator> match_comparator(const Computation& region) {
   if (!region.has_results() || region.results().size() != 1) return std::nullopt;
   const Instruction& compare = *region.results()[0].def;
-  // The parameters, the comparison and the return are all there is.
+  // The region has only parameters, the comparison and the return.
   const bool alone = region.num_instructions() == region.num_parameters() + 2;
   if (!alone || !compare.is(Opcode::compare) || &compare.parent() != &region) return std::nullopt;
   if (is_complex(compare.operand(0).dtype())) return std::nullopt;

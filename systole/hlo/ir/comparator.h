@@ -1,5 +1,6 @@
-// Regions that only compare: what sort and select_and_scatter mostly have. Running one as a program
-// costs microseconds a comparison; here it is one comparison of keys.
+// Regions that only compare two elements, as most regions of sort and select_and_scatter do.
+// Evaluating such a region as a program costs microseconds per comparison; ComparisonKeys compares
+// directly.
 #pragma once
 
 #include <compare>
@@ -11,8 +12,8 @@
 
 namespace systole::hlo {
 
-// Whether two elements of this order stand in this relation; none does when they are unordered, but
-// ne.
+// Returns whether the comparison is true for two elements of this order. For unordered elements
+// only ne is true.
 bool holds_for(ComparisonDirection direction, std::partial_ordering order);
 
 // The region (a0, b0, a1, b1...) -> compare(a<pair>, b<pair>).
@@ -20,14 +21,14 @@ struct Comparator {
   int pair = 0;
   CompareAttrs compare;
 };
-// nullopt when the region is anything else, or compares complex numbers.
+// Returns nullopt if the region does anything else or compares complex numbers.
 std::optional<Comparator> match_comparator(const Computation& region);
 
-// The elements of a tensor in a form that orders as `type` says.
+// The elements of a tensor, converted to keys that order as `type` says.
 class ComparisonKeys {
  public:
   ComparisonKeys(const Tensor& elements, ComparisonType type);
-  // compare(elements[a], elements[b]), both row-major indices.
+  // Returns compare(elements[a], elements[b]); a and b are row-major indices.
   bool holds(ComparisonDirection direction, int64_t a, int64_t b) const;
 
  private:

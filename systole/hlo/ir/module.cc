@@ -10,7 +10,7 @@ namespace systole::hlo {
 std::string Metadata::to_string() const {
   const std::string place = where.to_string();
   std::string text;
-  // Exporters put whole kernels into names.
+  // Some exporters put whole kernels into names.
   constexpr size_t kLongest = 160;
   const bool fits = name.size() <= kLongest;
   if (!name.empty()) text = fmt::format("node '{}{}'", name.substr(0, kLongest), fits ? "" : "...");
@@ -35,7 +35,7 @@ Instruction::~Instruction() {
 }
 
 void Instruction::remove_user(Instruction* user) {
-  // Searched from the end: teardown goes backwards through the program, and so finds its entry at
+  // Searched from the end: destruction runs backwards through the program and finds its entry at
   // once.
   const auto found = std::find(users_.rbegin(), users_.rend(), user);
   users_.erase(std::next(found).base());
@@ -80,7 +80,7 @@ Computation::Computation(std::string name, Module* module, Instruction* owner)
     : name_(std::move(name)), module_(module), owner_(owner) {}
 
 Computation::~Computation() {
-  // Uses go first, so that a computation can be destroyed in any order, well formed or not.
+  // Drops uses first, so that a computation can be destroyed in any order, valid or not.
   drop_operands();
 }
 

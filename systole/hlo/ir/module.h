@@ -1,10 +1,10 @@
-// The intermediate representation: a Module owns functions, a function is a Computation, a
+// The intermediate representation. A Module owns functions; a function is a Computation; a
 // Computation is a list of Instructions in static single assignment form. Semantics and names are
 // StableHLO's.
 //
-// Ownership: Module -> Computation -> Instruction -> (its regions) Computation. Everything else
-// holds plain pointers, which stay valid until the thing pointed to is erased. Not synchronised:
-// one thread changes a module at a time; any number may read one that nobody changes.
+// Ownership: Module -> Computation -> Instruction -> Computation (a region). All other pointers are
+// borrowed and stay valid until their object is erased. Not synchronised: one thread may change a
+// module at a time; any number may read a module that nobody changes.
 #pragma once
 
 #include <list>
@@ -46,11 +46,11 @@ struct ValueHash {
     return std::hash<const void*>()(v.def) * 31 + static_cast<size_t>(v.index);
   }
 };
-// From the values of one computation to those of another (clone, inline, fuse).
+// Maps values of one computation to values of another (clone, inline, fuse).
 using ValueMap = std::unordered_map<Value, Value, ValueHash>;
 
-// Attributes that nothing here reads, as MLIR text by name: kept from text to text. "" for a name
-// alone.
+// Attributes that no code reads, as MLIR text by name; the printer writes them back. The text is ""
+// for a name without a value.
 using AttributeTexts = std::map<std::string, std::string>;
 struct FunctionAttributes {
   AttributeTexts function;
@@ -59,7 +59,7 @@ struct FunctionAttributes {
   friend bool operator==(const FunctionAttributes&, const FunctionAttributes&) = default;
 };
 
-// Where an instruction comes from; carried by every rewrite, shown by every error.
+// The source of an instruction. Rewrites carry it over; errors show it.
 struct Metadata {
   std::string name;  // the graph node's, "dense/MatMul"
   SourceLocation where;
@@ -67,8 +67,8 @@ struct Metadata {
   std::string to_string() const;  // "node 'dense/MatMul' at iris.cc:41", "" when nothing is known
 };
 
-// An operation with any number of operands, results, and regions (computations that it owns and
-// that may use values of the computations around it).
+// An operation with any number of operands, results and regions. A region is a computation that the
+// instruction owns; it may use values of the enclosing computations.
 class Instruction {
  public:
   Instruction(const Instruction&) = delete;
@@ -88,13 +88,13 @@ class Instruction {
   std::span<const TensorType> results() const { return results_; }
   int num_results() const { return static_cast<int>(results_.size()); }
   Value result(int i = 0) { return {this, i}; }
-  // The type of the only, or the first, result.
+  // The type of the first result.
   const TensorType& type() const { return results_[0]; }
   const Shape& shape() const { return results_[0].shape; }
   DType dtype() const { return results_[0].dtype; }
 
   const Attrs& attrs() const { return attrs_; }
-  // The attributes as the struct that belongs to the opcode: instruction.attrs<DotAttrs>().
+  // The attributes as the opcode's struct: instruction.attrs<DotAttrs>().
   template <class T>
   const T& attrs() const {
     return std::get<T>(attrs_);
@@ -107,8 +107,7 @@ class Instruction {
   // Appends an empty region.
   Computation& add_region();
 
-  // The instructions that use a result of this one, once for each operand that is such a use, in no
-  // given order.
+  // The instructions that use a result of this one, once per operand, in no particular order.
   std::span<Instruction* const> users() const { return users_; }
   bool unused() const { return users_.empty(); }
 
@@ -116,7 +115,7 @@ class Instruction {
   const Metadata& metadata() const { return metadata_; }
   void set_metadata(Metadata metadata) { metadata_ = std::move(metadata); }
 
-  // `cpu cannot lower 'fft'` style messages put this at their end: "from node 'x' at file.cc:41".
+  // Returns "from node 'x' at file.cc:41", for the end of an error message.
   std::string describe() const;
 
  private:
@@ -142,8 +141,8 @@ class Instruction {
 
 inline const TensorType& Value::type() const { return def->results()[static_cast<size_t>(index)]; }
 
-// A function of a module, or a region of an instruction: parameters, instructions in an order in
-// which every value is defined before it is used, and one `return` at the end.
+// A function of a module or a region of an instruction: parameters, instructions ordered so that
+// every definition comes before its uses, and one `return` at the end.
 class Computation {
  public:
   Computation(std::string name, Module* module, Instruction* owner);
@@ -153,49 +152,51 @@ class Computation {
 
   const std::string& name() const { return name_; }
   Module& module() const { return *module_; }
-  // The instruction whose region this is; nullptr for a function.
+  // The instruction that owns this region; nullptr for a function.
   Instruction* owner() const { return owner_; }
-  // True when `other` is this computation or lies in a region below it.
+  // Returns whether `other` is this computation or nested in a region of it.
   bool encloses(const Computation& other) const;
 
-  // A snapshot in program order, so that a pass may insert and erase while it walks.
+  // Returns the instructions in program order, as a copy: callers may insert and erase while they
+  // iterate.
   std::vector<Instruction*> instructions() const;
   int num_instructions() const { return static_cast<int>(instructions_.size()); }
 
   Value add_parameter(TensorType type, Metadata metadata = {});
   int num_parameters() const { return static_cast<int>(parameters_.size()); }
   Value parameter(int i) const { return parameters_[static_cast<size_t>(i)]->result(); }
-  // Removes a parameter without uses and renumbers those behind it.
+  // Removes an unused parameter and renumbers those after it.
   void erase_parameter(int i);
 
-  // The values returned. Errors: INTERNAL before set_results.
+  // The returned values. Errors: INTERNAL before set_results.
   std::span<const Value> results() const;
   bool has_results() const { return terminator_ != nullptr; }
   void set_results(std::vector<Value> values);
   Instruction* terminator() const { return terminator_; }
 
-  // Of a function; regions have none.
+  // Functions only; regions have no attributes.
   FunctionAttributes& attributes() { return attributes_; }
   const FunctionAttributes& attributes() const { return attributes_; }
 
-  // Appends before the terminator (or before `before`). Nothing is inferred or checked: Builder
-  // does that.
+  // Inserts before `before`, by default at the end. Infers and checks nothing; use Builder for
+  // that.
   Instruction* insert(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
                       Attrs attrs = NoAttrs{}, Instruction* before = nullptr);
-  // Moves an instruction of this computation to before another of it.
+  // Moves an instruction before another one of this computation.
   void move_before(Instruction* instruction, Instruction* before);
   // REQUIRES: no users.
   void erase(Instruction* instruction);
 
-  // Makes every user of `from` use `to` instead, in regions too.
+  // Replaces `from` by `to` in every user, in regions too.
   static void replace_all_uses(Value from, Value to);
 
-  // Appends copies of `source`'s instructions, regions included (but not its parameters and its
-  // return, whose values must be in or will be looked up in `map`; values not in `map` are captured
-  // as they are). `map` receives all copies. Returns the values that stand for source's results.
+  // Appends copies of `source`'s instructions with their regions, without its parameters and its
+  // return. Operands are looked up in `map`; values not in `map` are used unchanged. `map` receives
+  // the copies. Returns the values that correspond to source's results.
   std::vector<Value> inline_from(const Computation& source, ValueMap& map,
                                  Instruction* before = nullptr);
-  // Makes this empty computation a copy of `source`; values from outside `source` go through `map`.
+  // Copies `source` into this empty computation. Values from outside `source` are looked up in
+  // `map`.
   void clone_from(const Computation& source, ValueMap& map);
 
  private:
@@ -211,7 +212,7 @@ class Computation {
   FunctionAttributes attributes_;
 };
 
-// A program. `entry()` is its function "main".
+// A program. `entry()` is the function "main".
 class Module {
  public:
   explicit Module(std::string name = "module");
@@ -221,20 +222,19 @@ class Module {
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
-  // Errors: ALREADY_EXISTS when there is one of that name.
+  // Errors: ALREADY_EXISTS if the name is taken.
   Computation& add_function(std::string name);
-  // nullptr when there is none of that name.
+  // Returns nullptr if there is no such function.
   Computation* find_function(std::string_view name) const;
   std::span<const std::unique_ptr<Computation>> functions() const { return functions_; }
-  // REQUIRES: nothing calls it.
+  // REQUIRES: no instruction calls it.
   void erase_function(const Computation& function);
-  // Errors: NOT_FOUND when no function "main" was added.
+  // Errors: NOT_FOUND if there is no function "main".
   Computation& entry() const;
 
   std::unique_ptr<Module> clone() const;
 
-  // Result `result` of main may be written over the buffer of its parameter `parameter` (an updated
-  // variable).
+  // Result `result` of main may reuse the buffer of parameter `parameter` (an updated variable).
   struct Alias {
     int parameter;
     int result;

@@ -13,7 +13,8 @@ std::optional<Opcode> opcode_from_name(std::string_view name) {
 
 }  // namespace systole::hlo
 
-// Defined here because fmt/core.h, all that opcode.h includes, declares the base's format() only.
+// Defined here because fmt/core.h, the only header that opcode.h includes, just declares the base's
+// format().
 fmt::format_context::iterator fmt::formatter<systole::hlo::Opcode>::format(
     systole::hlo::Opcode opcode, fmt::format_context& context) const {
   return fmt::formatter<std::string_view>::format(systole::hlo::to_string(opcode), context);

@@ -11,7 +11,7 @@ namespace systole::hlo {
 
 // Trait flags: the columns of opcodes.def.
 inline constexpr uint32_t kElementwise =
-    1U << 0;  // result[i] depends on operands[i] alone (scalars may splat)
+    1U << 0;  // result[i] depends only on operands[i] (scalar operands may be broadcast)
 inline constexpr uint32_t kCommutative = 1U << 1;
 inline constexpr uint32_t kAssociative =
     1U << 2;  // over the reals: floating point may regroup only in reductions
@@ -33,7 +33,7 @@ inline constexpr uint32_t kContextual =
     1U << 14;  // its value depends on who runs it, when or where: never folded
 
 enum class Opcode : uint8_t {
-#define OP(enumerator, name, min_operands, max_operands, regions, flags) enumerator,
+#define OP(enumerator, name, min_operands, max_operands, regions, attrs, flags) enumerator,
 #include "systole/hlo/ir/opcodes.def"
 #undef OP
 };
@@ -49,7 +49,7 @@ struct OpcodeTraits {
 };
 
 inline constexpr OpcodeTraits kOpcodeTraits[] = {
-#define OP(enumerator, name, min_operands, max_operands, regions, flags) \
+#define OP(enumerator, name, min_operands, max_operands, regions, attrs, flags) \
   {name, min_operands, max_operands, regions, flags},
 #include "systole/hlo/ir/opcodes.def"
 #undef OP
@@ -62,12 +62,12 @@ constexpr const OpcodeTraits& traits(Opcode opcode) {
 }
 constexpr std::string_view to_string(Opcode opcode) { return traits(opcode).name; }
 
-// nullopt when no row has that name.
+// Returns nullopt if no row has that name.
 std::optional<Opcode> opcode_from_name(std::string_view name);
 
 }  // namespace systole::hlo
 
-// Takes the format specification of a string.
+// Accepts the format specification of a string.
 template <>
 struct fmt::formatter<systole::hlo::Opcode> : fmt::formatter<std::string_view> {
   fmt::format_context::iterator format(systole::hlo::Opcode opcode,

@@ -1,5 +1,5 @@
-// Custom calls that say where a value lies or how it is laid out there, and change nothing about
-// it: what JAX and PyTorch/XLA write between the steps of programs for several devices.
+// Custom calls that place a value on a device or give it a layout and do not change it. JAX and
+// PyTorch/XLA write them into programs for several devices.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ inline bool is_placement_target(std::string_view target) {
   return std::ranges::find(kTargets, target) != kTargets.end();
 }
 
-// Its results are its operands. A device's part of a value has another type than the whole; where
-// one device runs a program it has not.
+// Returns whether the results are the operands. If several devices run a program, a device's part
+// of a value has another type than the whole; with one device the types are equal.
 inline bool is_placement(const Instruction& instruction) {
   const auto* attrs = std::get_if<CustomCallAttrs>(&instruction.attrs());
   if (attrs == nullptr || !is_placement_target(attrs->call_target_name)) return false;

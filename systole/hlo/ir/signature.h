@@ -1,4 +1,4 @@
-// The types that go into and come out of computations.
+// The parameter and result types of computations.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace systole::hlo {
 
 std::vector<TensorType> types_of(std::span<const Value> values);
 std::vector<TensorType> parameter_types(const Computation& computation);
-// Errors: INTERNAL before its results are set.
+// Errors: INTERNAL before set_results.
 std::vector<TensorType> result_types(const Computation& computation);
 
 // "(f32[2], s32[])"

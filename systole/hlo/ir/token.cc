@@ -1,6 +1,9 @@
 #include "systole/hlo/ir/token.h"
 
+#include <algorithm>
+
 #include "systole/base/error.h"
+#include "systole/hlo/ir/signature.h"
 
 namespace systole::hlo {
 
@@ -14,6 +17,11 @@ std::vector<TensorType> declared_and_token(const InferContext& context) {
   if (context.declared.empty() || context.declared.back() != token_type()) {
     throw invalid_argument("{}: last result type, got {}, expected a token", context.opcode,
                            context.declared.empty() ? "none" : context.declared.back().to_string());
+  }
+  const auto others = context.declared.first(context.declared.size() - 1);
+  if (std::ranges::find(others, token_type()) != others.end()) {
+    throw invalid_argument("{}: result types, got {}, expected tensors before the token",
+                           context.opcode, to_string(context.declared));
   }
   return {context.declared.begin(), context.declared.end()};
 }

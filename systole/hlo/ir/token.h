@@ -9,13 +9,14 @@ namespace systole::hlo {
 
 inline TensorType token_type() { return {DType::token, {}}; }
 
-// The evaluator's value of every token: no bytes.
+// The evaluator's value of every token; it has no bytes.
 inline Tensor token_value() { return Tensor(token_type()); }
 
-// Operand `i` is a token. Errors: INVALID_ARGUMENT.
+// Checks that operand `i` is a token. Errors: INVALID_ARGUMENT.
 void check_token(const InferContext& context, int i);
 
-// What comes from outside: the declared types, the last of which must be a token.
+// Returns the declared result types. The last must be a token, the others tensors. Errors:
+// INVALID_ARGUMENT.
 std::vector<TensorType> declared_and_token(const InferContext& context);
 
 }  // namespace systole::hlo

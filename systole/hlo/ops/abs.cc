@@ -28,6 +28,11 @@ std::vector<Tensor> evaluate_abs(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics abs_semantics;
-const OpSemantics abs_semantics{.infer = infer_abs, .evaluate = evaluate_abs};
+const OpSemantics abs_semantics{
+    .infer = infer_abs,
+    .evaluate = evaluate_abs,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$R>",
+                         .body = R"(%r = "stablehlo.abs"(%a) : (tensor<4x$T>) -> tensor<4x$R>)"}};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -13,6 +14,6 @@ constexpr BinaryKernel kAdd{
 }  // namespace
 
 extern const OpSemantics add_semantics;
-const OpSemantics add_semantics = elementwise<kAdd>();
+const OpSemantics add_semantics = elementwise<kAdd>(replicas::sum_terms);
 
 }  // namespace systole::hlo::ops

@@ -16,6 +16,14 @@ std::vector<Tensor> evaluate_after_all(const Instruction&, std::span<const Tenso
 }  // namespace
 
 extern const OpSemantics after_all_semantics;
-const OpSemantics after_all_semantics{.infer = infer_after_all, .evaluate = evaluate_after_all};
+const OpSemantics after_all_semantics{
+    .infer = infer_after_all,
+    .evaluate = evaluate_after_all,
+    .format = AssemblyFormat{"$*", TypeForm::same},
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%u = "stablehlo.after_all"(%t) : (!stablehlo.token) -> !stablehlo.token
+%r:2 = "stablehlo.optimization_barrier"(%a, %u) : (tensor<4x$T>, !stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
 
 }  // namespace systole::hlo::ops

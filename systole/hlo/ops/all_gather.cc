@@ -1,11 +1,12 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// How many times as long the gathered axis becomes.
+// The growth factor of the gathered axis.
 int64_t num_gathered(const InferContext& context, const AllGatherAttrs& attrs, int i) {
   if (const std::optional<int64_t> size = group_size(attrs.groups)) return *size;
   const int axis = static_cast<int>(attrs.all_gather_dim);
@@ -46,6 +47,15 @@ std::vector<Tensor> evaluate_all_gather(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics all_gather_semantics;
-const OpSemantics all_gather_semantics{.infer = infer_all_gather, .evaluate = evaluate_all_gather};
+const OpSemantics all_gather_semantics{
+    .infer = infer_all_gather,
+    .evaluate = evaluate_all_gather,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.all_gather"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_all_gather};
 
 }  // namespace systole::hlo::ops

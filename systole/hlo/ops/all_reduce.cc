@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -31,6 +32,16 @@ std::vector<Tensor> evaluate_all_reduce(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics all_reduce_semantics;
-const OpSemantics all_reduce_semantics{.infer = infer_all_reduce, .evaluate = evaluate_all_reduce};
+const OpSemantics all_reduce_semantics{
+    .infer = infer_all_reduce,
+    .evaluate = evaluate_all_reduce,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.all_reduce"(%a) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_all_reduce};
 
 }  // namespace systole::hlo::ops

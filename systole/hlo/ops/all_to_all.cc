@@ -2,6 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
@@ -10,9 +11,10 @@ namespace {
 void check_split_count(const InferContext& context, const AllToAllAttrs& attrs) {
   check_at_least(context.opcode, "split_count", {&attrs.split_count, 1}, 1);  // C4
   const Tensor& groups = attrs.groups.replica_groups;
-  if (groups.num_elements() > 0 && groups.dim(1) != attrs.split_count) {  // C8
+  const int64_t size = groups.dim(0) == 0 ? 0 : groups.dim(1);
+  if (size != attrs.split_count) {  // C8
     throw invalid_argument("all_to_all: split_count, got {} for groups of {}, expected as many",
-                           attrs.split_count, groups.dim(1));
+                           attrs.split_count, size);
   }
 }
 
@@ -69,6 +71,15 @@ std::vector<Tensor> evaluate_all_to_all(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics all_to_all_semantics;
-const OpSemantics all_to_all_semantics{.infer = infer_all_to_all, .evaluate = evaluate_all_to_all};
+const OpSemantics all_to_all_semantics{
+    .infer = infer_all_to_all,
+    .evaluate = evaluate_all_to_all,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_all_to_all};
 
 }  // namespace systole::hlo::ops

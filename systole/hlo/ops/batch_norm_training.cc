@@ -27,7 +27,13 @@ std::vector<Tensor> evaluate_batch_norm_training(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics batch_norm_training_semantics;
-const OpSemantics batch_norm_training_semantics{.infer = infer_batch_norm_training,
-                                                .evaluate = evaluate_batch_norm_training};
+const OpSemantics batch_norm_training_semantics{
+    .infer = infer_batch_norm_training,
+    .evaluate = evaluate_batch_norm_training,
+    .example = OpExample{
+        .parameters = "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %o: tensor<2x$T>",
+        .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
+        .body =
+            R"(%r:3 = "stablehlo.batch_norm_training"(%a, %s, %o) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"}};
 
 }  // namespace systole::hlo::ops

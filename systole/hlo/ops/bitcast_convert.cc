@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/elementwise.h"
 
@@ -31,7 +32,7 @@ std::vector<TensorType> infer_bitcast_convert(const InferContext& context) {
 
 uint64_t low_bits(uint64_t bits, int width) { return bits & (~uint64_t{0} >> (64 - width)); }
 
-// As an element of i1, i4 or ui4 lies in its byte.
+// Normalises the bits of an element of i1, i4 or ui4 to its byte in memory.
 uint64_t canonical(DType dtype, uint64_t bits) {
   const int width = dtype_info(dtype).bits;
   bits = low_bits(bits, width);
@@ -59,7 +60,7 @@ std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
                                              std::span<const Tensor> operands, const Evaluator&) {
   const Tensor& operand = operands[0];
   Tensor result(instruction.type());
-  // Elements of less than a byte take a whole one in memory.
+  // Elements below 8 bits occupy a whole byte in memory.
   const bool whole_bytes =
       operand.byte_size() == result.byte_size() && dtype_info(operand.dtype()).bits >= 8;
   if (whole_bytes) {
@@ -73,7 +74,15 @@ std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics bitcast_convert_semantics;
-const OpSemantics bitcast_convert_semantics{.infer = infer_bitcast_convert,
-                                            .evaluate = evaluate_bitcast_convert};
+const OpSemantics bitcast_convert_semantics{
+    .infer = infer_bitcast_convert,
+    .evaluate = evaluate_bitcast_convert,
+    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body = R"(%r = "stablehlo.bitcast_convert"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -44,7 +45,16 @@ std::vector<Tensor> evaluate_broadcast_in_dim(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics broadcast_in_dim_semantics;
-const OpSemantics broadcast_in_dim_semantics{.infer = infer_broadcast_in_dim,
-                                             .evaluate = evaluate_broadcast_in_dim};
+const OpSemantics broadcast_in_dim_semantics{
+    .infer = infer_broadcast_in_dim,
+    .evaluate = evaluate_broadcast_in_dim,
+    .format = AssemblyFormat{"$*, dims = <broadcast_dimensions>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<3x4x$T>",
+            .body =
+                R"(%r = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<4x$T>) -> tensor<3x4x$T>)"},
+    .vectorize = replicas::vectorize_broadcast_in_dim};
 
 }  // namespace systole::hlo::ops

@@ -15,6 +15,16 @@ std::vector<Tensor> evaluate_call(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics call_semantics;
-const OpSemantics call_semantics{.infer = infer_call, .evaluate = evaluate_call};
+const OpSemantics call_semantics{
+    .infer = infer_call,
+    .evaluate = evaluate_call,
+    .format = AssemblyFormat{"<@callee>($*)", TypeForm::functional},
+    .example =
+        OpExample{.parameters = "%a: tensor<4x$T>",
+                  .results = "tensor<4x$T>",
+                  .body = R"(%r = "func.call"(%a) {callee = @f} : (tensor<4x$T>) -> tensor<4x$T>)",
+                  .functions = R"(func.func private @f(%x: tensor<4x$T>) -> tensor<4x$T> {
+  "func.return"(%x) : (tensor<4x$T>) -> ()
+})"}};
 
 }  // namespace systole::hlo::ops

@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -33,6 +34,14 @@ std::vector<Tensor> evaluate_case(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics case_semantics;
-const OpSemantics case_semantics{.infer = infer_case, .evaluate = evaluate_case};
+const OpSemantics case_semantics{
+    .infer = infer_case,
+    .evaluate = evaluate_case,
+    .example = OpExample{.parameters = "%i: tensor<i32>, %a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.case"(%i) ({
+  "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
+}) : (tensor<i32>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_branches};
 
 }  // namespace systole::hlo::ops

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
 
@@ -22,8 +23,8 @@ std::vector<TensorType> infer_cholesky(const InferContext& context) {
   return {a};  // C1
 }
 
-// l l^H = a, row by row, from the lower triangle of `a` of n x n elements. What is not positive
-// definite gives NaN.
+// l l^H = a, row by row, from the lower triangle of the n x n matrix `a`. NaN if `a` is not
+// positive definite.
 template <class T>
 void factorize(std::span<T> a, size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -35,7 +36,7 @@ void factorize(std::span<T> a, size_t n) {
   }
 }
 
-// What is on the other side of the diagonal.
+// The element on the other side of the diagonal.
 template <class T>
 void clear_triangle(std::span<T> a, size_t n, bool upper) {
   for (size_t i = 0; i < n; ++i) {
@@ -56,7 +57,7 @@ void conjugate_transpose(std::span<T> a, size_t n) {
   }
 }
 
-// In f64 or c128, rounded once. The triangle that is not asked for is zero.
+// Computed in f64 or c128 and rounded once. The other triangle is zero.
 std::vector<Tensor> evaluate_cholesky(const Instruction& instruction,
                                       std::span<const Tensor> operands, const Evaluator&) {
   const DType dtype = instruction.dtype();
@@ -84,6 +85,16 @@ std::vector<Tensor> evaluate_cholesky(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics cholesky_semantics;
-const OpSemantics cholesky_semantics{.infer = infer_cholesky, .evaluate = evaluate_cholesky};
+const OpSemantics cholesky_semantics{
+    .infer = infer_cholesky,
+    .evaluate = evaluate_cholesky,
+    .format = AssemblyFormat{"$*?(, lower = <lower>)", TypeForm::same},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x2x$T>",
+            .results = "tensor<2x2x$T>",
+            .body =
+                R"(%r = "stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2x$T>) -> tensor<2x2x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

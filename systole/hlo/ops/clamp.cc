@@ -38,6 +38,8 @@ std::vector<Tensor> evaluate_clamp(const Instruction& instruction, std::span<con
 }  // namespace
 
 extern const OpSemantics clamp_semantics;
-const OpSemantics clamp_semantics{.infer = infer_clamp, .evaluate = evaluate_clamp};
+const OpSemantics clamp_semantics{.infer = infer_clamp,
+                                  .evaluate = evaluate_clamp,
+                                  .format = AssemblyFormat{"$*", TypeForm::same}};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -26,7 +27,15 @@ std::vector<Tensor> evaluate_collective_broadcast(const Instruction& instruction
 }  // namespace
 
 extern const OpSemantics collective_broadcast_semantics;
-const OpSemantics collective_broadcast_semantics{.infer = infer_collective_broadcast,
-                                                 .evaluate = evaluate_collective_broadcast};
+const OpSemantics collective_broadcast_semantics{
+    .infer = infer_collective_broadcast,
+    .evaluate = evaluate_collective_broadcast,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_collective_broadcast};
 
 }  // namespace systole::hlo::ops

@@ -2,6 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -12,7 +13,8 @@ std::vector<TensorType> infer_collective_permute(const InferContext& context) {
   return {context.operand(0)};                                             // C5
 }
 
-// A process may be the source of one pair and the target of another, and so all meet at once.
+// All processes meet at once, because a process may be the source of one pair and the target of
+// another.
 std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
                                                 std::span<const Tensor> operands,
                                                 const Evaluator& evaluator) {
@@ -26,11 +28,8 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
   const int64_t place = std::ranges::find(group, evaluator.process().number()) - group.begin();
   const auto size = static_cast<int64_t>(group.size());
   for (const auto& [source, target] : attrs.source_target_pairs) {
-    if (source >= size || target >= size) {
-      throw invalid_argument(
-          "collective_permute: source_target_pairs, got {} to {}, expected ids "
-          "below {}",
-          source, target, size);
+    if (std::max(source, target) >= size) {
+      throw no_such_process(instruction, "source_target_pairs", std::max(source, target), size);
     }
     if (target == place) return {given[static_cast<size_t>(source)][0]};
   }
@@ -40,7 +39,15 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics collective_permute_semantics;
-const OpSemantics collective_permute_semantics{.infer = infer_collective_permute,
-                                               .evaluate = evaluate_collective_permute};
+const OpSemantics collective_permute_semantics{
+    .infer = infer_collective_permute,
+    .evaluate = evaluate_collective_permute,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_collective_permute};
 
 }  // namespace systole::hlo::ops

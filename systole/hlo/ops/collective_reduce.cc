@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -11,7 +12,7 @@ std::vector<TensorType> infer_collective_reduce(const InferContext& context) {
   return results;
 }
 
-// The root of each operand gets its reduction, all others get zeros.
+// The root of each operand gets the reduction; all others get zeros.
 std::vector<Tensor> evaluate_collective_reduce(const Instruction& instruction,
                                                std::span<const Tensor> operands,
                                                const Evaluator& evaluator) {
@@ -33,7 +34,16 @@ std::vector<Tensor> evaluate_collective_reduce(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics collective_reduce_semantics;
-const OpSemantics collective_reduce_semantics{.infer = infer_collective_reduce,
-                                              .evaluate = evaluate_collective_reduce};
+const OpSemantics collective_reduce_semantics{
+    .infer = infer_collective_reduce,
+    .evaluate = evaluate_collective_reduce,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.collective_reduce"(%a) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_collective_reduce};
 
 }  // namespace systole::hlo::ops

@@ -159,6 +159,16 @@ TEST(CollectivePermuteTest, ZerosWhereNothingIsSent) {
             (Vectors{{10}, {1}, {1000}, {100}}));
 }
 
+TEST(CollectivePermuteTest, OtherDevicesAreUnimplemented) {
+  const OpUnderTest op{.opcode = Opcode::collective_permute,
+                       .operands = {Tensor(7.0F)},
+                       .attrs = CollectivePermuteAttrs{.source_target_pairs = {{0, 1}}}};
+  EXPECT_THAT(
+      error_of(op),
+      HasSubstr("UNIMPLEMENTED: collective_permute: source_target_pairs, got id 1, expected "
+                "0: this program was exported for several devices"));
+}
+
 TEST(CollectiveBroadcastTest, FromTheFirstOfEachGroup) {
   EXPECT_EQ(run("collective_broadcast", "{" + groups("[[2, 1]]", "1x2") + "}", kFour, kUnits, 1),
             (Vectors{{0}, {100}, {100}, {0}}));
@@ -395,6 +405,13 @@ const ErrorCase kErrors[] = {
          groups("[[0]]", "1x1") + "}",
      {kT},
      "all_to_all: split_count, got 2 for groups of 1, expected as many"},
+    {"c8_no_groups",
+     "all_to_all",
+     {kT},
+     "{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, " +
+         groups("0", "0x2") + "}",
+     {kT},
+     "all_to_all: split_count, got 2 for groups of 0, expected as many"},
     {"c9_shape",
      "all_to_all",
      {kT},

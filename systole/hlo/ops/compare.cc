@@ -14,12 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypeNames = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED",
                                                         "UNSIGNED"};
 
-// The comparison types that fit a dtype; `notype` stands for the first.
+// Returns the comparison types of a dtype; `notype` stands for the first. Integers also accept the
+// type of the other signedness, as StableHLO's verifier does. Only the dtype decides how they
+// compare, as in StableHLO's interpreter.
 std::vector<ComparisonType> allowed_types(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (info.floating) return {ComparisonType::float_, ComparisonType::totalorder};
   if (info.complex) return {ComparisonType::float_};
-  return {info.is_signed ? ComparisonType::signed_ : ComparisonType::unsigned_};
+  if (info.is_signed) return {ComparisonType::signed_, ComparisonType::unsigned_};
+  return {ComparisonType::unsigned_, ComparisonType::signed_};
 }
 
 std::vector<TensorType> infer_compare(const InferContext& context) {
@@ -86,6 +89,14 @@ std::vector<Tensor> evaluate_compare(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics compare_semantics;
-const OpSemantics compare_semantics{.infer = infer_compare, .evaluate = evaluate_compare};
+const OpSemantics compare_semantics{
+    .infer = infer_compare,
+    .evaluate = evaluate_compare,
+    .format = AssemblyFormat{"<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",
+        .results = "tensor<4xi1>",
+        .body =
+            R"(%r = "stablehlo.compare"(%a, %b) {comparison_direction = #stablehlo<comparison_direction EQ>} : (tensor<4x$T>, tensor<4x$T>) -> tensor<4xi1>)"}};
 
 }  // namespace systole::hlo::ops

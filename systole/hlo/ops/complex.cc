@@ -37,6 +37,14 @@ std::vector<Tensor> evaluate_complex(const Instruction&, std::span<const Tensor>
 }  // namespace
 
 extern const OpSemantics complex_semantics;
-const OpSemantics complex_semantics{.infer = infer_complex, .evaluate = evaluate_complex};
+const OpSemantics complex_semantics{
+    .infer = infer_complex,
+    .evaluate = evaluate_complex,
+    .format = AssemblyFormat{"$*", TypeForm::complex},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",
+        .results = "tensor<4xcomplex<$T>>",
+        .body =
+            R"(%r = "stablehlo.complex"(%a, %b) : (tensor<4x$T>, tensor<4x$T>) -> tensor<4xcomplex<$T>>)"}};
 
 }  // namespace systole::hlo::ops

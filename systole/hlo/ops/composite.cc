@@ -6,9 +6,22 @@
 namespace systole::hlo::ops {
 namespace {
 
-// Two parts or more, separated by dots.
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_word_char(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+
+// Matches [a-zA-Z][a-zA-Z0-9_]*(\.[a-zA-Z0-9_$]+)+
 bool is_namespaced(std::string_view name) {
-  return name.find('.') != std::string_view::npos && !name.starts_with('.') && !name.ends_with('.');
+  size_t dot = name.find('.');
+  if (dot == 0 || dot == std::string_view::npos || !is_letter(name[0])) return false;
+  if (!std::ranges::all_of(name.substr(0, dot), is_word_char)) return false;
+  while (dot != std::string_view::npos) {
+    const size_t next = name.find('.', dot + 1);
+    const std::string_view part = name.substr(dot + 1, next - dot - 1);
+    const auto fits = [](char c) { return is_word_char(c) || c == '$'; };
+    if (part.empty() || !std::ranges::all_of(part, fits)) return false;
+    dot = next;
+  }
+  return true;
 }
 
 std::vector<TensorType> infer_composite(const InferContext& context) {
@@ -30,6 +43,17 @@ std::vector<Tensor> evaluate_composite(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics composite_semantics;
-const OpSemantics composite_semantics{.infer = infer_composite, .evaluate = evaluate_composite};
+const OpSemantics composite_semantics{
+    .infer = infer_composite,
+    .evaluate = evaluate_composite,
+    .format = AssemblyFormat{"<name> $*", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.composite"(%a) {name = "n.f", decomposition = @f} : (tensor<4x$T>) -> tensor<4x$T>)",
+        .functions = R"(func.func private @f(%x: tensor<4x$T>) -> tensor<4x$T> {
+  "func.return"(%x) : (tensor<4x$T>) -> ()
+})"}};
 
 }  // namespace systole::hlo::ops

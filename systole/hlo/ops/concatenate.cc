@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -33,7 +34,16 @@ std::vector<Tensor> evaluate_concatenate(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics concatenate_semantics;
-const OpSemantics concatenate_semantics{.infer = infer_concatenate,
-                                        .evaluate = evaluate_concatenate};
+const OpSemantics concatenate_semantics{
+    .infer = infer_concatenate,
+    .evaluate = evaluate_concatenate,
+    .format = AssemblyFormat{"$*, dim = <dimension>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",
+            .results = "tensor<8x$T>",
+            .body =
+                R"(%r = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<4x$T>, tensor<4x$T>) -> tensor<8x$T>)"},
+    .vectorize = replicas::vectorize_concatenate};
 
 }  // namespace systole::hlo::ops

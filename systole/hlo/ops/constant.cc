@@ -20,6 +20,13 @@ std::vector<Tensor> evaluate_constant(const Instruction& instruction, std::span<
 }  // namespace
 
 extern const OpSemantics constant_semantics;
-const OpSemantics constant_semantics{.infer = infer_constant, .evaluate = evaluate_constant};
+const OpSemantics constant_semantics{
+    .infer = infer_constant,
+    .evaluate = evaluate_constant,
+    .format = AssemblyFormat{"<value>", TypeForm::none},
+    .example = OpExample{
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.constant"() {value = dense<$1> : tensor<4x$T>} : () -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -18,7 +19,7 @@ std::vector<TensorType> infer_convert(const InferContext& context) {
   return {to};
 }
 
-// From complex to anything else, pred too: the real part is.
+// From complex to any other type: converts the real part, also to pred.
 std::vector<Tensor> evaluate_convert(const Instruction& instruction,
                                      std::span<const Tensor> operands, const Evaluator&) {
   const DType to = instruction.dtype();
@@ -30,6 +31,13 @@ std::vector<Tensor> evaluate_convert(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics convert_semantics;
-const OpSemantics convert_semantics{.infer = infer_convert, .evaluate = evaluate_convert};
+const OpSemantics convert_semantics{
+    .infer = infer_convert,
+    .evaluate = evaluate_convert,
+    .example =
+        OpExample{.parameters = "%a: tensor<4x$T>",
+                  .results = "tensor<4xf32>",
+                  .body = R"(%r = "stablehlo.convert"(%a) : (tensor<4x$T>) -> tensor<4xf32>)"},
+    .sum_over_replicas = replicas::sum_convert};
 
 }  // namespace systole::hlo::ops

@@ -1,10 +1,11 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/matmul.h"
 #include "systole/hlo/semantics/window.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// The three orders of axes are checked alike: one name for each operand and the result.
+// The axes of an operand or the result, checked in the same way for all three.
 struct Layout {
   std::string_view name;
   int64_t first;   // batch, or a kernel's input feature
@@ -77,7 +78,7 @@ std::vector<WindowAxis> spatial_axes(const ConvolutionAttrs& attrs, const Shape&
   return axes;
 }
 
-// The element type of the result may be declared, as for dot_general; C27 otherwise.
+// The element type of the result may be declared, as for dot_general; otherwise C27.
 std::vector<TensorType> infer_convolution(const InferContext& context) {
   const ConvolutionAttrs& attrs = context.get<ConvolutionAttrs>();
   const TensorType& lhs = context.operand(0);
@@ -86,7 +87,8 @@ std::vector<TensorType> infer_convolution(const InferContext& context) {
   if (rhs.shape.rank() != rank || rank < 2) {  // C1
     throw invalid_argument("convolution: ranks, got {} and {}, expected equal and >= 2", lhs, rhs);
   }
-  check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C27
+  check_precision_config(context.opcode, attrs.precision_config);  // C24
+  check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);        // C27
   check_windows(context, attrs, rank - 2);
   check_layout(context,
                {"input", attrs.input_batch_dimension, attrs.input_feature_dimension,
@@ -114,15 +116,15 @@ std::vector<TensorType> infer_convolution(const InferContext& context) {
   return {{declared_product_dtype(context, lhs.dtype), Shape(std::move(dims))}};
 }
 
-// The operands and the result with their axes in one order, in the dtype that sums are kept in:
-// images are [batch, spatial..., feature] with padding and holes filled in, kernels [spatial...,
-// input feature, output feature].
+// The operands and the result in a fixed axis order and in the accumulation dtype. Images are
+// [batch, spatial..., feature], dilated and padded; kernels are [spatial..., input feature, output
+// feature].
 struct Canonical {
   Tensor images;
   Tensor kernel;
   Shape result;
   Dims result_axes;  // which axis of the instruction's result each axis of `result` is
-  // One window, over a whole image's features of one group.
+  // One window over the features of one group of an image.
   std::vector<WindowAxis> axes;
 };
 
@@ -155,8 +157,7 @@ Canonical canonicalize(const ConvolutionAttrs& attrs, std::span<const Tensor> op
   return c;
 }
 
-// What one output position sees, as a row for each of an image's output positions: [positions,
-// window].
+// Returns the window of each output position of an image as one row: [positions, window].
 Tensor patches(const Canonical& c, int64_t image, int64_t first_feature) {
   Dims counts = c.result.dims();
   counts.front() = 1;
@@ -170,7 +171,7 @@ Tensor patches(const Canonical& c, int64_t image, int64_t first_feature) {
   return rows.reshape({positions, rows.num_elements() / positions});
 }
 
-// Columns [first, first + count) of a matrix.
+// Returns columns [first, first + count) of a matrix.
 Tensor columns(const Tensor& matrix, int64_t first, int64_t count) {
   Tensor result(matrix.dtype(), {matrix.dim(0), count});
   StridedView from = view_of(matrix.shape());
@@ -179,7 +180,7 @@ Tensor columns(const Tensor& matrix, int64_t first, int64_t count) {
   return result;
 }
 
-// Image by image and group by group: a product of the image's patches and the kernel's columns.
+// For each image and group: the product of the image's windows and the kernel's columns.
 std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
                                          std::span<const Tensor> operands, const Evaluator&) {
   if (instruction.shape().num_elements() == 0) return {Tensor(instruction.type())};
@@ -214,7 +215,23 @@ std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics convolution_semantics;
-const OpSemantics convolution_semantics{.infer = infer_convolution,
-                                        .evaluate = evaluate_convolution};
+const OpSemantics convolution_semantics{
+    .infer = infer_convolution,
+    .evaluate = evaluate_convolution,
+    .format =
+        AssemblyFormat{
+            "($*) dim_numbers = <dimension_numbers#stablehlo.conv<>>, window = {|stride = "
+            "<window_strides>, pad = <padding>, lhs_dilate = <lhs_dilation>, rhs_dilate = "
+            "<rhs_dilation>, "
+            "reverse = <window_reversal>|}",
+            TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<1x4x4x2x$T>, %k: tensor<2x2x2x3x$T>",
+            .results = "tensor<1x3x3x3x$T>",
+            .body =
+                R"(%r = "stablehlo.convolution"(%a, %k) {dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x2x$T>, tensor<2x2x2x3x$T>) -> tensor<1x3x3x3x$T>)"},
+    .vectorize = replicas::vectorize_convolution,
+    .sum_over_replicas = replicas::sum_convolution};
 
 }  // namespace systole::hlo::ops

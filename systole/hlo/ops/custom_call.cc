@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// Anything: the target alone knows what fits.
+// Only the target knows which types fit.
 std::vector<TensorType> infer_custom_call(const InferContext& context) {
   return {context.declared.begin(), context.declared.end()};
 }
@@ -27,7 +27,14 @@ std::vector<Tensor> evaluate_custom_call(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics custom_call_semantics;
-const OpSemantics custom_call_semantics{.infer = infer_custom_call,
-                                        .evaluate = evaluate_custom_call};
+const OpSemantics custom_call_semantics{
+    .infer = infer_custom_call,
+    .evaluate = evaluate_custom_call,
+    .format = AssemblyFormat{"<@call_target_name>($*)", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.custom_call"(%a) {call_target_name = "f"} : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

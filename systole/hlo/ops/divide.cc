@@ -1,9 +1,10 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// By zero: -1, as XLA does. The lowest value by -1 wraps to itself.
+// Division by zero gives -1, as in XLA. The lowest value divided by -1 wraps to itself.
 int64_t divide(int64_t x, int64_t y) {
   if (y == 0) return -1;
   if (y == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
@@ -20,6 +21,6 @@ constexpr BinaryKernel kDivide{
 }  // namespace
 
 extern const OpSemantics divide_semantics;
-const OpSemantics divide_semantics = elementwise<kDivide>();
+const OpSemantics divide_semantics = elementwise<kDivide>(replicas::sum_product);
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 #include "systole/hlo/semantics/matmul.h"
@@ -38,8 +42,54 @@ Dims free_axes(const Shape& shape, const Dims& batching, const Dims& contracting
   return other_axes(shape.rank(), concat(batching, contracting));
 }
 
-// The element type of the result may be declared (what XLA calls the preferred one): products of
-// bf16 are then kept as f32, of s8 as s32. Without a declaration it is the operands'.
+struct KnownAlgorithm {
+  std::string_view operands;  // the precision type of both
+  std::string_view accumulation;
+  int64_t num_primitive_operations;
+};
+// The algorithms that StableHLO's verifier knows, besides those of 8-bit floats.
+constexpr KnownAlgorithm kKnownAlgorithms[] = {
+    {"f16", "f16", 1},  {"f16", "f32", 1},  {"bf16", "bf16", 1}, {"bf16", "f32", 1},
+    {"bf16", "f32", 3}, {"bf16", "f32", 6}, {"bf16", "f32", 9},  {"tf32", "f32", 1},
+    {"tf32", "f32", 3}, {"f32", "f32", 1},  {"f64", "f64", 1}};
+
+bool is_known(const DotAlgorithm& a) {
+  const std::string_view lhs = a.lhs_precision_type.text;
+  const std::string_view rhs = a.rhs_precision_type.text;
+  const std::string_view accumulation = a.accumulation_type.text;
+  if (a.lhs_component_count != 1 || a.rhs_component_count != 1) return false;
+  if (lhs.starts_with("f8E") && rhs.starts_with("f8E")) {
+    return accumulation == "f32" && a.num_primitive_operations == 1;
+  }
+  return lhs == rhs && !a.allow_imprecise_accumulation &&
+         std::ranges::any_of(kKnownAlgorithms, [&](const KnownAlgorithm& known) {
+           return known.operands == lhs && known.accumulation == accumulation &&
+                  known.num_primitive_operations == a.num_primitive_operations;
+         });
+}
+
+void check_algorithm(const DotAttrs& attrs) {
+  const DotAlgorithm& a = attrs.algorithm;
+  if (a == DotAlgorithm()) return;
+  const auto is_default = [](Precision precision) { return precision == Precision::default_; };
+  if (!std::ranges::all_of(attrs.precision_config, is_default)) {  // C21
+    throw invalid_argument(
+        "dot_general: precision_config, got HIGH or HIGHEST with an algorithm, expected DEFAULT");
+  }
+  const int64_t counts[] = {a.lhs_component_count, a.rhs_component_count,
+                            a.num_primitive_operations};
+  check_at_least(Opcode::dot_general, "algorithm: counts", counts, 1);  // C22, C23, C24
+  if (is_known(a)) return;
+  throw invalid_argument(
+      "dot_general: algorithm, got {} x {} -> {} with counts {}{}, expected one that StableHLO "
+      "knows, "
+      "such as bf16 x bf16 -> f32 with counts [1, 1, 3]",
+      a.lhs_precision_type.text, a.rhs_precision_type.text, a.accumulation_type.text,
+      to_string(counts), a.allow_imprecise_accumulation ? " and imprecise accumulation" : "");
+}
+
+// The element type of the result may be declared (XLA's preferred element type): products of bf16
+// are then kept as f32, of s8 as s32. The default is the operands' type.
 std::vector<TensorType> infer_dot_general(const InferContext& context) {
   const DotAttrs& attrs = context.get<DotAttrs>();
   const TensorType& lhs = context.operand(0);
@@ -55,7 +105,9 @@ std::vector<TensorType> infer_dot_general(const InferContext& context) {
   check_equal_sizes(context, "batching", attrs.lhs_batching_dimensions,
                     attrs.rhs_batching_dimensions);  // C9
   check_equal_sizes(context, "contracting", attrs.lhs_contracting_dimensions,
-                    attrs.rhs_contracting_dimensions);       // C10
+                    attrs.rhs_contracting_dimensions);             // C10
+  check_precision_config(context.opcode, attrs.precision_config);  // C11
+  check_algorithm(attrs);
   check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C13
   const Dims lhs_free =
       free_axes(lhs.shape, attrs.lhs_batching_dimensions, attrs.lhs_contracting_dimensions);
@@ -69,7 +121,7 @@ std::vector<TensorType> infer_dot_general(const InferContext& context) {
 
 int64_t product(const Dims& sizes) { return Shape(sizes).num_elements(); }
 
-// The operand with its axes in the order a, b, c, as [prod a, prod b, prod c].
+// Returns the operand with its axes in the order a, b, c, as [prod a, prod b, prod c].
 Tensor arrange(const Tensor& operand, const Dims& a, const Dims& b, const Dims& c) {
   const Shape& shape = operand.shape();
   return permuted(operand, concat(concat(a, b), c))
@@ -107,7 +159,24 @@ std::vector<Tensor> evaluate_dot_general(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics dot_general_semantics;
-const OpSemantics dot_general_semantics{.infer = infer_dot_general,
-                                        .evaluate = evaluate_dot_general};
+const OpSemantics dot_general_semantics{
+    .infer = infer_dot_general,
+    .evaluate = evaluate_dot_general,
+    .format =
+        AssemblyFormat{
+            "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
+            "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, "
+            "precision "
+            "= "
+            "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
+            TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x3x$T>, %b: tensor<3x4x$T>",
+            .results = "tensor<2x4x$T>",
+            .body =
+                R"(%r = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<2x3x$T>, tensor<3x4x$T>) -> tensor<2x4x$T>)"},
+    .vectorize = replicas::vectorize_dot_general,
+    .sum_over_replicas = replicas::sum_dot_general};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
 namespace systole::hlo::ops {
@@ -25,7 +26,16 @@ std::vector<Tensor> evaluate_dynamic_slice(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics dynamic_slice_semantics;
-const OpSemantics dynamic_slice_semantics{.infer = infer_dynamic_slice,
-                                          .evaluate = evaluate_dynamic_slice};
+const OpSemantics dynamic_slice_semantics{
+    .infer = infer_dynamic_slice,
+    .evaluate = evaluate_dynamic_slice,
+    .format = AssemblyFormat{"$*, sizes = <slice_sizes>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %i: tensor<i32>",
+            .results = "tensor<2x$T>",
+            .body =
+                R"(%r = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4x$T>, tensor<i32>) -> tensor<2x$T>)"},
+    .vectorize = replicas::vectorize_dynamic_slice};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
 namespace systole::hlo::ops {
@@ -27,7 +28,16 @@ std::vector<Tensor> evaluate_dynamic_update_slice(const Instruction&,
 }  // namespace
 
 extern const OpSemantics dynamic_update_slice_semantics;
-const OpSemantics dynamic_update_slice_semantics{.infer = infer_dynamic_update_slice,
-                                                 .evaluate = evaluate_dynamic_update_slice};
+const OpSemantics dynamic_update_slice_semantics{
+    .infer = infer_dynamic_update_slice,
+    .evaluate = evaluate_dynamic_update_slice,
+    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %u: tensor<2x$T>, %i: tensor<i32>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4x$T>, tensor<2x$T>, tensor<i32>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_dynamic_update_slice};
 
 }  // namespace systole::hlo::ops

@@ -256,9 +256,22 @@ TEST(CompareTest, Constraints) {
               HasSubstr("compare: operand shapes, got [2] and [1], expected equal"));  // C2
   EXPECT_THAT(error(x, x, ComparisonType::signed_),
               HasSubstr("compare: compare_type for f32, got SIGNED, expected FLOAT"));  // C3
-  EXPECT_THAT(error(s32({1}), s32({1}), ComparisonType::unsigned_), HasSubstr("expected SIGNED"));
-  EXPECT_THAT(error(pred({true}), pred({true}), ComparisonType::signed_),
+  EXPECT_THAT(error(s32({1}), s32({1}), ComparisonType::float_), HasSubstr("expected SIGNED"));
+  EXPECT_THAT(error(pred({true}), pred({true}), ComparisonType::totalorder),
               HasSubstr("expected UNSIGNED"));
+}
+
+// The element type decides, whatever the comparison type says.
+TEST(CompareTest, SignednessIsTheElementTypes) {
+  const auto less = [](const Tensor& x, const Tensor& y, ComparisonType type) {
+    return run_op({.opcode = Opcode::compare,
+                   .operands = {x, y},
+                   .attrs = CompareAttrs{ComparisonDirection::lt, type}})[0]
+        .item<bool>();
+  };
+  EXPECT_TRUE(less(Tensor(int32_t{-1}), Tensor(int32_t{1}), ComparisonType::unsigned_));
+  EXPECT_FALSE(less(Tensor::of<uint32_t>({}, {0xffffffff}), Tensor::of<uint32_t>({}, {1}),
+                    ComparisonType::signed_));
 }
 
 // -- Four bits

@@ -6,8 +6,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// e^a (cos b + i sin b). C gives a limit of it where a is infinite and b is not a number that has a
-// sine; StableHLO gives NaN.
+// e^a (cos b + i sin b). For infinite a and non-finite b, C gives a limit; StableHLO gives NaN.
 std::complex<double> exponential(std::complex<double> x) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return std::isfinite(x.imag()) ? std::exp(x) : std::complex<double>(kNan, kNan);

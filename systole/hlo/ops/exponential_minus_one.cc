@@ -10,7 +10,7 @@ std::complex<double> exponential_minus_one(std::complex<double> x) {
   const double a = x.real();
   const double b = x.imag();
   if (b == 0 || (std::isinf(a) && std::isfinite(b))) {
-    // On the real axis, and at the limits of exp.
+    // On the real axis and at the limits of exp.
     const std::complex<double> exponential = std::exp(x);
     return {b == 0 ? std::expm1(a) : exponential.real() - 1, exponential.imag()};
   }

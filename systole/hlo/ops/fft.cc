@@ -3,13 +3,14 @@
 #include <numbers>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// The axis that holds half of the spectrum of n real values.
+// The axis that holds one half of the spectrum of n real values.
 int64_t half(int64_t n) { return n == 0 ? 0 : n / 2 + 1; }
 
 void check_element_type(FftType type, DType dtype) {  // C2
@@ -66,8 +67,8 @@ Line roots_of_unity(size_t n, bool inverse) {
   return roots;
 }
 
-// sum over j of x[j] roots[j k] for each k; roots[step] is the first root of order x.size(). An
-// even length is two transforms of half of it, an odd one its definition.
+// sum over j of x[j] roots[j k] for each k; roots[step] is the first root of order x.size(). Even
+// lengths are split into two transforms of half the length; odd lengths use the definition.
 Line transform(const Line& x, const Line& roots, size_t step) {
   const size_t n = x.size();
   Line result(n);
@@ -93,7 +94,7 @@ Line transform(const Line& x, const Line& roots, size_t step) {
   return result;
 }
 
-// Transforms each line along `axis` of a c128 tensor in its place.
+// Transforms each line along `axis` of a c128 tensor in place.
 void transform_axis(Tensor& x, int axis, bool inverse) {
   const Shape& shape = x.shape();
   const auto n = static_cast<size_t>(shape[axis]);
@@ -114,8 +115,8 @@ void transform_axis(Tensor& x, int axis, bool inverse) {
   });
 }
 
-// The first `size` elements along the last axis; beyond its end the conjugates of those before,
-// backwards: the other half of what is real in the time domain.
+// Returns the first `size` elements along the last axis. Elements beyond its end are the conjugates
+// of the earlier ones in reverse order: the other half of the spectrum of a real signal.
 Tensor resize_last_axis(const Tensor& x, int64_t size) {
   Shape shape = x.shape();
   const int64_t old_size = shape[shape.rank() - 1];
@@ -132,7 +133,7 @@ Tensor resize_last_axis(const Tensor& x, int64_t size) {
   return result;
 }
 
-// In c128, rounded once.
+// Computed in c128 and rounded once.
 std::vector<Tensor> evaluate_fft(const Instruction& instruction, std::span<const Tensor> operands,
                                  const Evaluator&) {
   const auto& attrs = instruction.attrs<FftAttrs>();
@@ -155,6 +156,16 @@ std::vector<Tensor> evaluate_fft(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics fft_semantics;
-const OpSemantics fft_semantics{.infer = infer_fft, .evaluate = evaluate_fft};
+const OpSemantics fft_semantics{
+    .infer = infer_fft,
+    .evaluate = evaluate_fft,
+    .format = AssemblyFormat{"$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.fft"(%a) {fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 4>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -5,8 +5,8 @@
 namespace systole::hlo::ops {
 namespace {
 
-// A fusion's region gets its operands as parameters; it is a rewrite of the compiler's own, without
-// labels.
+// A fusion passes its operands to its region. It is internal to the compiler, so its constraints
+// have no labels.
 std::vector<TensorType> infer_fusion(const InferContext& context) {
   const Computation& region = *context.regions[0];
   check_types("fusion", "parameter types of the region", parameter_types(region),

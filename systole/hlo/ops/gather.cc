@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
 namespace systole::hlo::ops {
@@ -63,7 +64,7 @@ void check_sizes(const InferContext& context, const GatherAttrs& attrs) {
   }
 }
 
-// The axes of the operand that a slice keeps.
+// Returns the operand axes that a slice keeps.
 Dims window_axes(const GatherAttrs& attrs) {
   return other_axes(static_cast<int>(attrs.slice_sizes.size()),
                     concat(attrs.collapsed_slice_dims, attrs.operand_batching_dims));
@@ -92,7 +93,7 @@ std::vector<TensorType> infer_gather(const InferContext& context) {
   return {{context.operand(0).dtype, Shape(std::move(dims))}};  // C23
 }
 
-// indices_are_sorted promises something that nothing here depends on.
+// indices_are_sorted is only a hint; the value does not depend on it.
 std::vector<Tensor> evaluate_gather(const Instruction& instruction,
                                     std::span<const Tensor> operands, const Evaluator&) {
   const GatherAttrs& attrs = instruction.attrs<GatherAttrs>();
@@ -135,6 +136,15 @@ std::vector<Tensor> evaluate_gather(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics gather_semantics;
-const OpSemantics gather_semantics{.infer = infer_gather, .evaluate = evaluate_gather};
+const OpSemantics gather_semantics{
+    .infer = infer_gather,
+    .evaluate = evaluate_gather,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %i: tensor<3x1xi32>",
+            .results = "tensor<3x$T>",
+            .body =
+                R"(%r = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<4x$T>, tensor<3x1xi32>) -> tensor<3x$T>)"},
+    .vectorize = replicas::vectorize_gather};
 
 }  // namespace systole::hlo::ops

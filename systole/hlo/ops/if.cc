@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -27,6 +28,16 @@ std::vector<Tensor> evaluate_if(const Instruction& instruction, std::span<const 
 }  // namespace
 
 extern const OpSemantics if_semantics;
-const OpSemantics if_semantics{.infer = infer_if, .evaluate = evaluate_if};
+const OpSemantics if_semantics{
+    .infer = infer_if,
+    .evaluate = evaluate_if,
+    .example = OpExample{.parameters = "%p: tensor<i1>, %a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.if"(%p) ({
+  "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
+}, {
+  "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
+}) : (tensor<i1>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_branches};
 
 }  // namespace systole::hlo::ops

@@ -36,6 +36,11 @@ std::vector<Tensor> evaluate_imag(const Instruction&, std::span<const Tensor> op
 }  // namespace
 
 extern const OpSemantics imag_semantics;
-const OpSemantics imag_semantics{.infer = infer_imag, .evaluate = evaluate_imag};
+const OpSemantics imag_semantics{
+    .infer = infer_imag,
+    .evaluate = evaluate_imag,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$R>",
+                         .body = R"(%r = "stablehlo.imag"(%a) : (tensor<4x$T>) -> tensor<4x$R>)"}};
 
 }  // namespace systole::hlo::ops

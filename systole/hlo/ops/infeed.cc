@@ -6,8 +6,13 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_infeed(const InferContext& context) {
-  check_token(context, 0);             // I1
-  return declared_and_token(context);  // C1, C2, C3
+  check_token(context, 0);                                      // I1
+  std::vector<TensorType> types = declared_and_token(context);  // C1, C2, C3
+  const std::optional<std::vector<Dims>>& layout = context.get<InfeedAttrs>().layout;
+  if (layout) {
+    check_count(context.opcode, "layout", layout->size(), static_cast<int64_t>(types.size()) - 1);
+  }
+  return types;
 }
 
 std::vector<Tensor> evaluate_infeed(const Instruction& instruction, std::span<const Tensor>,
@@ -19,6 +24,11 @@ std::vector<Tensor> evaluate_infeed(const Instruction& instruction, std::span<co
 }  // namespace
 
 extern const OpSemantics infeed_semantics;
-const OpSemantics infeed_semantics{.infer = infer_infeed, .evaluate = evaluate_infeed};
+const OpSemantics infeed_semantics{
+    .infer = infer_infeed,
+    .evaluate = evaluate_infeed,
+    .example = OpExample{.results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
 
 }  // namespace systole::hlo::ops

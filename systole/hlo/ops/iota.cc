@@ -36,6 +36,12 @@ std::vector<Tensor> evaluate_iota(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics iota_semantics;
-const OpSemantics iota_semantics{.infer = infer_iota, .evaluate = evaluate_iota};
+const OpSemantics iota_semantics{
+    .infer = infer_iota,
+    .evaluate = evaluate_iota,
+    .format = AssemblyFormat{"dim = <iota_dimension>", TypeForm::result},
+    .example = OpExample{
+        .results = "tensor<4x$T>",
+        .body = R"(%r = "stablehlo.iota"() {iota_dimension = 0 : i64} : () -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -27,6 +27,13 @@ std::vector<Tensor> evaluate_is_finite(const Instruction&, std::span<const Tenso
 }  // namespace
 
 extern const OpSemantics is_finite_semantics;
-const OpSemantics is_finite_semantics{.infer = infer_is_finite, .evaluate = evaluate_is_finite};
+const OpSemantics is_finite_semantics{
+    .infer = infer_is_finite,
+    .evaluate = evaluate_is_finite,
+    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .example =
+        OpExample{.parameters = "%a: tensor<4x$T>",
+                  .results = "tensor<4xi1>",
+                  .body = R"(%r = "stablehlo.is_finite"(%a) : (tensor<4x$T>) -> tensor<4xi1>)"}};
 
 }  // namespace systole::hlo::ops

@@ -5,15 +5,15 @@
 namespace systole::hlo::ops {
 namespace {
 
-// What is lost when a and b are added in f64.
+// Returns the rounding error of a + b in f64.
 double rounding_error(double a, double b) {
   const double sum = a + b;
   const double part = sum - a;
   return (a - (sum - part)) + (b - part);
 }
 
-// |1 + x + iy|^2 - 1 == 2x + x^2 + y^2, in which terms cancel each other: summed with what each
-// step loses.
+//   1 + x + iy|^2 - 1 == 2x + x^2 + y^2. The terms cancel, so they are summed with the rounding
+//   error of each step.
 double excess(double x, double y) {
   const double xx = x * x;
   const double yy = y * y;

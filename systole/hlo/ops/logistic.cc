@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// exp(-x) overflows before the value of a negative x is zero.
+// Avoids the overflow of exp(-x) for negative x.
 constexpr UnaryKernel kLogistic{
     .floating =
         [](double x) {

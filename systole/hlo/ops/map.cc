@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/lifted_region.h"
 
@@ -37,6 +38,16 @@ std::vector<Tensor> evaluate_map(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics map_semantics;
-const OpSemantics map_semantics{.infer = infer_map, .evaluate = evaluate_map};
+const OpSemantics map_semantics{
+    .infer = infer_map,
+    .evaluate = evaluate_map,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.map"(%a, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {dimensions = array<i64: 0>} : (tensor<4x$T>, tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_map};
 
 }  // namespace systole::hlo::ops

@@ -1,9 +1,10 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// The textbook formula: std::complex's own would turn some NaNs into infinities.
+// The textbook formula; std::complex turns some NaNs into infinities.
 std::complex<double> multiply(std::complex<double> x, std::complex<double> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
@@ -18,6 +19,6 @@ constexpr BinaryKernel kMultiply{
 }  // namespace
 
 extern const OpSemantics multiply_semantics;
-const OpSemantics multiply_semantics = elementwise<kMultiply>();
+const OpSemantics multiply_semantics = elementwise<kMultiply>(replicas::sum_product);
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -12,6 +13,6 @@ constexpr UnaryKernel kNegate{
 }  // namespace
 
 extern const OpSemantics negate_semantics;
-const OpSemantics negate_semantics = elementwise<kNegate>();
+const OpSemantics negate_semantics = elementwise<kNegate>(replicas::sum_linear);
 
 }  // namespace systole::hlo::ops

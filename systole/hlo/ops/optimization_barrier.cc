@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -17,7 +18,16 @@ std::vector<Tensor> evaluate_optimization_barrier(const Instruction&,
 }  // namespace
 
 extern const OpSemantics optimization_barrier_semantics;
-const OpSemantics optimization_barrier_semantics{.infer = infer_optimization_barrier,
-                                                 .evaluate = evaluate_optimization_barrier};
+const OpSemantics optimization_barrier_semantics{
+    .infer = infer_optimization_barrier,
+    .evaluate = evaluate_optimization_barrier,
+    .format = AssemblyFormat{"$*", TypeForm::list},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.optimization_barrier"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_optimization_barrier};
 
 }  // namespace systole::hlo::ops

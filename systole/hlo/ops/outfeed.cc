@@ -18,6 +18,13 @@ std::vector<Tensor> evaluate_outfeed(const Instruction& instruction, std::span<c
 }  // namespace
 
 extern const OpSemantics outfeed_semantics;
-const OpSemantics outfeed_semantics{.infer = infer_outfeed, .evaluate = evaluate_outfeed};
+const OpSemantics outfeed_semantics{
+    .infer = infer_outfeed,
+    .evaluate = evaluate_outfeed,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%u = "stablehlo.outfeed"(%a, %t) {outfeed_config = ""} : (tensor<4x$T>, !stablehlo.token) -> !stablehlo.token
+%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -32,25 +32,24 @@ TEST(AfterAllTest, ATokenOfTokens) {
               HasSubstr("after_all: operand 0, got f32[], expected a token"));
 }
 
+struct TransferCase {
+  OpUnderTest op;
+  std::string error;
+};
+
 TEST(TransferTest, NeedATokenAndADevice) {
+  const TransferAttrs kToDevice{.channel_handle = {1, 1}};
   const Tensor token = token_value();
   const TensorType type = token_type();
   const TensorType f32{DType::f32, {}};
-  struct Case {
-    OpUnderTest op;
-    std::string error;
-  };
-  const Case cases[] = {
+  const TransferCase cases[] = {
       {{.opcode = Opcode::infeed, .operands = {token}, .attrs = InfeedAttrs(), .declared = {type}},
        "UNIMPLEMENTED: infeed: got a device without an infeed"},
       {{.opcode = Opcode::outfeed, .operands = {token}, .attrs = OutfeedAttrs()},
        "UNIMPLEMENTED: outfeed: got a device without an outfeed"},
-      {{.opcode = Opcode::send, .operands = {Tensor(1.0F), token}, .attrs = TransferAttrs()},
+      {{.opcode = Opcode::send, .operands = {Tensor(1.0F), token}, .attrs = kToDevice},
        "UNIMPLEMENTED: send: got a device without a channel to send to"},
-      {{.opcode = Opcode::recv,
-        .operands = {token},
-        .attrs = TransferAttrs(),
-        .declared = {f32, type}},
+      {{.opcode = Opcode::recv, .operands = {token}, .attrs = kToDevice, .declared = {f32, type}},
        "UNIMPLEMENTED: recv: got a device without a channel to receive from"},
       {{.opcode = Opcode::infeed,
         .operands = {token},
@@ -64,17 +63,47 @@ TEST(TransferTest, NeedATokenAndADevice) {
        "infeed: operand 0, got f32[], expected a token"},
       {{.opcode = Opcode::outfeed, .operands = {token, Tensor(1.0F)}, .attrs = OutfeedAttrs()},
        "outfeed: operand 1, got f32[], expected a token"},
+  };
+  for (const TransferCase& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
+}
+
+TEST(TransferTest, ConstraintsAreChecked) {
+  const TransferAttrs kToDevice{.channel_handle = {1, 1}};
+  const Tensor token = token_value();
+  const TensorType type = token_type();
+  const TensorType f32{DType::f32, {}};
+  const TransferCase cases[] = {
       {{.opcode = Opcode::send,
         .operands = {token},
-        .attrs = TransferAttrs{.source_target_pairs = {{0, 1}, {0, 2}}}},
+        .attrs = TransferAttrs{.channel_handle = {1, 1}, .source_target_pairs = {{0, 1}, {0, 2}}}},
        "send: source_target_pairs: sources, got [0, 0], expected no value twice"},
       {{.opcode = Opcode::recv,
         .operands = {token},
-        .attrs = TransferAttrs{.source_target_pairs = {{0, -1}}},
+        .attrs = TransferAttrs{.channel_handle = {1, 1}, .source_target_pairs = {{0, -1}}},
         .declared = {type}},
        "recv: source_target_pairs: targets, got [-1], expected values >= 0"},
+      {{.opcode = Opcode::send,
+        .operands = {token},
+        .attrs = TransferAttrs{.channel_handle = {1, 2}}},
+       "send: type of channel_handle, got 2 with is_host_transfer false, expected 1"},
+      {{.opcode = Opcode::send,
+        .operands = {token},
+        .attrs = TransferAttrs{.channel_handle = {1, 1}, .is_host_transfer = true}},
+       "send: type of channel_handle, got 1 with is_host_transfer true, expected 2"},
+      {{.opcode = Opcode::recv,
+        .operands = {token},
+        .attrs = TransferAttrs{.channel_handle = {1, 2}, .is_host_transfer = true},
+        .declared = {type}},
+       "recv: type of channel_handle, got 2 with is_host_transfer true, expected 3"},
+      {{.opcode = Opcode::recv, .operands = {token}, .attrs = kToDevice, .declared = {type, type}},
+       "recv: result types, got (token[], token[]), expected tensors before the token"},
+      {{.opcode = Opcode::infeed,
+        .operands = {token},
+        .attrs = InfeedAttrs{.layout = std::vector<Dims>{{0, 1}}},
+        .declared = {f32, f32, type}},
+       "infeed: layout, got 1 values, expected 2"},
   };
-  for (const Case& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
+  for (const TransferCase& c : cases) EXPECT_THAT(error_of(c.op), HasSubstr(c.error));
 }
 
 // -- custom_call.

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/window.h"
 
 namespace systole::hlo::ops {
@@ -34,6 +35,18 @@ std::vector<Tensor> evaluate_pad(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics pad_semantics;
-const OpSemantics pad_semantics{.infer = infer_pad, .evaluate = evaluate_pad};
+const OpSemantics pad_semantics{
+    .infer = infer_pad,
+    .evaluate = evaluate_pad,
+    .format = AssemblyFormat{"$*, low = <edge_padding_low>, high = <edge_padding_high>, interior = "
+                             "<interior_padding>",
+                             TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>, %b: tensor<$T>",
+            .results = "tensor<9x$T>",
+            .body =
+                R"(%r = "stablehlo.pad"(%a, %b) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 1>} : (tensor<4x$T>, tensor<$T>) -> tensor<9x$T>)"},
+    .vectorize = replicas::vectorize_pad};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -14,7 +15,12 @@ std::vector<Tensor> evaluate_partition_id(const Instruction&, std::span<const Te
 }  // namespace
 
 extern const OpSemantics partition_id_semantics;
-const OpSemantics partition_id_semantics{.infer = infer_partition_id,
-                                         .evaluate = evaluate_partition_id};
+const OpSemantics partition_id_semantics{
+    .infer = infer_partition_id,
+    .evaluate = evaluate_partition_id,
+    .format = AssemblyFormat{"", TypeForm::result},
+    .example = OpExample{.results = "tensor<$T>",
+                         .body = R"(%r = "stablehlo.partition_id"() : () -> tensor<$T>)"},
+    .vectorize = replicas::vectorize_partition_id};
 
 }  // namespace systole::hlo::ops

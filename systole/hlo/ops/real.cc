@@ -36,6 +36,11 @@ std::vector<Tensor> evaluate_real(const Instruction&, std::span<const Tensor> op
 }  // namespace
 
 extern const OpSemantics real_semantics;
-const OpSemantics real_semantics{.infer = infer_real, .evaluate = evaluate_real};
+const OpSemantics real_semantics{
+    .infer = infer_real,
+    .evaluate = evaluate_real,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$R>",
+                         .body = R"(%r = "stablehlo.real"(%a) : (tensor<4x$T>) -> tensor<4x$R>)"}};
 
 }  // namespace systole::hlo::ops

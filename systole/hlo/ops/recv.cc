@@ -6,8 +6,10 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_recv(const InferContext& context) {
-  check_token(context, 0);                                                        // I1
-  check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
+  check_token(context, 0);  // I1
+  const auto& attrs = context.get<TransferAttrs>();
+  check_channel(context.opcode, attrs, 3);                 // I3, I4
+  check_pairs(context.opcode, attrs.source_target_pairs);  // C1 - C4
   return declared_and_token(context);
 }
 
@@ -20,6 +22,11 @@ std::vector<Tensor> evaluate_recv(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics recv_semantics;
-const OpSemantics recv_semantics{.infer = infer_recv, .evaluate = evaluate_recv};
+const OpSemantics recv_semantics{
+    .infer = infer_recv,
+    .evaluate = evaluate_recv,
+    .example = OpExample{.results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
 
 }  // namespace systole::hlo::ops

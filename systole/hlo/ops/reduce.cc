@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/reducer.h"
 
@@ -40,6 +41,17 @@ std::vector<Tensor> evaluate_reduce(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_semantics;
-const OpSemantics reduce_semantics{.infer = infer_reduce, .evaluate = evaluate_reduce};
+const OpSemantics reduce_semantics{
+    .infer = infer_reduce,
+    .evaluate = evaluate_reduce,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<$T>",
+                         .results = "tensor<$T>",
+                         .body = R"(%r = "stablehlo.reduce"(%a, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {dimensions = array<i64: 0>} : (tensor<4x$T>, tensor<$T>) -> tensor<$T>)"},
+    .vectorize = replicas::vectorize_reduce,
+    .sum_over_replicas = replicas::sum_reduce};
 
 }  // namespace systole::hlo::ops

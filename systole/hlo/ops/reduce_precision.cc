@@ -4,7 +4,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// The layout of an IEEE-754 like format.
+// The layout of a format like IEEE-754's.
 struct Format {
   int exponent_bits;
   int mantissa_bits;
@@ -25,7 +25,7 @@ Format format_of(DType dtype) {
 
 uint64_t low_ones(int n) { return (uint64_t{1} << n) - 1; }
 
-// To nearest, ties to even; a carry may run into the exponent.
+// Rounds to nearest, ties to even. A carry may change the exponent.
 uint64_t round_mantissa(uint64_t bits, Format from, int mantissa_bits) {
   const int dropped = from.mantissa_bits - mantissa_bits;
   if (dropped <= 0) return bits;
@@ -33,8 +33,8 @@ uint64_t round_mantissa(uint64_t bits, Format from, int mantissa_bits) {
   return (bits + low_ones(dropped - 1) + last_kept) & ~low_ones(dropped);
 }
 
-// Exponents beyond the narrower range become infinity or zero; subnormals of the narrower format
-// are zero, too.
+// Exponents beyond the narrower range become infinity or zero. Subnormals of the narrower format
+// become zero.
 uint64_t clamp_exponent(uint64_t bits, Format from, int exponent_bits) {
   if (exponent_bits >= from.exponent_bits) return bits;
   const uint64_t bias = low_ones(from.exponent_bits - 1);
@@ -49,7 +49,7 @@ uint64_t clamp_exponent(uint64_t bits, Format from, int exponent_bits) {
 uint64_t reduce(uint64_t bits, Format from, const ReducePrecisionAttrs& to) {
   const uint64_t infinity = low_ones(from.exponent_bits) << from.mantissa_bits;
   const bool is_nan = (bits & low_ones(from.exponent_bits + from.mantissa_bits)) > infinity;
-  // Without a mantissa there is no NaN.
+  // A format without a mantissa has no NaN.
   if (is_nan) return to.mantissa_bits > 0 ? bits : infinity;
   return clamp_exponent(round_mantissa(bits, from, to.mantissa_bits), from, to.exponent_bits);
 }
@@ -87,7 +87,14 @@ std::vector<Tensor> evaluate_reduce_precision(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_precision_semantics;
-const OpSemantics reduce_precision_semantics{.infer = infer_reduce_precision,
-                                             .evaluate = evaluate_reduce_precision};
+const OpSemantics reduce_precision_semantics{
+    .infer = infer_reduce_precision,
+    .evaluate = evaluate_reduce_precision,
+    .format = AssemblyFormat{"$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
+    .example = OpExample{
+        .parameters = "%a: tensor<4x$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.reduce_precision"(%a) {exponent_bits = 4 : i32, mantissa_bits = 3 : i32} : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

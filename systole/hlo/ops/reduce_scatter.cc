@@ -2,11 +2,12 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/collective.h"
+#include "systole/hlo/passes/replicas/rules.h"
 
 namespace systole::hlo::ops {
 namespace {
 
-// Into how many parts the scattered axis is split.
+// The number of parts of the scattered axis.
 int64_t num_parts(const InferContext& context, const ReduceScatterAttrs& attrs) {
   if (const std::optional<int64_t> size = group_size(attrs.groups)) return *size;
   const int axis = static_cast<int>(attrs.scatter_dimension);
@@ -52,7 +53,16 @@ std::vector<Tensor> evaluate_reduce_scatter(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_scatter_semantics;
-const OpSemantics reduce_scatter_semantics{.infer = infer_reduce_scatter,
-                                           .evaluate = evaluate_reduce_scatter};
+const OpSemantics reduce_scatter_semantics{
+    .infer = infer_reduce_scatter,
+    .evaluate = evaluate_reduce_scatter,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.reduce_scatter"(%a) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {scatter_dimension = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_reduce_scatter};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
 
@@ -26,7 +27,7 @@ std::vector<TensorType> infer_reduce_window(const InferContext& context) {
   return results;
 }
 
-// A window over padding and holes takes the initial value in there, as often as it covers them.
+// Padding and holes of the base dilation contribute the initial value.
 std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
                                            std::span<const Tensor> operands,
                                            const Evaluator& evaluator) {
@@ -51,7 +52,16 @@ std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reduce_window_semantics;
-const OpSemantics reduce_window_semantics{.infer = infer_reduce_window,
-                                          .evaluate = evaluate_reduce_window};
+const OpSemantics reduce_window_semantics{
+    .infer = infer_reduce_window,
+    .evaluate = evaluate_reduce_window,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<$T>",
+                         .results = "tensor<3x$T>",
+                         .body = R"(%r = "stablehlo.reduce_window"(%a, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {window_dimensions = array<i64: 2>} : (tensor<4x$T>, tensor<$T>) -> tensor<3x$T>)"},
+    .vectorize = replicas::vectorize_reduce_window};
 
 }  // namespace systole::hlo::ops

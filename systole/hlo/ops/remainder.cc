@@ -5,7 +5,7 @@
 namespace systole::hlo::ops {
 namespace {
 
-// By zero: the dividend, as XLA does. The sign is the dividend's.
+// Division by zero gives the dividend, as in XLA. The result has the dividend's sign.
 int64_t remainder(int64_t x, int64_t y) {
   if (y == 0) return x;
   return y == -1 ? 0 : x % y;

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -14,6 +15,12 @@ std::vector<Tensor> evaluate_replica_id(const Instruction&, std::span<const Tens
 }  // namespace
 
 extern const OpSemantics replica_id_semantics;
-const OpSemantics replica_id_semantics{.infer = infer_replica_id, .evaluate = evaluate_replica_id};
+const OpSemantics replica_id_semantics{
+    .infer = infer_replica_id,
+    .evaluate = evaluate_replica_id,
+    .format = AssemblyFormat{"", TypeForm::result},
+    .example = OpExample{.results = "tensor<$T>",
+                         .body = R"(%r = "stablehlo.replica_id"() : () -> tensor<$T>)"},
+    .vectorize = replicas::vectorize_replica_id};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 
 namespace systole::hlo::ops {
@@ -22,6 +23,15 @@ std::vector<Tensor> evaluate_reshape(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reshape_semantics;
-const OpSemantics reshape_semantics{.infer = infer_reshape, .evaluate = evaluate_reshape};
+const OpSemantics reshape_semantics{
+    .infer = infer_reshape,
+    .evaluate = evaluate_reshape,
+    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .example =
+        OpExample{.parameters = "%a: tensor<4x$T>",
+                  .results = "tensor<2x2x$T>",
+                  .body = R"(%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<2x2x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs,
+    .sum_over_replicas = replicas::sum_linear};
 
 }  // namespace systole::hlo::ops

@@ -8,6 +8,7 @@ std::vector<TensorType> infer_return(const InferContext&) { return {}; }
 }  // namespace
 
 extern const OpSemantics return_semantics;
-const OpSemantics return_semantics{.infer = infer_return};
+const OpSemantics return_semantics{.infer = infer_return,
+                                   .format = AssemblyFormat{"$*", TypeForm::list}};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -20,6 +21,17 @@ std::vector<Tensor> evaluate_reverse(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics reverse_semantics;
-const OpSemantics reverse_semantics{.infer = infer_reverse, .evaluate = evaluate_reverse};
+const OpSemantics reverse_semantics{
+    .infer = infer_reverse,
+    .evaluate = evaluate_reverse,
+    .format = AssemblyFormat{"$*, dims = <dimensions>", TypeForm::same},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.reverse"(%a) {dimensions = array<i64: 0>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_reverse,
+    .sum_over_replicas = replicas::sum_linear};
 
 }  // namespace systole::hlo::ops

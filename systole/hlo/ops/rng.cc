@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
@@ -7,7 +9,17 @@
 namespace systole::hlo::ops {
 namespace {
 
-// C3: the value of `shape` is known when the program runs, the result's type before.
+// C3: a constant `shape` must hold the result's sizes. Other shapes are known only at run time and
+// are not compared: the result's type is static.
+void check_shape_value(const InferContext& context, const Shape& result) {
+  const Instruction& shape = *context.operands[2].def;
+  if (!shape.is(Opcode::constant)) return;
+  const Tensor sizes = shape.attrs<ConstantAttrs>().value.cast(DType::s64);
+  if (std::ranges::equal(sizes.data<int64_t>(), result.dims())) return;
+  throw invalid_argument("rng: shape, got {} for a result of {}, expected equal",
+                         to_string(sizes.data<int64_t>()), result);
+}
+
 std::vector<TensorType> infer_rng(const InferContext& context) {
   const TensorType& a = context.operand(0);
   const TensorType& b = context.operand(1);
@@ -19,6 +31,7 @@ std::vector<TensorType> infer_rng(const InferContext& context) {
   check_dtype(context.opcode, "result", result.dtype, a.dtype);              // C1
   check_integer(context.opcode, "shape", shape);                             // I3
   check_shape(context.opcode, "shape", shape.shape, {result.shape.rank()});  // C3
+  check_shape_value(context, result.shape);
   const bool is_normal = context.get<RngAttrs>().rng_distribution == RngDistribution::normal;
   if (is_complex(a.dtype) || (is_normal && !is_floating(a.dtype))) {  // C2
     throw invalid_argument("rng: element type, got {}, expected {}", a.dtype,
@@ -27,14 +40,14 @@ std::vector<TensorType> infer_rng(const InferContext& context) {
   return {result};
 }
 
-// Integers, and pred as one, in [a, b).
+// Draws an integer or a pred from [a, b).
 int64_t uniform(RandomStream& random, int64_t a, int64_t b) {
   if (a >= b) return a;
   const uint64_t offset = random.next_below(static_cast<uint64_t>(b) - static_cast<uint64_t>(a));
   return static_cast<int64_t>(static_cast<uint64_t>(a) + offset);
 }
 
-// A float in [a, b): again when rounding to T made it b.
+// Draws a float from [a, b). Draws again if rounding to T gives b.
 template <class T>
 T uniform(RandomStream& random, double a, double b) {
   while (a < b) {
@@ -63,7 +76,7 @@ T draw(RandomStream& random, RngDistribution distribution, T a, T b) {
   }
 }
 
-// Each run, on each process, has its own stream.
+// Each run on each process has its own stream.
 std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const Tensor> operands,
                                  const Evaluator& evaluator) {
   Process& process = evaluator.process();
@@ -81,6 +94,15 @@ std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const
 }  // namespace
 
 extern const OpSemantics rng_semantics;
-const OpSemantics rng_semantics{.infer = infer_rng, .evaluate = evaluate_rng};
+const OpSemantics rng_semantics{
+    .infer = infer_rng,
+    .evaluate = evaluate_rng,
+    .format = AssemblyFormat{"$*, distribution = <rng_distribution>", TypeForm::functional},
+    .example = OpExample{
+        .parameters = "%a: tensor<$T>, %b: tensor<$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%s = "stablehlo.constant"() {value = dense<4> : tensor<1xi64>} : () -> tensor<1xi64>
+%r = "stablehlo.rng"(%a, %b, %s) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<$T>, tensor<$T>, tensor<1xi64>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "systole/base/random.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/elementwise.h"
 
@@ -40,7 +41,7 @@ uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
 uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 uint64_t join_words(uint32_t low, uint32_t high) { return low | (uint64_t{high} << 32); }
 
-// 128 bits of counter, as Philox takes it.
+// The 128-bit counter of Philox.
 struct Counter {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -56,8 +57,9 @@ void set_bits(Tensor& output, int64_t index, uint64_t bits) {
   set_element_bits(output, index, bits);
 }
 
-// How XLA lays the two words of a Threefry block of up to 32 bits out: along the first axis of even
-// size, or the longest one, result 2j takes the first word of block j and result 2j + 1 the second.
+// XLA's order of the two words of a Threefry block for results of up to 32 bits. Along the first
+// axis of even size, or the longest axis, result 2j takes the first word of block j and result 2j +
+// 1 the second.
 struct ThreefryLayout {
   explicit ThreefryLayout(const Shape& shape) {
     if (shape.rank() == 0) return;
@@ -66,7 +68,7 @@ struct ThreefryLayout {
     size = *axis;
     for (auto it = axis + 1; it != shape.end(); ++it) inner *= *it;
   }
-  // Row-major index of the result -> number of its block among blocks of the halved shape.
+  // Maps a row-major index of the result to its block, numbered in the halved shape.
   int64_t block(int64_t index) const {
     const int64_t outer = index / (size * inner);
     const int64_t along = index / inner % size;
@@ -96,7 +98,7 @@ void threefry(std::span<uint64_t> state, Tensor& output) {
     return;
   }
   if (count == 0) return;
-  // Narrow types take the low bits of a whole word.
+  // Types below 32 bits take the low bits of a word.
   const ThreefryLayout layout(output.shape());
   for (int64_t i = 0; i < count; ++i) {
     set_bits(output, i, block(layout.block(i))[static_cast<size_t>(layout.word(i))]);
@@ -104,8 +106,8 @@ void threefry(std::span<uint64_t> state, Tensor& output) {
   state[1] += static_cast<uint64_t>(layout.num_blocks(count));
 }
 
-// State: key, counter (low half first) for u64[3]; for u64[2] the key is the counter's high half,
-// too.
+// State u64[3]: key, counter (low half first). State u64[2]: the key is also the counter's high
+// half.
 void philox(std::span<uint64_t> state, Tensor& output) {
   const std::array<uint32_t, 2> key = {low(state[0]), high(state[0])};
   const Counter first =
@@ -127,7 +129,7 @@ void philox(std::span<uint64_t> state, Tensor& output) {
   if (state.size() == 3) state[2] = next.high;
 }
 
-// Bit for bit what XLA's expansion of this op gives. DEFAULT is Philox.
+// Equal bit for bit to XLA's expansion of this op. DEFAULT is Philox.
 std::vector<Tensor> evaluate_rng_bit_generator(const Instruction& instruction,
                                                std::span<const Tensor> operands, const Evaluator&) {
   Tensor state = operands[0].clone();
@@ -141,7 +143,16 @@ std::vector<Tensor> evaluate_rng_bit_generator(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics rng_bit_generator_semantics;
-const OpSemantics rng_bit_generator_semantics{.infer = infer_rng_bit_generator,
-                                              .evaluate = evaluate_rng_bit_generator};
+const OpSemantics rng_bit_generator_semantics{
+    .infer = infer_rng_bit_generator,
+    .evaluate = evaluate_rng_bit_generator,
+    .format = AssemblyFormat{"$*, algorithm = <rng_algorithm>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%s: tensor<2xui64>",
+            .results = "tensor<2xui64>, tensor<4x$T>",
+            .body =
+                R"(%r:2 = "stablehlo.rng_bit_generator"(%s) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x$T>))"},
+    .vectorize = replicas::vectorize_rng_bit_generator};
 
 }  // namespace systole::hlo::ops

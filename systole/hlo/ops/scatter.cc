@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
@@ -53,7 +54,7 @@ void check_scatter_indices(const InferContext& context, const ScatterAttrs& attr
                   : 1);  // C19
 }
 
-// The axes of the inputs that a window of the updates covers.
+// Returns the input axes that an update window covers.
 Dims scattered_axes(const ScatterAttrs& attrs, int rank) {
   return other_axes(rank, concat(attrs.inserted_window_dims, attrs.input_batching_dims));
 }
@@ -116,8 +117,8 @@ bool keeps_update(const Computation& region) {
   return region.num_parameters() == 2 && region.results()[0] == region.parameter(1);
 }
 
-// Puts a walk over windows of the updates into the results. Rounds to the element type after each
-// step: any order of steps is right, and each one leaves a value of that type.
+// Applies update windows to the results. Rounds to the element type after each step: the
+// specification allows any order of steps, each of which yields an element.
 class Combiner {
  public:
   Combiner(const Instruction& scatter, const Evaluator& evaluator, std::vector<Tensor>& results,
@@ -174,12 +175,12 @@ class Combiner {
   const Evaluator& evaluator_;
   std::vector<Tensor>& results_;
   const std::vector<Tensor>& updates_;
-  // What waits for the region.
+  // Updates that wait for the region.
   std::vector<int64_t> targets_;
   std::vector<int64_t> sources_;
 };
 
-// Where the windows of the updates go.
+// Maps update windows to the input.
 struct Placement {
   Dims window_axes;  // of the input
   Dims window_extents;
@@ -201,8 +202,8 @@ Placement place(const ScatterAttrs& attrs, const Shape& input, const Tensor& ind
   return p;
 }
 
-// The part of the window at `start` that lies inside `input`; what is outside is dropped, element
-// by element. False when nothing is left.
+// Returns the part of the window at `start` that is inside `input`; elements outside are dropped.
+// Returns false if no element is inside.
 bool clip(const Placement& p, const Dims& start, const Shape& input, StridedView& to,
           StridedView& from, Dims& extents) {
   extents = p.window_extents;
@@ -224,7 +225,7 @@ bool clip(const Placement& p, const Dims& start, const Shape& input, StridedView
   return true;
 }
 
-// indices_are_sorted and unique_indices promise something that nothing here depends on.
+// indices_are_sorted and unique_indices are only hints; the value does not depend on them.
 std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
                                      std::span<const Tensor> operands, const Evaluator& evaluator) {
   const ScatterAttrs& attrs = instruction.attrs<ScatterAttrs>();
@@ -265,6 +266,17 @@ std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics scatter_semantics;
-const OpSemantics scatter_semantics{.infer = infer_scatter, .evaluate = evaluate_scatter};
+const OpSemantics scatter_semantics{
+    .infer = infer_scatter,
+    .evaluate = evaluate_scatter,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %i: tensor<3x1xi32>, %u: tensor<3x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.scatter"(%a, %i, %u) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<4x$T>, tensor<3x1xi32>, tensor<3x$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_scatter,
+    .sum_over_replicas = replicas::sum_scatter};
 
 }  // namespace systole::hlo::ops

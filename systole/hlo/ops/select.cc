@@ -40,6 +40,14 @@ std::vector<Tensor> evaluate_select(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics select_semantics;
-const OpSemantics select_semantics{.infer = infer_select, .evaluate = evaluate_select};
+const OpSemantics select_semantics{
+    .infer = infer_select,
+    .evaluate = evaluate_select,
+    .format = AssemblyFormat{"$*", TypeForm::select},
+    .example = OpExample{
+        .parameters = "%p: tensor<4xi1>, %a: tensor<4x$T>, %b: tensor<4x$T>",
+        .results = "tensor<4x$T>",
+        .body =
+            R"(%r = "stablehlo.select"(%p, %a, %b) : (tensor<4xi1>, tensor<4x$T>, tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
@@ -31,8 +32,8 @@ std::vector<TensorType> infer_select_and_scatter(const InferContext& context) {
   return {{dtype, operand.shape}};                                        // C11, C12
 }
 
-// The operand's elements in the window at `source_index`, as row-major offsets in order; padding is
-// left out.
+// Returns the operand's elements in the window at `source_index`, as row-major offsets in order,
+// without padding.
 std::vector<int64_t> window_elements(const Shape& operand, std::span<const WindowAxis> axes,
                                      const Dims& source_index) {
   StridedView view = view_of(operand);
@@ -54,7 +55,7 @@ std::vector<int64_t> window_elements(const Shape& operand, std::span<const Windo
 
 using Windows = std::vector<std::vector<int64_t>>;
 
-// By the first region: which element of each window stays when all others have come.
+// Selects one element of each window with the first region.
 std::vector<int64_t> select(const Computation& region, const Evaluator& evaluator,
                             const Tensor& operand, const Windows& windows) {
   std::vector<int64_t> selected;
@@ -80,7 +81,7 @@ std::vector<int64_t> select(const Computation& region, const Evaluator& evaluato
   return selected;
 }
 
-// The same for a region that compares.
+// The same for a region that only compares.
 std::vector<int64_t> select(const Comparator& comparator, const Tensor& operand,
                             const Windows& windows) {
   const ComparisonKeys keys(operand, comparator.compare.compare_type);
@@ -94,7 +95,7 @@ std::vector<int64_t> select(const Comparator& comparator, const Tensor& operand,
   return selected;
 }
 
-// The second region when it is one that elements of T are combined by. False when it is not.
+// Applies the second region if it is a known combiner of T. Returns false if it is not.
 template <class T>
 bool scatter_typed(const Computation& region, Tensor& result, std::span<const int64_t> targets,
                    const Tensor& updates) {
@@ -109,7 +110,7 @@ bool scatter_typed(const Computation& region, Tensor& result, std::span<const in
   return true;
 }
 
-// What a window without elements selects is not specified: nothing is scattered for it.
+// The selection in an empty window is unspecified; nothing is scattered for it.
 std::vector<Tensor> evaluate_select_and_scatter(const Instruction& instruction,
                                                 std::span<const Tensor> operands,
                                                 const Evaluator& evaluator) {
@@ -146,7 +147,20 @@ std::vector<Tensor> evaluate_select_and_scatter(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics select_and_scatter_semantics;
-const OpSemantics select_and_scatter_semantics{.infer = infer_select_and_scatter,
-                                               .evaluate = evaluate_select_and_scatter};
+const OpSemantics select_and_scatter_semantics{
+    .infer = infer_select_and_scatter,
+    .evaluate = evaluate_select_and_scatter,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>, %s: tensor<2x$T>, %b: tensor<$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%r = "stablehlo.select_and_scatter"(%a, %s, %b) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.compare"(%x, %y) {comparison_direction = #stablehlo<comparison_direction GE>} : (tensor<$T>, tensor<$T>) -> tensor<i1>
+  "stablehlo.return"(%z) : (tensor<i1>) -> ()
+}, {
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
+  "stablehlo.return"(%z) : (tensor<$T>) -> ()
+}) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4x$T>, tensor<2x$T>, tensor<$T>) -> tensor<4x$T>)"},
+    .vectorize = replicas::vectorize_select_and_scatter};
 
 }  // namespace systole::hlo::ops

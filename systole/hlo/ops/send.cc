@@ -6,8 +6,10 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_send(const InferContext& context) {
-  check_token(context, context.num_operands() - 1);                               // I2
-  check_pairs(context.opcode, context.get<TransferAttrs>().source_target_pairs);  // C1 - C4
+  check_token(context, context.num_operands() - 1);  // I2
+  const auto& attrs = context.get<TransferAttrs>();
+  check_channel(context.opcode, attrs, 2);                 // I3, I4
+  check_pairs(context.opcode, attrs.source_target_pairs);  // C1 - C4
   return {token_type()};
 }
 
@@ -20,6 +22,13 @@ std::vector<Tensor> evaluate_send(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics send_semantics;
-const OpSemantics send_semantics{.infer = infer_send, .evaluate = evaluate_send};
+const OpSemantics send_semantics{
+    .infer = infer_send,
+    .evaluate = evaluate_send,
+    .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                         .results = "tensor<4x$T>",
+                         .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
+%u = "stablehlo.send"(%a, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<4x$T>, !stablehlo.token) -> !stablehlo.token
+%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"}};
 
 }  // namespace systole::hlo::ops

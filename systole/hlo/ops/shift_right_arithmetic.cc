@@ -5,8 +5,8 @@
 namespace systole::hlo::ops {
 namespace {
 
-// The highest bit is the sign, for unsigned types too; shifts by the width and more leave nothing
-// else.
+// The highest bit is the sign, also of unsigned types. Shifts by the width or more leave only sign
+// bits.
 uint64_t shift_right_arithmetic(uint64_t x, uint64_t amount, int width) {
   const int unused = 64 - width;
   const auto extended = static_cast<int64_t>(x << unused) >> unused;

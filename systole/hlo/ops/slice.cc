@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -33,7 +34,7 @@ std::vector<Tensor> evaluate_slice(const Instruction& instruction, std::span<con
   StridedView from = view_of(operand.shape());
   for (size_t d = 0; d < start.size(); ++d) {
     from.offset += start[d] * from.strides[d];
-    // A stride may be as large as 2^63 - 1 where one element is taken.
+    // If one element is taken, the stride may be up to 2^63 - 1.
     from.strides[d] *= result.dim(static_cast<int>(d)) > 1 ? strides[d] : 0;
   }
   copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
@@ -43,6 +44,17 @@ std::vector<Tensor> evaluate_slice(const Instruction& instruction, std::span<con
 }  // namespace
 
 extern const OpSemantics slice_semantics;
-const OpSemantics slice_semantics{.infer = infer_slice, .evaluate = evaluate_slice};
+const OpSemantics slice_semantics{
+    .infer = infer_slice,
+    .evaluate = evaluate_slice,
+    .format = AssemblyFormat{"$* <start_indices:limit_indices:strides>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<2x$T>",
+            .body =
+                R"(%r = "stablehlo.slice"(%a) {start_indices = array<i64: 1>, limit_indices = array<i64: 4>, strides = array<i64: 2>} : (tensor<4x$T>) -> tensor<2x$T>)"},
+    .vectorize = replicas::vectorize_slice,
+    .sum_over_replicas = replicas::sum_linear};
 
 }  // namespace systole::hlo::ops

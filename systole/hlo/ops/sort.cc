@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
@@ -39,7 +40,7 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
     for (int64_t i = 0; i < n; ++i) {
       const int64_t first = offsets[0] + i * steps[0];
       for (size_t k = 0; k < order.size(); ++k) order[k] = first + static_cast<int64_t>(k) * stride;
-      // Always stable: what is_stable = false leaves open may be so, too.
+      // Always stable, which is_stable = false allows.
       std::ranges::stable_sort(order, less);
       for (size_t r = 0; r < results.size(); ++r) {
         for (size_t k = 0; k < order.size(); ++k) {
@@ -51,8 +52,8 @@ std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&&
   return results;
 }
 
-// A merge sort of all slices at once, by a comparator that is a region. At each step every element
-// asks where it belongs in the run beside its own, so that the region sees whole tensors.
+// Merge sort of all slices at once with a region as comparator. In each step every element searches
+// for its place in the neighbouring run, so that the region works on whole tensors.
 class RegionSort {
  public:
   RegionSort(const Computation& region, const Evaluator& evaluator,
@@ -61,8 +62,8 @@ class RegionSort {
     size_ = static_cast<size_t>(operands[0].dim(axis));
   }
 
-  // Row-major indices of elements in their order, slice by slice; none when the region orders
-  // nothing: a < b < c < a.
+  // Returns the row-major indices of the sorted elements, slice by slice; nothing if the region is
+  // not an order (a < b < c < a).
   std::vector<int64_t> sort() {
     for (size_t width = 1; width < size_; width *= 2) {
       if (!merge(width)) return {};
@@ -84,7 +85,7 @@ class RegionSort {
     return order;
   }
 
-  // Two runs of up to `width` elements, and the one of them that an element at `place` is in.
+  // Two runs of up to `width` elements, and the run that contains `place`.
   struct Runs {
     size_t begin;   // of the pair
     size_t middle;  // where the second one begins
@@ -99,7 +100,7 @@ class RegionSort {
             place < begin + width};
   }
 
-  // less(order[a[i]], order[b[i]]) for each i.
+  // Returns less(order[a[i]], order[b[i]]) for each i.
   Tensor compare(std::span<const size_t> a, std::span<const size_t> b) const {
     std::vector<int64_t> left;
     std::vector<int64_t> right;
@@ -113,7 +114,7 @@ class RegionSort {
     return less_.apply(arguments)[0];
   }
 
-  // Binary searches in step. Of equal elements those of the first run come first.
+  // Simultaneous binary searches. Equal elements of the first run come first.
   bool merge(size_t width) {
     const size_t count = order_.size();
     std::vector<size_t> low(count);
@@ -143,7 +144,8 @@ class RegionSort {
     return place_all(width, low);
   }
 
-  // In either run, an element goes as far as there are elements of the other one before it.
+  // An element's new place is its place in its run plus the number of elements of the other run
+  // before it.
   bool place_all(size_t width, std::span<const size_t> low) {
     std::vector<int64_t> merged(order_.size(), -1);
     for (size_t i = 0; i < order_.size(); ++i) {
@@ -197,6 +199,15 @@ std::vector<Tensor> evaluate_sort(const Instruction& instruction, std::span<cons
 }  // namespace
 
 extern const OpSemantics sort_semantics;
-const OpSemantics sort_semantics{.infer = infer_sort, .evaluate = evaluate_sort};
+const OpSemantics sort_semantics{.infer = infer_sort,
+                                 .evaluate = evaluate_sort,
+                                 .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                                                      .results = "tensor<4x$T>",
+                                                      .body = R"(%r = "stablehlo.sort"(%a) ({
+^bb0(%x: tensor<$T>, %y: tensor<$T>):
+  %z = "stablehlo.compare"(%x, %y) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<$T>, tensor<$T>) -> tensor<i1>
+  "stablehlo.return"(%z) : (tensor<i1>) -> ()
+}) {dimension = 0 : i64, is_stable = true} : (tensor<4x$T>) -> tensor<4x$T>)"},
+                                 .vectorize = replicas::vectorize_sort};
 
 }  // namespace systole::hlo::ops

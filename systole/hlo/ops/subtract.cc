@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {
@@ -12,6 +13,6 @@ constexpr BinaryKernel kSubtract{
 }  // namespace
 
 extern const OpSemantics subtract_semantics;
-const OpSemantics subtract_semantics = elementwise<kSubtract>();
+const OpSemantics subtract_semantics = elementwise<kSubtract>(replicas::sum_terms);
 
 }  // namespace systole::hlo::ops

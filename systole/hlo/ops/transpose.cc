@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -26,6 +27,17 @@ std::vector<Tensor> evaluate_transpose(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics transpose_semantics;
-const OpSemantics transpose_semantics{.infer = infer_transpose, .evaluate = evaluate_transpose};
+const OpSemantics transpose_semantics{
+    .infer = infer_transpose,
+    .evaluate = evaluate_transpose,
+    .format = AssemblyFormat{"$*, dims = <permutation>", TypeForm::functional},
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x3x$T>",
+            .results = "tensor<3x2x$T>",
+            .body =
+                R"(%r = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3x$T>) -> tensor<3x2x$T>)"},
+    .vectorize = replicas::vectorize_transpose,
+    .sum_over_replicas = replicas::sum_linear};
 
 }  // namespace systole::hlo::ops

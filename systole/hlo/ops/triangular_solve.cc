@@ -1,6 +1,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
 
@@ -33,7 +34,8 @@ std::vector<TensorType> infer_triangular_solve(const InferContext& context) {
   return {b};  // C4
 }
 
-// Solves c x = b for one column x, over b; element (i, j) of the n x n triangle c is c(i, j).
+// Solves c x = b for one column x, in place of b. c(i, j) returns element (i, j) of the n x n
+// triangle.
 template <class T, class Matrix>
 void substitute(Matrix&& c, bool lower, bool unit_diagonal, std::span<T> x) {
   const size_t n = x.size();
@@ -47,7 +49,7 @@ void substitute(Matrix&& c, bool lower, bool unit_diagonal, std::span<T> x) {
   }
 }
 
-// One pair of matrices. x op(a) = b is op(a)^T x^T = b^T.
+// One pair of matrices. x op(a) = b is solved as op(a)^T x^T = b^T.
 template <class T>
 void solve(const TriangularSolveAttrs& attrs, std::span<const T> a, size_t n, std::span<T> b) {
   const bool transposed = (attrs.transpose_a == Transpose::no_transpose) != attrs.left_side;
@@ -65,7 +67,7 @@ void solve(const TriangularSolveAttrs& attrs, std::span<const T> a, size_t n, st
   }
 }
 
-// In f64 or c128, rounded once.
+// Computed in f64 or c128 and rounded once.
 std::vector<Tensor> evaluate_triangular_solve(const Instruction& instruction,
                                               std::span<const Tensor> operands, const Evaluator&) {
   const DType dtype = instruction.dtype();
@@ -94,7 +96,15 @@ std::vector<Tensor> evaluate_triangular_solve(const Instruction& instruction,
 }  // namespace
 
 extern const OpSemantics triangular_solve_semantics;
-const OpSemantics triangular_solve_semantics{.infer = infer_triangular_solve,
-                                             .evaluate = evaluate_triangular_solve};
+const OpSemantics triangular_solve_semantics{
+    .infer = infer_triangular_solve,
+    .evaluate = evaluate_triangular_solve,
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<2x2x$T>, %b: tensor<2x3x$T>",
+            .results = "tensor<2x3x$T>",
+            .body =
+                R"(%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2x$T>, tensor<2x3x$T>) -> tensor<2x3x$T>)"},
+    .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -29,6 +30,19 @@ std::vector<Tensor> evaluate_while(const Instruction& instruction, std::span<con
 }  // namespace
 
 extern const OpSemantics while_semantics;
-const OpSemantics while_semantics{.infer = infer_while, .evaluate = evaluate_while};
+const OpSemantics while_semantics{
+    .infer = infer_while,
+    .evaluate = evaluate_while,
+    .example = OpExample{.parameters = "%p: tensor<i1>, %a: tensor<4x$T>",
+                         .results = "tensor<i1>, tensor<4x$T>",
+                         .body = R"(%r:2 = "stablehlo.while"(%p, %a) ({
+^bb0(%x: tensor<i1>, %y: tensor<4x$T>):
+  "stablehlo.return"(%x) : (tensor<i1>) -> ()
+}, {
+^bb0(%x: tensor<i1>, %y: tensor<4x$T>):
+  %z = "stablehlo.xor"(%x, %x) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  "stablehlo.return"(%z, %y) : (tensor<i1>, tensor<4x$T>) -> ()
+}) : (tensor<i1>, tensor<4x$T>) -> (tensor<i1>, tensor<4x$T>))"},
+    .vectorize = replicas::vectorize_while};
 
 }  // namespace systole::hlo::ops

@@ -1,10 +1,10 @@
-// Local rewrites: the rules of algebraic_simplifier/, wherever they match, until none does.
+// Local rewrites: applies the rules of algebraic_simplifier/ until none matches.
 //
-// Every rule keeps values to the bit (the payloads of NaNs apart), signed zeros, infinities and
-// wrapping integers included; the exceptions, power(x, 2) and products of converted bf16, say why
-// in their files. So x * 0 and x + 0.0 stay for floats, and no sum of floats is regrouped. Rules
-// look a step or two deep; they fold no arithmetic on constants (constant_folding does) and merge
-// no equal instructions (cse does). What a rewrite leaves unused is erased.
+// Rules preserve values bit for bit (except NaN payloads), including signed zeros, infinities and
+// wrapping integers. The exceptions, power(x, 2) and products of converted bf16, give their reasons
+// in their files. So floats keep x * 0 and x + 0.0, and sums of floats are not regrouped. Rules
+// look one or two steps deep. They do not fold constants (constant_folding does) or merge equal
+// instructions (cse does). Unused instructions are erased.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

@@ -9,7 +9,7 @@
 namespace systole::hlo {
 namespace {
 
-// A chain of calls longer than this is taken for a recursion.
+// Longer chains of calls are treated as recursion.
 constexpr int kMaxCallDepth = 64;
 
 bool is_pure(const Instruction& instruction, int calls);

@@ -1,4 +1,4 @@
-// Questions about instructions that many passes ask, and the edit that many passes make.
+// Queries on instructions, and an edit, that many passes share.
 #pragma once
 
 #include <span>
@@ -8,29 +8,28 @@
 
 namespace systole::hlo {
 
-// True when the instruction is nothing but its value: it may be removed when unused, merged with an
-// equal one, and computed at another place. False when it, or an instruction in its regions or its
-// callee, is pinned, has a side effect or ends a computation. (The parameters and returns of
-// regions do not count.)
+// Returns whether the instruction may be removed if unused, merged with an equal one, and moved.
+// False if it, or an instruction in its regions or its callee, is pinned, has a side effect or ends
+// a computation (parameters and returns of regions excepted).
 bool is_pure(const Instruction& instruction);
 
-// True when its value, or that of an instruction in its regions, is no function of operands alone:
-// it cannot be computed beforehand.
+// Returns whether its value, or that of an instruction in its regions, depends on more than
+// operands, so that it cannot be computed at compile time.
 bool is_contextual(const Instruction& instruction);
 
 // Unused and pure.
 bool is_dead(const Instruction& instruction);
 
-// The values that the instruction's regions use and that are defined outside of it, each once, in
-// order of use.
+// Returns the values that the instruction's regions use and that are defined outside of it, without
+// repetitions, in order of use.
 std::vector<Value> captures(const Instruction& instruction);
 
-// Inserts a copy, regions included, before `before` (an instruction of `into`; at its end when
-// null). Operands and captured values go through `map`, which receives the results.
+// Inserts a copy, with regions, before `before`, an instruction of `into`; at the end if null.
+// Operands and captured values are looked up in `map`, which receives the results.
 Instruction* copy_instruction(const Instruction& source, ValueMap& map, Computation& into,
                               Instruction* before);
 
-// Makes every use of the instruction's results use `values`, and erases it.
+// Replaces the instruction's results by `values` in all users, and erases it.
 void replace_and_erase(Instruction& instruction, std::span<const Value> values);
 
 }  // namespace systole::hlo

@@ -10,7 +10,7 @@
 namespace systole::hlo {
 namespace {
 
-// Instructions that a folded loop may run through in all.
+// The maximum number of instructions evaluated for a folded loop.
 constexpr int kMaxLoopSteps = 256;
 
 std::vector<Tensor> known_operands(const Instruction& instruction) {

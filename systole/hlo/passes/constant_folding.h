@@ -1,12 +1,12 @@
-// Replaces instructions whose operands are all constants by their value, computed by the reference
-// evaluator; loops too, when everything they carry is known and they end within a few steps.
+// Replaces instructions on constants by their value, which the reference evaluator computes; also
+// loops whose carried values are all known and that end within a few steps.
 //
-// Leaves alone what would make the program larger or its compilation slow: broadcasts (a splat
-// stays a splat: consumers know it better than a table of equal numbers), iota, results or costs
-// beyond the bounds of partial_evaluation, elementwise work on splats only (the simplifier does it
-// on their one element); and what is pinned, has an effect, or throws. A reshape of a constant is
-// folded at any size: it shares the elements. Transcendental functions get the reference's value,
-// which is within a unit in the last place of a backend's.
+// Leaves alone what would enlarge the program or slow compilation down: broadcasts (consumers can
+// use a splat better than a table of equal numbers), iota, results or costs above the limits of
+// partial_evaluation, and elementwise work on splats (the simplifier does it on their one element).
+// Also leaves pinned instructions and those that have effects or throw. Folds a reshape of a
+// constant at any size, since it shares the elements. Transcendental functions get the reference
+// value, which is within one unit in the last place of a backend's.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

@@ -21,7 +21,7 @@ class CommonSubexpressions {
   void visit(Computation& computation) {
     std::vector<Table::iterator> added;
     for (Instruction* instruction : computation.instructions()) {
-      // Inner ones first: then regions that differ in duplicates only are seen to be equal.
+      // Inner instructions first: regions that differ only in duplicates then compare equal.
       visit_regions(*instruction);
       if (!is_pure(*instruction)) continue;
       const size_t hash = structural_hash(*instruction);
@@ -35,12 +35,12 @@ class CommonSubexpressions {
         added.push_back(table_.emplace(hash, instruction));
       }
     }
-    // What was defined here is out of sight behind it.
+    // Values defined here are not visible after the region.
     for (const auto entry : added) table_.erase(entry);
   }
 
   void visit_regions(const Instruction& instruction) {
-    // A reducer or a fusion is to stay a function of its parameters.
+    // Reducers and fusions stay functions of their parameters.
     Table hidden;
     if (!instruction.traits().has(kCapturing)) std::swap(hidden, table_);
     for (const auto& region : instruction.regions()) visit(*region);

@@ -1,12 +1,11 @@
-// Common subexpression elimination: of two equal instructions the later one goes, and its users use
-// the earlier one. Equal means same opcode, attributes, result types, operands (in either order
-// where the opcode is commutative) and regions of equal structure over the same outer values; so
-// equal constants become one, to the bit of their elements.
+// Common subexpression elimination: of two equal instructions the later one is replaced by the
+// earlier one. Equal means the same opcode, attributes, result types and operands (in either order
+// if commutative), and regions of equal structure over the same outer values. Constants are equal
+// if their elements are equal bit for bit.
 //
-// An earlier instruction serves the regions of loops and branches behind it, never the other way
-// round, nor one region another; reducers and fusions stay functions of their parameters. Leaves
-// alone what is pinned or has an effect; rng_bit_generator is a function of its state and counts as
-// any other.
+// An earlier instruction may replace one in a later region of a loop or branch. Values do not move
+// out of regions or between them, nor into reducers and fusions. Leaves pinned instructions and
+// those with effects alone. rng_bit_generator is a function of its state and is merged.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

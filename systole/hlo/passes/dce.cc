@@ -32,8 +32,8 @@ Mask used_results(const Instruction& instruction) {
   return used;
 }
 
-// Which parameters of `region` the values depend on. What is pinned or has an effect stays, and so
-// counts.
+// Returns the parameters of `region` on which the values depend. Pinned instructions and those with
+// effects are kept, so they count as used.
 class Dependencies {
  public:
   explicit Dependencies(const Computation& region) : region_(region) {
@@ -69,8 +69,8 @@ class Dependencies {
   std::unordered_set<const Instruction*> seen_;
 };
 
-// The carried values that matter: those whose result is read, those that the condition reads, and
-// those that the body's results for these depend on.
+// Returns the carried values to keep: those whose result is used, those that the condition reads,
+// and those on which the body's results for these depend.
 Mask live_carried(const Instruction& loop) {
   Mask live = used_results(loop);
   Dependencies cond(loop.region(0));
@@ -107,7 +107,7 @@ class DeadCodeEliminator {
   }
 
  private:
-  // Backwards, so that all users have been visited when their operands are.
+  // Backwards, so that users are visited before their operands.
   void visit(Computation& computation) {
     std::vector<Instruction*> program = computation.instructions();
     std::ranges::reverse(program);
@@ -155,7 +155,7 @@ class DeadCodeEliminator {
     return rebuild(branches, {branches.operands().begin(), branches.operands().end()}, live);
   }
 
-  // The instruction with fewer results; its regions have been shrunk to them.
+  // The instruction with fewer results; its regions have been reduced to them.
   Instruction* rebuild(Instruction& old, std::vector<Value> operands, const Mask& live) {
     changed_ = true;
     Instruction* fresh = old.parent().insert(old.opcode(), std::move(operands),

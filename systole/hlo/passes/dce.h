@@ -1,12 +1,11 @@
-// Removes what computes nothing that is asked for:
+// Removes computations that no result needs:
 //   - instructions without users or effects, in regions too;
-//   - values that a `while` carries and nothing reads: neither its result, nor its condition, nor,
-//     directly or through other carried values, the body's other results;
-//   - results of `if` and `case` that nothing reads;
-//   - functions that main does not reach.
-// Keeps what is pinned or has an effect, the parameters of functions (they are their interface),
-// and unused results of other instructions with several. Keeps all functions of a module without a
-// main.
+//   - values carried by a `while` that affect neither a used result nor the condition, directly or
+//     through other carried values;
+//   - unused results of `if` and `case`;
+//   - functions that main does not call, directly or indirectly.
+// Keeps pinned instructions and those with effects, the parameters of functions (their interface),
+// and unused results of other instructions. Keeps all functions of a module without main.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

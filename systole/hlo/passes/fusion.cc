@@ -25,7 +25,7 @@ bool enter_default(const Instruction& i) {
   return i.is(Opcode::while_) || i.is(Opcode::if_) || i.is(Opcode::case_);
 }
 
-// Each once, where it came first: an order that is the same in every process.
+// Without repetitions, in the order of first appearance, which is the same in every process.
 std::vector<Instruction*> distinct(std::span<Instruction* const> instructions) {
   std::unordered_set<Instruction*> seen;
   std::vector<Instruction*> result;
@@ -35,7 +35,7 @@ std::vector<Instruction*> distinct(std::span<Instruction* const> instructions) {
   return result;
 }
 
-// One copy for each user, so that each can take its own into its loop.
+// One copy per user, so that each can be fused with its user.
 bool copy_cheap_producers(Computation& computation, const FusionOptions& options) {
   bool changed = false;
   std::vector<Instruction*> program = computation.instructions();
@@ -62,9 +62,9 @@ bool is_scalar_constant(const Instruction& i) {
   return i.is(Opcode::constant) && i.shape().num_elements() == 1;
 }
 
-// Orders the program so that the members of each group stand together, keeping everything else
-// where it can be. The members keep their order among themselves; a group stands where its last
-// member can.
+// Reorders the program so that the members of each group are adjacent, and keeps all other order
+// where possible. Members keep their order; a group moves to the place of its last member if it
+// can.
 std::vector<std::vector<Instruction*>> schedule(const FusionGroups& groups) {
   const int n = groups.size();
   std::vector<std::vector<int>> members(static_cast<size_t>(n));
@@ -78,7 +78,7 @@ std::vector<std::vector<Instruction*>> schedule(const FusionGroups& groups) {
       ++waiting[static_cast<size_t>(groups.group(user))];
     }
   }
-  // Ready groups by the place of their last member.
+  // Ready groups, by the position of their last member.
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
   const auto push = [&](int g) { ready.push({members[static_cast<size_t>(g)].back(), g}); };
   for (int g = 0; g < n; ++g) {

@@ -1,26 +1,26 @@
-// Fusion: instructions that can be computed element by element in one loop nest become one `fusion`
-// instruction, so that what lies between them never goes to memory.
+// Fusion: instructions that one loop nest can compute element by element become one `fusion`
+// instruction, so that intermediate values are not stored in memory.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
 
-// What a backend's loops can do. The defaults fit a backend that computes any elementwise or
-// indexed instruction from an index, and ends loops in reductions too.
+// The capabilities of a backend's loops. The defaults fit a backend that computes any elementwise
+// or indexed instruction from an index and ends loops in reductions.
 struct FusionOptions {
-  // The element at an index can be computed inside a loop, from elements of the operands.
+  // Whether a loop can compute the element at an index from elements of the operands.
   bool (*inside)(const Instruction&) = nullptr;
-  // Can end a loop nest though it cannot be inside one. All that end one nest have operand 0's type
-  // and attributes alike.
+  // Whether the instruction can end a loop nest although it cannot be inside one. All instructions
+  // that end a nest have the same type of operand 0 and the same attributes.
   bool (*at_end)(const Instruction&) = nullptr;
-  // Computing an element twice costs little.
+  // Whether computing an element twice is cheap.
   bool (*cheap)(const Instruction&) = nullptr;
-  // The region of this instruction is a program of its own, with loops in it.
+  // Whether the instruction's region is a program of its own, with loops in it.
   bool (*enter)(const Instruction&) = nullptr;
-  // Of one fusion, by their code: 1 for an instruction, kTranscendentalCode for a transcendental
-  // function, 0 for a cheap one, which always finds room. Compilers take more than twice as long
-  // for twice as long a loop.
+  // The maximum amount of code in one fusion: 1 per instruction, kTranscendentalCode per
+  // transcendental function, 0 per cheap instruction. Compile time grows faster than linearly with
+  // the length of a loop.
   int max_code = 96;
   static constexpr int kTranscendentalCode = 4;
 
@@ -28,13 +28,13 @@ struct FusionOptions {
 };
 
 // A group grows from an instruction towards its producers. A producer joins
-//  - when all its users are in the group, and no element is computed more often than it is used
-//  once (unless it is cheap);
-//  - as one more result of the fusion, when it has the shape the loop runs over and the loop uses
-//  it at its own index.
-// Cheap producers (broadcasts, iota, reshapes) are copied to each of their users first. Reductions
-// over the same operand in the same way share a nest. Instructions whose regions use values around
-// them stay alone. Program order is kept where it can be. Idempotent.
+//   - if all its users are in the group and each element is computed at most once per use (cheap
+//   producers may be computed more often);
+//   - as an additional result of the fusion, if it has the shape of the loop and the loop uses it
+//   at its own index.
+// Cheap producers (broadcasts, iota, reshapes) are first copied to each of their users. Reductions
+// over the same axes of the same operand share a nest. Instructions whose regions capture values
+// stay alone. Keeps program order where possible. Idempotent.
 class FusionPass : public Pass {
  public:
   explicit FusionPass(FusionOptions options = FusionOptions::defaults()) : options_(options) {}
@@ -45,7 +45,7 @@ class FusionPass : public Pass {
   FusionOptions options_;
 };
 
-// Makes one fusion of the members, which stand together in the program, in order.
+// Replaces the members, which are adjacent in the program, by one fusion. Keeps their order.
 Instruction* fuse_instructions(Computation& computation, const std::vector<Instruction*>& members);
 
 }  // namespace systole::hlo

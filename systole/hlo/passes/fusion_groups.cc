@@ -25,7 +25,7 @@ bool is_movable(const Instruction& x) {
   return is_pure(x) && x.num_results() > 0 && x.shape().num_elements() > 0 && captures(x).empty();
 }
 
-// Costs too much to be done twice for the same element.
+// Returns whether the instruction is too expensive to compute twice per element.
 bool expensive(const Instruction& i) {
   return i.traits().has(kTranscendental) || i.is(Opcode::divide) || i.is(Opcode::remainder);
 }
@@ -129,14 +129,14 @@ int FusionGroups::code_of(int i) const {
   return x.traits().has(kTranscendental) ? FusionOptions::kTranscendentalCode : 1;
 }
 
-// A cheap one that is left outside goes through memory for nothing.
+// A cheap instruction outside the group is stored in memory needlessly.
 bool FusionGroups::has_room(int i, int g) const {
   const int code = code_of(i);
   return code == 0 || groups_[at(g)].code + code <= options_.max_code;
 }
 
 double FusionGroups::evaluations(int i, int g) const {
-  // Users at one index share one evaluation; those at another index cost one of their own.
+  // Users at the same index share one evaluation; users at another index need their own.
   double shared = 0;
   double apart = 0;
   for (const int user : users(i)) {
@@ -159,7 +159,7 @@ bool FusionGroups::index_kept(int i, int g) const {
     const Instruction& u = *instruction(user);
     const bool kept = options_.at_end(u) || maps_element_to_element(u);
     if (!kept || !own_index_[at(user)]) return false;
-    // A scalar that is repeated (clamp's bounds, select's condition, a reduction's initial value).
+    // A broadcast scalar (clamp's bounds, select's condition, a reduction's initial value).
     if (instruction(i)->shape().num_elements() != groups_[at(g)].loop.num_elements()) return false;
     used = true;
   }
@@ -170,8 +170,8 @@ bool FusionGroups::fits_inside(int i, int g) const {
   const double times = evaluations(i, g);
   if (times <= elements(*instruction(i))) return true;
   if (options_.cheap(*instruction(i))) return true;
-  // One more simple operation a use is cheaper than memory, unless it pulls a chain of them behind
-  // it.
+  // One more simple operation per use is cheaper than memory, unless it brings a chain of others
+  // with it.
   return !expensive(*instruction(i)) && instruction(i)->num_operands() == 1 &&
          times <= 4 * elements(*instruction(i));
 }
@@ -190,8 +190,8 @@ bool FusionGroups::makes_cycle(int i, int g) {
   return reaches(outside, g);
 }
 
-// Backwards from the group, what is next to `from` first: where a path leads through most of a
-// program, it is found soon.
+// Searches backwards from the group, closest to `from` first: if a path leads through most of a
+// program, it is found early.
 bool FusionGroups::reaches(const std::vector<int>& from, int g) {
   ++search_;
   int highest = 0;
@@ -225,7 +225,7 @@ int FusionGroups::rank_above_users(int i) const {
   return rank;
 }
 
-// Those before the group rise with it: each once, as they are taken in the order of their ranks.
+// Raises the producers of the group with it, each once, in the order of their ranks.
 void FusionGroups::raise_rank(int g, int rank) {
   std::map<std::pair<int, int>, int> rising{{{rank_[at(g)], g}, rank}};
   while (!rising.empty()) {
@@ -277,7 +277,7 @@ std::vector<const Instruction*> FusionGroups::large_reads(int g) const {
   return result;
 }
 
-// Reductions of one shape in one way that read something in common run over it together.
+// Reductions of the same kind and shape that read a common operand share a nest.
 void FusionGroups::merge_ends() {
   std::unordered_map<const Instruction*, std::vector<int>> readers;
   for (int g = 0; g < size(); ++g) {

@@ -1,5 +1,4 @@
-// Which instructions of a computation go into one loop nest: the decisions of the fusion pass,
-// before it changes anything.
+// The decisions of the fusion pass: which instructions of a computation share a loop nest.
 #pragma once
 
 #include <vector>
@@ -8,12 +7,13 @@
 
 namespace systole::hlo {
 
-// Element i of the result is made of element i of the operands, in row-major order.
+// Returns whether element i of the result depends on element i of the operands only, in row-major
+// order.
 bool maps_element_to_element(const Instruction& instruction);
 
-// Instructions are numbered in program order, the terminator left out. Every instruction is in a
-// group, at first alone; a group has the number of one of its members. The graph of groups stays
-// free of cycles.
+// Instructions are numbered in program order, without the terminator. Each starts in a group of its
+// own; a group is identified by the number of one of its members. The graph of groups stays
+// acyclic.
 class FusionGroups {
  public:
   FusionGroups(Computation& computation, const FusionOptions& options);
@@ -23,8 +23,8 @@ class FusionGroups {
   int size() const { return static_cast<int>(program_.size()); }
   Instruction* instruction(int i) const { return program_[static_cast<size_t>(i)]; }
   int group(int i) const { return group_[static_cast<size_t>(i)]; }
-  // The instructions of this computation that use i, or that have a region which does, each once.
-  // The terminator is -1 and left out.
+  // The instructions of this computation that use i, directly or in a region, without repetitions.
+  // The terminator is left out.
   const std::vector<int>& users(int i) const { return users_[static_cast<size_t>(i)]; }
 
  private:
@@ -42,17 +42,17 @@ class FusionGroups {
   bool has_room(int i, int group) const;
   bool fits_inside(int i, int group) const;
   bool index_kept(int i, int group) const;
-  // The times that the group computes one element of i, were it a member; 0 when that cannot be
-  // told.
+  // How often the group would compute one element of i if it were a member; 0 if unknown.
   double evaluations(int i, int group) const;
   bool fits_as_result(int i, int group);
-  // A path from a user of i outside of the group leads back into it.
+  // Whether a path leads from a user of i outside the group back into the group.
   bool makes_cycle(int i, int group);
   bool reaches(const std::vector<int>& from, int group);
   void join(int i, int group);
   int rank_above_users(int i) const;
   void raise_rank(int group, int rank);
-  // Every group's rank is higher than those of its users: the graph of groups has no cycle.
+  // Whether every group's rank is higher than those of its users, which proves that the graph is
+  // acyclic.
   bool ranks_hold() const;
   void merge_ends();
   void merge(int from, int into);
@@ -68,7 +68,7 @@ class FusionGroups {
   std::vector<bool> movable_;
   std::vector<int> group_;
   std::vector<Group> groups_;
-  // Of each group, higher than those of all groups that use it: searches for paths look no further.
+  // Per group; higher than those of all groups that use it. Bounds searches for paths.
   std::vector<int> rank_;
   std::vector<int> seen_;    // the number of the last search that came by the group
   std::vector<int> wanted_;  // that of the last search for it

@@ -18,7 +18,7 @@ class Inliner {
   }
 
  private:
-  // A callee is visited before its body is copied, so that a copy holds no calls.
+  // Visits a callee before copying its body, so that copies contain no calls.
   void visit_function(Computation& function) {
     if (!started_.insert(&function).second) return;
     visit(function);

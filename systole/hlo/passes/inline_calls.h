@@ -1,7 +1,6 @@
-// Puts the body of the called function in the place of every `call` and `composite`, innermost
-// ones first. Leaves
-// calls of unknown functions and recursions (which the verifier refuses) alone. The functions stay;
-// dce removes those that nothing calls any more.
+// Replaces every `call` and `composite` by the body of the called function, innermost calls first.
+// Leaves calls of unknown functions and recursions (which the verifier rejects) alone. Keeps the
+// functions; dce removes unused ones.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

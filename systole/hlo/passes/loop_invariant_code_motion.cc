@@ -8,10 +8,10 @@
 namespace systole::hlo {
 namespace {
 
-// Results this small are moved whatever they are made of.
+// Results up to this size are always hoisted.
 constexpr int64_t kSmallBytes = 256;
 
-// Replaces what a loop carries unchanged by what it begins with.
+// Replaces values that a loop carries unchanged by their initial values.
 bool forward_unchanged(Instruction& loop) {
   bool changed = false;
   const Computation& cond = loop.region(0);
@@ -64,7 +64,7 @@ class Hoister {
     return true;
   }
 
-  // The bytes that would have to be kept anyway to compute the value inside the loop.
+  // The bytes of the operands, which would have to be kept to compute the value inside the loop.
   int64_t source_bytes(Value value) const {
     if (is_outside(value)) return value.type().byte_size();
     const auto found = inside_.find(value.def);
@@ -82,7 +82,7 @@ class Hoister {
     return moves;
   }
 
-  // Copies the instruction, and what it needs, to before the loop.
+  // Copies the instruction and its operands before the loop.
   void move(Instruction& instruction) {
     copy(instruction);
     for (int i = 0; i < instruction.num_results(); ++i) {
@@ -105,8 +105,7 @@ class Hoister {
     }
   }
 
-  // A needed value of an instruction that is not worth moving: it stays for those that use it
-  // inside.
+  // An operand that is not worth hoisting itself stays inside for its users there.
   void add_copied(Value value, ValueMap& map) {
     if (is_outside(value)) return;
     if (!outside_.contains(value)) copy(*value.def);
@@ -124,7 +123,7 @@ class Hoister {
 bool hoist_invariants(const Computation& computation) {
   bool changed = false;
   for (Instruction* instruction : computation.instructions()) {
-    // Inner loops first: what leaves them may leave the outer ones, too.
+    // Inner loops first: values hoisted out of them may also leave the outer ones.
     for (const auto& region : instruction->regions()) changed |= hoist_invariants(*region);
     if (!instruction->is(Opcode::while_)) continue;
     changed |= forward_unchanged(*instruction);

@@ -1,12 +1,12 @@
-// Moves out of `while` bodies what has the same value in every iteration:
-//   - a carried value that the body hands on unchanged is replaced, inside and behind the loop, by
-//     its initial value (dce then stops carrying it);
-//   - pure instructions whose operands come from outside are computed once, before the loop.
+// Hoists loop-invariant values out of `while` bodies:
+//   - a carried value that the body passes on unchanged is replaced by its initial value, inside
+//   and after the loop (dce then stops carrying it);
+//   - pure instructions on operands from outside are computed once, before the loop.
 //
-// What costs nothing to compute again stays inside: constants, iota, reshapes, and whatever is
-// larger than what it is made of (broadcasts, masks), which a backend computes on the fly but would
-// have to store as a whole; unless something that moves needs it. Conditions of loops are left
-// alone. A loop that never runs then computes what it would not have.
+// Leaves inside what is free to recompute: constants, iota, reshapes, and values larger than their
+// operands (broadcasts, masks), which a backend computes on the fly but would have to store; unless
+// a hoisted instruction needs them. Leaves conditions alone. Hoisted instructions are also computed
+// if the loop does not run at all.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

@@ -10,7 +10,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Elements as numbers; an infinity stands for the lowest or highest integer, NaN for "none".
+// Elements as numbers. Infinities stand for the lowest and highest integer, NaN for "none".
 struct SpecialElements {
   Opcode opcode;
   double integer_neutral;
@@ -19,8 +19,8 @@ struct SpecialElements {
   double floating_absorbing;
 };
 
-// x + 0.0 is not here for floats: it turns -0.0 into 0.0. x * 0.0 is not: NaN, and the sign of
-// zero.
+// Floats have no row for x + 0.0, which turns -0.0 into 0.0, nor for x * 0.0, because of NaN and
+// the sign of zero.
 constexpr SpecialElements kSpecialElements[] = {
     {Opcode::add, 0, -0.0, kNone, kNone},
     {Opcode::subtract, 0, 0.0, kNone, kNone},
@@ -123,7 +123,7 @@ bool never_negative_zero(Value value, int depth) {
     const DType from = def.operand(0).dtype();
     return is_integer(from) || from == DType::pred;
   }
-  // A sum is -0.0 only when both terms are, and no sum underflows; a square never is.
+  // A sum is -0.0 only if both terms are, and no sum underflows. A square is never -0.0.
   if (def.is(Opcode::add) && depth > 0) {
     return never_negative_zero(def.operand(0), depth - 1) ||
            never_negative_zero(def.operand(1), depth - 1);
@@ -134,7 +134,7 @@ bool never_negative_zero(Value value, int depth) {
 }  // namespace
 
 bool never_negative_zero(Value value) {
-  // A bound, because a sum of sums may be reached along very many paths.
+  // Limits the search: nested sums may have very many paths.
   constexpr int kDepth = 3;
   return never_negative_zero(value, kDepth);
 }

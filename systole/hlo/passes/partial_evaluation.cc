@@ -12,9 +12,9 @@
 namespace systole::hlo {
 namespace {
 
-// Bounds in elements. The evaluator takes some nanoseconds for an element of an elementwise or data
-// movement operation, but may multiply all operands' elements with each other in a product, and
-// takes microseconds for each element that a region looks at.
+// Limits in elements. The evaluator takes some nanoseconds per element of an elementwise or data
+// movement operation. A product may combine all elements of its operands, and a region costs
+// microseconds per element.
 struct Bounds {
   int64_t operands;
   int64_t results;
@@ -98,7 +98,7 @@ std::vector<Tensor> evaluate_if_cheap(const Instruction& instruction,
   try {
     return Evaluator().evaluate(instruction, operands);
   } catch (const Error&) {
-    // It fails, if ever, when the program runs.
+    // If it fails, it must fail at run time.
     return {};
   }
 }

@@ -1,5 +1,5 @@
-// Runs cheap instructions at compile time, by the reference evaluator. An invalid Tensor stands for
-// "not known".
+// Evaluates cheap instructions at compile time with the reference evaluator. An invalid Tensor
+// stands for an unknown value.
 #pragma once
 
 #include <span>
@@ -10,17 +10,17 @@
 
 namespace systole::hlo {
 
-// The value of a constant, or of a splat of moderate size written out.
+// Returns the value of a constant, or of a splat of moderate size.
 Tensor known_value(Value value);
 
-// The values of the results for these operands. Empty when they are not to be had at compile time:
-// an operand is not known, the instruction is not pure, uses values around it in a region, is large
-// or slow for what it is, or fails.
+// Returns the results for these operands. Returns nothing if they cannot be computed cheaply: an
+// operand is unknown, the instruction is impure, captures values in a region, is large or slow, or
+// fails.
 std::vector<Tensor> evaluate_if_cheap(const Instruction& instruction,
                                       std::span<const Tensor> operands);
 
-// The results of a region or function for these arguments, each known or not. Values around it
-// count as far as they are constants. Costs a microsecond or two an instruction.
+// Returns the results of a region or function for these arguments, each known or not. Captured
+// values are known if they are constants. Costs one or two microseconds per instruction.
 std::vector<Tensor> partially_evaluate(const Computation& computation,
                                        std::span<const Tensor> arguments);
 

@@ -34,7 +34,8 @@ void verify_at(const Module& module, const std::string& place) {
   }
 }
 
-// One more than the highest number in the folder, so that one run's files never replace another's.
+// Returns one more than the highest number in the folder, so that a run never replaces the files of
+// another.
 int next_number(const std::filesystem::path& folder) {
   int next = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -43,7 +44,7 @@ int next_number(const std::filesystem::path& folder) {
   return next;
 }
 
-// A debugging aid of this machine: the file systems behind base/file_system.h are in a layer above.
+// A debugging aid for local files; the file systems of base/file_system.h are in a higher layer.
 void dump(const Module& module, const std::string& folder, std::string_view pass) {
   std::error_code ignored;  // opening the file reports what is wrong
   std::filesystem::create_directories(folder, ignored);

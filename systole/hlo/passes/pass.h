@@ -1,4 +1,4 @@
-// Passes over a module, and the one place that runs them.
+// Passes over modules, and the pipeline that runs them.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace systole::hlo {
 
-// A rewrite of a module that keeps its meaning. Stateless between runs.
+// Rewrites a module without changing its meaning. Stateless between runs.
 class Pass {
  public:
   virtual ~Pass() = default;
@@ -27,21 +27,21 @@ struct PassTiming {
 };
 
 struct PipelineOptions {
-  // Verify before the first and after each pass that changed something. The default from the
-  // environment is true in builds with asserts.
+  // Verify before the first pass and after each pass that changed something. The default of
+  // from_environment is true in builds with asserts.
   bool verify = false;
-  // When not empty: writes NNN.after_<pass>.mlir there for every pass that changed something. The
-  // default comes from the environment variable SYSTOLE_DUMP.
+  // If not empty, NNN.after_<pass>.mlir is written to this folder after every pass that changed
+  // something. The default is the environment variable SYSTOLE_DUMP.
   std::string dump_folder;
-  // Names of passes not to run; the default comes from SYSTOLE_DISABLE_PASSES, comma-separated.
+  // Passes to skip. The default is SYSTOLE_DISABLE_PASSES, comma-separated.
   std::vector<std::string> disabled;
   // Called after each pass that changed something.
   std::function<void(const Module&, const PassTiming&)> after_change;
   static PipelineOptions from_environment();
 };
 
-// A list of passes, run in order. Only this class knows about verification, dumps, timing,
-// disabling and fixed points.
+// A list of passes, run in order. Verification, dumps, timing, disabling and fixed points are
+// implemented here only.
 class Pipeline {
  public:
   explicit Pipeline(std::string name,
@@ -52,19 +52,20 @@ class Pipeline {
     steps_.push_back({std::make_unique<P>(std::forward<Args>(args)...), 1, {}});
     return *this;
   }
-  // A nested pipeline that repeats until nothing changes, at most `limit` times. It takes over
-  // these options.
+  // Adds a nested pipeline that repeats until nothing changes, at most `limit` times. It uses this
+  // pipeline's options.
   Pipeline& add_fixed_point(std::unique_ptr<Pipeline> pipeline, int limit = 10);
 
-  // Returns whether any pass changed anything. Errors: what a pass throws, with "in pass '<name>'"
-  // behind it; what the verifier throws, with "before pipeline '<name>'" or "after pass '<name>'".
+  // Returns whether any pass changed anything. Errors: those of passes, with "in pass '<name>'"
+  // appended; those of the verifier, with "before pipeline '<name>'" or "after pass '<name>'".
   bool run(Module& module);
-  // Runs the pass of this name alone, once. Returns whether it changed anything. Errors: NOT_FOUND
-  // when there is none; those of `run`.
+  // Runs only the pass of this name, once. Returns whether it changed anything. Errors: NOT_FOUND
+  // if there is no such pass; those of `run`.
   bool run_only(std::string_view name, Module& module);
-  // The names of all passes, nested ones too, each once, in the order of their first run.
+  // Returns the names of all passes, nested ones included, without repetitions, in the order of
+  // their first run.
   std::vector<std::string> pass_names() const;
-  // Of the last run, one row each time a pass ran; those of nested pipelines stand in their place.
+  // The timings of the last run, one row per execution of a pass, nested ones in place.
   const std::vector<PassTiming>& timings() const { return timings_; }
 
  private:

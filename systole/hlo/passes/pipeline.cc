@@ -12,15 +12,14 @@ namespace {
 
 std::unique_ptr<Pipeline> simplification(const PipelineOptions& options) {
   auto simplify = std::make_unique<Pipeline>("simplify", options);
-  // Rules see the whole program, and bring constants together.
+  // Rules bring constants together.
   simplify->add<AlgebraicSimplifier>();
-  // What has become constant is computed now, and lets more rules match in the next round.
+  // Computes new constants, so that more rules match in the next round.
   simplify->add<ConstantFolding>();
-  // Rules compare operands by identity: equal values have to be one value. Gradients compute much
-  // of the forward pass again.
+  // Rules compare operands by identity, so equal values must be one value. Gradients recompute much
+  // of the forward pass.
   simplify->add<CommonSubexpressionElimination>();
-  // Rules that ask for a single user must not count dead ones; and a dead instruction costs every
-  // pass its time.
+  // Dead users would block rules that require a single user, and cost every pass time.
   simplify->add<DeadCodeElimination>();
   return simplify;
 }
@@ -29,14 +28,14 @@ std::unique_ptr<Pipeline> simplification(const PipelineOptions& options) {
 
 Pipeline optimization_pipeline(const PipelineOptions& options) {
   Pipeline pipeline("optimize", options);
-  // Everything behind looks at one function at a time.
+  // All later passes look at one function at a time.
   pipeline.add<InlineCalls>();
-  // A program as it is lowered holds much that no one asked for; the passes behind are spared it.
+  // Lowering produces many unused instructions; removes them before the other passes.
   pipeline.add<DeadCodeElimination>();
   pipeline.add_fixed_point(simplification(options));
-  // On the small program: each instruction inside a training loop runs once a step.
+  // Runs on the simplified program. Each instruction in a training loop runs once per step.
   pipeline.add<LoopInvariantCodeMotion>();
-  // Values that have left a loop meet their equals outside of it, and loops carry less.
+  // Merges hoisted values with equal ones outside of loops; loops then carry less.
   pipeline.add_fixed_point(simplification(options));
   return pipeline;
 }

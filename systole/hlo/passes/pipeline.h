@@ -1,5 +1,5 @@
-// The passes that every backend wants, in their order. What depends on a device (fusion, layouts,
-// combining all-reduces) is the backend's, behind this.
+// Returns the passes of all backends, in order. Backends run their own passes (fusion, layouts,
+// combining all-reduces) after these.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"
@@ -9,9 +9,8 @@ namespace systole::hlo {
 Pipeline optimization_pipeline(
     const PipelineOptions& options = PipelineOptions::from_environment());
 
-// Runs it once: rewrites the module into an equivalent one that is smaller and faster.
-// Deterministic. Errors: those of Pipeline::run, with which `options` says what to verify, to dump,
-// and to leave out.
+// Runs the pipeline: rewrites the module into an equivalent, smaller and faster one. Deterministic.
+// Errors: those of Pipeline::run. `options` says what to verify, dump and skip.
 void optimize(Module& module, const PipelineOptions& options = PipelineOptions::from_environment());
 
 }  // namespace systole::hlo

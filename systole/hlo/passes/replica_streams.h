@@ -7,11 +7,10 @@
 
 namespace systole::hlo {
 
-// Gives every replica its own part of each random stream: the counter of a Philox state u64[3] is
-// moved by replica_id times the blocks of 128 bits that a draw takes. Replicas that draw for parts
-// of a batch then draw, one behind the other, what one program would draw for the whole batch,
-// where the parts fill their blocks. Leaves other generators and states, and draws that `wanted`
-// does not want. Not idempotent.
+// Gives every replica its own part of each random stream: adds replica_id times the number of
+// 128-bit blocks of a draw to the counter of a Philox state u64[3]. If the draws fill their blocks,
+// replicas that draw for parts of a batch get the numbers that one program would draw for the whole
+// batch. Leaves other generators and states alone, and draws that `wanted` rejects. Not idempotent.
 class ReplicaStreams : public Pass {
  public:
   using Filter = std::function<bool(const Instruction& draw)>;

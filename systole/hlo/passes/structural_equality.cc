@@ -70,7 +70,7 @@ size_t hash_of_signature(const Instruction& instruction) {
   return hash;
 }
 
-// A glance at a constant: its type is hashed anyway, and comparison looks at the rest.
+// Samples a constant. Its type is hashed anyway, and the comparison looks at all elements.
 size_t hash_of(const ConstantAttrs& constant) {
   constexpr int64_t kGlance = 256;
   const Tensor& value = constant.value;
@@ -79,8 +79,9 @@ size_t hash_of(const ConstantAttrs& constant) {
   return absl::HashOf(std::string_view(static_cast<const char*>(value.raw()), size));
 }
 
-// Of attributes that tell instructions of one signature apart: an unrolled sequence's slices have
-// other starts, reducers and fusions other constants. Comparison looks at all attributes.
+// Hashes the attributes that distinguish instructions of the same signature: the slices of an
+// unrolled sequence differ in their starts, reducers and fusions in constants. The comparison looks
+// at all attributes.
 struct AttrsHash {
   size_t operator()(const ConstantAttrs& a) const { return hash_of(a); }
   size_t operator()(const SliceAttrs& a) const { return absl::HashOf(a.start_indices, a.strides); }
@@ -102,7 +103,7 @@ struct AttrsHash {
   }
 };
 
-// What is the same whatever the operands are.
+// Compares everything except the operands.
 size_t hash_of_function(const Instruction& instruction) {
   return absl::HashOf(hash_of_signature(instruction), std::visit(AttrsHash(), instruction.attrs()));
 }

@@ -1,4 +1,4 @@
-// Whether two instructions compute the same value, by their structure.
+// Structural equality of instructions.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace systole::hlo {
 
-// Same opcode, attributes, result types, operands (in either order for commutative opcodes) and
-// equal regions. Regions are equal when the same instructions stand in the same order, inner values
-// correspond, and outer values are the same. Metadata does not count.
+// Returns whether opcode, attributes, result types, operands (in either order if commutative) and
+// regions are equal. Regions are equal if they have the same instructions in the same order on
+// corresponding inner and identical outer values. Ignores metadata.
 bool structurally_equal(const Instruction& a, const Instruction& b);
 
 // Equal instructions have equal hashes.
 size_t structural_hash(const Instruction& instruction);
 
-// The same but for their operands, which have to be as many and of the same types: both compute the
-// same function.
+// Returns whether both compute the same function: the same except for the operands, of which number
+// and types must agree.
 bool same_function(const Instruction& a, const Instruction& b);
 // Instructions of the same function have equal hashes.
 size_t function_hash(const Instruction& instruction);

@@ -27,7 +27,7 @@ std::vector<bool> varying_parameters(const Module& module, const ReplicaOptions&
   return varying;
 }
 
-// An updated value lies where the old one does: both have lanes, or neither has.
+// An updated value shares its buffer with the old one, so both are stacked or neither is.
 void take_aliases(const Module& from, ReplicatedModule& to) {
   for (const auto& alias : from.aliases) {
     const bool parameter = to.varying_parameters[static_cast<size_t>(alias.parameter)];

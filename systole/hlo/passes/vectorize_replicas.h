@@ -1,4 +1,5 @@
-// One program for all replicas: what jax.vmap does along an axis, for the axis of the replicas.
+// Rewrites the program of a replica into one program for all replicas, as jax.vmap does along an
+// axis.
 #pragma once
 
 #include <memory>
@@ -10,36 +11,39 @@ namespace systole::hlo {
 
 struct ReplicaOptions {
   int num_replicas = 1;
-  // By parameter of main: the caller promises one value for all replicas (a variable, a number of
-  // steps). Empty: none.
+  // Per parameter of main: whether the caller passes one value for all replicas (a variable, a
+  // number of steps). Empty: no parameter.
   std::vector<bool> replicated_parameters;
 };
 
-// The module, and which of its parameters and results have a leading axis of num_replicas. Others
-// are one value for all replicas, proved so for results.
+// The module, and which parameters and results have a leading axis of num_replicas. The others have
+// one value for all replicas; for results this is proved.
 struct ReplicatedModule {
   std::unique_ptr<Module> module;
   std::vector<bool> varying_parameters;
   std::vector<bool> varying_results;
 };
 
-// Writes the program that every replica runs (with one partition) as one program that computes all
-// of them in lockstep. A value that differs between replicas gets the replicas as its first axis; a
-// value that is the same on all of them (constants, replicated parameters, sums over all replicas,
-// and what depends on these alone) is computed once. Collective ops become data movement and
-// reductions along that axis, in the order of the replicas; the sum over replicas of a product is a
-// product that contracts over them too.
+// Rewrites the program that every replica runs (with one partition) into one program that computes
+// all replicas in lockstep. A value that varies between replicas gets a leading replica axis. A
+// value that is equal on all replicas (constants, replicated parameters, sums over all replicas,
+// and values that depend only on these) is computed once. Collective ops become data movement and
+// reductions along the replica axis, in the order of the replicas. The sum over replicas of a
+// product becomes a product that also contracts over the replica axis.
+//
 // REQUIRES: no calls and composites (InlineCalls).
-// Errors: INVALID_ARGUMENT for groups beyond the replicas; for a collective op inside of a
-// condition that differs between replicas; when a replicated parameter is aliased with a result
-// that differs. UNIMPLEMENTED for infeed, outfeed, send and recv.
+//
+// Errors: INVALID_ARGUMENT for groups beyond the replicas, for a collective op inside a condition
+// that varies, and for a replicated parameter aliased with a result that varies. UNIMPLEMENTED for
+// infeed, outfeed, send, recv, and for programs exported for several devices that run as one
+// replica.
 ReplicatedModule vectorize_replicas(const Module& module, const ReplicaOptions& options);
 
-// True when the program asks who runs it, or talks to other replicas: it has an instruction that
-// only vectorize_replicas removes.
+// Returns whether the program reads its replica id or communicates: whether it has an instruction
+// that only vectorize_replicas removes.
 bool uses_replicas(const Module& module);
 
-// By result of main: whether it may differ between replicas.
+// Returns, per result of main, whether it may vary between replicas.
 std::vector<bool> varying_results(const Module& module, const ReplicaOptions& options);
 
 }  // namespace systole::hlo

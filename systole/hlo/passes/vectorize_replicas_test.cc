@@ -581,7 +581,7 @@ const Case kCollectives[] = {
        return scattered(b, p[0], 1, groups({2, 2}, {2, 0, 3, 1}), {8, 2});
      })},
     {"all_to_all", {kF84}, one([](Builder& b, P p) {
-       return exchanged(b, p[0], 0, 1, 4, Tensor(DType::s64, {0, 0}));
+       return exchanged(b, p[0], 0, 1, 4, groups({1, 4}, {0, 1, 2, 3}));
      })},
     {"all_to_all_groups", {kF84}, one([](Builder& b, P p) {
        return exchanged(b, p[0], 1, 1, 2, groups({2, 2}, {2, 0, 3, 1}));

@@ -1,4 +1,4 @@
-// What the three batch_norm opcodes share. Values are computed in f64 and rounded once.
+// Code shared by the three batch_norm opcodes. Values are computed in f64 and rounded once.
 #pragma once
 
 #include <initializer_list>
@@ -9,12 +9,12 @@
 
 namespace systole::hlo {
 
-// Operand 0 is floating-point and has the axis feature_index; those that `names` names from operand
-// 1 on hold one number for each feature. Returns the type of these.
+// Checks that operand 0 is floating-point and has the axis feature_index, and that the operands
+// from 1 on, called `names` in errors, hold one number per feature. Returns the type of the latter.
 TensorType check_batch_norm(const InferContext& context,
                             std::initializer_list<std::string_view> names);
 
-// The elements of a tensor, each with its feature. `f` below is f(element, feature, index).
+// Iterates over a tensor's elements with their features. `f` below is f(element, feature, index).
 class FeatureWalk {
  public:
   FeatureWalk(const Tensor& operand, int64_t feature_index)
@@ -28,7 +28,7 @@ class FeatureWalk {
     return static_cast<double>(elements().size()) / static_cast<double>(num_features_);
   }
 
-  // f64, of the operand's shape.
+  // Returns f64 values in the operand's shape.
   template <class F>
   Tensor map(F&& f) const {
     Tensor result(x_.type());
@@ -37,7 +37,7 @@ class FeatureWalk {
     }
     return result;
   }
-  // f64, one number a feature.
+  // Returns one f64 number per feature.
   template <class F>
   Tensor sum(F&& f) const {
     Tensor result = Tensor::zeros(DType::f64, {static_cast<int64_t>(num_features_)});
@@ -61,7 +61,7 @@ class FeatureWalk {
   size_t stride_;
 };
 
-// scale (x - mean) / sqrt(variance + epsilon) + offset, of the dtype of `scale`. `mean` and
+// Returns scale (x - mean) / sqrt(variance + epsilon) + offset in the dtype of `scale`. `mean` and
 // `variance` are f64.
 Tensor normalized(const FeatureWalk& x, const Tensor& scale, const Tensor& offset,
                   const Tensor& mean, const Tensor& variance, float epsilon);

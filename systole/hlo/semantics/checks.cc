@@ -110,7 +110,12 @@ std::vector<DType> check_inputs_and_initial_values(const InferContext& context) 
     const TensorType& initial_value = context.operand(num_inputs + i);
     const std::string what = fmt::format("initial value {}", i);
     check_shape(context.opcode, fmt::format("input {}", i), input.shape, context.operand(0).shape);
-    check_scalar(context.opcode, what, initial_value);
+    if (initial_value.shape.rank() > 0) {
+      throw unimplemented(
+          "{}: {}, got {}, expected a scalar: StableHLO's verifier takes an array, and its "
+          "specification gives it no meaning",
+          context.opcode, what, initial_value);
+    }
     check_dtype(context.opcode, what, initial_value.dtype, input.dtype);
     dtypes.push_back(input.dtype);
   }
@@ -126,6 +131,12 @@ DType declared_product_dtype(const InferContext& context, DType dtype) {
                            is_complex(dtype) ? "a complex one" : "a real one");
   }
   return declared;
+}
+
+void check_precision_config(Opcode opcode, std::span<const Precision> config) {
+  if (config.size() <= 2) return;
+  throw invalid_argument("{}: precision_config, got {} values, expected at most 2", opcode,
+                         config.size());
 }
 
 std::vector<DType> check_reducer(const InferContext& context, int region,

@@ -1,4 +1,5 @@
-// The complex conjugate; of a real number the number itself: for algorithms written once for both.
+// The complex conjugate; for a real number the number itself. For algorithms that are written once
+// for both.
 #pragma once
 
 #include <complex>

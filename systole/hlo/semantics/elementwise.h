@@ -1,5 +1,5 @@
-// What the files of elementwise opcodes are made of: a kernel holds the opcode's value for one
-// element, as one function a family of element types, and inference and evaluation follow from it.
+// Kernels of elementwise opcodes. A kernel computes one element, with one function per family of
+// element types. Inference and evaluation follow from it.
 #pragma once
 
 #include <complex>
@@ -11,7 +11,7 @@
 
 namespace systole::hlo {
 
-// Elements are widened to the family's type before the function and rounded (floating) or wrapped
+// Elements are widened to the family's type before the call, and rounded (floating) or wrapped
 // (integers) to the element type after it. A null member means that the opcode is not defined for
 // that family.
 struct UnaryKernel {
@@ -19,8 +19,7 @@ struct UnaryKernel {
   std::complex<double> (*complex)(std::complex<double>) = nullptr;
   int64_t (*signed_integer)(int64_t) = nullptr;
   uint64_t (*unsigned_integer)(uint64_t) = nullptr;
-  // Signed and unsigned integers alike, as `width` bits without sign: what wraps is written with
-  // this.
+  // Signed and unsigned integers as `width` unsigned bits; for operations that wrap.
   uint64_t (*bits)(uint64_t, int width) = nullptr;
   bool (*pred)(bool) = nullptr;
 };
@@ -34,29 +33,28 @@ struct BinaryKernel {
   bool (*pred)(bool, bool) = nullptr;
 };
 
-// C1: the types of operands and result are equal. I1, I2: their element type is of a family of the
-// kernel.
+// C1: operands and result have equal types. I1, I2: the kernel supports the element type.
 std::vector<TensorType> infer_elementwise(const InferContext& context, const UnaryKernel& kernel);
 std::vector<TensorType> infer_elementwise(const InferContext& context, const BinaryKernel& kernel);
 
 Tensor map_elements(const UnaryKernel& kernel, std::span<const Tensor> operands);
 Tensor map_elements(const BinaryKernel& kernel, std::span<const Tensor> operands);
 
-// The semantics of an opcode that is nothing but its kernel.
+// Returns the semantics of an opcode that is defined by its kernel alone.
 template <const auto& Kernel>
-constexpr OpSemantics elementwise() {
+constexpr OpSemantics elementwise(SumRule sum_over_replicas = nullptr) {
   return {.infer = [](const InferContext& context) { return infer_elementwise(context, Kernel); },
           .evaluate =
               [](const Instruction&, std::span<const Tensor> operands, const Evaluator&) {
                 return std::vector<Tensor>{map_elements(Kernel, operands)};
-              }};
+              },
+          .sum_over_replicas = sum_over_replicas};
 }
 
-// A scalar's element at every place of `shape`; a tensor that has this shape already is returned as
-// it is.
+// Broadcasts a scalar to `shape`. Returns a tensor that already has this shape unchanged.
 Tensor splat_to(const Tensor& x, const Shape& shape);
 
-// The bits of element `index` of a numeric tensor that is not complex, zero-extended.
+// Returns the bits of element `index` of a numeric, non-complex tensor, zero-extended.
 uint64_t element_bits(const Tensor& x, int64_t index);
 void set_element_bits(Tensor& x, int64_t index, uint64_t bits);
 

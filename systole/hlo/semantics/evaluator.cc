@@ -24,13 +24,13 @@ void check_arguments(const Computation& computation, std::span<const Tensor> arg
   }
 }
 
-// The instruction of `computation` that is `user` or has it in a region.
+// Returns the instruction of `computation` that is `user` or encloses it.
 const Instruction* anchor_in(const Computation& computation, const Instruction* user) {
   while (&user->parent() != &computation) user = user->parent().owner();
   return user;
 }
 
-// By position in `program`: the instructions whose results are used for the last time there.
+// By position in `program`: the instructions whose results have their last use there.
 std::vector<std::vector<Instruction*>> last_uses(const Computation& computation,
                                                  std::span<Instruction* const> program) {
   std::unordered_map<const Instruction*, size_t> position;

@@ -1,5 +1,5 @@
-// The reference semantics: evaluates computations instruction by instruction, for readability, not
-// speed.
+// The reference semantics. Evaluates computations instruction by instruction; written for
+// readability, not speed.
 #pragma once
 
 #include <memory>
@@ -13,32 +13,32 @@
 
 namespace systole::hlo {
 
-// One activation of a computation; values of the enclosing activations are visible to regions. A
-// module may be evaluated from several threads at once, each with its own Evaluator.
+// One activation of a computation. Regions see the values of the enclosing activations. Several
+// threads may evaluate a module at once, each with its own Evaluator.
 class Evaluator {
  public:
-  // A process of its own: collective ops work on a group of one.
+  // Evaluates as the only process: collective ops have groups of one.
   Evaluator() : own_process_(std::make_shared<Process>()), process_(own_process_.get()) {}
-  // As `process`, which outlives the evaluator.
+  // Evaluates as `process`, which must outlive the evaluator.
   explicit Evaluator(Process& process) : process_(&process) {}
 
-  // The results of `computation` for these arguments. Errors: INVALID_ARGUMENT when their number or
-  // types differ from the parameters; whatever the instructions throw, with their source.
+  // Returns the results of `computation`. Errors: INVALID_ARGUMENT if number or types of the
+  // arguments differ from the parameters; those of the instructions, with their source.
   std::vector<Tensor> run(const Computation& computation, std::span<const Tensor> arguments) const;
-  // A region of the instruction that is being evaluated: sees the values around it.
+  // Runs a region of the instruction being evaluated. The region sees the values around it.
   std::vector<Tensor> run_region(const Computation& region,
                                  std::span<const Tensor> arguments) const {
     return run(region, arguments);
   }
 
-  // The value of `value`, defined around the region that is being evaluated. Errors: INTERNAL when
-  // it is not.
+  // Returns the value of `value`, which is defined outside the region being evaluated. Errors:
+  // INTERNAL if it is not.
   const Tensor& captured(Value value) const { return lookup(value, {}); }
 
-  // Who evaluates.
+  // The process that evaluates.
   Process& process() const { return *process_; }
 
-  // The value of one instruction for given operand values.
+  // Returns the results of one instruction for these operands.
   std::vector<Tensor> evaluate(const Instruction& instruction,
                                std::span<const Tensor> operands) const;
 
@@ -54,14 +54,15 @@ class Evaluator {
   const Environment* environment_ = nullptr;
 };
 
-// What every process of `grid` returns when all run the function in lockstep, each on a thread of
-// its own; `arguments` and the result have one entry a process, in order of their numbers. Errors:
-// the first error of a process, which ends all of them; INVALID_ARGUMENT when the numbers differ.
+// Runs the function on all processes of `grid` in lockstep, one thread each, and returns the
+// results of each. `arguments` and the result have one entry per process, in order of their
+// numbers. Errors: the first error of a process, which stops all; INVALID_ARGUMENT if the number of
+// entries is wrong.
 std::vector<std::vector<Tensor>> evaluate_parallel(const Computation& function,
                                                    const ProcessGrid& grid,
                                                    std::span<const std::vector<Tensor>> arguments);
 
-// The same for main, with a replica for each entry of `arguments`, and one partition.
+// The same for main, with one replica per entry of `arguments` and one partition.
 std::vector<std::vector<Tensor>> evaluate_replicated(
     const Module& module, std::span<const std::vector<Tensor>> arguments);
 

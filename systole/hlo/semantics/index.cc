@@ -9,7 +9,7 @@
 namespace systole::hlo {
 namespace {
 
-// Stands for an element of N bytes, whatever its dtype.
+// An element of N bytes of any dtype.
 template <size_t N>
 struct Bytes {
   std::array<std::byte, N> bytes;

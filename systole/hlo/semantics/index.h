@@ -1,5 +1,4 @@
-// Walks over multi-indices and strided copies: what data movement, windows and products are made
-// of.
+// Iteration over multi-indices and strided copies, for data movement, windows and products.
 #pragma once
 
 #include <array>
@@ -11,20 +10,19 @@
 
 namespace systole::hlo {
 
-// How a walk over multi-indices moves through a row-major tensor: the element at index [0, ..., 0]
-// and the step of each axis of the walk, in elements. A step of 0 repeats, a negative one goes
-// backwards.
+// Maps multi-indices to elements of a row-major tensor: the element of index [0, ..., 0] and the
+// step of each axis, in elements. A step of 0 repeats; a negative step runs backwards.
 struct StridedView {
   int64_t offset = 0;
   Dims strides;
 };
 
-// Every element in order.
+// Visits every element in order.
 StridedView view_of(const Shape& shape);
 
-// Walks `extents` in row-major order, one row along the last axis at a time: body(offsets, steps,
-// count), where offsets[k] is the row's first element in view k and steps[k] the distance to the
-// next. A walk of rank 0 is one row of one element.
+// Visits `extents` in row-major order, one row along the last axis at a time: body(offsets, steps,
+// count). offsets[k] is the row's first element in view k, steps[k] the distance between elements.
+// Rank 0 is one row of one element.
 template <size_t N, class Body>
 void for_each_row(std::span<const int64_t> extents, const std::array<StridedView, N>& views,
                   Body&& body) {
@@ -73,24 +71,24 @@ void for_each_index(std::span<const int64_t> extents, Body&& body) {
   }
 }
 
-// to[to_view(i)] = from[from_view(i)] for every multi-index i below `extents`. The tensors have one
-// element size.
+// Copies to[to_view(i)] = from[from_view(i)] for every multi-index i below `extents`. The tensors
+// have the same element size.
 void copy_strided(Tensor& to, const StridedView& to_view, const Tensor& from,
                   const StridedView& from_view, std::span<const int64_t> extents);
 
-// A copy whose axis i is the operand's axis permutation[i].
+// Returns a copy whose axis i is the operand's axis permutation[i].
 Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation);
-// A copy with the elements along `axes` in the opposite order.
+// Returns a copy with the elements along `axes` reversed.
 Tensor reversed(const Tensor& operand, std::span<const int64_t> axes);
 
-// `tensors` one behind the other along `axis`.
+// Concatenates along `axis`.
 Tensor concatenated(std::span<const Tensor> tensors, int axis);
 
-// Every element becomes the scalar `value` of the same dtype.
+// Sets every element to the scalar `value`, which has the same dtype.
 void fill(Tensor& tensor, const Tensor& value);
 
-// The elements of an integer tensor; what is beyond 2^63 - 1 becomes that, so that clamping an
-// index stays right.
+// Returns the elements of an integer tensor. Values above 2^63 - 1 become 2^63 - 1, so that
+// clamping an index stays correct.
 std::vector<int64_t> index_values(const Tensor& indices);
 
 }  // namespace systole::hlo

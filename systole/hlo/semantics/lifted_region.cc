@@ -16,7 +16,7 @@ bool is_liftable(const Computation& region) {
   });
 }
 
-// `region` with a vector of `size` elements in the place of each scalar.
+// `region` with vectors of `size` elements instead of scalars.
 std::unique_ptr<Module> lift(const Computation& region, const Evaluator& evaluator, int64_t size) {
   auto module = std::make_unique<Module>();
   Computation& main = module->add_function("main");
@@ -60,7 +60,7 @@ std::vector<Tensor> LiftedRegion::apply(std::span<const Tensor> inputs) const {
   const int64_t size = shape.num_elements();
   std::vector<Tensor> results;
   for (const Value& result : region_.results()) results.emplace_back(result.dtype(), shape);
-  // A few elements are not worth a program of their own.
+  // Building a program is too expensive for a few elements.
   if (!liftable_ || size < 4) return apply_to_each(inputs, std::move(results));
   if (size != lifted_size_) {
     lifted_ = lift(region_, evaluator_, size);

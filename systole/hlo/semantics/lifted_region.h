@@ -1,5 +1,5 @@
-// A region of scalars, applied to whole tensors at once: what makes a reducer or a comparator that
-// no fast path knows cost nanoseconds an element, and not microseconds.
+// Applies a region of scalars to whole tensors. A reducer or comparator without a fast path then
+// costs nanoseconds per element instead of microseconds.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace systole::hlo {
 
-// Where all instructions of the region are elementwise it is rewritten for vectors; else it is run
-// for each element. Used by one thread; `region` and `evaluator` outlive it.
+// If all instructions of the region are elementwise, it is rewritten for vectors; otherwise it runs
+// once per element. Not thread-safe. `region` and `evaluator` must outlive it.
 class LiftedRegion {
  public:
   LiftedRegion(const Computation& region, const Evaluator& evaluator);
 
-  // results[k][i] = region(inputs[0][i], inputs[1][i]...)[k]. The inputs have one shape and the
-  // element types of the region's parameters; the results have that shape.
+  // Returns results[k][i] = region(inputs[0][i], inputs[1][i]...)[k]. The inputs have the same
+  // shape and the element types of the region's parameters; the results have that shape.
   std::vector<Tensor> apply(std::span<const Tensor> inputs) const;
 
  private:
@@ -31,11 +31,11 @@ class LiftedRegion {
   mutable int64_t lifted_size_ = -1;
 };
 
-// The elements of `tensor` at row-major `offsets`, as a vector.
+// Returns the elements at row-major `offsets` as a vector.
 Tensor elements_at(const Tensor& tensor, std::span<const int64_t> offsets);
 
 // For each i in order: results[*][targets[i]] = region(results[*][targets[i]]...,
-// updates[*][i]...). Updates are vectors; each round takes one for every target.
+// updates[*][i]...). Updates are vectors. Each round applies one update per target.
 void fold_into(std::vector<Tensor>& results, std::span<const int64_t> targets,
                std::span<const Tensor> updates, const LiftedRegion& region);
 

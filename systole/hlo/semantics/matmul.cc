@@ -8,8 +8,8 @@
 namespace systole::hlo {
 namespace {
 
-// Row by row of b, so that the inner loop runs over neighbours; four rows at a time, to load and
-// store c less often.
+// Works row by row of b, so that the inner loop is contiguous, and on four rows at a time, to load
+// and store c less often.
 template <class T>
 void multiply_rows(const T* a, const T* b, T* c, int64_t k, int64_t n) {
   int64_t i = 0;

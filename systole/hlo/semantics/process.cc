@@ -28,7 +28,7 @@ std::vector<std::vector<Tensor>> Rendezvous::exchange(const Instruction& instruc
   const auto place = static_cast<size_t>(std::ranges::find(key, process) - key.begin());
   meeting->given[place] = std::move(tensors);
   if (++meeting->arrived == key.size()) {
-    // All others are free to go on; the next meeting of the group is a new one.
+    // The others may continue; the group's next exchange is a new meeting.
     num_waiting_ -= static_cast<int64_t>(key.size()) - 1;
     meetings_.erase(key);
     changed_.notify_all();
@@ -58,7 +58,7 @@ void Rendezvous::fail_locked(const Error& error) {
   changed_.notify_all();
 }
 
-// When nobody runs any more, those that wait do so for ever.
+// If no process runs, the waiting ones would wait forever.
 void Rendezvous::check_progress() {
   if (num_waiting_ == 0 || num_waiting_ + num_finished_ < num_processes_) return;
   const Instruction& instruction = *meetings_.begin()->second->instruction;

@@ -1,4 +1,4 @@
-// The processes that run a program in parallel, and how collective ops meet in the evaluator.
+// The processes that run a program in parallel, and the exchange between them in the evaluator.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,8 @@
 
 namespace systole::hlo {
 
-// A grid of replicas by partitions. Process number replica_id * num_partitions + partition_id runs
-// at each of its places.
+// A grid of replicas by partitions. Its processes are numbered replica_id * num_partitions +
+// partition_id.
 struct ProcessGrid {
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
@@ -25,25 +25,24 @@ struct ProcessGrid {
   int64_t size() const { return num_replicas * num_partitions; }
 };
 
-// Where processes wait for each other. Thread-safe. Once one of them fails, or waits for others
-// that will never come, all that wait or come later fail: nothing hangs.
+// Synchronises the processes of a grid. Thread-safe. Once a process fails, or waits for processes
+// that will not come, all waiting and later calls fail; nothing hangs.
 class Rendezvous {
  public:
   explicit Rendezvous(int64_t num_processes) : num_processes_(num_processes) {}
 
-  // Gives `tensors` to the processes of `group` and returns what each of them gave, in the order of
-  // the group. Returns when all of them are at `instruction`, which must be one and the same.
-  // Errors: FAILED_PRECONDITION when they disagree or wait in vain; the error of a process that
-  // failed.
+  // Sends `tensors` to the processes of `group` and returns what each of them sent, in group order.
+  // Blocks until all of them are at `instruction`, which must be the same for all. Errors:
+  // FAILED_PRECONDITION if they disagree or cannot all arrive; the error of a process that failed.
   std::vector<std::vector<Tensor>> exchange(const Instruction& instruction,
                                             std::span<const int64_t> group, int64_t process,
                                             std::vector<Tensor> tensors);
 
-  // A process has ended, or has ended with an error.
+  // Called when a process ends, with or without an error.
   void finish();
   void fail(const Error& error);
 
-  // The error that came first; nullopt when all went well.
+  // The first error; nullopt if there was none.
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -65,12 +64,12 @@ class Rendezvous {
   std::optional<Error> failure_;
 };
 
-// One process: what an op may know of where it runs. Used by one thread.
+// One process of the grid. Not thread-safe.
 class Process {
  public:
-  // Alone.
+  // The only process of its grid.
   Process() = default;
-  // `rendezvous` is shared by all processes of the grid and outlives them.
+  // All processes of the grid share `rendezvous`, which must outlive them.
   Process(ProcessGrid grid, int64_t number, Rendezvous& rendezvous)
       : grid_(grid), number_(number), rendezvous_(&rendezvous) {}
 
@@ -79,12 +78,12 @@ class Process {
   int64_t replica_id() const { return number_ / grid_.num_partitions; }
   int64_t partition_id() const { return number_ % grid_.num_partitions; }
 
-  // Rendezvous::exchange with the other processes of `group`, of which this is one.
+  // Rendezvous::exchange with `group`, which includes this process.
   std::vector<std::vector<Tensor>> exchange(const Instruction& instruction,
                                             std::span<const int64_t> group,
                                             std::vector<Tensor> tensors);
 
-  // A number that no other call of this process gets: the hidden state of `rng`.
+  // Returns a new number on each call: the hidden state of `rng`.
   uint64_t next_random_run() { return random_runs_++; }
 
  private:

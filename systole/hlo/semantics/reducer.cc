@@ -99,7 +99,7 @@ Tensor reduce_typed(Accumulator<T> (*combine)(Accumulator<T>, Accumulator<T>), c
   return result;
 }
 
-// What is reduced into each result, one row a step: [number of steps, number of results].
+// The inputs of each result, one row per step: [number of steps, number of results].
 Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t> extents,
                const StridedView& from, const StridedView& to) {
   int64_t count = 1;
@@ -116,11 +116,10 @@ Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t
   return rows;
 }
 
-// Up to so many rows are taken one after the other, as most implementations do: what rounds then
-// rounds alike.
+// Up to this many rows are combined in order, as most implementations do, so that they round alike.
 constexpr int64_t kMaxRowsInOrder = 1024;
 
-// Neighbours combined until few rows are left: the specification leaves the tree open, and in this
+// Combines neighbours until few rows are left. The specification leaves the tree open; with this
 // one the region works on half of all elements at once.
 std::vector<Tensor> combine_neighbours(const LiftedRegion& region, std::vector<Tensor> rows) {
   while (rows[0].dim(0) > kMaxRowsInOrder) {

@@ -1,5 +1,5 @@
-// How reductions and scatters combine elements. A region may be any program, and running it costs
-// microseconds an element; the ones that nearly every program uses are functions here.
+// Combines elements in reductions and scatters. A region may be any program, and evaluating it
+// costs microseconds per element; the most common regions are functions here.
 #pragma once
 
 #include <complex>
@@ -32,32 +32,31 @@ consteval auto accumulator() {
 }
 }  // namespace reducer_detail
 
-// What elements of T are combined in: f32 for f16 and bf16, 64 bits for integers.
+// The type in which elements of T are combined: f32 for f16 and bf16, 64 bits for integers.
 template <class T>
 using Accumulator = decltype(reducer_detail::accumulator<T>());
 
-// When f16 and bf16 are rounded. The specification's reducer rounds at each step; but sums of bf16
-// then stop to grow at 256 times a term, and no device computes them so. `reduce` takes one
-// rounding at the end, nearer to the sum; windows are small, and there results are the
-// specification's.
+// When f16 and bf16 are rounded. The specification rounds after each step, but then sums of bf16
+// stop growing at 256 times a term, and no device does so. `reduce` rounds once at the end, which
+// is more exact. Windows are small; they round as the specification says.
 enum class Rounding : uint8_t { at_end, each_step };
 
-// The function of a region that is one add, multiply, maximum, minimum, and, or, xor of its two
-// parameters and that is defined for A, an Accumulator; nullptr for any other region.
+// Returns the function of a region that is one add, multiply, maximum, minimum, and, or, or xor of
+// its two parameters and is defined for A, an Accumulator; otherwise nullptr.
 template <class A>
 A (*combiner_of(const Computation& region))
 (A, A);
 
-// accumulator[to(i)] = body(accumulator[to(i)], inputs[from(i)]) for every multi-index i below
-// `extents` in row-major order, where accumulators begin as `initial_values` everywhere and then
-// are the results. Inputs have one shape.
+// Computes accumulator[to(i)] = body(accumulator[to(i)], inputs[from(i)]) for every multi-index i
+// below `extents` in row-major order, and returns the accumulators. They start as `initial_values`.
+// Inputs have the same shape.
 std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluator& evaluator,
                                    std::span<const Tensor> inputs,
                                    std::span<const Tensor> initial_values,
                                    std::span<const int64_t> extents, const StridedView& from,
                                    const StridedView& to, Rounding rounding);
 
-// One element as a scalar, and back.
+// Reads an element as a scalar, and writes it.
 Tensor element(const Tensor& tensor, int64_t offset);
 void set_element(Tensor& tensor, int64_t offset, const Tensor& scalar);
 void copy_element(Tensor& to, int64_t to_offset, const Tensor& from, int64_t from_offset);

@@ -37,8 +37,7 @@ class Verifier {
     }
   }
 
-  // Values defined inside are visible from their definition to the computation's end, in regions
-  // too.
+  // Values are visible from their definition to the end of the computation, also in regions.
   void check_computation(const Computation& computation) {
     const std::vector<Instruction*> program = computation.instructions();
     if (program.empty() || program.back() != computation.terminator()) {
@@ -50,7 +49,7 @@ class Verifier {
       try {
         check_instruction(computation, *instruction);
       } catch (const Error& error) {
-        // The innermost instruction says where; those around it would repeat it.
+        // The innermost instruction gives the place; the enclosing ones would repeat it.
         if (located_) throw;
         located_ = true;
         throw error.with_context(instruction->describe());
@@ -153,7 +152,7 @@ class Verifier {
     }
   }
 
-  // A function on the way from itself to itself would never end.
+  // Recursion would never end.
   void check_recursion(const Computation& function) {
     if (finished_.contains(&function)) return;
     if (!entered_.insert(&function).second) {

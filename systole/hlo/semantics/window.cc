@@ -7,13 +7,13 @@ namespace {
 
 Wide ceil_divide(Wide a, Wide b) { return a <= 0 ? -(-a / b) : (a - 1) / b + 1; }
 
-// Negative when negative padding takes away more than there is.
+// Negative if negative padding removes more than there is.
 Wide padded_size(int64_t size, const WindowAxis& axis) {
   const Wide dilated = size == 0 ? 0 : Wide{size - 1} * axis.base_dilation + 1;
   return axis.padding_low + dilated + axis.padding_high;
 }
 
-// The step along an axis; where only one position is used the product may not fit.
+// The step along an axis. The product may overflow if only one position is used.
 int64_t step(int64_t stride, int64_t factor, int64_t extent) {
   return extent > 1 ? stride * factor : 0;
 }
@@ -63,7 +63,7 @@ Tensor pad(const Tensor& operand, const Tensor& value, std::span<const int64_t> 
   for (size_t d = 0; d < low.size(); ++d) {
     const int axis = static_cast<int>(d);
     const Wide spacing = Wide{interior[d]} + 1;
-    // Operand elements [begin, end) come to lie inside the result.
+    // Operand elements [begin, end) are inside the result.
     const Wide begin = low[d] >= 0 ? 0 : ceil_divide(-Wide{low[d]}, spacing);
     const Wide end =
         std::min<Wide>(operand.dim(axis), ceil_divide(Wide{shape[axis]} - low[d], spacing));

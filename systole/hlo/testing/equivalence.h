@@ -8,9 +8,9 @@
 
 namespace systole::hlo::testing {
 
-// Runs main of both with the same random arguments, ordinary ones and (where `wild`) infinities,
-// NaNs, zeros of both signs and extreme integers among them. "" when every result is the same to
-// the bit, any NaN being as good as another; otherwise what differs.
+// Runs main of both with the same random arguments; if `wild`, with infinities, NaNs, signed zeros
+// and extreme integers among them. Returns "" if every result is equal bit for bit (all NaNs are
+// equal), otherwise the difference.
 std::string run_difference(const Module& before, const Module& after, uint64_t seed, bool wild);
 
 }  // namespace systole::hlo::testing

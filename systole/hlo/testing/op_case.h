@@ -9,8 +9,8 @@
 
 namespace systole::hlo::testing {
 
-// %0, %1... = the operands, in order; the value of "stablehlo.<op>"(operands) <body> must be
-// `results`, bit for bit.
+// Evaluates "stablehlo.<op>"(operands) <body>, with the operands as %0, %1..., and compares with
+// `results` bit for bit.
 struct ValueCase {
   std::string name;
   std::string op;                     // "pad"
@@ -19,7 +19,7 @@ struct ValueCase {
   std::vector<std::string> results;   // as the operands
 };
 
-// The same op must be rejected with an error that contains `error`.
+// The op must be rejected with an error that contains `error`.
 struct ErrorCase {
   std::string name;  // begins with the constraint's label: "c2_too_few_values"
   std::string op;
@@ -53,7 +53,7 @@ inline std::string reducer(const std::string& op, const std::string& type) {
          ", " + t + ") -> " + t + " \"stablehlo.return\"(%c) : (" + t + ") -> ()}";
 }
 
-// The same by way of (b, a), which no fast path knows.
+// The same with swapped operands, for which there is no fast path.
 inline std::string swapped_reducer(const std::string& op, const std::string& type) {
   const std::string t = "tensor<" + type + ">";
   return "{^bb0(%a: " + t + ", %b: " + t + "): %c = \"stablehlo." + op + "\"(%b, %a) : (" + t +

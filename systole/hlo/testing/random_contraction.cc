@@ -12,7 +12,7 @@ Opcode random_reducer(RandomScope& scope, DType dtype) {
   return dtype == DType::pred ? scope.one_of(kPred) : scope.one_of(kNumber);
 }
 
-// What reducing `count` elements, each like x, gives.
+// The bound of reducing `count` elements like x.
 void add_reduced(RandomScope& scope, const Entry& x, Opcode reducer, int64_t count, Value value) {
   if (reducer != Opcode::add) return scope.add(value, x.bound, x.error);
   const double n = static_cast<double>(count);
@@ -32,7 +32,7 @@ void make_reduce(RandomScope& scope) {
   add_reduced(scope, x, reducer, count, scope.builder.reduce(x.value, reducer, dimensions));
 }
 
-// The largest of each row and its index, as argmax is written: a reducer that is a program.
+// The largest element of each row and its index, as argmax is written: the reducer is a program.
 void make_argmax(RandomScope& scope) {
   const Entry x = scope.integer();
   if (x.shape().rank() == 0) return;
@@ -72,7 +72,7 @@ void make_sort(RandomScope& scope) {
             x.error);
 }
 
-// Windows of 2 with up to 1 of padding before: each holds an element of x.
+// Windows of 2 with padding of up to 1 at the low end: each contains an element of x.
 void make_reduce_window(RandomScope& scope) {
   if (!scope.options().windows) return;
   const Entry x = scope.tamed(scope.real());
@@ -96,7 +96,7 @@ void make_reduce_window(RandomScope& scope) {
                   ->result());
 }
 
-// Adds rows to rows of x at constant indices, of which some may be equal, and some out of range.
+// Adds rows to rows of x at constant indices, some of which may be equal or out of range.
 void make_scatter(RandomScope& scope) {
   const Entry x = scope.tamed(scope.real());
   if (x.shape().rank() == 0) return;
@@ -158,7 +158,7 @@ void make_dot(RandomScope& scope) {
   add_products(scope, x, y, depth, dot);
 }
 
-// Two channels in, two out, windows of 2x2.
+// Two input channels, two output channels, windows of 2x2.
 void make_convolution(RandomScope& scope) {
   if (!scope.options().windows) return;
   constexpr double kBound = 3;

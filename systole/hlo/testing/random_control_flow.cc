@@ -8,15 +8,15 @@ namespace {
 
 constexpr int kMaxDepth = 2;
 
-// What a region starts with: everything around it, and its parameters.
+// The initial scope of a region: all enclosing values and its parameters.
 RandomScope region_scope(RandomScope& scope, Computation& region) {
   RandomScope inner(scope.random(), scope.options(), region, scope.pool(), scope.depth() + 1);
   inner.callees = scope.callees;
   return inner;
 }
 
-// A float from outside may be used in a loop's body as often as it runs; anything carried has to
-// stay as tame as it is assumed to be.
+// A loop may use an outside float once per iteration. Carried values must stay within the assumed
+// bounds.
 struct Carried {
   Entry initial;
   Entry last;
@@ -71,8 +71,7 @@ void make_while(RandomScope& scope) {
         fill_condition(op.add_region(), operands, trips);
         fill_body(scope, op.add_region(), carried);
       });
-  // The error that an iteration makes out of the assumed one, it makes in proportion out of a
-  // larger one.
+  // An iteration amplifies larger errors in proportion to the assumed one.
   double growth = 1;
   for (const Carried& c : carried) {
     const double assumed = assumed_error(c.last.dtype());
@@ -85,7 +84,7 @@ void make_while(RandomScope& scope) {
   }
 }
 
-// A branch's results, of the types of `wanted`; records in `wanted` what they are at worst.
+// Adds a branch's results, with the types of `wanted`, and records their worst bounds there.
 void fill_branch(RandomScope& scope, Computation& region, std::vector<Entry>& wanted) {
   RandomScope branch = region_scope(scope, region);
   branch.grow(static_cast<int>(1 + scope.below(5)));

@@ -67,7 +67,7 @@ void add_quotient(RandomScope& scope, const Entry& x, const Entry& y) {
             2 * x.error + 4 * x.bound * divisor.error + rounding(x.dtype(), bound));
 }
 
-// By a constant, sometimes a power of two.
+// Division by a constant, sometimes a power of two.
 void make_quotient_of_constant(RandomScope& scope) {
   constexpr double kDivisors[] = {2, -0.5, 3, -1, 1, 8};
   const Entry x = scope.floating();
@@ -199,7 +199,7 @@ void make_convert_to_floating(RandomScope& scope) {
     x.bound = 1;
   }
   const bool narrows = is_floating(x.dtype()) && size_of(to) < size_of(x.dtype());
-  // A value that is exact is rounded to an exact value.
+  // Rounding an exact value is exact.
   const double rounded = narrows && !x.exact() ? rounding(to, x.bound) : 0;
   scope.add(scope.builder.convert(x.value, to), x.bound, x.error + rounded);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kArgumentBound = 2;
 
-// A function of tame arguments, whose errors are as large as they may be.
+// A function of tame arguments with maximal errors.
 Callee add_callee(Module& module, RandomStream& random, const RandomModuleOptions& options,
                   std::span<const Callee> callees) {
   Computation& function = module.add_function(fmt::format("helper_{}", callees.size()));
@@ -40,7 +40,7 @@ void add_parameters(Computation& main, RandomScope& scope, int count) {
   for (const TensorType& type : types) scope.add(main.add_parameter(type), kArgumentBound, 0);
 }
 
-// What nothing uses, so that little is dead, and something that is used.
+// Returns all unused values, so that little is dead, and one used value.
 std::vector<Entry> choose_results(RandomScope& scope) {
   constexpr size_t kMax = 8;
   std::vector<Entry> results;

@@ -12,7 +12,7 @@ void add_moved(RandomScope& scope, const Entry& from, Value value) {
 
 void make_reshape(RandomScope& scope) {
   const Entry x = scope.any();
-  // Splits prime factors over a few axes of random order.
+  // Distributes prime factors over a few axes in random order.
   Dims dims(static_cast<size_t>(1 + scope.below(3)), 1);
   int64_t left = x.shape().num_elements();
   for (int64_t factor = 2; left > 1; ++factor) {
@@ -41,7 +41,7 @@ void make_transpose(RandomScope& scope) {
             scope.builder.transpose(x.value, random_permutation(scope, x.shape().rank())));
 }
 
-// Into a shape of up to two more axes, of which any may come first.
+// Broadcasts to a shape with up to two more axes, at any position.
 void make_broadcast(RandomScope& scope) {
   const Entry x = scope.any();
   const int rank = x.shape().rank() + static_cast<int>(scope.below(3));
@@ -100,7 +100,7 @@ void make_concatenate(RandomScope& scope) {
   scope.add(scope.builder.concatenate(parts, scope.below(x.shape().rank())), bound, error);
 }
 
-// What slicing at a place and joining again gives, in either order.
+// Splits a value and joins the parts again, in either order.
 void make_rejoined(RandomScope& scope) {
   const Entry x = scope.any();
   if (x.shape().rank() == 0) return;
@@ -126,7 +126,7 @@ void make_reverse(RandomScope& scope) {
   add_moved(scope, x, scope.builder.reverse(x.value, dimensions));
 }
 
-// One index an axis, some out of range: they are clamped.
+// One index per axis; indices out of range are clamped.
 std::vector<Value> random_starts(RandomScope& scope, const Shape& shape) {
   std::vector<Value> starts;
   starts.reserve(shape.dims().size());

@@ -6,7 +6,7 @@
 namespace systole::hlo::testing {
 namespace {
 
-// Values further off are results only.
+// Values with larger errors are used as results only.
 double usable_error(DType dtype) { return size_of(dtype) <= 2 ? 0.5 : 0.02; }
 
 constexpr double kSpecialNumbers[] = {0, -0.0, 1, -1, 2, 0.5, -0.25, 4};

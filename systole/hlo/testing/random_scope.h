@@ -1,5 +1,4 @@
-// How a random program grows: the state that the makers of instructions share. Used by
-// random_module alone.
+// The state that the makers of random instructions share. Internal to random_module.
 #pragma once
 
 #include <functional>
@@ -13,7 +12,7 @@
 
 namespace systole::hlo::testing {
 
-// A value that instructions may use, and what is known of its elements.
+// A value that instructions may use, with bounds on its elements.
 struct Entry {
   Value value;
   double bound = 0;  // no element of a float is larger in magnitude
@@ -30,15 +29,15 @@ struct Callee {
   std::vector<Entry> results;
 };
 
-// Bounds and errors that the parameters of loops and functions are taken to have.
+// The assumed bounds and errors of parameters of loops and functions.
 inline constexpr double kTameBound = 8;
 double assumed_error(DType dtype);
 
-// How far a value below `bound` may be rounded away, a few units in the last place; 0 for integers.
+// The rounding error of a value below `bound`, a few units in the last place; 0 for integers.
 double rounding(DType dtype, double bound);
 
-// One computation being filled. Makers take operands from it, build on them with `builder`, and add
-// results.
+// One computation under construction. Makers take operands from it, add instructions with
+// `builder`, and add results.
 class RandomScope {
  public:
   RandomScope(RandomStream& random, const RandomModuleOptions& options, Computation& computation,
@@ -66,7 +65,7 @@ class RandomScope {
   Shape random_shape();
   TensorType random_type() { return {random_dtype(), random_shape()}; }
 
-  // Operands: taken from the pool, the newer the likelier, or made.
+  // Operands: taken from the pool, preferring newer values, or created.
   std::optional<Entry> find(const std::function<bool(const Entry&)>& wanted);
   Entry any();   // of any type
   Entry real();  // no pred
@@ -76,10 +75,10 @@ class RandomScope {
   Entry pred();
   Entry scalar(DType dtype);
   Entry of_type(const TensorType& type);
-  // Also at most that large, and at most that far off.
+  // Also with at most this bound and error.
   Entry of_type(const TensorType& type, double bound, double error);
   Entry leaf(const TensorType& type);  // a constant, a splat or an iota
-  // Clamped to [-bound, bound] when it may be larger.
+  // Clamps to [-bound, bound] if the value may be larger.
   Entry tamed(Entry entry, double bound = kTameBound);
   // |x| + 0.5
   Entry positive(Entry entry);
@@ -106,7 +105,7 @@ class RandomScope {
   int depth_;
 };
 
-// Adds an instruction, with what it needs, when the scope allows it.
+// Adds an instruction and its operands, if the scope allows it.
 struct Maker {
   int weight;
   void (*make)(RandomScope&);

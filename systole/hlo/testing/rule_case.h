@@ -12,19 +12,19 @@
 
 namespace systole::hlo::testing {
 
-// One program, and what one rule, applied alone, makes of it.
+// One program, and the result of applying one rule to it.
 struct RuleCase {
   std::string_view rule;
   std::vector<TensorType> parameters;
   std::function<Value(Builder& builder, std::span<const Value> p)> build;
-  // The sketch of the rewritten program; empty when the rule must not apply.
+  // The sketch of the rewritten program; empty if the rule must not apply.
   std::string_view expected = {};
 };
 
-// What is wrong, a line a finding; "" when all is well: each case's program is rewritten as
-// expected, stays valid, and computes the same to the bit on random and on wild arguments (but for
-// the rules named in `inexact`); and each rule of the table has a case in which it applies and one
-// in which it does not.
+// Returns one line per problem, "" if there is none. Each case must be rewritten as expected, stay
+// valid, and compute the same values bit for bit on random and wild arguments (except for the rules
+// in `inexact`). Each rule of the table must have a case in which it applies and one in which it
+// does not.
 std::string check_rules(std::span<const Rule> rules, std::span<const RuleCase> cases,
                         std::span<const std::string_view> inexact = {});
 

@@ -1,4 +1,4 @@
-// One op, built, inferred and evaluated: what tests of opcodes start from.
+// Builds, infers and evaluates one op, for tests of opcodes.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace systole::hlo::testing {
 
-// Any instruction on parameters of the operands' types.
+// One instruction on parameters of the operands' types.
 struct OpUnderTest {
   Opcode opcode;
   std::vector<Tensor> operands;
@@ -20,7 +20,7 @@ struct OpUnderTest {
   std::function<void(Instruction&)> fill_regions = nullptr;
 };
 
-// Makes `computation` the function of the op's operands that returns its results.
+// Fills `computation` with the op on parameters and returns its results.
 inline Instruction* build_op(Computation& computation, const OpUnderTest& op) {
   std::vector<Value> operands;
   for (const Tensor& operand : op.operands) {
@@ -36,7 +36,7 @@ inline Instruction* build_op(Computation& computation, const OpUnderTest& op) {
   return instruction;
 }
 
-// Its values, by the evaluator.
+// Evaluates the op.
 inline std::vector<Tensor> run_op(const OpUnderTest& op) {
   Module module;
   Computation& main = module.add_function("main");
@@ -44,7 +44,7 @@ inline std::vector<Tensor> run_op(const OpUnderTest& op) {
   return Evaluator().run(main, op.operands);
 }
 
-// The text of the Error that `action` throws; "no error" when there is none.
+// Returns the text of the Error that `action` throws; "no error" if it throws none.
 inline std::string error_of(const std::function<void()>& action) {
   try {
     action();

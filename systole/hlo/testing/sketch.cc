@@ -28,7 +28,7 @@ std::string sketch_slice(const SliceAttrs& attrs) {
 
 constexpr std::string_view kDirections[] = {"eq", "ne", "ge", "gt", "le", "lt"};
 
-// What stands in braces behind the opcode; "" where there is nothing to tell.
+// The part in braces after the opcode; "" if there is nothing to tell.
 std::string sketch_attrs(const Attrs& attrs) {
   return std::visit(
       Overloaded{[](const IotaAttrs& a) { return fmt::format("{}", a.iota_dimension); },
@@ -92,7 +92,7 @@ class Sketcher {
     return text;
   }
 
-  // Where it does not follow from the operands.
+  // If it does not follow from the operands.
   static std::string sketch_type(const Instruction& op) {
     if (op.is(Opcode::convert)) return fmt::format(":{}", op.dtype());
     const bool shaped = op.is(Opcode::reshape) || op.is(Opcode::broadcast_in_dim);

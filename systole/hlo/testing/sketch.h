@@ -1,5 +1,4 @@
-// A program as one short expression, for tests that compare what a pass made with what it should
-// have made.
+// A program as one short expression, for tests of passes.
 #pragma once
 
 #include <string>
@@ -8,10 +7,10 @@
 
 namespace systole::hlo::testing {
 
-// The results of a computation as nested expressions, separated by "; ": "add(p0,
+// Returns the results of a computation as nested expressions, separated by "; ": "add(p0,
 // broadcast[2](1))". Parameters of main are p0, p1...; of a region a0, a1.... Constants are their
-// elements. The opcode is followed by what it takes to tell similar instructions apart: the type
-// where it is not the operands', the attributes, the regions.
+// elements. The opcode is followed by the type if it is not the operands', the attributes and the
+// regions.
 std::string sketch(const Computation& computation);
 
 }  // namespace systole::hlo::testing

@@ -7,8 +7,20 @@
 #include <limits>
 #include <set>
 
-#include "systole/hlo/text/attrs.h"
+#include "systole/base/log.h"
 #include "systole/hlo/text/literal.h"
+
+namespace systole::hlo {
+
+// The mode of result_accuracy, which is checked and not kept.
+enum class AccuracyMode : uint8_t { default_, highest, tolerance };
+template <>
+struct EnumNames<AccuracyMode> {
+  static constexpr std::string_view kind = "result_accuracy_mode";
+  static constexpr std::array<std::string_view, 3> names = {"DEFAULT", "HIGHEST", "TOLERANCE"};
+};
+
+}  // namespace systole::hlo
 
 namespace systole::hlo::text {
 namespace {
@@ -18,14 +30,13 @@ concept NamedEnum = requires {
   EnumNames<T>::kind;
 };
 
-// Each function makes one kind of field out of an attribute value, or says what it expected
-// instead.
+// Converts an attribute value to a field. Errors: INVALID_ARGUMENT with the expected kind.
 class ValueReader {
  public:
   ValueReader(Lexer& lexer, std::string_view what, const Attribute& attribute)
       : lexer_(lexer), what_(what), attribute_(attribute) {}
 
-  // A name alone is true.
+  // A name without a value is true.
   void read(bool& field) const {
     field = std::holds_alternative<Unit>(attribute_.value) || get<bool>("true or false");
   }
@@ -42,6 +53,12 @@ class ValueReader {
         std::holds_alternative<int64_t>(attribute_.value)) {
       lexer_.seek(attribute_.offset);
       field = read_scalar(lexer_);
+    } else if (const auto* dialect = std::get_if<DialectAttribute>(&attribute_.value);
+               dialect != nullptr && dialect->name == "stablehlo.replica_group_mesh_axes") {
+      throw unimplemented(
+          "{}: {}, got groups along the axes of a mesh, expected dense<...>: this program was "
+          "exported for several devices, and one runs it",
+          lexer_.place(attribute_.offset), what_);
     } else if (const auto* splat = std::get_if<Splat>(&attribute_.value)) {
       lexer_.charge(attribute_.offset, splat->type.byte_size());
       field = elements_of(*splat);
@@ -89,6 +106,10 @@ class ValueReader {
     field = negative ? -magnitude : magnitude;
   }
   void read(AttrText& field) const { field.text = attribute_text(lexer_, attribute_); }
+  template <class T>
+  void read(std::optional<T>& field) const {
+    read(field.emplace());
+  }
   // [a, b]
   template <class T>
   void read(std::vector<T>& field) const {
@@ -98,7 +119,7 @@ class ValueReader {
     }
   }
 
-  // #stablehlo<comparison_direction LT>
+  // #stablehlo<comparison_direction LT>, or #stablehlo.comparison_direction<LT>.
   template <NamedEnum E>
   void read(E& field) const {
     if (const Word* word = std::get_if<Word>(&attribute_.value)) {
@@ -107,9 +128,12 @@ class ValueReader {
     }
     const std::string expected = fmt::format("#stablehlo<{} ...>", EnumNames<E>::kind);
     const auto& dialect = get<DialectAttribute>(expected);
+    const bool named = dialect.name == fmt::format("stablehlo.{}", EnumNames<E>::kind);
+    if (!named && dialect.name != "stablehlo" && dialect.name != "chlo") throw wrong(expected);
     lexer_.seek(dialect.body);
-    const bool kind = lexer_.accept('<') && lexer_.accept_word(EnumNames<E>::kind);
-    if ((dialect.name != "stablehlo" && dialect.name != "chlo") || !kind) throw wrong(expected);
+    if (!lexer_.accept('<') || !(named || lexer_.accept_word(EnumNames<E>::kind))) {
+      throw wrong(expected);
+    }
     const Token value = lexer_.expect(TokenKind::identifier, what_, "a name");
     field = value_named<E>(value.offset, value.text);
     lexer_.expect('>', what_);
@@ -170,7 +194,7 @@ class ValueReader {
   const Attribute& attribute_;
 };
 
-// [b, 0, 1, f]: letters and the numbers of spatial dimensions, by axis.
+// [b, 0, 1, f]: letters and numbers of spatial dimensions, by axis.
 std::vector<std::string> read_axis_names(Lexer& lexer, std::string_view what) {
   std::vector<std::string> names;
   lexer.expect('[', what);
@@ -191,7 +215,7 @@ struct AxisOrder {
   Dims spatial;
 };
 
-// Where the letters `first` and `second` and the numbers from 0 stand.
+// Finds the letters `first` and `second` and the spatial dimensions.
 AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char second) {
   const size_t begin = lexer.position();
   const std::vector<std::string> names = read_axis_names(lexer, what);
@@ -208,10 +232,17 @@ AxisOrder read_axis_order(Lexer& lexer, std::string_view what, char first, char 
   return order;
 }
 
-// What exporters say of ops that does not change what they mean.
+// Attributes that exporters add to ops and that change no value.
 bool is_remark(std::string_view attribute) {
   constexpr std::string_view kRemarks[] = {"name", "result_accuracy", "result_layout", "xla_shape"};
   return std::ranges::find(kRemarks, attribute) != std::end(kRemarks);
+}
+
+// Attributes that place values on devices or in memory, and attributes of older versions. They
+// change no value here, but users may expect an effect, so a note is logged.
+bool is_ignored(std::string_view attribute) {
+  constexpr std::string_view kIgnored[] = {"device", "minor_to_major", "shard_count"};
+  return std::ranges::find(kIgnored, attribute) != std::end(kIgnored);
 }
 
 // #stablehlo.conv<raw input_batch_dimension = 0, ...>
@@ -249,7 +280,34 @@ void read_raw_convolution(Lexer& lexer, const Dictionary& fields, const Attribut
   }
 }
 
-// The reading visitor of text/attrs.h.
+// Reads #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]> from its body on; pretty forms have no '<'
+// and '>'.
+void read_convolution(Lexer& lexer, const std::string& what, const Attribute& attribute,
+                      ConvolutionAttrs& a) {
+  const bool brackets = lexer.accept('<');
+  if (brackets && lexer.peek().is_word("raw")) {
+    const Dictionary fields = read_raw_struct(lexer);
+    return read_raw_convolution(lexer, fields, attribute, a);
+  }
+  const AxisOrder input = read_axis_order(lexer, what, 'b', 'f');
+  // "x[" is a token of its own here, unlike "x0".
+  lexer.expect_word("x", what);
+  const AxisOrder kernel = read_axis_order(lexer, what, 'i', 'o');
+  lexer.expect(TokenKind::arrow, what, "'->'");
+  const AxisOrder output = read_axis_order(lexer, what, 'b', 'f');
+  if (brackets) lexer.expect('>', what);
+  a.input_batch_dimension = input.first;
+  a.input_feature_dimension = input.second;
+  a.input_spatial_dimensions = input.spatial;
+  a.kernel_input_feature_dimension = kernel.first;
+  a.kernel_output_feature_dimension = kernel.second;
+  a.kernel_spatial_dimensions = kernel.spatial;
+  a.output_batch_dimension = output.first;
+  a.output_feature_dimension = output.second;
+  a.output_spatial_dimensions = output.spatial;
+}
+
+// The reading visitor of ir/attrs.h.
 class AttrReader {
  public:
   AttrReader(Lexer& lexer, std::string_view op, size_t offset,
@@ -278,7 +336,7 @@ class AttrReader {
     optional(name, symbols, {});
     for (const Symbol& symbol : symbols) field.push_back(symbol.name);
   }
-  // A name alone, or = true.
+  // A name without a value, or a bool.
   void flag(std::string_view name, bool& field) {
     const Attribute* attribute = find(name);
     if (attribute == nullptr) return;
@@ -303,7 +361,7 @@ class AttrReader {
     optional(name, field, {});
   }
 
-  // In pretty forms the fields stand by themselves.
+  // Pretty forms name the fields without the structure.
   template <class Fill>
   void structure(std::string_view name, std::string_view attribute_name, Fill&& fill) {
     if (pretty_ && find(name) == nullptr) return fill(*this);
@@ -322,37 +380,22 @@ class AttrReader {
   }
 
   void convolution(std::string_view name, ConvolutionAttrs& a) {
-    seek_body(name, "stablehlo.conv");
-    const std::string what = fmt::format("{}: {}", op_, name);
-    const bool brackets = lexer_.accept('<');
-    if (brackets && lexer_.peek().is_word("raw")) {
-      const Dictionary fields = read_raw_struct(lexer_);
-      return read_raw_convolution(lexer_, fields, find_required(name), a);
-    }
-    const AxisOrder input = read_axis_order(lexer_, what, 'b', 'f');
-    // "x[" is one token less than "x0" would be.
-    lexer_.expect_word("x", what);
-    const AxisOrder kernel = read_axis_order(lexer_, what, 'i', 'o');
-    lexer_.expect(TokenKind::arrow, what, "'->'");
-    const AxisOrder output = read_axis_order(lexer_, what, 'b', 'f');
-    if (brackets) lexer_.expect('>', what);
-    a.input_batch_dimension = input.first;
-    a.input_feature_dimension = input.second;
-    a.input_spatial_dimensions = input.spatial;
-    a.kernel_input_feature_dimension = kernel.first;
-    a.kernel_output_feature_dimension = kernel.second;
-    a.kernel_spatial_dimensions = kernel.spatial;
-    a.output_batch_dimension = output.first;
-    a.output_feature_dimension = output.second;
-    a.output_spatial_dimensions = output.spatial;
+    const Attribute& attribute = seek_body(name, "stablehlo.conv");
+    read_convolution(lexer_, fmt::format("{}: {}", op_, name), attribute, a);
   }
 
-  // What no field asked for must be something that changes no value.
-  void check_all_used() const {
+  // Checks result_accuracy, and that all attributes that no field named change no value.
+  void check_all_used() {
+    check_result_accuracy();
     for (const Dictionary& dictionary : dictionaries_) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
         if (foreign || is_remark(entry.name) || used_.contains(entry.name)) continue;
+        if (is_ignored(entry.name)) {
+          log_once(LogLevel::info, "{}: attribute '{}' of {} ignored", lexer_.file(), entry.name,
+                   op_);
+          continue;
+        }
         throw lexer_.error_at(
             entry.attribute.offset,
             fmt::format("{}: attributes, got '{}', expected none of that name", op_, entry.name));
@@ -361,6 +404,8 @@ class AttrReader {
   }
 
  private:
+  void check_result_accuracy();
+
   const Attribute* find(std::string_view name) {
     used_.insert(std::string(name));
     for (const Dictionary& dictionary : dictionaries_) {
@@ -381,7 +426,7 @@ class AttrReader {
     ValueReader(lexer_, what, attribute).read(field);
   }
 
-  // Moves to the body of #<attribute_name><...>.
+  // Moves the lexer to the body of #<attribute_name><...>.
   const Attribute& seek_body(std::string_view name, std::string_view attribute_name) {
     const Attribute& attribute = find_required(name);
     const std::string what = fmt::format("{}: {}", op_, name);
@@ -403,14 +448,107 @@ class AttrReader {
   std::set<std::string, std::less<>> used_;
 };
 
+// The permitted error of a result.
+struct ResultAccuracy {
+  float atol = 0;
+  float rtol = 0;
+  int64_t ulps = 0;
+  AccuracyMode mode = AccuracyMode::default_;
+  template <class V>
+  void describe(V& v) {
+    v.structure("result_accuracy", "stablehlo.result_accuracy", [this](auto& s) {
+      s.optional("atol", atol, 0.0F);
+      s.optional("rtol", rtol, 0.0F);
+      s.optional("ulps", ulps, int64_t{0});
+      s.required("mode", mode);
+    });
+  }
+};
+
+void AttrReader::check_result_accuracy() {
+  const auto has = [](const Dictionary& d) { return d.find("result_accuracy") != nullptr; };
+  const auto found = std::ranges::find_if(dictionaries_, has);
+  if (found == dictionaries_.end() || used_.contains("result_accuracy")) return;
+  ResultAccuracy accuracy;
+  accuracy.describe(*this);
+  const bool zero = accuracy.atol == 0 && accuracy.rtol == 0 && accuracy.ulps == 0;
+  const bool negative = accuracy.atol < 0 || accuracy.rtol < 0 || accuracy.ulps < 0;
+  if (negative || (!zero && accuracy.mode != AccuracyMode::tolerance)) {
+    throw lexer_.error_at(
+        found->find("result_accuracy")->offset,
+        fmt::format("{}: result_accuracy, got atol {}, rtol {}, ulps {} with mode {}, expected {}",
+                    op_, accuracy.atol, accuracy.rtol, accuracy.ulps,
+                    EnumNames<AccuracyMode>::names[static_cast<size_t>(accuracy.mode)],
+                    negative ? "values >= 0" : "zeros but with mode TOLERANCE"));
+  }
+}
+
+// Reads a structure of any opcode's attributes.
+class DialectAttributeReader {
+ public:
+  DialectAttributeReader(Lexer& lexer, const Attribute& attribute, const DialectAttribute& dialect)
+      : lexer_(lexer), attribute_(attribute), dialect_(dialect) {}
+
+  template <class Fill>
+  void structure(std::string_view, std::string_view attribute_name, Fill&& fill) {
+    if (dialect_.name != attribute_name) return;
+    lexer_.seek(dialect_.body);
+    const std::vector<Dictionary> fields = {read_struct(lexer_)};
+    AttrReader reader(lexer_, dialect_.name, attribute_.offset, fields);
+    fill(reader);
+    reader.check_all_used();
+  }
+  template <class Fill>
+  void optional_structure(std::string_view name, std::string_view attribute_name, bool,
+                          Fill&& fill) {
+    structure(name, attribute_name, fill);
+  }
+  void convolution(std::string_view, ConvolutionAttrs& a) {
+    if (dialect_.name != "stablehlo.conv") return;
+    lexer_.seek(dialect_.body);
+    read_convolution(lexer_, dialect_.name, attribute_, a);
+  }
+  template <class... Args>
+  void required(const Args&...) {}
+  template <class... Args>
+  void optional(const Args&...) {}
+  template <class... Args>
+  void callee(const Args&...) {}
+  template <class... Args>
+  void callees(const Args&...) {}
+  template <class... Args>
+  void flag(const Args&...) {}
+  template <class... Args>
+  void window_padding(const Args&...) {}
+  template <class... Args>
+  void rest(const Args&...) {}
+
+ private:
+  Lexer& lexer_;
+  const Attribute& attribute_;
+  const DialectAttribute& dialect_;
+};
+
 }  // namespace
+
+void check_dialect_attribute(Lexer& lexer, const Attribute& attribute) {
+  const auto* dialect = std::get_if<DialectAttribute>(&attribute.value);
+  if (dialect == nullptr || !dialect->name.starts_with("stablehlo.")) return;
+  const size_t position = lexer.position();
+  DialectAttributeReader reader(lexer, attribute, *dialect);
+  for (int i = 0; i < kNumOpcodes; ++i) {
+    Attrs attrs = default_attrs(static_cast<Opcode>(i));
+    std::visit([&](auto& fields) { fields.describe(reader); }, attrs);
+  }
+  lexer.seek(position);
+}
 
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty) {
   const size_t position = lexer.position();
-  Attrs attrs = empty_attrs(opcode);
+  Attrs attrs = default_attrs(opcode);
   AttrReader reader(lexer, to_string(opcode), offset, dictionaries, pretty);
-  std::visit([&](auto& fields) { describe(reader, fields); }, attrs);
+  std::visit([&](auto& fields) { fields.describe(reader); }, attrs);
   reader.check_all_used();
   lexer.seek(position);
   return attrs;

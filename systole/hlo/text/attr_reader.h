@@ -1,4 +1,4 @@
-// From an op's dictionary of attributes in text to the struct that belongs to its opcode.
+// Converts the attributes of an op in text to the struct of its opcode.
 #pragma once
 
 #include <string>
@@ -12,16 +12,22 @@
 
 namespace systole::hlo::text {
 
-// `dictionaries` are those of one op: its properties <{...}>, its attributes {...}, and those of
-// its pretty form, where structures' fields stand by themselves. Names with a dot, which belong to
-// nobody here, and result_accuracy, which ours is always within, are skipped. Leaves `lexer` where
-// it is. `offset` is the op's. Errors: INVALID_ARGUMENT for what is missing, unknown or of another
-// kind.
+// Reads one op's attributes from its properties <{...}>, its attributes {...} and the fields of its
+// pretty form. Skips discardable attributes (names with a dot) and attributes that change no value,
+// such as `device`; logs a note for the latter. Checks result_accuracy, which every backend
+// satisfies. Does not advance `lexer`. `offset` is the op's offset. Errors: INVALID_ARGUMENT for
+// attributes that are missing, unknown or of the wrong kind; UNIMPLEMENTED for replica groups along
+// the axes of a mesh.
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 
-// Of the ops that text/import.h rewrites: the attributes of all, of which each has some. Those of
-// others are unknown to it.
+// Checks an attribute that belongs to no op. If it is a structure of an opcode's attributes, such
+// as #stablehlo.gather<...>, its fields must be valid. Does not advance `lexer`. Errors:
+// INVALID_ARGUMENT.
+void check_dialect_attribute(Lexer& lexer, const Attribute& attribute);
+
+// The attributes of the deprecated ops that text/import.h rewrites. An op with an attribute that is
+// not its own is refused.
 struct LegacyAttrs {
   Dims broadcast_sizes;
   std::string einsum_config;
@@ -35,8 +41,8 @@ LegacyAttrs read_legacy_attrs(Lexer& lexer, std::string_view op, size_t offset,
 chlo::Attrs read_chlo_attrs(Lexer& lexer, std::string_view op, size_t offset,
                             const std::vector<Dictionary>& dictionaries);
 
-// {tf.aliasing_output = 1 : i32}: an integer of a dictionary; `missing` when there is none of that
-// name.
+// Returns the integer attribute `name` of a dictionary, such as tf.aliasing_output; `missing` if
+// there is none. Errors: INVALID_ARGUMENT for another kind.
 int64_t read_integer_or(const Lexer& lexer, const Dictionary& dictionary, std::string_view name,
                         int64_t missing);
 

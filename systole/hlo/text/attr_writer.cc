@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "systole/hlo/text/attrs.h"
 #include "systole/hlo/text/lexer.h"
 #include "systole/hlo/text/literal.h"
 
@@ -31,7 +30,7 @@ std::string_view enum_text(E value) {
   return EnumNames<E>::names[static_cast<size_t>(value)];
 }
 
-// The texts of a list's elements, each made by `text`.
+// Returns text(element) for each element.
 template <class List, class Text>
 std::vector<std::string> texts(const List& list, Text&& text) {
   std::vector<std::string> result;
@@ -43,7 +42,7 @@ std::vector<std::string> texts(const List& list, Text&& text) {
 std::string number_text(int64_t value) { return std::to_string(value); }
 std::string bool_text(bool value) { return value ? "true" : "false"; }
 
-// As an attribute stands between braces.
+// The spelling of attributes between braces.
 class FullSpelling {
  public:
   explicit FullSpelling(int64_t max_literal_elements)
@@ -60,6 +59,10 @@ class FullSpelling {
   }
   std::string operator()(const std::vector<bool>& field) const {
     return array_text("i1", texts(field, bool_text));
+  }
+  std::string operator()(const std::optional<std::vector<Dims>>& field) const {
+    const auto list = [](const Dims& dims) { return list_text(texts(dims, number_text)); };
+    return list_text(texts(*field, list));
   }
   std::string operator()(const Pairs& pairs) const {
     std::vector<int64_t> flat;
@@ -83,7 +86,7 @@ class FullSpelling {
   int64_t max_literal_elements_;
 };
 
-// As it stands in a pretty form, which says what it is.
+// The spelling in pretty forms.
 class ShortSpelling {
  public:
   explicit ShortSpelling(int64_t max_literal_elements) : full_(max_literal_elements) {}
@@ -115,7 +118,7 @@ class ShortSpelling {
   FullSpelling full_;
 };
 
-// The fields of #stablehlo.gather<...> and its like.
+// The fields of a structure such as #stablehlo.gather<...>.
 class StructWriter {
  public:
   template <class T>
@@ -135,6 +138,12 @@ class StructWriter {
   }
   void add(std::string_view name, int64_t field, bool present) {
     fields.push_back({std::string(name), number_text(field), present, false});
+  }
+  void add(std::string_view name, bool field, bool present) {
+    fields.push_back({std::string(name), bool_text(field), present, false});
+  }
+  void add(std::string_view name, const AttrText& field, bool present) {
+    fields.push_back({std::string(name), field.text, present, false});
   }
 };
 
@@ -214,12 +223,12 @@ class AttrWriter {
     written.push_back(
         {std::string(name), in_syntax ? short_(field) : full_(field), present, in_syntax});
   }
-  // Of what both spellings have in common.
+  // For attributes with the same spelling in both.
   void add_text(std::string_view name, std::string text) {
     written.push_back({std::string(name), std::move(text), true, names(name)});
   }
 
-  // "b, 0, 1, f". An axis out of range, which inference rejects, is left out.
+  // Returns "b, 0, 1, f". Leaves out an axis out of range, which inference rejects.
   static std::string axis_order(char first, int64_t first_axis, char second, int64_t second_axis,
                                 const Dims& spatial) {
     std::vector<std::string> names(spatial.size() + 2, "?");
@@ -245,7 +254,7 @@ std::vector<WrittenAttr> write_attrs(const Attrs& attrs, const Syntax* syntax,
                                      int64_t max_literal_elements) {
   AttrWriter writer(syntax, max_literal_elements);
   Attrs described = attrs;  // a description is of what can be read into, too
-  std::visit([&writer](auto& fields) { describe(writer, fields); }, described);
+  std::visit([&writer](auto& fields) { fields.describe(writer); }, described);
   return std::move(writer.written);
 }
 

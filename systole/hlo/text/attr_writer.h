@@ -1,4 +1,4 @@
-// From an instruction's attributes to text: the printing visitor of text/attrs.h.
+// Converts an instruction's attributes to text: the printing visitor of ir/attrs.h.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace systole::hlo::text {
 struct WrittenAttr {
   std::string name;
   std::string text;  // "" for a name alone
-  bool present;      // it differs from its default, or has none
-  bool in_syntax;    // in its short spelling; else in its full one
+  bool present;      // differs from its default, or has no default
+  bool in_syntax;    // named by the pretty form, and in its short spelling
 };
 
-// In the order of their description. What `syntax` names, which may be null, is always there; other
-// attributes are when they are present. Longer constants than `max_literal_elements` are
+// Returns the attributes in the order of describe(): all that `syntax`, which may be null, names,
+// and all others that are present. Constants with more than `max_literal_elements` elements are
 // hexadecimal.
 std::vector<WrittenAttr> write_attrs(const Attrs& attrs, const Syntax* syntax,
                                      int64_t max_literal_elements);
@@ -26,7 +26,7 @@ std::vector<WrittenAttr> write_attrs(const Attrs& attrs, const Syntax* syntax,
 // "a, b, c".
 std::string join(const std::vector<std::string>& texts);
 
-// "a = 1 : i64, b": those that no syntax names.
+// Returns "a = 1 : i64, b": the attributes that the pretty form does not name.
 std::string dictionary_text(const std::vector<WrittenAttr>& attrs);
 
 }  // namespace systole::hlo::text

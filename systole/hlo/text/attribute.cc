@@ -10,7 +10,7 @@
 namespace systole::hlo::text {
 namespace {
 
-// Lists in lists are read by recursion.
+// Nested lists are parsed recursively.
 constexpr int kMaxAttributeDepth = 32;
 
 class Reader {
@@ -40,13 +40,13 @@ class Reader {
     return attribute;
   }
 
-  // name = attribute, ... up to and with `close`.
+  // Reads name = attribute, ... through `close`.
   Dictionary read_entries(char open, char close) {
     lexer_.expect(open, "attributes");
     return read_entry_list(close);
   }
 
-  // The same behind its opening token.
+  // The same, after the opening token.
   Dictionary read_entry_list(char close) {
     Dictionary dictionary;
     std::unordered_set<std::string> names;
@@ -126,7 +126,7 @@ class Reader {
     }
   }
 
-  // @f, or @f::@g with the last name alone.
+  // Reads @f, or @f::@g, of which only the last name counts.
   std::string read_symbol() {
     Token token = lexer_.take();
     while (lexer_.accept(':')) {
@@ -146,7 +146,7 @@ class Reader {
     return read_integer(negative);
   }
 
-  // Other when 64 bits do not hold it.
+  // Returns Other if it does not fit in 64 bits.
   decltype(Attribute::value) read_integer(bool negative) {
     const Token token = lexer_.expect(TokenKind::integer, "attribute", "an integer");
     const bool hex = token.text.starts_with("0x");
@@ -203,7 +203,7 @@ class Reader {
     throw lexer_.error_at(begin, "array, expected integers of 64 bits");
   }
 
-  // MHLO's attributes are StableHLO's, by another name.
+  // Maps MHLO's attribute names to StableHLO's.
   static std::string dialect_name(std::string_view name) {
     const bool mhlo = name == "mhlo" || name.starts_with("mhlo.");
     return mhlo ? fmt::format("stable{}", name.substr(1)) : std::string(name);
@@ -216,7 +216,7 @@ class Reader {
     return attribute;
   }
 
-  // The ": i64" behind a number.
+  // Skips the ": i64" after a number.
   void skip_type() {
     if (!is_short_ && lexer_.accept(':')) skip_type_value();
   }
@@ -244,7 +244,7 @@ class Reader {
   int depth_ = 0;
 };
 
-// Writes the tokens of a part of a text, and for the name of an attribute or a type its definition.
+// Writes the tokens of a part of the text, with aliases expanded.
 class TextWriter {
  public:
   explicit TextWriter(Lexer& lexer) : lexer_(lexer) {}
@@ -293,7 +293,7 @@ Attribute read_short_attribute(Lexer& lexer) { return Reader(lexer, true).read()
 std::string attribute_text(Lexer& lexer, const Attribute& attribute) {
   const size_t position = lexer.position();
   TextWriter writer(lexer);
-  // The body of an attribute in a pretty form stands without its name.
+  // Pretty forms contain the body of an attribute without its name.
   const auto* dialect = std::get_if<DialectAttribute>(&attribute.value);
   const bool nameless = dialect != nullptr && dialect->body == attribute.offset;
   writer.write(attribute.offset, attribute.end);

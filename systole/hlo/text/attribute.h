@@ -1,4 +1,4 @@
-// Attribute values as MLIR text has them, before an op's struct says what they should be.
+// MLIR attribute values, before they are converted to the fields of an op.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Dictionary {
   size_t offset = 0;
   std::vector<NamedAttribute> entries;
 
-  // nullptr when there is none of that name.
+  // Returns nullptr if there is no attribute of that name.
   const Attribute* find(std::string_view name) const;
 };
 
@@ -33,21 +33,21 @@ struct Symbol {
 struct DenseArray {
   std::vector<int64_t> values;
 };
-// #stablehlo.gather<...>, #stablehlo<...>: read by who knows the name, from where its body begins.
+// #stablehlo.gather<...>, #stablehlo<...>. The body is parsed later, by code that knows the name.
 struct DialectAttribute {
   std::string name;  // "stablehlo.gather"
   size_t body = 0;   // the offset of the '<'
 };
-// A name alone, where attributes have a short spelling: LT, DEFAULT.
+// A bare word, in places where attributes have a short spelling: LT, DEFAULT.
 struct Word {
   std::string text;
 };
-// What no op of ours has: types, floating-point numbers, affine maps...
+// Values that no opcode reads: types, floating-point numbers, affine maps...
 struct Other {};
 
 struct Attribute {
   size_t offset = 0;
-  size_t end = 0;  // behind its last token
+  size_t end = 0;  // after its last token
   std::variant<Unit, bool, int64_t, std::string, Symbol, Tensor, Splat, DenseArray,
                std::vector<Attribute>, Dictionary, DialectAttribute, Word, Other>
       value;
@@ -58,18 +58,19 @@ struct NamedAttribute {
   Attribute attribute;
 };
 
-// Reads a value, or the name of one, #name.
+// Reads a value, or an alias #name.
 Attribute read_attribute(Lexer& lexer);
-// Reads one as it stands in pretty forms: LT for #stablehlo<comparison_direction LT>, [1, 2] for
-// array<i64: 1, 2>; a colon behind it is not its own.
+// Reads a value in the short spelling of pretty forms: LT for #stablehlo<comparison_direction LT>,
+// [1, 2] for array<i64: 1, 2>. Does not read a type after a colon.
 Attribute read_short_attribute(Lexer& lexer);
 // {name = attribute, ...}
 Dictionary read_dictionary(Lexer& lexer);
-// Its text, with one space for any, without comments and names of other attributes.
+// Returns the attribute's text with aliases expanded, comments removed and white space reduced to
+// single spaces.
 std::string attribute_text(Lexer& lexer, const Attribute& attribute);
-// <name = attribute, ...>: the body of #stablehlo.gather and its like.
+// <name = attribute, ...>: the body of a structure such as #stablehlo.gather.
 Dictionary read_struct(Lexer& lexer);
-// raw name = attribute, ...>: a structure without its '<', in a form that some have besides theirs.
+// raw name = attribute, ...>: the alternative form of a structure, without its '<'.
 Dictionary read_raw_struct(Lexer& lexer);
 
 }  // namespace systole::hlo::text

@@ -8,13 +8,14 @@
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/semantics/op_semantics.h"
 #include "systole/hlo/text/attr_reader.h"
-#include "systole/hlo/text/attrs.h"
+#include "systole/hlo/text/custom_call.h"
 #include "systole/hlo/text/import.h"
+#include "systole/hlo/text/kept_symbols.h"
 
 namespace systole::hlo::text {
 namespace {
 
-// Regions in regions are read by recursion.
+// Nested regions are parsed recursively.
 constexpr int kMaxRegionDepth = 64;
 
 std::vector<Value> results_of(Instruction& instruction) {
@@ -27,7 +28,7 @@ bool returns(const ParsedOp& op) {
   return op.name == "func.return" || op.name == "stablehlo.return";
 }
 
-// Of a constant that is a large one of equal elements; otherwise nullptr.
+// Returns the splat of a large constant of equal elements; otherwise nullptr.
 const Splat* splat_of(const ParsedOp& op) {
   if (op.name != "stablehlo.constant") return nullptr;
   for (const Dictionary& dictionary : op.attributes) {
@@ -37,7 +38,7 @@ const Splat* splat_of(const ParsedOp& op) {
   return nullptr;
 }
 
-// `error`, which an op's inference threw, with the op's place.
+// Prefixes `error`, which inference threw, with the op's place.
 Error at(const Lexer& lexer, size_t offset, const Error& error) {
   return {error.code(), fmt::format("{}: {}", lexer.place(offset), error.message())};
 }
@@ -107,7 +108,8 @@ void BodyReader::set_results(Computation& computation, const ParsedOp& op) {
 std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op) {
   const Splat* splat = splat_of(op);
   const auto opcode = opcode_of(op.name);
-  const bool kept = opcode && splat == nullptr && !chlo_of_custom_call(op);
+  const bool kept =
+      opcode && splat == nullptr && !chlo_of_custom_call(op) && !has_foreign_rng_state(op);
   if (kept) return make_instruction(computation, *opcode, op);
   const bool sharded = op.name == kShardedRegion || op.name == kNamedRegion;
   if (op.regions.size() != (sharded ? 1 : 0)) {
@@ -130,7 +132,7 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
   return values;
 }
 
-// One device holds all that there is: the region is a part of what it stands in.
+// With one device, the region is part of the enclosing computation.
 std::vector<Value> BodyReader::inline_region(Computation& computation, const ParsedOp& op) {
   const ParsedRegion& region = op.regions[0];
   lexer_.seek(region.body);
@@ -170,7 +172,7 @@ std::vector<Value> BodyReader::inline_region(Computation& computation, const Par
   return results;
 }
 
-// A device's part of a value is all of it only where there is one device.
+// With one device, its part of a value must be the whole value.
 void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
                                   const TypeTree& global) const {
   if (local == global) return;
@@ -179,20 +181,20 @@ void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, con
                       to_string(flatten({{global}})));
 }
 
-// The values that stand for an op that no module keeps.
+// Returns the results of an op that modules do not keep.
 std::vector<Value> BodyReader::import(Computation& computation, const ParsedOp& op) {
   if (op.name == "stablehlo.tuple") return op.values();
   if (op.name == "stablehlo.get_tuple_element") return element_of_tuple(op);
   try {
     return import_op(lexer_, computation, op);
   } catch (const Error& error) {
-    // What is wrong with a part of the text has its place already.
+    // Errors in a part of the text already have a place.
     if (error.message().starts_with(lexer_.file() + ":")) throw;
     throw at(lexer_, op.offset(), error);
   }
 }
 
-// The leaves of one element.
+// Returns the leaves of one element.
 std::vector<Value> BodyReader::element_of_tuple(const ParsedOp& op) {
   const int64_t index = read_legacy_attrs(lexer_, op.name, op.offset(), op.attributes).index;
   if (op.operands.size() != 1 || !op.operands[0]->type.is_tuple) {
@@ -214,13 +216,19 @@ std::vector<Value> BodyReader::make_instruction(Computation& computation, Opcode
                                                 const ParsedOp& op) {
   const std::vector<Value> operands = op.values();
   Attrs attrs = read_attrs(lexer_, opcode, op.offset(), op.attributes, op.pretty);
-  if (!operands.empty()) complete_window(attrs, operands[0].shape().rank());
+  if (!operands.empty()) set_window_defaults(attrs, operands[0].shape().rank());
   Instruction& instruction =
       *computation.insert(opcode, operands, flatten(op.results), std::move(attrs));
   instruction.set_metadata(op.metadata);
   for (const ParsedRegion& region : op.regions) read_region(instruction, region);
-  check_types(instruction, op.offset());
-  if (!callees(instruction.attrs()).empty()) calls_.emplace_back(&instruction, op.offset());
+  if (opcode == Opcode::custom_call) check_custom_call(lexer_, op);
+  const std::vector<std::string> called = callees(instruction.attrs());
+  const auto is_defined = [this](const std::string& name) {
+    const Computation* function = module_.find_function(name);
+    return function != nullptr && function->has_results();
+  };
+  if (std::ranges::all_of(called, is_defined)) check_types(instruction, op.offset());
+  if (!called.empty()) calls_.emplace_back(&instruction, op.offset());
   return results_of(instruction);
 }
 
@@ -230,7 +238,7 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
     const auto opcode = opcode_of(native_name(parsed.applied.text));
     const bool reduces = opcode && traits(*opcode).has(kElementwise) &&
                          traits(*opcode).min_operands == 2 && traits(*opcode).max_operands == 2 &&
-                         std::holds_alternative<NoAttrs>(empty_attrs(*opcode));
+                         std::holds_alternative<NoAttrs>(default_attrs(*opcode));
     if (!reduces) {
       throw lexer_.error_at(
           parsed.applied.offset,
@@ -289,8 +297,15 @@ void BodyReader::check_calls() {
   for (const auto& [call, offset] : calls_) {
     for (const std::string& callee : callees(call->attrs())) {
       if (module_.find_function(callee) != nullptr) continue;
-      throw lexer_.error_at(
-          offset, fmt::format("{}: callee, got @{}, expected a function", call->opcode(), callee));
+      if (!module_.attributes.contains(std::string(kDeclaration) + callee)) {
+        throw lexer_.error_at(offset, fmt::format("{}: callee, got @{}, expected a function",
+                                                  call->opcode(), callee));
+      }
+      // The target of a custom call may know what the function does.
+      if (call->is(Opcode::custom_call)) continue;
+      throw unimplemented(
+          "{}: {}: callee, got @{}, which has no body, expected a function with one",
+          lexer_.place(offset), call->opcode(), callee);
     }
     check_types(*call, offset);
   }
@@ -311,7 +326,7 @@ void BodyReader::define_results(const ParsedOp& op, std::vector<Value> values) {
                     std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(count))});
     named += count;
   }
-  // A result without a name is unused; but MLIR wants names for all or none.
+  // MLIR requires names for all results or for none.
   if (named == groups.size() || op.result_names.empty()) return;
   throw lexer_.error_at(
       op.offset(), fmt::format("names of results, got another number, expected {}", groups.size()));

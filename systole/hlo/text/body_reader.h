@@ -13,16 +13,17 @@ class BodyReader {
  public:
   BodyReader(Lexer& lexer, Module& module) : lexer_(lexer), module_(module) {}
 
-  // Between these, the names of a function or region are known.
+  // Opens and closes the scope of the names of a function or region.
   void open_scope() { scopes_.open(); }
   void close_scope() { scopes_.close(); }
-  // The leaves of a parameter's type become parameters.
+  // Adds a parameter for each leaf of the parameter's type.
   void add_parameter(Computation& computation, const ParsedParameter& parameter);
-  // ^bb0(%arg0: tensor<f32>): where one stands.
+  // Reads a block label ^bb0(%arg0: tensor<f32>), if there is one.
   void read_block_label(Computation& computation);
-  // Reads ops up to the '}' behind the return.
+  // Reads ops up to the '}' after the return.
   void read_body(Computation& computation);
-  // When all functions are read: those that are called exist, and take what they are called with.
+  // Checks, after all functions are read, that called functions exist and accept their operands.
+  // Errors: INVALID_ARGUMENT; UNIMPLEMENTED for calls of functions without a body.
   void check_calls();
 
  private:
@@ -36,7 +37,7 @@ class BodyReader {
                         const TypeTree& global) const;
   std::vector<Value> element_of_tuple(const ParsedOp& op);
   std::vector<ParsedParameter> read_block_parameters();
-  // Between these stands a region's body.
+  // Read the '{' and the '}' of a region's body.
   void enter_region();
   void leave_region();
   std::vector<Value> make_instruction(Computation& computation, Opcode opcode, const ParsedOp& op);

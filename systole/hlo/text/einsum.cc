@@ -50,7 +50,7 @@ Value build_einsum(Builder& builder, std::string_view config, Value lhs, Value r
   check_letters("einsum", config, letters.rhs, rhs.shape().rank());
   DotAttrs attrs;
   attrs.precision_config = precision_config;
-  // The letters of dot_general's result: shared ones, the left side's, the right side's.
+  // The letters of dot_general's result: shared, left, right.
   std::string shared;
   std::string free;
   for (size_t i = 0; i < letters.lhs.size(); ++i) {

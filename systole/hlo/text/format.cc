@@ -51,7 +51,7 @@ constexpr Dialect kDialects[] = {
      "--stablehlo-canonicalize-dynamism` on it"},
 };
 
-// Text has no control characters but those between lines.
+// Text contains no control characters except white space.
 bool is_binary(std::string_view text) {
   constexpr size_t kLooked = 512;
   return std::ranges::any_of(text.substr(0, kLooked), [](char c) {

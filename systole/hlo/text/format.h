@@ -1,4 +1,4 @@
-// What else people hand to a reader of StableHLO text, and what to do about it.
+// Recognises formats other than StableHLO text and names the tools that convert them.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace systole::hlo::text {
 
-// Errors: UNIMPLEMENTED `<file>: format, got <MLIR bytecode, HLO text...>, expected StableHLO text:
-// <what makes it of that>` for a text that begins as no MLIR text can.
+// Checks that the text can be MLIR. Errors: UNIMPLEMENTED `<file>: format, got <MLIR bytecode, HLO
+// text...>, expected StableHLO text: <tool that converts it>`.
 void expect_stablehlo_text(std::string_view text, std::string_view file);
 
-// What makes StableHLO of an op of that name, as a message's end: ": <what to run>"; "" where
-// nothing is known.
+// Returns advice on converting an op of that name to StableHLO, for the end of an error: ":
+// <command>"; "" if there is none.
 std::string advice_on(std::string_view op);
 
 }  // namespace systole::hlo::text

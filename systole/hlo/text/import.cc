@@ -4,6 +4,7 @@
 
 #include "systole/hlo/chlo/chlo.h"
 #include "systole/hlo/ir/builder.h"
+#include "systole/hlo/ir/signature.h"
 #include "systole/hlo/text/attr_reader.h"
 #include "systole/hlo/text/einsum.h"
 
@@ -18,7 +19,7 @@ constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehl
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
 constexpr std::string_view kTopK = "top_k";
-// Their value is their operand's, wherever it lies; the last has no result.
+// Their value is their operand. sharding_group has no result.
 constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
                                             "sdy.sharding_constraint", "sdy.sharding_group"};
 
@@ -39,6 +40,7 @@ class Importer {
     if (stem == "create_token") return create_token();
     if (stem == "cross-replica-sum") return cross_replica_sum();
     if (stem == "dot") return dot();
+    if (stem == "rng_bit_generator") return rng_bit_generator();
     if (stem == "torch_index_select") return torch_index_select();
     if (stem == "unary_einsum") return unary_einsum();
     return einsum();
@@ -53,7 +55,7 @@ class Importer {
     return expand(builder_, op_.values(), attrs, declared_);
   }
 
-  // mhlo.topk's attributes are in a dictionary of its own; the others have none.
+  // The attributes of mhlo.topk are in a nested dictionary; the other targets have none.
   std::vector<Value> expand_custom_call(const std::string& name) {
     chlo::Attrs attrs;
     bool has_k = name != kTopK;
@@ -77,8 +79,7 @@ class Importer {
 
   static Error no_k() { return invalid_argument("top_k: attributes, got no 'k', expected one"); }
 
-  // The target is the op's name. What it compares with, where the text has it as an attribute, is
-  // one more operand.
+  // The target is the op's name. An expected value that is an attribute becomes an operand.
   std::vector<Value> call() {
     std::vector<Value> operands = op_.values();
     Dictionary attributes;
@@ -127,7 +128,7 @@ class Importer {
     return results(builder_.op(Opcode::after_all, op_.values()));
   }
 
-  // A sum over groups of replicas.
+  // Sums over groups of replicas.
   std::vector<Value> cross_replica_sum() {
     expect_operands(1);
     Attrs attrs = read_attrs(lexer_, Opcode::all_reduce, op_.offset(), op_.attributes);
@@ -139,7 +140,7 @@ class Importer {
                                             fill, declared_));
   }
 
-  // The last axis of the left side with the first of the right one.
+  // Contracts the last axis of the left side with the first of the right side.
   std::vector<Value> dot() {
     expect_operands(2);
     DotAttrs attrs;
@@ -165,7 +166,36 @@ class Importer {
     return {build_unary_einsum(builder_, legacy_attrs().einsum_config, op_.values()[0])};
   }
 
-  // The indices take the place of the axis `dim`; the first `batch_dims` axes of both go together.
+  // Draws with the state's bits as ui64 words: 64-bit elements unchanged, pairs of 32-bit elements
+  // with the low word first.
+  std::vector<Value> rng_bit_generator() {
+    expect_operands(1);
+    const Value state = op_.values()[0];
+    const TensorType type = state.type();
+    const bool halves = dtype_info(type.dtype).bits == 32;
+    if (type.shape.rank() != 1 || declared_.size() != 2 || declared_[0] != type ||
+        (halves && type.shape[0] % 2 != 0)) {
+      throw invalid_argument(
+          "rng_bit_generator: types, got a state of {} and results {}, expected a state of rank 1, "
+          "with an even number of elements where these have 32 bits, and results of its type and "
+          "of the bits",
+          type, to_string(declared_));
+    }
+    const int64_t words = type.shape[0] / (halves ? 2 : 1);
+    const TensorType wide{DType::u64, {words}};
+    const TensorType parts{type.dtype, halves ? Shape{words, 2} : Shape{words}};
+    const auto cast = [this](Value value, const TensorType& to) {
+      return builder_.op(Opcode::bitcast_convert, {value}, NoAttrs(), {to})->result();
+    };
+    Attrs attrs = read_attrs(lexer_, Opcode::rng_bit_generator, op_.offset(), op_.attributes);
+    const Value from = cast(builder_.reshape(state, parts.shape), wide);
+    Instruction* const drawn =
+        builder_.op(Opcode::rng_bit_generator, {from}, std::move(attrs), {wide, declared_[1]});
+    const Value next = cast(drawn->result(0), parts);
+    return {builder_.reshape(next, type.shape), drawn->result(1)};
+  }
+
+  // The indices replace the axis `dim`. The first `batch_dims` axes of both are batches.
   std::vector<Value> torch_index_select() {
     expect_operands(2);
     const Shape& operand = op_.values()[0].shape();
@@ -264,6 +294,13 @@ std::optional<std::string> chlo_of_custom_call(const ParsedOp& op) {
     return name;
   }
   return std::nullopt;
+}
+
+bool has_foreign_rng_state(const ParsedOp& op) {
+  if (op.name != "stablehlo.rng_bit_generator" || op.operands.size() != 1) return false;
+  if (op.operands[0]->type.is_tuple) return false;
+  const DType dtype = op.operands[0]->type.leaf.dtype;
+  return dtype == DType::s64 || dtype == DType::s32 || dtype == DType::u32;
 }
 
 bool is_known_op(std::string_view name) {

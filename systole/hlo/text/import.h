@@ -1,7 +1,7 @@
-// Ops in texts that no module keeps, said with those that it does: StableHLO's deprecated ones
-// (dot, broadcast, create_token, einsum, torch_index_select...), CHLO, the ops of Shardy, which say
-// where values lie, and the dialects of StableHLO's own tests (check, interpreter), which become
-// custom calls of the same names.
+// Rewrites ops that modules do not keep: StableHLO's deprecated ops (dot, broadcast, create_token,
+// einsum, torch_index_select...), CHLO, Shardy's ops, which place values on devices, and the
+// dialects of StableHLO's own tests (check, interpreter), which become custom calls of the same
+// names.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,31 @@
 
 namespace systole::hlo::text {
 
-// Shardy's regions: of what one device computes, of what has a name; and how both end.
+// Shardy's ops with a region, and their terminator.
 inline constexpr std::string_view kShardedRegion = "sdy.manual_computation";
 inline constexpr std::string_view kNamedRegion = "sdy.named_computation";
 inline constexpr std::string_view kShardedReturn = "sdy.return";
 
-// The name in our table of an op of a dialect that says the same: MHLO, which StableHLO grew out
-// of, and constants of other dialects.
+// Returns the StableHLO name of an equivalent op of another dialect (MHLO, constants of other
+// dialects); other names unchanged.
 std::string native_name(std::string_view name);
-// "stablehlo.add" -> add, "func.call" -> call; nullopt for what is no op of ours.
+// Returns the opcode of "stablehlo.add" or "func.call"; nullopt for other names.
 std::optional<Opcode> opcode_of(std::string_view name);
-// The op of CHLO that a custom call is another spelling of (mhlo.topk, mhlo.erf), as compilers
-// write it for readers without CHLO; nullopt for any other op.
+// Returns the CHLO op that a custom call stands for (mhlo.topk, mhlo.erf); compilers write these
+// for readers without CHLO. Returns nullopt for any other op.
 std::optional<std::string> chlo_of_custom_call(const ParsedOp& op);
-// Whether a text may hold ops of that name: opcodes, tuple and get_tuple_element, and what
-// import_op rewrites.
+// Returns whether `op` is an rng_bit_generator whose state is an integer type other than ui64.
+// import_op rewrites it.
+bool has_foreign_rng_state(const ParsedOp& op);
+// Returns whether the parser knows an op of that name: an opcode, tuple or get_tuple_element, or an
+// op that import_op rewrites.
 bool is_known_op(std::string_view name);
 
-// Appends what stands for `op`, which has no regions, to `computation`, and returns the values that
-// stand for its results. REQUIRES: is_known_op(op.name), and it is no opcode and no tuple's.
-// Errors: INVALID_ARGUMENT; UNIMPLEMENTED for forms of these ops that we cannot say; neither has a
-// place.
-// A large constant of equal elements: one, broadcast.
+// Appends a large constant of equal elements as a broadcast of one element.
 Value import_splat(Computation& computation, const Splat& splat, const Metadata& metadata);
+// Appends instructions equivalent to `op`, which has no regions, and returns its results.
+// REQUIRES: is_known_op(op.name); `op` is not an opcode that make_instruction keeps, nor a tuple
+// op. Errors, without a place: INVALID_ARGUMENT; UNIMPLEMENTED for forms without an equivalent.
 std::vector<Value> import_op(Lexer& lexer, Computation& computation, const ParsedOp& op);
 
 }  // namespace systole::hlo::text

@@ -2,8 +2,10 @@
 #include "systole/hlo/text/import.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/base/log.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/text/text.h"
@@ -159,9 +161,10 @@ TEST(TextImport, RawConvolutionsHaveNoOtherFields) {
 
 // A module's text must read back as what it was.
 TEST(TextImport, NoAttributeIsNamedAsAMesh) {
-  EXPECT_EQ(error_of("module attributes {\"sdy.mesh @x\" = 5 : i32} {}"),
-            "INVALID_ARGUMENT: f:1:36: attributes, got 'sdy.mesh @x', expected sdy.mesh @NAME = "
-            "<...> among the functions");
+  EXPECT_EQ(
+      error_of("module attributes {\"sdy.mesh @x\" = 5 : i32} {}"),
+      "INVALID_ARGUMENT: f:1:36: attributes, got 'sdy.mesh @x', expected the symbol 'sdy.mesh @' "
+      "among the functions");
 }
 
 // One device holds what Shardy would spread over several.
@@ -377,6 +380,9 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
       {"%t = stablehlo.tuple %a : tuple<tensor<2xf32>>\n%0 = stablehlo.abs %t : "
        "tuple<tensor<2xf32>>",
        "INVALID_ARGUMENT: f:3:25: types, got a tuple, expected tensors"},
+      {"%0 = stablehlo.reduce(%a init: %a) applies stablehlo.add across dimensions = [0] : "
+       "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
+       "UNIMPLEMENTED: f:2:6: reduce: initial value 0, got f32[2], expected a scalar"},
       {"%0 = check.expect_eq %a : ()",
        "INVALID_ARGUMENT: f:2:22: operand types, got (), expected (f32[2])"},
       {"%t = stablehlo.tuple %a : tuple<tensor<3xf32>>",
@@ -387,6 +393,208 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
        "operands"},
   };
   expect_errors(rows);
+}
+
+TEST(TextImport, CallsMayComeBeforeDefinitions) {
+  const auto module = parse(R"(
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  call @nothing() : () -> ()
+  %y = call @twice(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @nothing() { return }
+func.func private @twice(%x: tensor<f32>) -> tensor<f32> {
+  %y = stablehlo.add %x, %x : tensor<f32>
+  return %y : tensor<f32>
+})");
+  verify(*module);
+  const std::vector<Tensor> arguments{Tensor(3.0F)};
+  EXPECT_EQ(Evaluator().run(module->entry(), arguments)[0].item<float>(), 6);
+  EXPECT_EQ(error_of("func.func @main() {\n call @f() : () -> ()\n return\n}\nfunc.func private "
+                     "@f(%x: tensor<f32>) { return }"),
+            "INVALID_ARGUMENT: f:2:2: call: operand types, got (), expected (f32[])");
+}
+
+TEST(TextImport, DeclarationsAreKept) {
+  const std::string text = R"(module @m {
+  func.func private @mesh() -> ()
+  func.func private @outside(tensor<2xf32>, tensor<i32>) -> (tensor<f32>)
+  func.func public @main(%arg0: tensor<2xf32>) {
+    stablehlo.custom_call @f(%arg0) {called_computations = [@outside], m = @mesh} : (tensor<2xf32>) -> ()
+    return
+  }
+}
+)";
+  EXPECT_EQ(print(*parse(text), {.pretty = true}), text);
+  EXPECT_EQ(print(*parse(print(*parse(text))), {.pretty = true}), text);
+  EXPECT_EQ(print(*parse("module @m {\nfunc.func private @mesh()\nfunc.func private @outside(%a: "
+                         "tensor<2xf32> {x.y}, tensor<i32>) -> tensor<f32> attributes {k}\n" +
+                         text.substr(text.find("  func.func public"))),
+                  {.pretty = true}),
+            text);
+}
+
+TEST(TextImport, DeclarationsCannotBeCalled) {
+  const std::string main = "func.func @main() {\n call @f() : () -> ()\n return\n}\n";
+  EXPECT_EQ(
+      error_of("module {\n" + main + "func.func private @f()\n}"),
+      "UNIMPLEMENTED: f:3:2: call: callee, got @f, which has no body, expected a function with "
+      "one");
+  EXPECT_EQ(error_of("module {\nfunc.func @f()\n}"),
+            "INVALID_ARGUMENT: f:3:1: function @f, got '}', expected '{' and its body");
+  EXPECT_EQ(error_of("module {\nfunc.func private @f()\nfunc.func private @f() { return }\n}"),
+            "INVALID_ARGUMENT: f:3:19: function, got @f again, expected a new name");
+}
+
+TEST(TextImport, RandomStatesOfOtherIntegers) {
+  const auto drawn = [](const std::string& state, const std::string& type) {
+    const auto module = parse(
+        "func.func @main() -> (" + type + ", tensor<3xui32>) {\n%s = stablehlo.constant dense<" +
+        state + "> : " + type +
+        "\n%n, %r = stablehlo.rng_bit_generator %s, algorithm = " + "THREE_FRY : (" + type +
+        ") -> (" + type + ", tensor<3xui32>)\nreturn %n, %r : " + type + ", tensor<3xui32>\n}");
+    verify(*module);
+    return Evaluator().run(module->entry(), {});
+  };
+  const auto expected = drawn("[12884901890, 4]", "tensor<2xui64>");  // 3 * 2^32 + 2
+  const auto signed_words = drawn("[12884901890, 4]", "tensor<2xi64>");
+  const auto halves = drawn("[2, 3, 4, 0]", "tensor<4xui32>");
+  EXPECT_TRUE(signed_words[1].identical(expected[1]));
+  EXPECT_TRUE(halves[1].identical(expected[1]));
+  const auto words = expected[0].data<uint64_t>();
+  const auto low = halves[0].data<uint32_t>();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(words[i], low[2 * i] | (uint64_t{low[2 * i + 1]} << 32U));
+    EXPECT_EQ(words[i], static_cast<uint64_t>(signed_words[0].data<int64_t>()[i]));
+  }
+}
+
+TEST(TextImport, EnumsOfMhlo) {
+  const std::string text =
+      "%s = stablehlo.constant dense<2> : tensor<1xi64>\n"
+      "%0 = \"mhlo.rng\"(%a, %a, %s) {rng_distribution = #mhlo.rng_distribution<NORMAL>} : "
+      "(tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32>";
+  EXPECT_NE(ops_of("%a: tensor<f32>", text)
+                .find("{rng_distribution = #stablehlo<rng_distribution NORMAL>}"),
+            std::string::npos);
+}
+
+TEST(TextImport, AttributesThatPlaceValuesAreIgnoredWithANote) {
+  const LogCapture log;
+  EXPECT_EQ(ops_of("%a: tensor<2xf32>",
+                   "%0 = stablehlo.abs %a {device = \"x:0\", minor_to_major = dense<0> : "
+                   "tensor<1xindex>} : tensor<2xf32>"),
+            "%0 = \"stablehlo.abs\"(%arg0) : (tensor<2xf32>) -> tensor<2xf32>\n");
+  EXPECT_EQ(log.messages().size(), 2U);
+}
+
+// The errors below are errors of StableHLO's verifier, too.
+
+void expect_refused(const TextsAndErrors& rows) {
+  for (const auto& [text, error] : rows) {
+    EXPECT_THAT(error_of("func.func @main(%a: tensor<2xf32>) {\n" + text +
+                         "\nreturn\n}\nfunc.func private @g(%x: tensor<2xf32>) { return }\n"),
+                ::testing::HasSubstr(error));
+  }
+}
+
+TEST(TextImport, ResultAccuracyIsChecked) {
+  const std::string accuracy =
+      "%0 = \"stablehlo.tanh\"(%a) {result_accuracy = "
+      "#stablehlo.result_accuracy<";
+  const std::string mode = "mode = #stablehlo.result_accuracy_mode<";
+  const std::string tanh = ">>} : (tensor<2xf32>) -> tensor<2xf32>";
+  const TextsAndErrors rows = {
+      {accuracy + "atol = 1.0, " + mode + "HIGHEST" + tanh, "tanh: result_accuracy, got atol 1"},
+      {accuracy + "ulps = -1, " + mode + "TOLERANCE" + tanh, "expected values >= 0"},
+      {accuracy + "speed = 1, " + mode + "DEFAULT" + tanh, "got 'speed', expected none"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, DotAlgorithmsAreChecked) {
+  const auto dot = [](const std::string& attrs) {
+    return "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], " + attrs +
+           " : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>";
+  };
+  const auto algorithm = [](const std::string& type, int left, int steps) {
+    return fmt::format(
+        "algorithm = <lhs_precision_type = {0}, rhs_precision_type = {0}, accumulation_type = f32, "
+        "lhs_component_count = {1}, rhs_component_count = 1, num_primitive_operations = {2}, "
+        "allow_imprecise_accumulation = false>",
+        type, left, steps);
+  };
+  const TextsAndErrors rows = {
+      {dot("precision = [HIGH, HIGH, HIGH]"),
+       "dot_general: precision_config, got 3 values, expected at most 2"},
+      {dot("precision = [HIGH, HIGH], " + algorithm("tf32", 1, 1)),
+       "precision_config, got HIGH or HIGHEST with an algorithm"},
+      {dot(algorithm("tf32", 0, 1)), "algorithm: counts, got [0, 1, 1], expected values >= 1"},
+      {dot(algorithm("bf16", 1, 2)), "algorithm, got bf16 x bf16 -> f32 with counts [1, 1, 2]"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, CustomCallsAreChecked) {
+  const std::string call = "stablehlo.custom_call @f(%a) {";
+  const std::string called = "} : (tensor<2xf32>) -> tensor<2xf32>";
+  const auto alias = [](const std::string& fields) {
+    return "output_operand_aliases = [#stablehlo.output_operand_alias<" + fields + ">]";
+  };
+  const TextsAndErrors rows = {
+      {call + "operand_layouts = [dense<0> : tensor<1xindex>]" + called,
+       "layouts, got those of operands or of results, expected both or none"},
+      {call + "operand_layouts = [], result_layouts = [dense<0> : tensor<1xindex>]" + called,
+       "operand_layouts, got 0, expected 1"},
+      {call +
+           "operand_layouts = [dense<[1]> : tensor<1xindex>], result_layouts = [dense<0> : "
+           "tensor<1xindex>]" +
+           called,
+       "operand_layouts, got another layout for f32[2], expected a permutation of its 1 axes"},
+      {call + "backend_config = {x = 1}" + called, "expected a string with api_version 1"},
+      {call + "backend_config = \"x\", api_version = 4 : i32" + called,
+       "expected a dictionary with api_version 4"},
+      {call + alias("output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []") +
+           called,
+       "operand_index of an alias, got 1, expected in [0, 1)"},
+      {call + alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []") +
+           called,
+       "output_tuple_indices of an alias, got 0, expected in [0, 0)"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, InvalidOpsAreRefused) {
+  const TextsAndErrors rows = {
+      {"stablehlo.composite \"0.f\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
+       "composite: name, got '0.f'"},
+      {"stablehlo.composite \"f.g%\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
+       "composite: name, got 'f.g%'"},
+      {"%s = stablehlo.constant dense<7> : tensor<1xi64>\n%c = stablehlo.constant dense<1.0> : "
+       "tensor<f32>\n%0 = stablehlo.rng %c, %c, %s, distribution = UNIFORM : (tensor<f32>, "
+       "tensor<f32>, tensor<1xi64>) -> tensor<12xf32>",
+       "rng: shape, got [7] for a result of [12], expected equal"},
+      {"%0 = \"stablehlo.all_reduce\"(%a) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+       "stablehlo.return %x : tensor<f32>\n}) {replica_groups = "
+       "#stablehlo.replica_group_mesh_axes<mesh = @m, axes = []>} : (tensor<2xf32>) -> "
+       "tensor<2xf32>",
+       "all_reduce: replica_groups, got groups along the axes of a mesh"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, StructuresOfModulesAreChecked) {
+  const auto error = [](const std::string& attribute) {
+    return error_of("module attributes {a.b = " + attribute + "} {}");
+  };
+  EXPECT_EQ(error("#stablehlo.gather<offset_dims = [0], index_vector_dim = 1,>"), "no error");
+  EXPECT_EQ(error("#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>"), "no error");
+  EXPECT_EQ(error("#other.gather<whatever>"), "no error");
+  EXPECT_THAT(error("#stablehlo.scatter<index_vector_dim = 1, index_vector_dim = 1>"),
+              ::testing::HasSubstr("got 'index_vector_dim' again"));
+  EXPECT_THAT(error("#stablehlo.dot<foo = [0]>"), ::testing::HasSubstr("got 'foo', expected none"));
+  EXPECT_THAT(error("#stablehlo.conv<[c, 0, f]x[0, i, o]->[b, 0, f]>"),
+              ::testing::HasSubstr("got no 'b'"));
 }
 
 TEST(TextImport, DeprecatedOpsThatAreWrongAreNamed) {

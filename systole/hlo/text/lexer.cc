@@ -5,7 +5,7 @@
 namespace systole::hlo::text {
 namespace {
 
-// The C library's versions depend on the locale.
+// Unlike the C library's functions, these ignore the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -39,8 +39,8 @@ TokenKind prefixed_kind(char c) {
 constexpr std::string_view kOpenResources = "{-#";
 constexpr std::string_view kCloseResources = "#-}";
 
-// Where the first list of resources begins: outside strings, none of which goes over a line's end,
-// and outside comments. npos when there is none.
+// Returns the offset of the first list of resources, outside of comments and strings (which do not
+// span lines); npos if there is none.
 size_t find_resource_list(std::string_view text, size_t begin) {
   const size_t first = text.find(kOpenResources, begin);
   if (first == std::string_view::npos) return first;
@@ -58,7 +58,7 @@ size_t find_resource_list(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
-// How a token reads in a message.
+// Formats a token for an error message.
 std::string describe(const Token& token) {
   constexpr size_t kLongest = 40;
   if (token.is(TokenKind::end)) return "the end of the text";
@@ -75,7 +75,7 @@ Lexer::Lexer(std::string_view text, std::string_view file, size_t begin)
   move_to(begin);
 }
 
-// Lines `#name =` and `!name =`. No string goes over a line's end, so a line's begin is in none.
+// Finds lines `#name =` and `!name =`. Strings do not span lines, so no line starts inside one.
 void Lexer::find_aliases(size_t begin) {
   while (begin < text_.size()) {
     size_t i = begin;
@@ -92,7 +92,7 @@ void Lexer::find_aliases(size_t begin) {
   }
 }
 
-// name: "..." anywhere between {-# and #-}; the names of the lists have no string behind them.
+// Finds name: "..." between {-# and #-}. The names of the lists are not followed by a string.
 void Lexer::find_resources(size_t begin) {
   const size_t open = find_resource_list(text_, begin);
   if (open == std::string_view::npos) return;
@@ -139,7 +139,7 @@ std::optional<size_t> Lexer::use_alias(const Token& name) const {
   return found->second;
 }
 
-// Reading again what stands in regions and aliases must not take a time out of proportion.
+// Rereading regions and aliases must not take disproportionate time.
 void Lexer::move_to(size_t offset) {
   constexpr size_t kMaxReadings = 256;
   constexpr size_t kMinWork = size_t{1} << 22;
@@ -290,7 +290,7 @@ Token Lexer::lex_prefixed(size_t offset) const {
   size_t end = offset + 1;
   if (kind == TokenKind::symbol && text_.substr(end, 1) == "\"")
     return lex_string(offset, end, kind);
-  // A minus may stand in the names of values and blocks, but #stablehlo.conv's "->" is an arrow.
+  // Names of values and blocks may contain a minus, but the "->" of #stablehlo.conv is an arrow.
   const auto is_minus = [&](size_t i) {
     return text_[i] == '-' && (kind == TokenKind::value || kind == TokenKind::block);
   };

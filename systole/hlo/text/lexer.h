@@ -41,53 +41,54 @@ struct Token {
   }
 };
 
-// A cursor over the tokens of a text, which the caller keeps alive. It can be moved back, so that
-// what stands behind a part may be read before it; how much is read again, and how much memory a
-// short text can ask for, is bounded. Errors: INVALID_ARGUMENT
-// `<file>:<line>:<column>: <what>, got <token>, expected <what>`.
+// A cursor over the tokens of a text, which must outlive it. It can move back, so that later parts
+// can be read before earlier ones. The work of rereading, and the memory that a short text can
+// request, are limited. Errors: INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <token>,
+// expected <what>`.
 class Lexer {
  public:
-  // Begins at `begin`, which lines are not counted from.
+  // Starts at `begin`; line numbers count from the start of the text.
   Lexer(std::string_view text, std::string_view file, size_t begin = 0);
 
   const Token& peek() const { return token_; }
   Token take();
-  // The next token's place; `seek` goes there again.
+  // The offset of the next token, for seek().
   size_t position() const { return token_.offset; }
   void seek(size_t offset);
   // The end of the last token taken.
   size_t last_end() const { return end_; }
 
-  // Counts memory that the text asks for beyond its own size (a constant of equal elements, a type
-  // by its name).
-  // Errors: INVALID_ARGUMENT at `offset` when it is more than 1 GiB in all.
+  // Counts memory that the text requests beyond its own size (a constant of equal elements, a type
+  // by an alias). Errors: INVALID_ARGUMENT at `offset` above 1 GiB in total.
   void charge(size_t offset, int64_t bytes);
 
-  // Takes the next token if it is that.
+  // Takes the next token if it matches, and returns whether it did.
   bool accept(char c);
   bool accept_word(std::string_view word);
-  // Errors: the next token is anything else; `what` names what is being read.
+  // Takes the next token. Errors: INVALID_ARGUMENT if it does not match; `what` names the construct
+  // being read.
   Token expect(TokenKind kind, std::string_view what, std::string_view expected);
   void expect(char c, std::string_view what);
   void expect_word(std::string_view word, std::string_view what);
 
-  // Where the definition `#name = ...` or `!name = ...` of that token goes on behind the '=';
-  // nullopt when the text has none. Definitions stand on lines of their own, anywhere.
+  // Returns the offset after the '=' of the definition `#name = ...` or `!name = ...` of that
+  // token; nullopt if the text has none. Definitions are on lines of their own, anywhere in the
+  // text.
   std::optional<size_t> use_alias(const Token& name) const;
 
-  // Where the string of that name stands in the lists of resources that a text may end with:
-  // {-# dialect_resources: {builtin: {name: "0x..."}} #-}.
+  // Returns the offset of the string of that name in the resources at the end of the text: {-#
+  // dialect_resources: {builtin: {name: "0x..."}} #-}. Returns nullopt if there is none.
   std::optional<size_t> resource(const std::string& name) const;
-  // From their '{' to behind them. Errors: that is no list of resources, or has no end.
+  // Skips the resources from their '{' on. Errors: INVALID_ARGUMENT if they are malformed.
   void skip_resources();
 
-  // From an opening token to behind its closing one, over everything between.
+  // Skips from an opening token to its closing one.
   void skip_balanced(char open, char close);
 
   const std::string& file() const { return file_; }
   // "<file>:<line>:<column>", both counted from 1; columns in bytes.
   std::string place(size_t offset) const;
-  // An error at the next token.
+  // Returns an error at the next token.
   Error unexpected(std::string_view what, std::string_view expected) const;
   Error error_at(size_t offset, std::string_view message) const {
     return invalid_argument("{}: {}", place(offset), message);
@@ -113,16 +114,15 @@ class Lexer {
   size_t end_ = 0;  // of the last token taken
 };
 
-// Where the next line `// -----`, which separates the modules of a file, begins; the text's end
-// when there is none.
+// Returns the offset of the next line `// -----`, which separates modules; the text's end if there
+// is none.
 size_t next_split(std::string_view text, size_t begin);
 
-// The bytes that a string token (or what follows a symbol's @) stands for: "a\22b\n" -> a"b and a
-// line's end.
+// Decodes a string token, or a symbol without its @: "a\22b\n" -> a"b and a newline.
 std::string unquote(std::string_view quoted);
-// The other way round.
+// The inverse of unquote.
 std::string quote(std::string_view bytes);
-// A symbol's name as it is written behind the @: quoted when it is not an identifier.
+// Returns a symbol's name as written after the @: quoted if it is not an identifier.
 std::string symbol_text(std::string_view name);
 
 }  // namespace systole::hlo::text

@@ -21,7 +21,7 @@ using convert_detail::is_complex_type;
 template <class T>
 inline constexpr bool kIsNarrowFloat = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-// -0.0 and the shortest digits that read back as the same T. Readers convert by way of f64.
+// Prints -0.0 and the shortest digits that read back as the same T. Readers convert through f64.
 template <class T>
 std::string decimal(T value) {
   std::string text = fmt::format("{}", value);
@@ -92,7 +92,7 @@ void print_hex(std::string& out, const Tensor& value) {
   out += '"';
 }
 
-// All elements have the bits of the first.
+// Returns whether all elements have the bits of the first.
 bool is_splat(const Tensor& value) {
   const auto* bytes = static_cast<const std::byte*>(value.raw());
   const auto size = static_cast<size_t>(size_of(value.dtype()));

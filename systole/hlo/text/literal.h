@@ -9,25 +9,24 @@
 
 namespace systole::hlo::text {
 
-// dense<...> : tensor<...>. Equal elements are written once. More than `max_elements` become a
-// string of hexadecimal digits, little-endian, which reads back bit for bit as the decimal form
-// does, too. But i1 never does: MLIR has packed eight of them into a byte of that string in some
-// versions and not in others.
+// Prints dense<...> : tensor<...>. Equal elements are printed once. More than `max_elements`
+// elements become a string of little-endian hexadecimal digits; both forms preserve every bit. i1
+// is never hexadecimal, because MLIR versions disagree on packing eight elements into a byte.
 std::string literal_text(const Tensor& value, int64_t max_elements);
 
-// "0.001 : f32", or its bits where it is not finite.
+// Prints "0.001 : f32", or the bits of a number that is not finite.
 std::string float_text(float value);
 
-// A large tensor of equal elements, which a few letters of text can be.
+// A large tensor of equal elements, which a short text can describe.
 struct Splat {
   Tensor element;  // a scalar
   TensorType type;
 };
-// All of its elements.
+// Returns the splat as a full tensor.
 Tensor elements_of(const Splat& splat);
 
 // Reads dense<...> : tensor<...> in each of its forms, and dense_resource<name> : tensor<...>,
-// whose elements stand at the end of the text.
+// whose elements are at the end of the text.
 std::variant<Tensor, Splat> read_literal(Lexer& lexer);
 // Reads a number with its type, 3.2 : f32.
 Tensor read_scalar(Lexer& lexer);

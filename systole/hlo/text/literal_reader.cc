@@ -17,14 +17,14 @@ namespace {
 
 using convert_detail::is_complex_type;
 
-// No form of an element is shorter than this part of its bytes: "0.," for eight of them.
+// The text of an element is at least this part of its bytes: "0.," for eight of them.
 constexpr int64_t kMaxBytesPerCharacter = 16;
-// A larger tensor of equal elements is not written out: exported programs are full of them.
+// Larger tensors of equal elements are kept as splats; exported programs contain many.
 constexpr int64_t kMaxSplatBytes = 4096;
-// What exporters write where they left elements out.
+// The text that exporters write for omitted elements.
 constexpr std::string_view kElided = "__elided__";
 
-// The bits of one real element, from its token and sign.
+// Returns the bits of one real element from its token and sign.
 class ElementReader {
  public:
   explicit ElementReader(Lexer& lexer) : lexer_(lexer) {}
@@ -86,8 +86,7 @@ class ElementReader {
     const uint64_t value = magnitude(lexer_.expect(TokenKind::integer, "element", "an integer"));
     const DTypeInfo& info = dtype_info(kDType);
     const uint64_t all_ones = ~uint64_t{0} >> (64 - info.bits);
-    // As MLIR reads it: a signless type takes what its bits hold as either number, an unsigned one
-    // no sign.
+    // As in MLIR: a signless type accepts values of either signedness, an unsigned type no sign.
     const uint64_t largest_negative = info.is_signed ? all_ones / 2 + 1 : 0;
     if (value > (negative ? largest_negative : all_ones)) {
       throw lexer_.error_at(begin, fmt::format("element, got {}{}, expected a value of type {}",
@@ -174,7 +173,7 @@ int hex_digit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Elements of less than a byte take a whole one, with only their own bits set (i4: sign-extended).
+// Elements below 8 bits occupy a whole byte, with only their own bits set (i4: sign-extended).
 void canonicalize(Tensor& value) {
   if (dtype_info(value.dtype()).bits >= 8) return;
   auto* bytes = static_cast<uint8_t*>(value.raw());
@@ -189,7 +188,7 @@ void canonicalize(Tensor& value) {
   }
 }
 
-// Two digits a byte; `begin` is where they stand. Fewer than the tensor has are said again.
+// Two digits per byte, starting at `begin`. Fewer digits than the tensor needs are repeated.
 void read_hex_digits(const Lexer& lexer, size_t begin, std::string_view digits, Tensor& value) {
   auto* bytes = static_cast<uint8_t*>(value.raw());
   const auto all = static_cast<size_t>(value.byte_size());
@@ -223,7 +222,7 @@ void read_hex(Lexer& lexer, Tensor& value) {
   read_hex_digits(lexer, token.offset + 3, digits, value);
 }
 
-// Eight elements of i1 in a byte, the first in its lowest bit.
+// Eight elements of i1 per byte, the first in the lowest bit.
 bool read_packed_hex(Lexer& lexer, Tensor& value) {
   const std::string_view text = lexer.peek().text;
   const auto count = static_cast<size_t>(value.num_elements());
@@ -250,7 +249,7 @@ void read_elements(Lexer& lexer, Tensor& value) {
   }
 }
 
-// One element, where a list or the bytes of all might stand.
+// Reads one element in the place of a list or of the bytes of all.
 bool begins_splat(const Lexer& lexer, DType dtype) {
   const Token& token = lexer.peek();
   if (token.is(TokenKind::string)) {
@@ -259,8 +258,8 @@ bool begins_splat(const Lexer& lexer, DType dtype) {
   return !token.is('[') && !token.is('>');
 }
 
-// <name> : tensor<...>. The resource is a string of hexadecimal digits: four bytes that say how the
-// others are aligned, and these.
+// <name> : tensor<...>. The resource is a string of hexadecimal digits: four bytes for the
+// alignment, then the elements.
 Tensor read_resource(Lexer& lexer) {
   lexer.expect('<', "constant");
   const Token name = lexer.take();
@@ -310,7 +309,7 @@ std::variant<Tensor, Splat> read_literal(Lexer& lexer) {
   if (lexer.accept_word("dense_resource")) return read_resource(lexer);
   lexer.expect_word("dense", "constant");
   const size_t elements = lexer.position();
-  // The type decides how elements are read, and stands behind them.
+  // The type, which follows the elements, decides how they are read.
   if (!lexer.peek().is('<')) throw lexer.unexpected("dense elements", "'<'");
   lexer.skip_balanced('<', '>');
   lexer.expect(':', "dense elements");

@@ -3,7 +3,7 @@
 namespace systole::hlo::text {
 namespace {
 
-// #loc3 may stand for #loc2, and so on.
+// The maximum length of a chain of aliases such as #loc3 = #loc2.
 constexpr int kMaxAliases = 16;
 
 // Moves from #loc3 to "node"(...) of `#loc3 = loc("node"(...))`.

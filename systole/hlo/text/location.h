@@ -1,4 +1,4 @@
-// loc(...) behind an op.
+// loc(...) after an op.
 #pragma once
 
 #include "systole/hlo/ir/module.h"
@@ -6,8 +6,8 @@
 
 namespace systole::hlo::text {
 
-// Reads loc("node"("file.cc":41:0)), loc(#loc3) and so on, where one stands. The name is kept; a
-// file's name would have to outlive every program.
+// Reads loc("node"("file.cc":41:0)), loc(#loc3) and so on, if there is one. Keeps the name, and
+// drops the file, whose name would have to outlive all programs.
 Metadata read_location(Lexer& lexer);
 
 }  // namespace systole::hlo::text

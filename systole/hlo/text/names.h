@@ -1,4 +1,4 @@
-// What the names of a text stand for.
+// The names of values in a text.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -14,22 +14,22 @@
 
 namespace systole::hlo::text {
 
-// A value, or the values that are the leaves of a tuple.
+// A value, or the leaves of a tuple.
 struct NamedValue {
   TypeTree type;
-  absl::InlinedVector<Value, 1> values;  // as many as `type` has leaves
+  absl::InlinedVector<Value, 1> values;  // one per leaf of `type`
 };
 
-// Values by name. A name holds from its definition to the end of the region that it stands in.
+// Values by name. A name is visible from its definition to the end of the enclosing region.
 class Scopes {
  public:
   void open() { scopes_.emplace_back(); }
   void close() { scopes_.pop_back(); }
 
-  // %a, or %a:2 with two of them. Errors: INVALID_ARGUMENT when the name is taken.
+  // Defines %a, or %a:2 with two values. Errors: INVALID_ARGUMENT if the name is taken.
   void define(const Lexer& lexer, const Token& name, std::vector<NamedValue> values);
-  // Reads %a or %a#1. What it stands for is kept as long as its name holds. Errors:
-  // INVALID_ARGUMENT when it is not defined.
+  // Reads %a or %a#1. The reference is valid while the name is visible. Errors: INVALID_ARGUMENT if
+  // it is not defined.
   const NamedValue& read(Lexer& lexer) const;
 
  private:
@@ -38,7 +38,7 @@ class Scopes {
   std::vector<std::unordered_map<std::string, std::vector<NamedValue>>> scopes_;
 };
 
-// Groups `values`, the leaves of `types` in order.
+// Groups `values`, the leaves of `types`, in order.
 std::vector<NamedValue> group(const std::vector<TypeTree>& types, std::vector<Value> values);
 
 }  // namespace systole::hlo::text

@@ -24,9 +24,9 @@ class OpReader {
     }
     lexer_.take();
     op_.name = native_name(unquote(op_.token.text));
-    // func's ops are called by their stems inside functions.
+    // Inside functions, func's ops have no dialect prefix.
     if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
-    // Half of a name is all that a text that was cut off may have.
+    // A truncated text may end in the middle of a name.
     if (lexer_.peek().is(TokenKind::end)) {
       throw lexer_.unexpected("op", "the rest of the program behind it");
     }
@@ -91,7 +91,7 @@ class OpReader {
       read_placement();
     } else if (const Syntax* syntax = syntax_of_op()) {
       read_attributes();
-      // A constant whose type is not its literal's has the generic form but for its quotes.
+      // A constant whose type differs from its literal's type uses the generic form without quotes.
       if (syntax->types == TypeForm::none && lexer_.peek().is('(')) return read_generic();
       if (op_.token.text == "arith.constant" && begins_number()) return read_scalar_constant();
       const size_t begin = lexer_.position();
@@ -114,7 +114,7 @@ class OpReader {
            token.is_word("true") || token.is_word("false");
   }
 
-  // arith.constant 5 : i32, arith.constant true: a tensor without axes.
+  // arith.constant 5 : i32, arith.constant true: a tensor of rank 0.
   void read_scalar_constant() {
     Attribute value{.offset = lexer_.position(), .end = 0, .value = Unit()};
     Tensor number;
@@ -206,7 +206,7 @@ class OpReader {
     op_.operands.insert(op_.operands.end(), initial.begin(), initial.end());
   }
 
-  // A pair for each operand; the block has all that accumulate before all that come in.
+  // One pair per operand. The block takes all accumulators first, then all elements.
   std::vector<ParsedParameter> read_reducer_parameters() {
     std::vector<ParsedParameter> parameters;
     std::vector<ParsedParameter> incoming;

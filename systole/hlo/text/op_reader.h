@@ -1,4 +1,4 @@
-// One op of a text, in its generic or its pretty form, before anything is made of it.
+// Parses one op in its generic or pretty form.
 #pragma once
 
 #include <optional>
@@ -24,34 +24,34 @@ struct ParsedParameter {
 };
 
 struct ParsedRegion {
-  size_t body = 0;  // where its '{' stands
-  // What the op says of them; nothing when the block does.
+  size_t body = 0;  // the offset of its '{'
+  // The parameters, if the op declares them; empty if the block does.
   std::vector<ParsedParameter> parameters;
-  // reduce's `applies stablehlo.add`, which has no body.
+  // The op of reduce's `applies stablehlo.add`, which has no body.
   Token applied;
 };
 
 struct ParsedOp {
-  Token token;       // its name as it is written
+  Token token;       // its name as written
   std::string name;  // "stablehlo.add"
   bool pretty = false;
   std::vector<ResultName> result_names;
   std::vector<const NamedValue*> operands;  // of the scopes
-  std::vector<Dictionary> attributes;  // its properties, its attributes, those of its pretty form
+  std::vector<Dictionary> attributes;       // properties, attributes, fields of the pretty form
   std::vector<ParsedRegion> regions;
   std::vector<TypeTree> results;
   Metadata metadata;
 
   size_t offset() const { return token.offset; }
-  // The operands' leaves.
+  // The leaves of all operands.
   std::vector<Value> values() const;
-  // "add": what stands behind the dialect.
+  // "add": the name without its dialect.
   std::string_view stem() const;
 };
 
-// Reads from the names of the results to the op's location. Regions are skipped: their bodies are
-// read when the instruction that owns them is made. Errors: INVALID_ARGUMENT; UNIMPLEMENTED for a
-// pretty form that is not known.
+// Reads an op, from the names of its results to its location. Skips regions; their bodies are read
+// when the instruction that owns them exists. Errors: INVALID_ARGUMENT; UNIMPLEMENTED for an
+// unknown op.
 ParsedOp read_op(Lexer& lexer, const Scopes& scopes);
 
 // Reads %arg0: tensor<f32> loc("x").

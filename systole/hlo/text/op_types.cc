@@ -51,15 +51,15 @@ TypeTree part_of(const Lexer& lexer, size_t begin, const TypeTree& type) {
   return part;
 }
 
-// One type for `count` operands, none of them a tuple: a name would make any number of values of
-// it.
+// Repeats one type for `count` operands. It must not be a tuple, because an alias could then stand
+// for any number of values.
 std::vector<TypeTree> repeated(const Lexer& lexer, size_t begin, const TypeTree& type,
                                size_t count) {
   if (type.is_tuple) throw lexer.error_at(begin, "types, got a tuple, expected tensors");
   return std::vector<TypeTree>(count, type);
 }
 
-// What a shorthand says of the operands; the results go to `op`.
+// Expands a short form: returns the operand types and sets the results of `op`.
 std::vector<TypeTree> expand(const Lexer& lexer, size_t begin, TypeForm form,
                              std::vector<TypeTree> types, ParsedOp& op) {
   const size_t count = op.operands.size();

@@ -1,4 +1,4 @@
-// The types behind the colon of an op.
+// The types after the colon of an op.
 #pragma once
 
 #include "systole/hlo/text/op_reader.h"
@@ -6,14 +6,14 @@
 
 namespace systole::hlo::text {
 
-// Each reads the types into op.results, and compares those of the operands, which stand from
-// `operands` on. Errors: INVALID_ARGUMENT when they are not what the operands are.
+// Each function reads the types into op.results and compares the operand types with the operands.
+// `operands` is the offset of the operands, for errors. Errors: INVALID_ARGUMENT if they differ.
 
 // (operand types) -> result types
 void read_function_type(Lexer& lexer, size_t operands, ParsedOp& op);
-// From the colon on, in one of the pretty forms.
+// Reads the colon and the types in one of the pretty forms.
 void read_op_types(Lexer& lexer, TypeForm form, size_t operands, ParsedOp& op);
-// From the colon on, where there is one: T; T, U; T, U -> V; (T, U) -> V.
+// Reads the colon and the types, if there is a colon: T; T, U; T, U -> V; (T, U) -> V.
 void read_foreign_types(Lexer& lexer, size_t operands, ParsedOp& op);
 
 }  // namespace systole::hlo::text

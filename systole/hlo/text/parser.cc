@@ -3,17 +3,18 @@
 
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/text/attr_reader.h"
+#include "systole/hlo/text/attr_writer.h"
 #include "systole/hlo/text/body_reader.h"
 #include "systole/hlo/text/format.h"
+#include "systole/hlo/text/kept_symbols.h"
 #include "systole/hlo/text/location.h"
-#include "systole/hlo/text/mesh.h"
 #include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace text {
 namespace {
 
-// The attribute of a parameter of main that Module::aliases stands for.
+// The parameter attribute of main that becomes an entry of Module::aliases.
 constexpr std::string_view kAliasing = "tf.aliasing_output";
 constexpr std::string_view kVisibility = "sym_visibility";
 
@@ -21,7 +22,8 @@ class Parser {
  public:
   explicit Parser(Lexer lexer) : lexer_(std::move(lexer)) {}
 
-  // The next module; nullptr at the end of the text. Functions that stand in none make one.
+  // Returns the next module; nullptr at the end of the text. Functions outside of a module form
+  // one.
   std::unique_ptr<Module> parse() {
     skip_aliases();
     if (lexer_.peek().is(TokenKind::end)) return nullptr;
@@ -51,7 +53,7 @@ class Parser {
     FunctionAttributes kept;
   };
 
-  // #loc3 = loc("x"), !pair = tuple<...>: the lexer knows where they are.
+  // #loc3 = loc("x"), !pair = tuple<...>: the lexer has found these already.
   void skip_aliases() {
     while (lexer_.peek().is(TokenKind::hash) || lexer_.peek().is(TokenKind::bang)) {
       lexer_.take();
@@ -62,7 +64,7 @@ class Parser {
         read_attribute(lexer_);
       }
     }
-    // {-# ... #-}, at the end of the text: the lexer knows what it holds.
+    // {-# ... #-} at the end of the text: the lexer has found these already.
     if (lexer_.peek().is('{')) lexer_.skip_resources();
   }
 
@@ -114,7 +116,7 @@ class Parser {
     return attributes;
   }
 
-  // {...} : () -> (), behind the region
+  // {...} : () -> (), after the region.
   void parse_generic_tail(Dictionary& attributes) {
     if (lexer_.peek().is('{')) {
       for (NamedAttribute& entry : read_dictionary(lexer_).entries) {
@@ -176,13 +178,14 @@ class Parser {
     lexer_.seek(end);
   }
 
-  // Its text goes from `begin` to the last token taken.
+  // The text from `begin` to the last token taken.
   void keep_mesh(const std::string& name, size_t begin) {
     const Attribute mesh{.offset = begin, .end = lexer_.last_end(), .value = Other()};
     module_->attributes[std::string(kMeshAttribute) + name] = attribute_text(lexer_, mesh);
   }
 
   // public @main(%arg0: tensor<f32> {...}) -> (tensor<f32> {...}) attributes {...} {...}
+  // private @f(tensor<f32> {...}) -> tensor<f32>
   void parse_function() {
     Function function;
     std::string visibility;
@@ -192,6 +195,7 @@ class Parser {
     }
     function.token = lexer_.expect(TokenKind::symbol, "function", "a name such as @main");
     function.name = unquote(function.token.text.substr(1));
+    if (visibility == "private" && is_declaration()) return parse_declaration(function);
     Computation& computation = begin_function(function);
     parse_parameters(computation, function);
     parse_results(function);
@@ -210,6 +214,55 @@ class Parser {
     finish_function(computation, function);
   }
 
+  // Returns whether the function's type is not followed by a body. Does not advance the lexer.
+  bool is_declaration() {
+    const size_t begin = lexer_.position();
+    lexer_.skip_balanced('(', ')');
+    Function ignored;
+    parse_results(ignored);
+    if (lexer_.accept_word("attributes")) read_dictionary(lexer_);
+    const bool result = !lexer_.peek().is('{');
+    lexer_.seek(begin);
+    return result;
+  }
+
+  void parse_declaration(Function& function) {
+    std::vector<TypeTree> parameters;
+    lexer_.expect('(', "function");
+    while (!lexer_.accept(')')) {
+      if (!parameters.empty()) lexer_.expect(',', "function");
+      if (lexer_.peek().is(TokenKind::value)) {
+        parameters.push_back(read_parameter(lexer_).type);
+      } else {
+        parameters.push_back(read_type(lexer_));
+      }
+      if (lexer_.peek().is('{')) read_dictionary(lexer_);
+    }
+    parse_results(function);
+    if (lexer_.accept_word("attributes")) read_dictionary(lexer_);
+    read_location(lexer_);
+    keep_declaration(function, parameters);
+  }
+
+  void keep_declaration(const Function& function, const std::vector<TypeTree>& parameters) {
+    const auto list = [](const std::vector<TypeTree>& types) {
+      std::vector<std::string> texts;
+      for (const TensorType& type : flatten(types)) texts.push_back(type_text(type));
+      return fmt::format("({})", join(texts));
+    };
+    const std::string text = list(parameters) + " -> " + list(function.results);
+    const bool is_new =
+        module_->find_function(function.name) == nullptr &&
+        module_->attributes.emplace(std::string(kDeclaration) + function.name, text).second;
+    if (!is_new) throw defined_twice(function);
+  }
+
+  Error defined_twice(const Function& function) const {
+    return lexer_.error_at(
+        function.token.offset,
+        fmt::format("function, got @{} again, expected a new name", function.name));
+  }
+
   void parse_parameters(Computation& computation, Function& function) {
     lexer_.expect('(', "function");
     bool first = true;
@@ -217,7 +270,7 @@ class Parser {
       if (!first) lexer_.expect(',', "function");
       first = false;
       bodies_->add_parameter(computation, read_parameter(lexer_));
-      // Attributes are those of a value: a tuple's are its first leaf's.
+      // Attributes belong to a value: for a tuple, to its first leaf.
       Dictionary attributes;
       if (lexer_.peek().is('{')) attributes = read_dictionary(lexer_);
       read_location(lexer_);
@@ -260,7 +313,11 @@ class Parser {
     function.token = at;
     function.name = required_string(texts, "sym_name", at);
     const std::string visibility = take_string(texts, kVisibility).value_or("");
-    read_function_type(attributes, at, function);
+    const std::vector<TypeTree> parameters = read_function_type(attributes, at, function);
+    if (visibility == "private" && is_empty_region(body)) {
+      lexer_.seek(end);
+      return keep_declaration(function, parameters);
+    }
     texts.erase("function_type");
     function.parameter_attributes = dictionaries(attributes, "arg_attrs");
     function.result_attributes = dictionaries(attributes, "res_attrs");
@@ -277,8 +334,14 @@ class Parser {
     finish_function(computation, function);
   }
 
-  // (T) -> (T, T)
-  void read_function_type(const Dictionary& attributes, const Token& at, Function& function) {
+  bool is_empty_region(size_t begin) {
+    lexer_.seek(begin);
+    return lexer_.accept('{') && lexer_.peek().is('}');
+  }
+
+  // (T) -> (T, T). Sets the results and returns the types of the parameters.
+  std::vector<TypeTree> read_function_type(const Dictionary& attributes, const Token& at,
+                                           Function& function) {
     const Attribute* type = attributes.find("function_type");
     if (type == nullptr) {
       throw lexer_.error_at(at.offset,
@@ -286,10 +349,11 @@ class Parser {
     }
     const size_t position = lexer_.position();
     lexer_.seek(type->offset);
-    read_types(lexer_, "function type");
+    std::vector<TypeTree> parameters = read_types(lexer_, "function type");
     lexer_.expect(TokenKind::arrow, "function type", "'->'");
     function.results = read_types(lexer_, "function type");
     lexer_.seek(position);
+    return parameters;
   }
 
   static std::vector<Dictionary> dictionaries(const Dictionary& attributes, std::string_view name) {
@@ -306,10 +370,9 @@ class Parser {
   }
 
   Computation& begin_function(const Function& function) {
-    if (module_->find_function(function.name) != nullptr) {
-      throw lexer_.error_at(
-          function.token.offset,
-          fmt::format("function, got @{} again, expected a new name", function.name));
+    if (module_->find_function(function.name) != nullptr ||
+        module_->attributes.contains(std::string(kDeclaration) + function.name)) {
+      throw defined_twice(function);
     }
     bodies_->open_scope();
     return module_->add_function(function.name);
@@ -361,7 +424,7 @@ class Parser {
     if (!texts.empty()) function.kept.parameters[index] = std::move(texts);
   }
 
-  // Only what is not what a module of ours has: main is public, other functions are private.
+  // Keeps only a visibility that is not the default: public for main, private for other functions.
   static void set_visibility(Function& function, std::string_view visibility) {
     if (visibility.empty()) visibility = "public";
     if (visibility == (function.name == "main" ? "public" : "private")) return;
@@ -370,18 +433,20 @@ class Parser {
 
   void keep(const Dictionary& attributes, AttributeTexts& texts) {
     for (const NamedAttribute& entry : attributes.entries) {
-      if (entry.name.starts_with(kMeshAttribute)) {
-        throw lexer_.error_at(entry.attribute.offset,
-                              fmt::format("attributes, got '{}', expected sdy.mesh @NAME = <...> "
-                                          "among the functions",
-                                          entry.name));
+      for (const std::string_view prefix : {kMeshAttribute, kDeclaration}) {
+        if (!entry.name.starts_with(prefix)) continue;
+        throw lexer_.error_at(
+            entry.attribute.offset,
+            fmt::format("attributes, got '{}', expected the symbol '{}' among the functions",
+                        entry.name, prefix));
       }
+      check_dialect_attribute(lexer_, entry.attribute);
       const bool unit = std::holds_alternative<Unit>(entry.attribute.value);
       texts[entry.name] = unit ? "" : attribute_text(lexer_, entry.attribute);
     }
   }
 
-  // A string among `texts`, which loses it.
+  // Removes a string from `texts` and returns it.
   static std::optional<std::string> take_string(AttributeTexts& texts, std::string_view name) {
     const auto found = texts.find(std::string(name));
     if (found == texts.end()) return std::nullopt;
@@ -406,7 +471,7 @@ class Parser {
 
 namespace {
 
-// Behind the mark that some editors begin UTF-8 with.
+// Skips the byte order mark that some editors write.
 std::string_view behind_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   return text.substr(text.starts_with(kMark) ? kMark.size() : 0);

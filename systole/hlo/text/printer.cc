@@ -5,8 +5,8 @@
 
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/kept_symbols.h"
 #include "systole/hlo/text/lexer.h"
-#include "systole/hlo/text/mesh.h"
 #include "systole/hlo/text/syntax_writer.h"
 #include "systole/hlo/text/text.h"
 #include "systole/hlo/text/type.h"
@@ -31,7 +31,15 @@ std::string mesh_text(std::string_view name, std::string_view mesh, bool pretty)
                      quote(name));
 }
 
-// The one op of a reducer that `applies` says all of.
+std::string declaration_text(std::string_view name, std::string_view type, bool pretty) {
+  if (pretty) return fmt::format("  func.func private @{}{}\n", symbol_text(name), type);
+  return fmt::format(
+      "  \"func.func\"() <{{function_type = {}, sym_name = {}, sym_visibility = \"private\"}}> "
+      "({{}}) : () -> ()\n",
+      type, quote(name));
+}
+
+// Returns the op of a reducer that `applies` can express.
 std::optional<Opcode> applied_opcode(const Instruction& reduce) {
   if (reduce.num_regions() != 1) return {};
   const auto opcode = match_reducer(reduce.region());
@@ -49,9 +57,9 @@ const Computation& function_around(const Computation& computation) {
   return *root;
 }
 
-// The name of each value of a function, nested regions included: %arg0 for parameters, %0 for
-// others, %0#1 for one of several results. No name is given twice in a function, so regions need no
-// scopes to be read; but for the two regions of a pretty `while`, which names its parameters once.
+// The names of a function's values, with nested regions: %arg0 for parameters, %0 for others, %0#1
+// for one of several results. Names are unique within a function, so readers need no scopes; except
+// that a pretty `while` names its parameters once for both regions.
 class Names {
  public:
   Names(const Computation& inside, bool pretty) : pretty_(pretty) { name(function_around(inside)); }
@@ -80,7 +88,7 @@ class Names {
       } else if (instruction->num_results() > 0) {
         names_[instruction] = fmt::format("%{}", num_values_++);
       }
-      // What `applies` says has no names.
+      // A region printed as `applies` needs no names.
       if (pretty_ && instruction->is(Opcode::reduce) && applied_opcode(*instruction)) continue;
       for (const auto& region : instruction->regions()) name(*region);
     }
@@ -120,7 +128,7 @@ class Printer {
     line(indent, "}}\n");
   }
 
-  // A region as its owner prints it, without the braces.
+  // Prints a region without its braces.
   void print_region(const Computation& region, int indent) {
     if (region.num_parameters() > 0) {
       line(indent, "^bb0(");
@@ -158,7 +166,7 @@ class Printer {
     append(format, std::forward<Args>(args)...);
   }
 
-  // Functions are called and left with the ops of MLIR's own dialect.
+  // Calls and returns of functions use MLIR's func dialect.
   static std::string_view dialect_of(const Instruction& instruction) {
     const bool leaves_function =
         instruction.traits().has(kTerminator) && instruction.parent().owner() == nullptr;
@@ -181,12 +189,12 @@ class Printer {
     print_location(instruction);
   }
 
-  // False when it has no pretty form.
+  // Returns false if it has no pretty form.
   bool print_pretty(const Instruction& instruction, int indent) {
     if (instruction.is(Opcode::while_)) return print_while(instruction, indent);
     if (instruction.is(Opcode::reduce)) return print_reduce(instruction, indent);
     const Syntax* syntax = find_syntax(to_string(instruction.opcode()));
-    // A list of no types has no place for no operands.
+    // An empty list of types has no notation.
     const bool nothing =
         instruction.is(Opcode::optimization_barrier) && instruction.num_operands() == 0;
     if (syntax == nullptr || nothing || instruction.num_regions() > 0 ||
@@ -252,7 +260,7 @@ class Printer {
     return true;
   }
 
-  // A pair of parameters for each operand.
+  // One pair of parameters per operand.
   void print_reducer(const Computation& region, int count, int indent) {
     for (int i = 0; i < count; ++i) {
       out_ += '(';
@@ -346,10 +354,13 @@ class Printer {
 std::string print(const Module& module, const PrintOptions& options) {
   std::string out = fmt::format("module @{} ", text::symbol_text(module.name()));
   AttributeTexts attributes;
-  std::string meshes;
+  std::string symbols;
   for (const auto& [name, value] : module.attributes) {
     if (name.starts_with(text::kMeshAttribute)) {
-      meshes += text::mesh_text(name.substr(text::kMeshAttribute.size()), value, options.pretty);
+      symbols += text::mesh_text(name.substr(text::kMeshAttribute.size()), value, options.pretty);
+    } else if (name.starts_with(text::kDeclaration)) {
+      symbols +=
+          text::declaration_text(name.substr(text::kDeclaration.size()), value, options.pretty);
     } else {
       attributes[name] = value;
     }
@@ -357,7 +368,7 @@ std::string print(const Module& module, const PrintOptions& options) {
   if (!attributes.empty()) {
     out += fmt::format("attributes {{{}}} ", text::entries_text(attributes));
   }
-  out += "{\n" + meshes;
+  out += "{\n" + symbols;
   for (const auto& function : module.functions()) {
     text::Printer printer(*function, options);
     printer.print_function(*function, module.aliases, 1);

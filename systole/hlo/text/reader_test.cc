@@ -104,7 +104,8 @@ const Form kForms[] = {
      "(tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>\n"},
     {"dot_general_with_all", "%arg0: tensor<3x2xf32>",
      "%0 = stablehlo.dot_general %arg0, %arg0, batching_dims = [0] x [0], contracting_dims = [1] x "
-     "[1], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = f32, rhs_precision_type "
+     "[1], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = f32, "
+     "rhs_precision_type "
      "= "
      "f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, "
      "num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3x2xf32>, "
@@ -112,7 +113,7 @@ const Form kForms[] = {
      "  %0 = \"stablehlo.dot_general\"(%arg0, %arg0) {dot_dimension_numbers = "
      "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], "
      "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>, precision_config = "
-     "[#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>], algorithm = "
+     "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>], algorithm = "
      "#stablehlo.dot_algorithm<lhs_precision_type = f32, rhs_precision_type = f32, "
      "accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, "
      "num_primitive_operations = 1, allow_imprecise_accumulation = false>} : (tensor<3x2xf32>, "
@@ -172,12 +173,15 @@ const Form kForms[] = {
      "!stablehlo.token\n"
      "  %2 = \"stablehlo.after_all\"() : () -> !stablehlo.token\n"},
     {"custom_call", kX,
-     "%0 = stablehlo.custom_call @\"a-b\"(%arg0) {backend_config = {a = [1, \"b\"], c}, k = #m} : "
+     "%0 = stablehlo.custom_call @\"a-b\"(%arg0) {api_version = 4 : i32, backend_config = {a = [1, "
+     "\"b\"], c}, k = "
+     "#m} : "
      "(tensor<2x4xf32>) -> tensor<2x4xf32>\nreturn\n}\n#m =  #x.y< a ,b > // here\nfunc.func "
      "private @f() {",
      "  %0 = \"stablehlo.custom_call\"(%arg0) {call_target_name = \"a-b\", backend_config = {a = "
      "[1, "
-     "\"b\"], c}, k = #x.y< a ,b >} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"},
+     "\"b\"], c}, api_version = 4 : i32, k = #x.y< a ,b >} : (tensor<2x4xf32>) -> "
+     "tensor<2x4xf32>\n"},
     {"reduce_applies", kX + ", %arg1: tensor<f32>",
      "%0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.maximum across dimensions = [1] : "
      "(tensor<2x4xf32>, tensor<f32>) -> tensor<2xf32>",

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "systole/hlo/ir/opcode.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -14,57 +14,8 @@ struct SyntaxRow {
   TypeForm types;
 };
 
-// Elementwise ops without a row are `$* : same`; other ops without one have the generic form alone.
-constexpr SyntaxRow kSyntaxRows[] = {
-    {"return", "$*", TypeForm::list},
-    {"call", "<@callee>($*)", TypeForm::functional},
-    {"composite", "<name> $*", TypeForm::functional},
-    {"custom_call", "<@call_target_name>($*)", TypeForm::functional},
-    {"constant", "<value>", TypeForm::none},
-    {"iota", "dim = <iota_dimension>", TypeForm::result},
-    {"partition_id", "", TypeForm::result},
-    {"replica_id", "", TypeForm::result},
-    {"after_all", "$*", TypeForm::same},
-    {"optimization_barrier", "$*", TypeForm::list},
-
-    {"clamp", "$*", TypeForm::same},
-    {"compare", "<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},
-    {"complex", "$*", TypeForm::complex},
-    {"is_finite", "$*", TypeForm::functional},
-    {"reduce_precision", "$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},
-    {"select", "$*", TypeForm::select},
-
-    {"bitcast_convert", "$*", TypeForm::functional},
-    {"broadcast_in_dim", "$*, dims = <broadcast_dimensions>", TypeForm::functional},
-    {"concatenate", "$*, dim = <dimension>", TypeForm::functional},
-    {"dynamic_slice", "$*, sizes = <slice_sizes>", TypeForm::functional},
-    {"dynamic_update_slice", "$*", TypeForm::functional},
-    {"get_dimension_size", "$*, dim = <dimension>", TypeForm::functional},
-    {"pad",
-     "$*, low = <edge_padding_low>, high = <edge_padding_high>, interior = <interior_padding>",
-     TypeForm::functional},
-    {"reshape", "$*", TypeForm::functional},
-    {"reverse", "$*, dims = <dimensions>", TypeForm::same},
-    {"slice", "$* <start_indices:limit_indices:strides>", TypeForm::functional},
-    {"transpose", "$*, dims = <permutation>", TypeForm::functional},
-
-    {"cholesky", "$*?(, lower = <lower>)", TypeForm::same},
-    {"convolution",
-     "($*) dim_numbers = <dimension_numbers#stablehlo.conv<>>, window = {|stride = "
-     "<window_strides>, pad = <padding>, lhs_dilate = <lhs_dilation>, rhs_dilate = <rhs_dilation>, "
-     "reverse = <window_reversal>|}",
-     TypeForm::functional},
-    {"dot_general",
-     "$*?(, batching_dims = <lhs_batching_dimensions> x <rhs_batching_dimensions>), "
-     "contracting_dims = <lhs_contracting_dimensions> x <rhs_contracting_dimensions>?(, precision "
-     "= "
-     "<precision_config>)?(, algorithm = <algorithm#stablehlo.dot_algorithm>)",
-     TypeForm::functional},
-    {"fft", "$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},
-    {"rng", "$*, distribution = <rng_distribution>", TypeForm::functional},
-    {"rng_bit_generator", "$*, algorithm = <rng_algorithm>", TypeForm::functional},
-
-    // Ops that no module keeps (text/import.h).
+// Ops that no module keeps (text/import.h).
+constexpr SyntaxRow kImportedOps[] = {
     {"broadcast", "$*, sizes = <broadcast_sizes>", TypeForm::functional},
     {"create_token", "", TypeForm::result},
     {"dot", "$*?(, precision = <precision_config>)", TypeForm::functional},
@@ -74,12 +25,12 @@ constexpr SyntaxRow kSyntaxRows[] = {
     {"tuple", "$*", TypeForm::tuple},
 };
 
-// Makes pieces of a line. The lines are ours: they are not checked.
+// Compiles a line to pieces. The lines are constants of this library and not validated.
 class Compiler {
  public:
   explicit Compiler(std::string_view line) : rest_(line) {}
 
-  // Up to `end`, which is taken; '\0': to the end of the line.
+  // Compiles through `end`, or to the end of the line for '\0'.
   std::vector<Piece> pieces(char end) {
     std::vector<Piece> pieces;
     while (!rest_.empty() && rest_[0] != end) pieces.push_back(piece(end));
@@ -166,11 +117,16 @@ Syntax compile(std::string_view line, TypeForm types) {
 
 std::map<std::string_view, Syntax> compile_all() {
   std::map<std::string_view, Syntax> table;
-  for (const OpcodeTraits& row : kOpcodeTraits) {
-    if (row.has(kElementwise)) table.emplace(row.name, compile("$*", TypeForm::same));
+  for (int i = 0; i < kNumOpcodes; ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    const std::optional<AssemblyFormat>& format = semantics_of(opcode).format;
+    if (format) {
+      table.emplace(to_string(opcode), compile(format->line, format->types));
+    } else if (traits(opcode).has(kElementwise)) {
+      table.emplace(to_string(opcode), compile("$*", TypeForm::same));
+    }
   }
-  for (const SyntaxRow& row : kSyntaxRows)
-    table.insert_or_assign(row.name, compile(row.line, row.types));
+  for (const SyntaxRow& row : kImportedOps) table.emplace(row.name, compile(row.line, row.types));
   return table;
 }
 

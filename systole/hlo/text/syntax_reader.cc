@@ -76,7 +76,7 @@ class SyntaxReader {
     lexer_.seek(token.offset + word.size());
   }
 
-  // Whether the text goes on with the literal that `pieces` begin with.
+  // Returns whether the text continues with the first literal of `pieces`.
   bool begins(const std::vector<Piece>& pieces) {
     const size_t position = lexer_.position();
     std::string_view text = pieces[0].text;
@@ -95,7 +95,7 @@ class SyntaxReader {
     return same;
   }
 
-  // Up to a comma that no operand follows.
+  // Reads operands up to a comma that no operand follows.
   void read_operands() {
     if (!lexer_.peek().is(TokenKind::value)) {
       // optimization_barrier() has an empty list.

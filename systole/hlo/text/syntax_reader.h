@@ -1,4 +1,4 @@
-// Reads the pretty form of an op by its line of the table in syntax.cc.
+// Reads the pretty form of an op.
 #pragma once
 
 #include "systole/hlo/text/op_reader.h"
@@ -6,7 +6,7 @@
 
 namespace systole::hlo::text {
 
-// Reads what stands between the op's name and its attributes in braces: operands, and attributes in
+// Reads the part between the op's name and its attributes in braces: operands, and attributes in
 // their short spelling, which become one more dictionary of `op`. Errors: INVALID_ARGUMENT.
 void read_syntax(Lexer& lexer, const Scopes& scopes, const Syntax& syntax, ParsedOp& op);
 

@@ -60,7 +60,7 @@ class SyntaxWriter {
     }
   }
 
-  // #stablehlo.conv<...> without its name, and its brackets.
+  // Writes #stablehlo.conv<...> without its name and, if bare, its brackets.
   void write_dialect(const Piece& piece) {
     std::string_view text = find(piece.text).text;
     const std::string name = "#" + piece.rest[0];
@@ -69,7 +69,7 @@ class SyntaxWriter {
     out_ += text;
   }
 
-  // Lists such as [0, 1], by element.
+  // Writes lists such as [0, 1] by element.
   void write_ranges(const Piece& piece) {
     const std::vector<std::string> starts = elements(find(piece.text).text);
     const std::vector<std::string> limits = elements(find(piece.rest[0]).text);
@@ -116,7 +116,7 @@ std::string bracketed(std::span<const TensorType> types) {
   return join(texts);
 }
 
-// Whether the shorthand says of `instruction` what its types are.
+// Returns whether the short form determines the types of `instruction`.
 bool fits(TypeForm form, const Instruction& instruction, const std::vector<TensorType>& operands) {
   if (form == TypeForm::list) return true;
   if (form == TypeForm::functional || instruction.num_results() != 1) return false;

@@ -1,4 +1,4 @@
-// Prints the pretty form of an op by its line of the table in syntax.cc.
+// Prints the pretty form of an op.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace systole::hlo::text {
 
-// What stands between the op's name and its attributes in braces; begins with a space where there
-// is one.
+// Returns the part between the op's name and its attributes in braces, with a leading space unless
+// it is empty or begins with '('.
 std::string syntax_text(const Syntax& syntax, const std::vector<std::string>& operands,
                         const std::vector<WrittenAttr>& attrs);
 
-// The types from the colon on, with it.
+// Returns the colon and the types.
 std::string op_types_text(TypeForm form, const Instruction& instruction);
 // " : (T, U) -> V"
 std::string function_type_text(const Instruction& instruction);

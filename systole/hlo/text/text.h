@@ -11,28 +11,29 @@
 namespace systole::hlo {
 
 struct PrintOptions {
-  // Constants with more elements are printed as a hex string, which reads back bit for bit.
+  // Constants with more elements are printed as a hexadecimal string, which preserves every bit.
   int64_t max_literal_elements = 64;
-  // loc("node"("file.cc":41:0)) behind every op.
+  // Prints loc("node"("file.cc":41:0)) after every op.
   bool locations = false;
-  // `stablehlo.add %0, %1 : tensor<f32>` for ops that have such a form.
+  // Prints `stablehlo.add %0, %1 : tensor<f32>` for ops that have such a form.
   bool pretty = false;
 };
 
-// The module in MLIR's generic form: `"stablehlo.add"(%0, %1) : (...) -> ...`. Deterministic.
+// Prints the module in MLIR's generic form: `"stablehlo.add"(%0, %1) : (...) -> ...`.
+// Deterministic.
 std::string print(const Module& module, const PrintOptions& options = {});
 std::string print(const Computation& computation, const PrintOptions& options = {});
 std::string print(const Instruction& instruction);
 
-// Reads StableHLO text, generic or pretty, with CHLO's ops (as what they are in StableHLO's),
-// tuples (as their leaves), deprecated ops, and those of StableHLO's tests (as custom calls).
-// Attributes of modules, functions, parameters and results are kept. `file` is named in errors.
+// Parses StableHLO text, generic or pretty. Expands CHLO's ops and deprecated ops into StableHLO,
+// flattens tuples into their leaves, and turns the ops of StableHLO's tests into custom calls.
+// Keeps attributes of modules, functions, parameters and results. `file` appears in errors.
+//
 // Errors: INVALID_ARGUMENT `<file>:<line>:<column>: <what>, got <token>, expected <what>`;
-// UNIMPLEMENTED likewise for ops that are not in the opcode table, for dynamic shapes and for
-// element types that DType has not. Types are inferred and compared; what only a whole module shows
-// is verify's.
+// UNIMPLEMENTED, in the same form, for unknown ops, dynamic shapes and element types that DType
+// does not have. Infers types and compares them; verify() checks the rest.
 std::unique_ptr<Module> parse(std::string_view text, std::string_view file = "<text>");
-// The modules of a file, which lines `// -----` may separate. Errors: those of parse.
+// Parses all modules of a file, which lines `// -----` may separate. Errors: those of parse.
 std::vector<std::unique_ptr<Module>> parse_all(std::string_view text,
                                                std::string_view file = "<text>");
 

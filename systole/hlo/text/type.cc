@@ -6,11 +6,12 @@
 namespace systole::hlo::text {
 namespace {
 
-// Lists of elements are read by recursion.
+// Nested types are parsed recursively.
 constexpr size_t kMaxRank = 64;
-// Tuples too, and names of types.
+// Also for tuples and aliases.
 constexpr int kMaxTypeDepth = 32;
-// More than machines have; the bytes of fewer than 2^15 such tensors sum up to less than 2^63.
+// More than the memory of any machine; the bytes of fewer than 2^15 such tensors sum to less than
+// 2^63.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 48;
 
 int64_t read_dim(Lexer& lexer) {
@@ -21,12 +22,12 @@ int64_t read_dim(Lexer& lexer) {
   if (error != std::errc()) {
     throw lexer.unexpected("tensor type", "a size below 2^63");
   }
-  // "0x4xf32" was taken for the hexadecimal number 0x4.
+  // The lexer reads the start of "0x4xf32" as the hexadecimal number 0x4.
   lexer.seek(token.offset + static_cast<size_t>(end - token.text.data()));
   return size;
 }
 
-// Element types of StableHLO that we have no number format for.
+// StableHLO's element types that DType does not have.
 bool is_known_to_others(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {"f4E", "f6E", "f8E", "tf32"};
   constexpr std::string_view kNames[] = {"i2", "ui2"};

@@ -12,10 +12,10 @@
 
 namespace systole::hlo::text {
 
-// The type of a name in text: a value's, or a tuple of such types. Modules have no tuples: the
-// leaves of one stand for it, in order, wherever it does.
+// The type of a value in text, or a tuple of such types. Modules have no tuples: a tuple is
+// replaced by its leaves, in order.
 struct TypeTree {
-  TensorType leaf;  // of what is no tuple
+  TensorType leaf;  // if it is not a tuple
   bool is_tuple = false;
   std::vector<TypeTree> elements;
 
@@ -26,19 +26,18 @@ struct TypeTree {
 // "tensor<2x3xf32>"
 std::string type_text(const TensorType& type);
 
-// The element type that a text calls so: f32, ui8, index, which is as wide as a pointer. nullopt
-// for any other.
+// Returns the element type of that name: f32, ui8; index is i64. Returns nullopt for other names.
 std::optional<DType> element_type_of(std::string_view name);
 
-// Reads tensor<...>. Errors: UNIMPLEMENTED for dynamic shapes, encodings and element types that we
-// do not have; INVALID_ARGUMENT.
+// Reads tensor<...>. Errors: UNIMPLEMENTED for dynamic shapes, encodings and unsupported element
+// types; INVALID_ARGUMENT.
 TensorType read_tensor_type(Lexer& lexer);
-// Reads any type of a value, or the name of one, !name.
+// Reads a type, or an alias !name.
 TypeTree read_type(Lexer& lexer);
-// T, or (T, ...); `what` names what is being read.
+// Reads T or (T, ...). `what` names the construct being read.
 std::vector<TypeTree> read_types(Lexer& lexer, std::string_view what);
 
-// The leaves of all, in order.
+// Returns the leaves of all types, in order.
 std::vector<TensorType> flatten(std::span<const TypeTree> types);
 
 }  // namespace systole::hlo::text

@@ -5,7 +5,7 @@
 namespace systole::hlo::chlo {
 namespace {
 
-// sqrt(x^2 + y^2) for x, y >= 0, without overflow on the way.
+// sqrt(x^2 + y^2) for x, y >= 0, without intermediate overflow.
 Expr hypot(Expr x, Expr y) {
   const Expr large = max(x, y);
   const Expr ratio = min(x, y) / large;
@@ -14,7 +14,7 @@ Expr hypot(Expr x, Expr y) {
   return where(large == 0.0, 0.0, large + excess);
 }
 
-// log(2 |x + iy|) for numbers of which one is so large that squares may overflow.
+// log(2 |x + iy|) for numbers so large that squares may overflow.
 Expr log_of_twice(Expr x, Expr y) {
   const Expr large = max(x, y);
   const Expr ratio = where(large == kInfinity, 0.0, min(x, y) / large);

@@ -15,8 +15,8 @@ constexpr double kAsin64[] = {
 
 }  // namespace
 
-// For |x| > 1/2 the angle is that of the half-angle formula, asin(t) with t = sqrt(half): what the
-// rounding of t loses is put back.
+// For |x| > 1/2 the half-angle formula gives asin(t) with t = sqrt(half); the rounding error of t
+// is added back.
 HalfAngle asin_half_angle(Expr x) {
   const Expr size = abs(x);
   const Expr small = size <= 0.5;

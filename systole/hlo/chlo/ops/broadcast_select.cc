@@ -4,7 +4,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-// NumPy's rule over all three; a scalar predicate stays one, as select takes it.
+// NumPy's rule over all three operands; a scalar predicate stays a scalar, as select allows.
 std::vector<Value> broadcast_select(Builder& b, std::span<const Value> operands, const Attrs&,
                                     std::span<const TensorType>) {
   constexpr std::string_view kOp = "chlo.broadcast_select";

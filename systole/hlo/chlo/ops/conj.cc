@@ -5,7 +5,7 @@ namespace {
 
 Expr conj(Expr z) { return complex(real(z), -imag(z)); }
 
-// A number that is not complex is its own conjugate.
+// Real numbers are their own conjugates.
 Expr same(Expr x) { return x; }
 
 constexpr UnaryFormula kConjFormula{

@@ -4,7 +4,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-// The scalar `value` at every place of the operand's shape; the dtype is the value's.
+// The scalar `value` broadcast to the operand's shape, in the value's dtype.
 std::vector<Value> constant_like(Builder& b, std::span<const Value> operands, const Attrs& attrs,
                                  std::span<const TensorType>) {
   if (operands.size() != 1) {

@@ -7,7 +7,7 @@ namespace systole::hlo::chlo {
 HalfExponential half_exponential(Expr x) {
   const double limit = x.is_f64() ? 700 : 80;
   const Expr large = x > limit;
-  // Exact, as both have the same exponent or nearly so.
+  // Exact, because the exponents are nearly equal.
   const Expr half = 0.5 * exp(where(large, x - limit, x));
   return {half, where(large, 0.0, 0.25 / half), where(large, std::exp(limit), x.constant(1))};
 }

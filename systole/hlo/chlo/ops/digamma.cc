@@ -29,8 +29,9 @@ constexpr double kSeries64[] = {
     -4.4325980392156863e-1, 8.3333333333333333e-2, -2.1092796092796093e-2, 7.5757575757575758e-3,
     -4.1666666666666667e-3, 3.9682539682539683e-3, -8.3333333333333333e-3, 8.3333333333333333e-2};
 
-// x > 0. Below 3 about the root, so that the relative error stays small there; up to the series by
-// digamma(x) = digamma(x - n) + 1 / (x - 1) + ... + 1 / (x - n) with x - n in [2, 3).
+// x > 0. Below 3 expanded around the root, where the relative error stays small. Above, by
+// digamma(x) = digamma(x - n) + 1 / (x - 1) + ... + 1 / (x - n) with x - n in [2, 3), up to the
+// range of the series.
 Expr digamma_right(Expr x) {
   const int begin = x.is_f64() ? 10 : 6;
   const Expr steps = max(floor(x) - 2.0, 0.0);
@@ -49,8 +50,8 @@ Expr digamma_right(Expr x) {
 
 }  // namespace
 
-// Below 0 by reflection; NaN at the poles 0, -1, -2... There the zeros between the poles are
-// accurate in absolute terms only.
+// Below 0 by reflection; NaN at the poles 0, -1, -2... The zeros between the poles have only
+// absolute accuracy.
 Expr digamma(Expr x) {
   const Expr left = x <= 0.0;
   const Expr right = digamma_right(where(left, 1.0 - x, x));

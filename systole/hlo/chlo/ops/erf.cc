@@ -17,7 +17,7 @@ constexpr double kErfCore64[] = {
 constexpr double kTail32[] = {1.093036234e-6, -3.5303769938e-5, 0.00050627367269, -0.0043365102922,
                               0.025223063267, -0.10797904012,   -0.63405084302,   -1.1289343147};
 
-// 1 - erf(x) for x >= 1, as accurate as 1 - it has to be.
+// Returns erfc(x) for x >= 1, accurate enough for erf(x) = 1 - erfc(x).
 Expr tail(Expr x) {
   if (x.is_f64()) return erfc_tail(x);
   const Expr bounded = min(x, 4.0);

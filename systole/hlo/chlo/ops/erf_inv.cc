@@ -51,7 +51,7 @@ Expr ratio(Expr w) {
   return where(w < 6.25, polynomial(w - 1.0, kCenter64), outer);
 }
 
-// -1 and 1 give infinities, what lies beyond NaN.
+// -1 and 1 give infinities; values beyond give NaN.
 Expr erf_inv(Expr x) {
   const Expr w = -log((1.0 - x) * (1.0 + x));
   return x * where(abs(x) == 1.0, kInfinity, ratio(w));

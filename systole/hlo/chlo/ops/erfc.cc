@@ -54,7 +54,7 @@ constexpr double kLast64[] = {
     -1.7983587696703023965e-9,  4.6963768383609880313e-8,   -1.2255538749620075803e-6,
     0.000031958328285731325060, -0.00083275486624142923894, 0.021683584850562906535};
 
-// A polynomial as its constant coefficient and what is added to it.
+// A polynomial as its constant coefficient and the rest.
 TwoPart two_part_polynomial(Expr x, std::span<const double> coefficients) {
   const Expr rest = x * polynomial(x, coefficients.first(coefficients.size() - 1));
   return {x.constant(coefficients.back()), rest};
@@ -79,8 +79,8 @@ TwoPart scaled(Expr x) {
 
 }  // namespace
 
-// exp(-x^2) * scaled(x). The rounding error of x^2 matters as much as x^2 is large: it is computed
-// and put back to first order.
+// exp(-x^2) * scaled(x). The rounding error of x^2 matters for large x: it is computed and
+// corrected to first order.
 Expr erfc_tail(Expr x) {
   x = min(x, x.is_f64() ? 28.0 : 11.0);  // where erfc is 0
   const Expr square = x * x;

@@ -46,7 +46,7 @@ constexpr double kMinimum64[] = {
     -0.0036845696081020226354,   0.0061005360205166120439,    -0.010314223036638180740,
     0.017970675115210408477,     -0.032788541088481298655,    0.064624940238912752614,
     -0.14758772299453070204,     0.48383612272381058521};
-// log(2), the first part short enough for exact products with exponents.
+// log(2); the first part is short, so that products with exponents are exact.
 constexpr SplitConstant kLn2For32{0.693359375, -2.1219444005469058e-4};
 constexpr SplitConstant kLn2For64{6.93147180369123816490e-01, 1.90821492927058770002e-10};
 constexpr double kLgammaMinimum = -1.2148629053584961e-1;
@@ -58,7 +58,7 @@ constexpr double kStirling64[] = {
     -1.9175269175269175e-3, 8.4175084175084175e-4,  -5.9523809523809524e-4,
     7.9365079365079365e-4,  -2.7777777777777778e-3, 8.3333333333333333e-2};
 
-// log(x) for x >= 8 as the sum of two, of which the first is exact.
+// log(x) for x >= 8 as a sum of two numbers, the first of which is exact.
 TwoPart split_log(Expr x) {
   const auto [power, rest] = split_exponent(x);
   const SplitConstant ln2 = x.is_f64() ? kLn2For64 : kLn2For32;
@@ -75,8 +75,8 @@ Expr stirling(Expr x) {
          (factor * logarithm.low + (series + 0.41893853320467274));
 }
 
-// lgamma of |x|, and of x itself where |x| <= 1/2. Below 8 it is lgamma(y) + log(product), where
-// y = |x| - n lies in [2, 3) and the product is that of the n numbers between.
+// lgamma of |x|, and of x itself if |x| <= 1/2. Below 8 it is lgamma(y) + log(product) with y = |x|
+// - n in [2, 3) and the product of the n numbers in between.
 Expr lgamma_right(Expr x) {
   const Expr size = abs(x);
   const Expr tiny = size <= 0.5;
@@ -98,8 +98,8 @@ Expr lgamma_right(Expr x) {
 
 }  // namespace
 
-// Below -1/2 by reflection; infinite at the poles. There the zeros between the poles are accurate
-// in absolute terms only.
+// Below -1/2 by reflection; infinite at the poles. The zeros between the poles have only absolute
+// accuracy.
 Expr lgamma(Expr x) {
   const Expr size = abs(x);
   const Expr right = lgamma_right(x);

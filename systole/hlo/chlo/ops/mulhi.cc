@@ -3,18 +3,18 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-// Of elements of up to 32 bits, as a product of 64.
+// For elements of up to 32 bits, with a product of 64 bits.
 Expr narrow(Expr x, Expr y) {
   const Expr product = x.convert(DType::s64) * y.convert(DType::s64);
   const Expr width = product.constant(dtype_info(x.dtype()).bits);
-  // What the conversion keeps is the same for a logical shift.
+  // The conversion keeps the same bits after a logical shift.
   return product.binary(Opcode::shift_right_arithmetic, width).convert(x.dtype());
 }
 
 Expr shift_right(Expr x) { return x.binary(Opcode::shift_right_logical, x.constant(32)); }
 Expr low_word(Expr x) { return x.binary(Opcode::and_, x.constant(0xffffffff)); }
 
-// Of unsigned 64-bit elements, by words of 32 bits; no sum overflows.
+// For unsigned 64-bit elements, in words of 32 bits; no sum overflows.
 Expr wide(Expr x, Expr y) {
   const Expr low = low_word(x) * low_word(y);
   const Expr middle = shift_right(x) * low_word(y) + shift_right(low);
@@ -22,7 +22,7 @@ Expr wide(Expr x, Expr y) {
   return shift_right(x) * shift_right(y) + shift_right(middle) + shift_right(other);
 }
 
-// Two's complement: a negative factor counts for 2^64 too much.
+// In two's complement a negative factor is 2^64 too large as an unsigned number.
 Expr wide_signed(Expr x, Expr y) {
   const Expr product =
       from_bits(wide(from_bits(x, DType::u64), from_bits(y, DType::u64)), DType::s64);

@@ -3,8 +3,8 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-// As integers, neighbours of one sign differ by 1. The step from 0 is to the smallest number of y's
-// sign.
+// The bits of neighbours of one sign differ by 1 as integers. The step from 0 leads to the smallest
+// number of y's sign.
 Expr next_after(Expr x, Expr y) {
   const Expr bits = bits_of(x);
   const Expr away = ((x < y) & (x > 0.0)) | ((x > y) & (x < 0.0));

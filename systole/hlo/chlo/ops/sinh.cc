@@ -11,7 +11,7 @@ constexpr double kSinhSmall64[] = {2.8445276524447323963e-15, 7.6466253184172504
                                    2.7557319224040352784e-6,  0.00019841269841269773174,
                                    0.0083333333333333333658,  0.16666666666666666667};
 
-// `large` but for |x| <= 1, where it would cancel.
+// `large`, except for |x| <= 1, where it would cancel.
 Expr sinh_or(Expr x, Expr large) {
   const Expr square = x * x;
   const Expr small = x + x * (square * polynomial(square, kSinhSmall32, kSinhSmall64));

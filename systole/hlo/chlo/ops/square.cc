@@ -5,8 +5,8 @@ namespace {
 
 Expr square(Expr x) { return x * x; }
 
-// (x - y)(x + y) + 2xyi. Only where a part overflows do the factors too: there
-// the real part of numbers on the diagonals is 0 all the same.
+// (x - y)(x + y) + 2xyi. The factors overflow only where a part of the result does. The real part
+// of numbers on the diagonals is 0 in any case.
 Expr square_complex(Expr z) {
   const Expr x = real(z);
   const Expr y = imag(z);

@@ -4,7 +4,7 @@
 namespace systole::hlo::chlo::ops {
 namespace {
 
-// (a, b, i, j) -> a > b; floating types by their total order, which has a place for NaN.
+// (a, b, i, j) -> a > b. Floating types use the total order, which includes NaN.
 void fill_descending(Instruction& sort, DType dtype) {
   Computation& region = sort.add_region();
   const Value a = region.add_parameter({dtype, {}});
@@ -17,7 +17,8 @@ void fill_descending(Instruction& sort, DType dtype) {
   region.set_results({Builder(region).op(Opcode::compare, {a, b}, greater)->result()});
 }
 
-// The k largest of each row, largest first, and their positions (s32). Of equal ones the first.
+// The k largest elements of each row in descending order, and their positions (s32). Of equal
+// elements the first comes first.
 std::vector<Value> top_k(Builder& b, std::span<const Value> operands, const Attrs& attrs,
                          std::span<const TensorType>) {
   if (operands.size() != 1) {

@@ -11,7 +11,7 @@ constexpr double kBernoulli[] = {
     -2.1748686985580619e-16, 5.5090028283602295e-18,  -1.3954464685812523e-19};
 constexpr int kTerms = 10;
 
-// The terms from q = a on, by Euler and Maclaurin, as a^-x times the result.
+// The terms from q = a on, by the Euler-Maclaurin formula, as a^-x times the result.
 Expr zeta_tail(Expr x, Expr a) {
   Expr factor = x / a;
   Expr sum = a / (x - 1.0) + 0.5;
@@ -23,7 +23,7 @@ Expr zeta_tail(Expr x, Expr a) {
   return sum;
 }
 
-// (q + k)^-x, with what the rounding of q + k loses put back to first order.
+// (q + k)^-x, corrected to first order for the rounding of q + k.
 Expr term(Expr x, Expr q, int k) {
   const Expr sum = q + k;
   const Expr power = pow(sum, -x);
@@ -34,9 +34,9 @@ Expr term(Expr x, Expr q, int k) {
 
 }  // namespace
 
-// The sum of (q + n)^-x over n >= 0: ten terms as they are, smallest first, and the tail. Infinite
-// at x = 1 and at q = 0, -1, -2...; NaN for x < 1, for q < 0 where x is not an integer, and for
-// q < -4, where the tail would begin too early.
+// The sum of (q + n)^-x over n >= 0: ten terms, smallest first, and the tail. Infinite at x = 1 and
+// at q = 0, -1, -2...; NaN for x < 1, for q < 0 if x is not an integer, and for q < -4, where the
+// tail would start too early.
 Expr zeta(Expr x, Expr q) {
   const Expr a = q + kTerms;
   const Expr power = term(x, q, kTerms);

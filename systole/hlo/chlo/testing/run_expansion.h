@@ -1,4 +1,4 @@
-// One CHLO op, expanded and evaluated.
+// Expands and evaluates one CHLO op.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace systole::hlo::chlo::testing {
 
-// Makes `computation` the function of the op's operands that returns its results.
+// Fills `computation` with the op on parameters and returns its results.
 inline void build(Computation& computation, std::string_view op,
                   const std::vector<Tensor>& operands, const Attrs& attrs = {},
                   const std::vector<TensorType>& declared = {}) {
@@ -22,7 +22,7 @@ inline void build(Computation& computation, std::string_view op,
   computation.set_results(find_expansion(op)(b, parameters, attrs, declared));
 }
 
-// Its values, by the evaluator.
+// Evaluates the op.
 inline std::vector<Tensor> run(std::string_view op, const std::vector<Tensor>& operands,
                                const Attrs& attrs = {},
                                const std::vector<TensorType>& declared = {}) {
@@ -32,7 +32,7 @@ inline std::vector<Tensor> run(std::string_view op, const std::vector<Tensor>& o
   return Evaluator().run(main, operands);
 }
 
-// The text of the error that it throws; "no error" when there is none.
+// Returns the text of the error; "no error" if there is none.
 inline std::string error_of(std::string_view op, const std::vector<Tensor>& operands,
                             const Attrs& attrs = {}) {
   return hlo::testing::error_of([&] { run(op, operands, attrs); });

@@ -9,8 +9,8 @@
 
 namespace systole::hlo::chlo::testing {
 
-// The distance of `got` from `expected`, in units of the last place that `expected` has in the
-// format; infinite when only one is NaN or when only one is infinite.
+// Returns the distance of `got` from `expected` in units of the last place of `expected` in the
+// format; infinity if only one is NaN or only one is infinite.
 inline double ulp_error(DType dtype, double got, long double expected) {
   struct Format {
     int bits;             // of the mantissa, the hidden one included

@@ -12,7 +12,7 @@ bool is_signed_number(DType dtype) {
   return is_floating(dtype) || (is_integer(dtype) && dtype_info(dtype).is_signed);
 }
 
-// The x of -x. A negated constant is about to become a constant.
+// Returns the x of -x. Negated constants are excluded: they are folded.
 Value negated_operand(Value value) {
   const Instruction* negate = match(value, Opcode::negate);
   if (negate == nullptr || is_known(negate->operand(0))) return {};
@@ -102,9 +102,8 @@ Replacement divide_by_power_of_two(Instruction& op, Builder& builder) {
   return {builder.multiply(op.operand(0), builder.splat(op.type(), 1 / divisor))};
 }
 
-// x ** 2 -> x * x. Exact for integers, bf16 and f16; for f32 and f64 the product is the correctly
-// rounded square, from which a library's power may be off by a unit in the last place: the change
-// is towards the true value.
+// x ** 2 -> x * x. Exact for integers, bf16 and f16. For f32 and f64 the product is the correctly
+// rounded square; a library's power may be off by one unit in the last place.
 Replacement square(Instruction& op, Builder& builder) {
   if (is_complex(op.dtype()) || !is_splat(op.operand(1), 2)) return {};
   return {builder.multiply(op.operand(0), op.operand(0))};

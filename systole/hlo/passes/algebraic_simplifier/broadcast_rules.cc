@@ -1,4 +1,4 @@
-// Broadcasts: composed, removed, and moved behind elementwise operations, which then run on fewer
+// Broadcasts: composed, removed, and moved after elementwise operations, which then run on fewer
 // elements.
 #include <algorithm>
 
@@ -17,7 +17,7 @@ Replacement broadcast_to_same(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
-// A broadcast that repeats nothing and permutes nothing inserts axes of size 1.
+// A broadcast that neither repeats nor permutes inserts axes of size 1.
 Replacement broadcast_as_reshape(Instruction& op, Builder& builder) {
   const Shape& from = op.operand(0).shape();
   const int64_t count = op.shape().num_elements();
@@ -36,7 +36,7 @@ Replacement broadcast_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(inner->operand(0), op.shape(), dimensions)};
 }
 
-// When `to` is `from` with axes of size 1 inserted: for every axis of `from`, its axis in `to`.
+// If `to` is `from` with inserted axes of size 1, returns the axis in `to` for each axis of `from`.
 std::optional<Dims> inserted_units(const Shape& from, const Shape& to) {
   Dims axes;
   for (int axis = 0; axis < to.rank(); ++axis) {
@@ -76,8 +76,8 @@ Replacement broadcast_of_transpose(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(transpose->operand(0), op.shape(), dimensions)};
 }
 
-// The broadcast that all broadcast operands but those of scalars agree on; one of a scalar when
-// there are only such. nullptr when they differ, or when an operand is neither a broadcast nor a
+// Returns the broadcast on which all operands agree, ignoring broadcasts of scalars unless there
+// are only those. Returns nullptr if they differ, or if an operand is neither a broadcast nor a
 // scalar.
 const Instruction* common_broadcast(const Instruction& op) {
   const Instruction* common = nullptr;
@@ -96,7 +96,7 @@ const Instruction* common_broadcast(const Instruction& op) {
   return common;
 }
 
-// op(broadcast(x), broadcast(y)) -> broadcast(op(x, y)), with broadcasts of scalars beside any.
+// op(broadcast(x), broadcast(y)) -> broadcast(op(x, y)). Broadcasts of scalars combine with any.
 Replacement elementwise_of_broadcasts(Instruction& op, Builder& builder) {
   if (op.shape().rank() == 0) return {};
   const Instruction* common = common_broadcast(op);

@@ -1,5 +1,4 @@
-// One form for what can be written in several: the other rules, and CSE, then look for one form
-// only.
+// Canonical forms, so that the other rules and CSE look for one form only.
 #include <cstring>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"

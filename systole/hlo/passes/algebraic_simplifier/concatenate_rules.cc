@@ -12,7 +12,7 @@ Replacement concatenate_of_one(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
-// Operands without elements add nothing; the first stays when all are such.
+// Removes operands without elements; keeps the first if all are empty.
 Replacement concatenate_of_empty(Instruction& op, Builder& builder) {
   const int64_t dimension = op.attrs<ConcatenateAttrs>().dimension;
   std::vector<Value> parts;
@@ -24,8 +24,8 @@ Replacement concatenate_of_empty(Instruction& op, Builder& builder) {
   return {builder.concatenate(parts, dimension)};
 }
 
-// concatenate(concatenate(x, y), z) -> concatenate(x, y, z) along one axis: each element is copied
-// once.
+// concatenate(concatenate(x, y), z) -> concatenate(x, y, z) along the same axis: each element is
+// copied once.
 Replacement concatenate_of_concatenate(Instruction& op, Builder& builder) {
   std::vector<Value> parts;
   for (const Value& part : op.operands()) {
@@ -40,7 +40,7 @@ Replacement concatenate_of_concatenate(Instruction& op, Builder& builder) {
   return {builder.concatenate(parts, op.attrs<ConcatenateAttrs>().dimension)};
 }
 
-// The slice that two neighbours along `axis` make together, when both are slices of one value.
+// Returns the slice that two adjacent slices of one value form along `axis`.
 std::optional<SliceAttrs> joined(Value first, Value second, size_t axis) {
   const Instruction* a = match(first, Opcode::slice);
   const Instruction* b = match(second, Opcode::slice);
@@ -69,7 +69,7 @@ Replacement concatenate_of_neighbours(Instruction& op, Builder& builder) {
   return {};
 }
 
-// Broadcasts of one scalar side by side are one broadcast.
+// Adjacent broadcasts of one scalar become one broadcast.
 Replacement concatenate_of_splats(Instruction& op, Builder& builder) {
   Value scalar;
   for (const Value& part : op.operands()) {

@@ -1,4 +1,4 @@
-// Branches whose predicate is known, and loops that run once or not at all.
+// Branches with a known predicate, and loops that run once or never.
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
@@ -19,7 +19,7 @@ Replacement inlined(Instruction& op, const Computation& region, std::span<const 
 
 Replacement if_constant(Instruction& op, Builder&) {
   const Tensor* pred = constant_of(op.operand(0));
-  // One without results is dead unless it has effects, and then there is nothing to replace.
+  // Without results it is dead, or has effects and cannot be replaced.
   if (pred == nullptr || op.num_results() == 0) return {};
   return inlined(op, op.region(pred->item<bool>() ? 0 : 1), {});
 }
@@ -33,11 +33,11 @@ Replacement case_constant(Instruction& op, Builder&) {
   return inlined(op, op.region(wanted >= 0 && wanted < last ? static_cast<int>(wanted) : last), {});
 }
 
-// What is known of the values that a loop carries into its first iteration.
+// Returns the known values that a loop carries into its first iteration.
 std::vector<Tensor> initial_state(const Instruction& loop) {
   std::vector<Tensor> state;
   for (const Value& operand : loop.operands()) {
-    // Whole tensors hardly ever decide whether a loop goes on, and take time to write out.
+    // Tensors rarely decide whether a loop continues and are expensive to materialise.
     state.push_back(operand.shape().rank() == 0 ? known_value(operand) : Tensor());
   }
   return state;
@@ -52,13 +52,13 @@ Answer goes_on(const Instruction& loop, std::span<const Tensor> state) {
 }
 
 Replacement while_never(Instruction& op, Builder&) {
-  // Its condition runs once in any case.
+  // The condition runs once in any case.
   if (op.num_results() == 0 || !is_pure(op)) return {};
   if (goes_on(op, initial_state(op)) != Answer::no) return {};
   return {op.operands().begin(), op.operands().end()};
 }
 
-// A loop that is known to run once is its body.
+// A loop that runs exactly once becomes its body.
 Replacement while_once(Instruction& op, Builder&) {
   if (op.num_results() == 0 || !is_pure(op)) return {};
   std::vector<Tensor> state = initial_state(op);

@@ -5,7 +5,7 @@
 namespace systole::hlo {
 namespace {
 
-// Every integer of at most that many bits (and a sign) is a value of the dtype.
+// Every integer with at most this many bits (and a sign) is a value of the dtype.
 int integer_bits(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (dtype == DType::pred) return 1;
@@ -21,13 +21,13 @@ int integer_bits(DType dtype) {
 
 bool is_real(DType dtype) { return is_numeric(dtype) && !is_complex(dtype); }
 
-// Every value of `from` is a value of `to`.
+// Returns whether every value of `from` is a value of `to`.
 bool lossless(DType from, DType to) {
   if (!is_real(from) || !is_real(to)) return false;
   if (from == to) return true;
   if (to == DType::pred) return false;
   if (is_floating(from)) {
-    // f16 and bf16: neither holds the other.
+    // Neither of f16 and bf16 contains the other.
     return is_floating(to) && size_of(to) > size_of(from);
   }
   const bool negative = is_integer(from) && dtype_info(from).is_signed;
@@ -35,8 +35,8 @@ bool lossless(DType from, DType to) {
   return fits_sign && integer_bits(to) >= integer_bits(from);
 }
 
-// Whether a -> b -> c is a -> c. Conversion depends on the value alone, but for c an integer: there
-// what is out of range saturates from a float and wraps from an integer.
+// Returns whether a -> b -> c is a -> c. Conversion depends only on the value, except that
+// out-of-range values of an integer c saturate from a float and wrap from an integer.
 bool middle_is_redundant(DType a, DType b, DType c) {
   if (!lossless(a, b) || !is_real(c)) return false;
   return !is_integer(c) || is_floating(a) || !is_floating(b) || lossless(a, c);

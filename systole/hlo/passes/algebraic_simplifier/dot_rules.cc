@@ -1,4 +1,4 @@
-// Products: what stands before dot_general and can become part of it.
+// Products: instructions before dot_general that can become part of it.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -9,8 +9,8 @@ namespace {
 
 bool contains(const Dims& dims, int64_t axis) { return std::ranges::count(dims, axis) != 0; }
 
-// Renames the axes of one operand from those behind a transpose to those before it. False when the
-// operand's free axes, which the result takes over in order, would come in another order.
+// Renames an operand's axes from those after a transpose to those before it. Returns false if the
+// operand's free axes, which the result takes in order, would change their order.
 bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
   Dims free;
   for (size_t axis = 0; axis < permutation.size(); ++axis) {
@@ -51,7 +51,7 @@ Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   return {builder.dot_general(x, y, attrs, op.dtype())};
 }
 
-// The operand without `axes`, which have size 1; the other axes of `named` are renumbered.
+// Removes `axes`, which have size 1, from the operand, and renumbers the other axes of `named`.
 Value without_axes(Builder& builder, Value x, const Dims& axes, Dims& batching, Dims& contracting) {
   Dims sizes;
   for (int64_t axis = 0; axis < x.shape().rank(); ++axis) {
@@ -68,8 +68,8 @@ Value without_axes(Builder& builder, Value x, const Dims& axes, Dims& batching, 
   return builder.reshape(x, Shape(sizes));
 }
 
-// Batch axes of size 1, and contracted ones beside others, say nothing: without them this is more
-// often a plain matrix product.
+// Removes batch axes of size 1, and contracted axes of size 1 if there are others. More products
+// are then plain matrix products.
 Replacement dot_without_unit_axes(Instruction& op, Builder& builder) {
   DotAttrs attrs = op.attrs<DotAttrs>();
   const Shape& lhs = op.operand(0).shape();
@@ -97,9 +97,8 @@ Replacement dot_without_unit_axes(Instruction& op, Builder& builder) {
 }
 
 // dot(convert(x), convert(y)) from bf16 to f32 -> dot(x, y) with a result of f32, which matrix
-// units do in one step and at twice the speed. A product of two bf16 is exact in f32, so nothing is
-// lost but what the summation loses in either form, and its order and width are the
-// implementation's choice.
+// units compute in one step and twice as fast. A product of two bf16 is exact in f32, so only the
+// summation rounds, in both forms; its order and width are up to the implementation.
 Replacement dot_of_converted(Instruction& op, Builder& builder) {
   const Instruction* x = match(op.operand(0), Opcode::convert);
   const Instruction* y = match(op.operand(1), Opcode::convert);

@@ -1,4 +1,4 @@
-// Slices at computed places, where the place turns out to be a constant.
+// Slices at computed starts that turn out to be constant.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -8,7 +8,7 @@
 namespace systole::hlo {
 namespace {
 
-// A start index as dynamic_slice and gather take it: moved so that the slice lies within the axis.
+// Clamps a start index as dynamic_slice and gather do.
 int64_t clamped(int64_t start, int64_t size, int64_t slice_size) {
   return std::clamp<int64_t>(start, 0, size - slice_size);
 }
@@ -19,7 +19,7 @@ Value slice_at(Builder& builder, Value x, const Dims& start, const Dims& sizes) 
   return builder.slice(x, start, limit);
 }
 
-// An axis that is taken whole starts at 0, whatever the index.
+// A slice of a whole axis starts at 0, whatever the index.
 Replacement dynamic_slice_at_constants(Instruction& op, Builder& builder) {
   const Value x = op.operand(0);
   const Dims& sizes = op.attrs<DynamicSliceAttrs>().slice_sizes;
@@ -47,8 +47,8 @@ Replacement update_by_own_slice(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
-// x + dynamic_update_slice(0, y, i) -> dynamic_update_slice(x, dynamic_slice(x, i) + y, i), where 0
-// is what x + 0 == x holds for to the bit: sums of gradients of slices touch the slices alone.
+// x + dynamic_update_slice(0, y, i) -> dynamic_update_slice(x, dynamic_slice(x, i) + y, i), if x +
+// 0 == x bit for bit. Sums of gradients of slices then touch only the slices.
 Replacement add_of_update(Instruction& op, Builder& builder) {
   for (const int side : {0, 1}) {
     const Instruction* update = match(op.operand(side), Opcode::dynamic_update_slice);
@@ -65,14 +65,14 @@ Replacement add_of_update(Instruction& op, Builder& builder) {
   return {};
 }
 
-// A gather of one slice at a constant place. With one slice, all batch axes of the result have size
-// 1, so that the slice's elements are the result's in order.
+// A gather of one slice at a constant start. All batch axes of the result have size 1, so the
+// slice's elements are the result's, in order.
 Replacement gather_at_constant(Instruction& op, Builder& builder) {
   const auto& attrs = op.attrs<GatherAttrs>();
   const Tensor* indices = constant_of(op.operand(1));
   if (indices == nullptr || !attrs.operand_batching_dims.empty()) return {};
   if (indices->num_elements() != static_cast<int64_t>(attrs.start_index_map.size())) return {};
-  // Indices without coordinates may stand for any number of slices.
+  // Index vectors of length 0 may stand for any number of slices.
   if (Shape(attrs.slice_sizes).num_elements() != op.shape().num_elements()) return {};
   const Value x = op.operand(0);
   const std::vector<int64_t> wanted = index_values(*indices);

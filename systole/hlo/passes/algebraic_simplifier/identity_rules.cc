@@ -1,4 +1,4 @@
-// Operations that give back an operand, or a constant.
+// Operations whose value is an operand or a constant.
 #include "systole/hlo/ir/placement.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
 #include "systole/hlo/passes/match.h"
@@ -26,7 +26,7 @@ Replacement right_absorbing_element(Instruction& op, Builder&) {
   return {op.operand(1)};
 }
 
-// x + 0.0 differs from x at x == -0.0 alone.
+// x + 0.0 differs from x only at x == -0.0.
 Replacement add_positive_zero(Instruction& op, Builder&) {
   if (!is_floating(op.dtype()) || !is_splat(op.operand(1), 0.0)) return {};
   if (!never_negative_zero(op.operand(0))) return {};
@@ -88,7 +88,7 @@ Replacement clamp_by_nothing(Instruction& op, Builder&) {
   return {op.operand(1)};
 }
 
-// Where a value lies changes nothing about it.
+// Placement does not change a value.
 Replacement placement(Instruction& op, Builder&) {
   if (!is_placement(op)) return {};
   return {op.operands().begin(), op.operands().end()};

@@ -15,14 +15,15 @@ bool holds_when_equal(ComparisonDirection direction) {
          direction == ComparisonDirection::le;
 }
 
-// x == x -> true, x < x -> false: not for floats, where NaN != NaN.
+// x == x -> true, x < x -> false; not for floats, where NaN != NaN.
 Replacement compare_itself(Instruction& op, Builder& builder) {
   const Value x = op.operand(0);
   if (x != op.operand(1) || is_floating(x.dtype()) || is_complex(x.dtype())) return {};
   return {builder.splat(op.type(), holds_when_equal(op.attrs<CompareAttrs>().direction) ? 1 : 0)};
 }
 
-// not (x < y) -> x >= y. For floats only == and !=: both sides of any other are false at NaN.
+// not (x < y) -> x >= y. For floats only == and !=: with NaN both sides of any other comparison are
+// false.
 Replacement not_compare(Instruction& op, Builder& builder) {
   const Instruction* compare = match(op.operand(0), Opcode::compare);
   if (compare == nullptr) return {};
@@ -43,7 +44,7 @@ Replacement compare_converted_predicate(Instruction& op, Builder& builder) {
   const ComparisonDirection direction = op.attrs<CompareAttrs>().direction;
   const Value p = convert->operand(0);
   if (direction == ComparisonDirection::ne || direction == ComparisonDirection::gt) return {p};
-  // On total order -0.0 would matter; 0 and 1 are compared alike by both.
+  // With total order, -0.0 would matter; 0 and 1 compare alike in both orders.
   if (direction == ComparisonDirection::eq) return {builder.unary(Opcode::not_, p)};
   return {};
 }
@@ -104,7 +105,7 @@ Replacement select_of_select(Instruction& op, Builder& builder) {
   return {};
 }
 
-// select(broadcast(p), x, y) -> select(p, x, y) for a scalar p, which `select` splats itself.
+// select(broadcast(p), x, y) -> select(p, x, y) for a scalar p, which `select` broadcasts itself.
 Replacement select_by_broadcast_scalar(Instruction& op, Builder& builder) {
   const Instruction* broadcast = match(op.operand(0), Opcode::broadcast_in_dim);
   if (broadcast == nullptr || broadcast->operand(0).shape().rank() != 0) return {};

@@ -1,5 +1,5 @@
 // Reductions with one input and a reducer of one opcode, windows, and sorts. No rule regroups a sum
-// or product of floats: the order of its terms in row-major order stays as it is.
+// or product of floats: terms keep their row-major order.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -8,7 +8,7 @@
 namespace systole::hlo {
 namespace {
 
-// A reduction that the rules understand.
+// A reduction in the form that the rules handle.
 struct Reduction {
   Value input;
   Value initial;
@@ -21,7 +21,7 @@ struct Reduction {
 std::optional<Reduction> match_reduction(const Instruction& op) {
   if (!op.is(Opcode::reduce) || op.num_operands() != 2) return std::nullopt;
   const std::optional<Opcode> reducer = match_reducer(op.region());
-  // A reducer may also compute in a wider type than its input's.
+  // A reducer may compute in a wider type than its input's.
   if (!reducer || op.dtype() != op.operand(0).dtype()) return std::nullopt;
   return Reduction{op.operand(0), op.operand(1), *reducer, op.attrs<DimensionsAttrs>().dimensions};
 }
@@ -34,7 +34,7 @@ Value reduce(Builder& builder, const Reduction& r, Value input, Dims dimensions)
       ->result();
 }
 
-// Reducing one element a result is one application of the reducer.
+// Reducing one element per result is one application of the reducer.
 Replacement reduce_of_single_elements(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r || !traits(r->reducer).has(kCommutative)) return {};
@@ -45,7 +45,7 @@ Replacement reduce_of_single_elements(Instruction& op, Builder& builder) {
   return {builder.binary(r->reducer, x, builder.broadcast(r->initial, op.shape()))};
 }
 
-// reduce(reduce(x)) -> reduce(x) over all axes at once, where regrouping is exact.
+// reduce(reduce(x)) -> reduce(x) over all axes at once, if regrouping is exact.
 Replacement reduce_of_reduce(Instruction& op, Builder& builder) {
   const auto outer = match_reduction(op);
   if (!outer || !regroups_exactly(outer->reducer, op.dtype())) return {};
@@ -67,8 +67,7 @@ Replacement reduce_of_reduce(Instruction& op, Builder& builder) {
   return {reduce(builder, *outer, inner->input, dimensions)};
 }
 
-// The maximum over copies of an element is the element: axes that a broadcast made need not be
-// reduced.
+// The maximum over copies of an element is the element: broadcast axes need not be reduced.
 Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r || !traits(r->reducer).has(kIdempotent) || !regroups_exactly(r->reducer, op.dtype())) {
@@ -89,16 +88,15 @@ Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
                          std::ranges::count_if(r->dimensions, [&](int64_t e) { return e < d; }));
     }
   }
-  // With no axis of x to reduce, this is the reducer applied once.
+  // If no axis of x is reduced, the reducer is applied once.
   const Value small = reduced.empty()
                           ? builder.binary(r->reducer, x, builder.broadcast(r->initial, x.shape()))
                           : reduce(builder, *r, x, reduced);
   return {builder.broadcast_in_dim(small, op.shape(), position)};
 }
 
-// Calls found(from_begin, from_end, to_begin, to_end) for the smallest groups of neighbouring axes
-// that hold the same number of elements in both shapes. REQUIRES: the shapes have the same number
-// of elements, not 0.
+// Calls found(from_begin, from_end, to_begin, to_end) for the smallest groups of adjacent axes that
+// hold the same number of elements in both shapes. REQUIRES: equal, non-zero numbers of elements.
 template <class Found>
 void for_each_group(const Shape& from, const Shape& to, Found&& found) {
   int i = 0;
@@ -119,8 +117,8 @@ void for_each_group(const Shape& from, const Shape& to, Found&& found) {
   }
 }
 
-// reduce(reshape(x)) -> reshape(reduce(x)), where each group of axes is reduced whole or not at
-// all. The same elements meet in the same row-major order.
+// reduce(reshape(x)) -> reshape(reduce(x)), if each group of axes is reduced completely or not at
+// all. The terms keep their row-major order.
 Replacement reduce_of_reshape(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r || r->input.shape().num_elements() == 0) return {};
@@ -139,12 +137,12 @@ Replacement reduce_of_reshape(Instruction& op, Builder& builder) {
     if (reduced == 1) return;
     for (int axis = x_begin; axis < x_end; ++axis) dimensions.push_back(axis);
   });
-  // A reduction of single elements has its own rule.
+  // Reductions of single elements have their own rule.
   if (!whole || dimensions.empty()) return {};
   return {builder.reshape(reduce(builder, *r, x, dimensions), op.shape())};
 }
 
-// reduce(transpose(x)) -> transpose(reduce(x)): what is left to move is smaller, often nothing.
+// reduce(transpose(x)) -> transpose(reduce(x)): the transpose becomes smaller, often trivial.
 Replacement reduce_of_transpose(Instruction& op, Builder& builder) {
   const auto r = match_reduction(op);
   if (!r) return {};
@@ -167,8 +165,8 @@ Replacement reduce_of_transpose(Instruction& op, Builder& builder) {
   return {builder.transpose(small, kept)};
 }
 
-// Elements that a pad has set apart, each by one less than the window is long: every window that
-// moves on by one covers one of them.
+// Returns whether a pad separates the elements by one less than the window's length: every window
+// of stride 1 then contains one of them.
 struct SpreadSum {
   Value input;
   const PadAttrs& pad;
@@ -201,9 +199,8 @@ std::optional<SpreadSum> match_spread_sum(const Instruction& op) {
   return spread && s.input.shape().num_elements() != 0 ? std::optional(s) : std::nullopt;
 }
 
-// The sum over windows that cover one element each and zeros besides, the gradient of a mean over
-// windows that lie side by side: the element again and again. 0 is added because a sum of zeros is
-// never -0.
+// The sum over windows that contain one element and zeros (the gradient of a mean over adjacent
+// windows) repeats each element. 0 is added because a sum of zeros is never -0.
 Replacement sum_of_spread_elements(Instruction& op, Builder& builder) {
   const auto s = match_spread_sum(op);
   if (!s) return {};
@@ -237,7 +234,7 @@ Replacement sum_of_spread_elements(Instruction& op, Builder& builder) {
                       pad.interior_padding)};
 }
 
-// There is nothing to sort along an axis of one element.
+// An axis of one element is sorted.
 Replacement sort_of_single_elements(Instruction& op, Builder&) {
   const int rank = op.shape().rank();
   const int64_t axis = op.attrs<SortAttrs>().dimension;

@@ -16,7 +16,7 @@ Replacement reshape_of_reshape(Instruction& op, Builder& builder) {
   return {builder.reshape(inner->operand(0), op.shape())};
 }
 
-// One element at every place: the same under any shape.
+// A splat is the same in any shape.
 Replacement reshape_of_splat(Instruction& op, Builder& builder) {
   const Instruction* broadcast = match(op.operand(0), Opcode::broadcast_in_dim);
   if (broadcast == nullptr || broadcast->operand(0).shape().rank() != 0) return {};

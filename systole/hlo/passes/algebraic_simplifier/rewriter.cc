@@ -18,7 +18,7 @@ class Rewriter {
     while (!worklist_.empty()) {
       Instruction* instruction = worklist_.front();
       worklist_.pop_front();
-      // An entry of an instruction erased since is no longer pending.
+      // Entries of erased instructions are not pending.
       if (pending_.erase(instruction) == 0) continue;
       if (report_.fired.size() >= limit) {
         report_.exhausted = true;
@@ -34,7 +34,7 @@ class Rewriter {
     if (pending_.insert(&instruction).second) worklist_.push_back(&instruction);
   }
 
-  // In program order, so that a rule finds its operands simplified.
+  // In program order, so that operands are simplified before their users.
   void discover(const Computation& computation) {
     for (Instruction* instruction : computation.instructions()) {
       for (const auto& region : instruction->regions()) discover(*region);
@@ -77,7 +77,7 @@ class Rewriter {
       discover_new(value);
       Computation::replace_all_uses(instruction.result(i), value);
     }
-    // It goes even where it has effects: its replacement has them too, if they are to be.
+    // Erased even if it has effects: the replacement has them if needed.
     erase(instruction);
   }
 
@@ -94,13 +94,13 @@ class Rewriter {
         rule.name, instruction.opcode(), instruction.describe());
   }
 
-  // Erases an unused instruction, and the operands that become unused and are pure.
+  // Erases an unused instruction, and pure operands that become unused.
   void erase(Instruction& first) {
     std::vector<Instruction*> dead{&first};
     while (!dead.empty()) {
       Instruction* next = dead.back();
       dead.pop_back();
-      // An operand may be listed twice.
+      // An operand may occur twice.
       if (!known_.contains(next)) continue;
       const std::vector<Value> operands(next->operands().begin(), next->operands().end());
       forget(*next);
@@ -108,7 +108,7 @@ class Rewriter {
       for (const Value& operand : operands) {
         if (!known_.contains(operand.def)) continue;
         if (is_dead(*operand.def)) dead.push_back(operand.def);
-        // Some rules ask for a single user.
+        // Some rules require a single user.
         if (operand.def->users().size() == 1) enqueue(*operand.def->users()[0]);
       }
     }

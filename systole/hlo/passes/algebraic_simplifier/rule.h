@@ -1,4 +1,4 @@
-// What a rewrite rule is, and the engine that applies a table of them.
+// Rewrite rules, and the engine that applies a table of them.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -13,10 +13,10 @@
 
 namespace systole::hlo {
 
-// The values that stand for an instruction's results from now on; empty when a rule does not apply.
+// The values that replace an instruction's results; empty if a rule does not apply.
 using Replacement = absl::InlinedVector<Value, 1>;
 
-// The opcodes that a rule is tried on: one, or all that have a trait.
+// The opcodes to which a rule applies: one opcode, or all with a trait.
 class Subject {
  public:
   constexpr Subject(Opcode opcode)  // NOLINT(google-explicit-constructor): a column of a table
@@ -38,18 +38,18 @@ class Subject {
   uint32_t flag_ = 0;
 };
 
-// A rewrite of one instruction that keeps its value to the bit (the payloads of NaNs apart); a rule
-// that may round differently says so, and why that is right. `rewrite` changes nothing but what it
-// builds: new instructions go through the builder, which stands before `instruction`, and a rule
-// that does not apply builds none. A replacement has the types of the results. Every rule leads
-// nearer to an end, so that rewriting stops.
+// Rewrites one instruction and preserves its value bit for bit (except NaN payloads). A rule that
+// may round differently says so and gives the reason. `rewrite` only adds instructions, through the
+// builder, which inserts before `instruction`; it adds none if the rule does not apply. A
+// replacement has the types of the results. Each application must make progress, so that rewriting
+// terminates.
 struct Rule {
   std::string_view name;
   Subject subject;
   Replacement (*rewrite)(Instruction& instruction, Builder& builder);
 };
 
-// Rules by the opcode that they are tried on, in the order of the table. Borrows the rules.
+// Rules by opcode, in the order of the table. Borrows the rules.
 class RuleIndex {
  public:
   explicit RuleIndex(std::span<const Rule> rules) { add(rules); }
@@ -66,13 +66,14 @@ class RuleIndex {
 
 struct RewriteReport {
   std::vector<std::string_view> fired;  // a rule's name for each time it applied, in order
-  // Stopped at a bound on the number of rewrites, which a set of sound rules never reaches.
+  // Whether rewriting stopped at the limit on the number of rewrites, which sound rules never
+  // reach.
   bool exhausted = false;
 };
 
-// Applies the rules wherever they match, until none does, and erases what becomes unused by that. A
-// worklist: after a rewrite only what it made and what uses it is looked at again. Errors: INTERNAL
-// when a rule's replacement has other types, naming the rule.
+// Applies the rules until none matches, and erases instructions that become unused. After a
+// rewrite, only the new instructions and their users are visited again. Errors: INTERNAL if a
+// replacement has other types, with the rule's name.
 RewriteReport apply_rules(Module& module, const RuleIndex& rules);
 
 }  // namespace systole::hlo

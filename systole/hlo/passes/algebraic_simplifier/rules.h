@@ -1,4 +1,4 @@
-// The tables of rules, one a file. A rule earlier in this list is tried before the later ones.
+// The tables of rules, one per file, in the order in which they are tried.
 #pragma once
 
 #include "systole/hlo/passes/algebraic_simplifier/rule.h"
@@ -20,7 +20,7 @@ std::span<const Rule> reduce_rules();         // reduce, reduce_window, sort
 std::span<const Rule> dot_rules();            // dot_general
 std::span<const Rule> control_flow_rules();   // if, case, while
 
-// All of them.
+// All tables.
 const RuleIndex& all_rules();
 
 }  // namespace systole::hlo

@@ -20,7 +20,7 @@ Replacement slice_of_slice(Instruction& op, Builder& builder) {
   SliceAttrs attrs;
   for (size_t d = 0; d < inner_attrs.start_indices.size(); ++d) {
     const int64_t count = op.shape()[static_cast<int>(d)];
-    // The stride of a single element is any, and two large ones may not be multiplied.
+    // A single element may have any stride, and two large strides must not be multiplied.
     const int64_t stride = count > 1 ? inner_attrs.strides[d] * outer_attrs.strides[d] : 1;
     const int64_t start = count == 0 ? 0
                                      : inner_attrs.start_indices[d] +
@@ -55,7 +55,7 @@ Replacement slice_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(part, op.shape(), to)};
 }
 
-// A slice that lies within one operand of a concatenation is a slice of that operand.
+// A slice within one operand of a concatenation is a slice of that operand.
 Replacement slice_of_concatenate(Instruction& op, Builder& builder) {
   const Instruction* concatenate = match(op.operand(0), Opcode::concatenate);
   if (concatenate == nullptr) return {};

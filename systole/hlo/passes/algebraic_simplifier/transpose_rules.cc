@@ -1,4 +1,4 @@
-// Transposes and reverses: composed, removed, or taken into the operand.
+// Transposes and reverses: composed, removed, or moved into the operand.
 #include <algorithm>
 
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
@@ -26,7 +26,7 @@ Replacement transpose_of_transpose(Instruction& op, Builder& builder) {
   return {builder.transpose(inner->operand(0), permutation)};
 }
 
-// Only axes of size 1 move: the elements stay in order.
+// Only axes of size 1 move; the elements keep their order.
 Replacement transpose_as_reshape(Instruction& op, Builder& builder) {
   const Shape& from = op.operand(0).shape();
   Dims moved;
@@ -48,8 +48,8 @@ Replacement transpose_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(broadcast->operand(0), op.shape(), dimensions)};
 }
 
-// transpose(x . y) -> y . x, when the axes of x and those of y change places as a whole. Products
-// commute, and the sums run in the same order.
+// transpose(x . y) -> y . x, if the axes of x and those of y change places as a whole. Products
+// commute, and sums keep their order.
 Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   const Instruction* dot = match(op.operand(0), Opcode::dot_general);
   if (dot == nullptr || dot->users().size() != 1) return {};
@@ -61,8 +61,8 @@ Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   for (int i = 0; i < batch; ++i) swapped.push_back(i);
   for (int i = batch + lhs_free; i < op.shape().rank(); ++i) swapped.push_back(i);
   for (int i = batch; i < batch + lhs_free; ++i) swapped.push_back(i);
-  // An algorithm says what each of the two operands is taken for.
-  if (permutation_of(op) != swapped || !attrs.algorithm.text.empty()) return {};
+  // An algorithm distinguishes the two operands.
+  if (permutation_of(op) != swapped || attrs.algorithm != DotAlgorithm()) return {};
   return {builder.dot_general(
       dot->operand(1), dot->operand(0),
       {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,
@@ -73,7 +73,7 @@ Replacement transpose_of_dot(Instruction& op, Builder& builder) {
       op.dtype())};
 }
 
-// Reversing an axis of one element, or no axis, changes nothing.
+// Reversing an axis of one element, or none, is the identity.
 Replacement reverse_of_nothing(Instruction& op, Builder&) {
   for (const int64_t axis : op.attrs<DimensionsAttrs>().dimensions) {
     if (op.shape()[static_cast<int>(axis)] > 1) return {};
@@ -81,7 +81,7 @@ Replacement reverse_of_nothing(Instruction& op, Builder&) {
   return {op.operand(0)};
 }
 
-// Axes reversed by both come back.
+// Axes that both reverse keep their order.
 Replacement reverse_of_reverse(Instruction& op, Builder& builder) {
   const Instruction* inner = match(op.operand(0), Opcode::reverse);
   if (inner == nullptr) return {};
@@ -95,7 +95,7 @@ Replacement reverse_of_reverse(Instruction& op, Builder& builder) {
   return {builder.reverse(inner->operand(0), once)};
 }
 
-// Along the axes that a broadcast repeats, all elements are equal.
+// All elements along broadcast axes are equal.
 Replacement reverse_of_broadcast(Instruction& op, Builder& builder) {
   const Instruction* broadcast = match(op.operand(0), Opcode::broadcast_in_dim);
   if (broadcast == nullptr) return {};

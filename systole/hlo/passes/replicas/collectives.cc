@@ -1,10 +1,11 @@
-// Collective ops: data movement and reductions along the axis of the replicas.
+// Collective ops become data movement and reductions along the replica axis.
 #include <algorithm>
 #include <functional>
 #include <map>
 
 #include "systole/base/error.h"
 #include "systole/hlo/passes/replicas/groups.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -20,8 +21,8 @@ std::vector<Value> lanes_of(Vectorizer& v, Value stacked, const Group& group) {
   return lanes;
 }
 
-// `make` once a group, and what it made for each replica: stacked, or a single value where all
-// replicas are one group. Replicas without a group get zeros.
+// Calls `make` once per group and returns its values for all replicas: stacked, or a single value
+// if all replicas are one group. Replicas without a group get zeros.
 Value by_group(Vectorizer& v, const std::vector<Group>& groups, const TensorType& type,
                const std::function<Value(const Group&)>& make) {
   if (is_one_group(groups)) return make(groups[0]);
@@ -35,9 +36,9 @@ Value by_group(Vectorizer& v, const std::vector<Group>& groups, const TensorType
   return v.num_replicas() == 1 ? lanes[0] : v.stack(lanes);
 }
 
-// -- all_reduce and what ends like it
+// -- all_reduce and reduce_scatter
 
-// One application of `region` at every element.
+// Applies `region` at every element.
 Value apply(Vectorizer& v, const Computation& region, Value x, Value y) {
   Dims dimensions;
   for (int64_t axis = 0; axis < x.shape().rank(); ++axis) dimensions.push_back(axis);
@@ -50,7 +51,7 @@ Value apply(Vectorizer& v, const Computation& region, Value x, Value y) {
       ->result();
 }
 
-// The reduction of the lanes of `group`, in order.
+// Reduces the lanes of `group` in order.
 Value reduce_group(Vectorizer& v, Instruction& x, Value stacked, const Group& group, DType dtype) {
   const Value wide = v.b().convert(stacked, dtype);
   const std::optional<Opcode> reducer = match_reducer(x.region());
@@ -69,7 +70,9 @@ bool is_sum(const Instruction& x, Value operand, DType dtype) {
          dtype != DType::pred;
 }
 
-std::vector<Value> all_reduce(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_all_reduce(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
   for (int i = 0; i < x.num_operands(); ++i) {
@@ -89,7 +92,9 @@ std::vector<Value> all_reduce(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-// Lane by lane: what `make(group, place)` gives to the replica at that place of its group.
+namespace {
+
+// Computes each lane with `make(group, place)`, for the replica at that place of its group.
 Value by_place(Vectorizer& v, const std::vector<Group>& groups, const TensorType& type,
                const std::function<Value(const Group&, int64_t)>& make) {
   std::vector<Value> lanes;
@@ -101,7 +106,7 @@ Value by_place(Vectorizer& v, const std::vector<Group>& groups, const TensorType
   return v.num_replicas() == 1 ? lanes[0] : v.stack(lanes);
 }
 
-// Part `i` of `count` equal ones.
+// Returns part `i` of `count` equal parts.
 Value part_of(Vectorizer& v, Value x, int64_t axis, int64_t count, int64_t i) {
   Dims start(static_cast<size_t>(x.shape().rank()), 0);
   Dims limit = x.shape().dims();
@@ -112,13 +117,15 @@ Value part_of(Vectorizer& v, Value x, int64_t axis, int64_t count, int64_t i) {
   return v.b().slice(x, start, limit);
 }
 
-// Also where there is one replica, whose value is not stacked.
+// Also for one replica, whose value is not stacked.
 Value stacked_operand(Vectorizer& v, Value old) {
   return v.num_replicas() == 1 ? v.b().reshape(v.at(old), v.stacked_type(old.type()).shape)
                                : v.stacked(old);
 }
 
-std::vector<Value> reduce_scatter(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce_scatter(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const int64_t axis = x.attrs<ReduceScatterAttrs>().scatter_dimension;
   const Value stacked = stacked_operand(v, x.operand(0));
@@ -132,7 +139,7 @@ std::vector<Value> reduce_scatter(Vectorizer& v, Instruction& x) {
 
 // -- Movement
 
-std::vector<Value> all_gather(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_all_gather(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const int64_t axis = x.attrs<AllGatherAttrs>().all_gather_dim;
   std::vector<Value> results;
@@ -155,7 +162,7 @@ void check_split_count(const AllToAllAttrs& attrs, const Group& group) {
                          attrs.split_count, group.size());
 }
 
-std::vector<Value> all_to_all(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_all_to_all(Vectorizer& v, Instruction& x) {
   const auto& attrs = x.attrs<AllToAllAttrs>();
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
@@ -174,7 +181,7 @@ std::vector<Value> all_to_all(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-std::vector<Value> collective_permute(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_permute(Vectorizer& v, Instruction& x) {
   const auto& pairs = x.attrs<CollectivePermuteAttrs>().source_target_pairs;
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const Value stacked = stacked_operand(v, x.operand(0));
@@ -182,10 +189,8 @@ std::vector<Value> collective_permute(Vectorizer& v, Instruction& x) {
     const auto size = static_cast<int64_t>(group.size());
     std::optional<int64_t> from;
     for (const auto& [source, target] : pairs) {
-      if (source >= size || target >= size) {
-        throw invalid_argument(
-            "collective_permute: source_target_pairs, got {} to {}, expected ids below {}", source,
-            target, size);
+      if (std::max(source, target) >= size) {
+        throw no_such_process(x, "source_target_pairs", std::max(source, target), size);
       }
       if (target == place) from = source;
     }
@@ -193,9 +198,9 @@ std::vector<Value> collective_permute(Vectorizer& v, Instruction& x) {
   })};
 }
 
-// -- With a root
+// -- Collectives with a root
 
-// The place of the root of operand `i` in the replica's group, as a scalar.
+// Returns the place of the root of operand `i` in the replica's group, as a scalar.
 Value root_of(Vectorizer& v, Instruction& x, int i, int64_t replica) {
   if (!x.attrs<RootedCollectiveAttrs>().has_dynamic_root) return v.b().scalar(DType::s32, 0);
   const Value roots = v.lane(stacked_operand(v, x.operands().back()), replica);
@@ -206,7 +211,7 @@ int num_arrays(const Instruction& x) {
   return x.num_operands() - (x.attrs<RootedCollectiveAttrs>().has_dynamic_root ? 1 : 0);
 }
 
-std::vector<Value> collective_broadcast(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_broadcast(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   const bool moves = x.attrs<RootedCollectiveAttrs>().has_dynamic_root;
   std::vector<Value> results;
@@ -230,7 +235,7 @@ std::vector<Value> collective_broadcast(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-std::vector<Value> collective_reduce(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_collective_reduce(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;
   for (int i = 0; i < num_arrays(x); ++i) {
@@ -247,31 +252,15 @@ std::vector<Value> collective_reduce(Vectorizer& v, Instruction& x) {
   return results;
 }
 
-// -- Who runs it
+// -- Ids
 
-std::vector<Value> replica_id(Vectorizer& v, Instruction&) {
+std::vector<Value> vectorize_replica_id(Vectorizer& v, Instruction&) {
   if (v.num_replicas() == 1) return {v.b().scalar(DType::u32, 0)};
   return {v.b().iota({DType::u32, {v.num_replicas()}}, 0)};
 }
 
-std::vector<Value> partition_id(Vectorizer& v, Instruction&) {
+std::vector<Value> vectorize_partition_id(Vectorizer& v, Instruction&) {
   return {v.b().scalar(DType::u32, 0)};
 }
-
-constexpr OpcodeRule kCollectivesRules[] = {
-    {Opcode::all_gather, all_gather},
-    {Opcode::all_reduce, all_reduce},
-    {Opcode::all_to_all, all_to_all},
-    {Opcode::collective_broadcast, collective_broadcast},
-    {Opcode::collective_permute, collective_permute},
-    {Opcode::collective_reduce, collective_reduce},
-    {Opcode::partition_id, partition_id},
-    {Opcode::reduce_scatter, reduce_scatter},
-    {Opcode::replica_id, replica_id},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> collective_rules() { return kCollectivesRules; }
 
 }  // namespace systole::hlo::replicas

@@ -1,5 +1,6 @@
-// Loops and branches that all replicas take together. Where they part, the program is written once
-// a replica.
+// Loops and branches that all replicas take together. If the condition varies, the instruction is
+// written once per replica.
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -20,7 +21,9 @@ std::vector<Value> operands_like(Vectorizer& v, Instruction& x, const std::vecto
   return operands;
 }
 
-std::vector<Value> loop(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_while(Vectorizer& v, Instruction& x) {
   if (v.varying(x.region(0).results()[0])) return {};
   const std::vector<bool> carried = varying_results(v, x);
   const std::vector<Value> initial = operands_like(v, x, carried);
@@ -40,7 +43,7 @@ std::vector<Value> loop(Vectorizer& v, Instruction& x) {
       }));
 }
 
-std::vector<Value> branches(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_branches(Vectorizer& v, Instruction& x) {
   if (v.varying(x.operand(0))) return {};
   const std::vector<bool> varying = varying_results(v, x);
   return results_of(
@@ -52,19 +55,8 @@ std::vector<Value> branches(Vectorizer& v, Instruction& x) {
       }));
 }
 
-std::vector<Value> barrier(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_optimization_barrier(Vectorizer& v, Instruction& x) {
   return results_of(*v.b().op(x.opcode(), operands_like(v, x, varying_results(v, x))));
 }
-
-constexpr OpcodeRule kControlFlowRules[] = {
-    {Opcode::case_, branches},
-    {Opcode::if_, branches},
-    {Opcode::optimization_barrier, barrier},
-    {Opcode::while_, loop},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> control_flow_rules() { return kControlFlowRules; }
 
 }  // namespace systole::hlo::replicas

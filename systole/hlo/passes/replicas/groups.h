@@ -1,4 +1,4 @@
-// The groups of a collective op, as replicas.
+// The replica groups of a collective op.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace systole::hlo::replicas {
 
-// For each replica the replicas that it works with, in the order of the group; none when it takes
-// no part. Errors: those of group_around.
+// Returns, for each replica, the members of its replica group in group order; empty if the replica
+// is in no group. Errors: those of group_around.
 std::vector<std::vector<int64_t>> groups_of(const Instruction& instruction,
                                             const CollectiveAttrs& attrs, Grouping grouping,
                                             Groups groups, int num_replicas);
 
-// Those of an instruction with a CollectiveAttrs among its attributes.
+// The same for an instruction whose attributes have groups.
 std::vector<std::vector<int64_t>> groups_of(const Instruction& instruction, int num_replicas);
 
-// Every replica works with all others.
+// Returns whether all replicas are in one group.
 bool is_one_group(const std::vector<std::vector<int64_t>>& groups);
 
 }  // namespace systole::hlo::replicas

@@ -1,11 +1,12 @@
-// Gather and scatter: the replicas are a batching axis of array and indices, or, where only one of
-// them differs, an axis that its slices or its indices have more.
+// Gather and scatter. The replicas are a batching dimension of operand and indices; if only one of
+// them varies, they are an additional axis of its slices or indices.
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
-namespace {
+namespace {}  // namespace
 
-std::vector<Value> gather(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_gather(Vectorizer& v, Instruction& x) {
   GatherAttrs a = x.attrs<GatherAttrs>();
   const bool operand = v.varying(x.operand(0));
   const bool indices = v.varying(x.operand(1));
@@ -30,7 +31,7 @@ std::vector<Value> gather(Vectorizer& v, Instruction& x) {
   return {v.b().op(Opcode::gather, {v.at(x.operand(0)), v.at(x.operand(1))}, a)->result()};
 }
 
-std::vector<Value> scatter(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_scatter(Vectorizer& v, Instruction& x) {
   ScatterAttrs a = x.attrs<ScatterAttrs>();
   a.update_window_dims = shifted(a.update_window_dims);
   a.inserted_window_dims = shifted(a.inserted_window_dims);
@@ -49,14 +50,5 @@ std::vector<Value> scatter(Vectorizer& v, Instruction& x) {
   for (int i = 0; i < x.num_results(); ++i) results.push_back(all->result(i));
   return results;
 }
-
-constexpr OpcodeRule kIndexedRules[] = {
-    {Opcode::gather, gather},
-    {Opcode::scatter, scatter},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> indexed_rules() { return kIndexedRules; }
 
 }  // namespace systole::hlo::replicas

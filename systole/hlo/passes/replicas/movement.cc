@@ -1,38 +1,43 @@
-// Data movement: the replicas are one more axis in front, which nothing moves along.
+// Data movement: the replicas are a leading axis that the instruction does not move.
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
 namespace {
 
-// One operand, attributes `attrs`.
+// The same opcode on the stacked operands with attributes `attrs`.
 std::vector<Value> with_attrs(Vectorizer& v, Instruction& x, Attrs attrs) {
   return {v.b()
               .op(x.opcode(), v.stacked(x.operands()), std::move(attrs), {v.stacked_type(x.type())})
               ->result()};
 }
 
-std::vector<Value> broadcast(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_broadcast_in_dim(Vectorizer& v, Instruction& x) {
   const Dims& axes = x.attrs<BroadcastInDimAttrs>().broadcast_dimensions;
   return with_attrs(v, x, BroadcastInDimAttrs{with_front(shifted(axes), 0)});
 }
 
-std::vector<Value> transpose(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_transpose(Vectorizer& v, Instruction& x) {
   const Dims& permutation = x.attrs<TransposeAttrs>().permutation;
   return with_attrs(v, x, TransposeAttrs{with_front(shifted(permutation), 0)});
 }
 
-std::vector<Value> same_attrs(Vectorizer& v, Instruction& x) { return with_attrs(v, x, x.attrs()); }
+std::vector<Value> vectorize_same_attrs(Vectorizer& v, Instruction& x) {
+  return with_attrs(v, x, x.attrs());
+}
 
-std::vector<Value> reverse(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_reverse(Vectorizer& v, Instruction& x) {
   return with_attrs(v, x, DimensionsAttrs{shifted(x.attrs<DimensionsAttrs>().dimensions)});
 }
 
-std::vector<Value> concatenate(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_concatenate(Vectorizer& v, Instruction& x) {
   return with_attrs(v, x, ConcatenateAttrs{x.attrs<ConcatenateAttrs>().dimension + 1});
 }
 
-std::vector<Value> slice(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_slice(Vectorizer& v, Instruction& x) {
   const auto& a = x.attrs<SliceAttrs>();
   return with_attrs(v, x,
                     SliceAttrs{.start_indices = with_front(a.start_indices, 0),
@@ -40,14 +45,16 @@ std::vector<Value> slice(Vectorizer& v, Instruction& x) {
                                .strides = with_front(a.strides, 1)});
 }
 
-std::vector<Value> pad(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_pad(Vectorizer& v, Instruction& x) {
   if (v.varying(x.operand(1))) return {};
   const auto& a = x.attrs<PadAttrs>();
   return {v.b().pad(v.stacked(x.operand(0)), v.at(x.operand(1)), with_front(a.edge_padding_low, 0),
                     with_front(a.edge_padding_high, 0), with_front(a.interior_padding, 0))};
 }
 
-// Scalars that say where, with that of the replicas in front; nothing when they differ.
+namespace {
+
+// Returns start indices with a leading 0 for the replicas; nullopt if they vary.
 std::optional<std::vector<Value>> starts_of(Vectorizer& v, std::span<const Value> starts) {
   const DType dtype = starts.empty() ? DType::s32 : starts[0].dtype();
   std::vector<Value> result{v.b().scalar(dtype, 0)};
@@ -63,7 +70,8 @@ bool is_replica_id(Value value) {
   return value.def->is(Opcode::replica_id);
 }
 
-// Row replica_id of an array with a row for each replica: the array itself.
+// Returns whether the slice is row replica_id of an array with one row per replica; the result is
+// then the array itself.
 bool takes_own_row(const Vectorizer& v, const Instruction& x) {
   const Shape& shape = x.operand(0).shape();
   if (shape.rank() == 0 || shape[0] != v.num_replicas() || x.shape()[0] != 1) return false;
@@ -74,7 +82,9 @@ bool takes_own_row(const Vectorizer& v, const Instruction& x) {
   return true;
 }
 
-std::vector<Value> dynamic_slice(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_dynamic_slice(Vectorizer& v, Instruction& x) {
   if (takes_own_row(v, x)) {
     return {v.b().reshape(v.at(x.operand(0)), v.stacked_type(x.type()).shape)};
   }
@@ -84,31 +94,10 @@ std::vector<Value> dynamic_slice(Vectorizer& v, Instruction& x) {
       v.b().dynamic_slice(v.stacked(x.operand(0)), *starts, v.stacked_type(x.type()).shape.dims())};
 }
 
-std::vector<Value> dynamic_update_slice(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_dynamic_update_slice(Vectorizer& v, Instruction& x) {
   const auto starts = starts_of(v, x.operands().subspan(2));
   if (!starts) return {};
   return {v.b().dynamic_update_slice(v.stacked(x.operand(0)), v.stacked(x.operand(1)), *starts)};
 }
-
-constexpr OpcodeRule kMovementRules[] = {
-    {Opcode::bitcast_convert, same_attrs},
-    {Opcode::broadcast_in_dim, broadcast},
-    {Opcode::concatenate, concatenate},
-    {Opcode::dynamic_slice, dynamic_slice},
-    {Opcode::dynamic_update_slice, dynamic_update_slice},
-    {Opcode::pad, pad},
-    {Opcode::reshape, same_attrs},
-    {Opcode::reverse, reverse},
-    {Opcode::slice, slice},
-    {Opcode::transpose, transpose},
-    // They work on their last axes; all in front are batches.
-    {Opcode::cholesky, same_attrs},
-    {Opcode::fft, same_attrs},
-    {Opcode::triangular_solve, same_attrs},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> movement_rules() { return kMovementRules; }
 
 }  // namespace systole::hlo::replicas

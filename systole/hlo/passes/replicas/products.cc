@@ -1,5 +1,6 @@
-// Products. One side that differs between replicas: they are more rows of it. Both: a batch of
-// products.
+// Products. If one side varies, the replicas are more of its free axes. If both vary, they are a
+// batch dimension.
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -14,7 +15,9 @@ DotAttrs with_sides(const DotAttrs& a, bool lhs, bool rhs) {
   return result;
 }
 
-std::vector<Value> dot(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_dot_general(Vectorizer& v, Instruction& x) {
   const bool lhs = v.varying(x.operand(0));
   const bool rhs = v.varying(x.operand(1));
   DotAttrs attrs = with_sides(x.attrs<DotAttrs>(), lhs, rhs);
@@ -31,7 +34,7 @@ std::vector<Value> dot(Vectorizer& v, Instruction& x) {
   return {v.lanes_to_front(product, axis)};
 }
 
-std::vector<Value> convolution(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_convolution(Vectorizer& v, Instruction& x) {
   const auto& attrs = x.attrs<ConvolutionAttrs>();
   const bool lhs = v.varying(x.operand(0));
   const bool rhs = v.varying(x.operand(1));
@@ -49,14 +52,5 @@ std::vector<Value> convolution(Vectorizer& v, Instruction& x) {
   const Value product = v.b().op(Opcode::convolution, {input, kernel}, attrs, {type})->result();
   return {v.split_lanes(product, result_axis)};
 }
-
-constexpr OpcodeRule kProductsRules[] = {
-    {Opcode::convolution, convolution},
-    {Opcode::dot_general, dot},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> product_rules() { return kProductsRules; }
 
 }  // namespace systole::hlo::replicas

@@ -1,5 +1,6 @@
-// Random bits whose counter is moved by the replica's number: one draw for all replicas.
+// Random bits with a counter offset by the replica id: one draw for all replicas.
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -9,7 +10,7 @@ constexpr uint64_t kBitsInBlock = 128;
 
 uint64_t bits_of(const TensorType& type) {
   const auto width = static_cast<uint64_t>(dtype_info(type.dtype).bits);
-  // Narrow types take a word of 32 bits each.
+  // Types below 32 bits take one 32-bit word each.
   return (width == 64 ? 64 : 32) * static_cast<uint64_t>(type.shape.num_elements());
 }
 
@@ -21,7 +22,7 @@ Value skip_shapes(Value value) {
   return value;
 }
 
-// replica_id * {0, blocks, 0}: blocks.
+// Returns `blocks` if the value is replica_id * {0, blocks, 0}.
 std::optional<uint64_t> blocks_a_replica(Value value) {
   if (!value.def->is(Opcode::multiply)) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
@@ -35,8 +36,10 @@ std::optional<uint64_t> blocks_a_replica(Value value) {
   return std::nullopt;
 }
 
-// All replicas' draws are one behind the other in the stream of the state without replica_id.
-std::vector<Value> random_bits(Vectorizer& v, Instruction& x) {
+// The draws of all replicas are consecutive in the stream of the state without replica_id.
+}  // namespace
+
+std::vector<Value> vectorize_rng_bit_generator(Vectorizer& v, Instruction& x) {
   const auto algorithm = x.attrs<RngBitGeneratorAttrs>().rng_algorithm;
   const Value state = x.operand(0);
   if (algorithm == RngAlgorithm::three_fry || !state.def->is(Opcode::add)) return {};
@@ -54,11 +57,5 @@ std::vector<Value> random_bits(Vectorizer& v, Instruction& x) {
   }
   return {};
 }
-
-constexpr OpcodeRule kRandomRules[] = {{Opcode::rng_bit_generator, random_bits}};
-
-}  // namespace
-
-std::span<const OpcodeRule> random_rules() { return kRandomRules; }
 
 }  // namespace systole::hlo::replicas

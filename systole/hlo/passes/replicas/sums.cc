@@ -1,24 +1,28 @@
-// Sums over replicas. What is linear in what differs is summed before: a product of two sides that
-// both differ contracts over the replicas too, which costs what the product of the whole batch
-// does, where a product for each replica would have to be stored and added up.
+// Sums over replicas. Values that are linear in varying ones are summed first. A product of two
+// varying sides also contracts over the replicas, which costs as much as the product of the whole
+// batch; otherwise one product per replica would be stored and added up.
 #include <algorithm>
 
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
 namespace {
 
 using Sum = std::optional<Value>;
 
-// The sum of any value, by whatever means.
+// Returns the sum of any value.
 Value sum_of(Vectorizer& v, Value old) {
   if (v.varying(old)) return v.sum_over_replicas(old);
   return v.b().multiply(v.at(old),
                         v.b().splat_like(v.at(old), static_cast<double>(v.num_replicas())));
 }
 
-Sum of_dot(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::optional<Value> sum_dot_general(Vectorizer& v, Instruction& x) {
   if (!v.varying(x.operand(0)) || !v.varying(x.operand(1))) return std::nullopt;
   DotAttrs a = x.attrs<DotAttrs>();
   a.lhs_batching_dimensions = shifted(a.lhs_batching_dimensions);
@@ -28,9 +32,10 @@ Sum of_dot(Vectorizer& v, Instruction& x) {
   return v.b().dot_general(v.at(x.operand(0)), v.at(x.operand(1)), a, x.dtype());
 }
 
-// A convolution adds up over the features of its input: the examples, where it is the gradient of a
-// kernel.
-Sum of_convolution(Vectorizer& v, Instruction& x) {
+// A convolution sums over the features of its input, which are the examples if it is the gradient
+// of a kernel.
+
+std::optional<Value> sum_convolution(Vectorizer& v, Instruction& x) {
   const auto& a = x.attrs<ConvolutionAttrs>();
   if (!v.varying(x.operand(0)) || !v.varying(x.operand(1))) return std::nullopt;
   if (a.feature_group_count > 1) return std::nullopt;
@@ -39,12 +44,16 @@ Sum of_convolution(Vectorizer& v, Instruction& x) {
   return v.b().op(Opcode::convolution, {input, kernel}, a, {x.type()})->result();
 }
 
+namespace {
+
 bool is_zero(Value value) {
   const Tensor* constant = constant_of(value);
   return constant != nullptr && constant->num_elements() == 1 && constant->as_double(0) == 0;
 }
 
-Sum of_reduce(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::optional<Value> sum_reduce(Vectorizer& v, Instruction& x) {
   const bool adds_up = x.num_operands() == 2 && x.dtype() == x.operand(0).dtype() &&
                        match_reducer(x.region()) == Opcode::add && is_zero(x.operand(1));
   if (!adds_up) return std::nullopt;
@@ -52,8 +61,9 @@ Sum of_reduce(Vectorizer& v, Instruction& x) {
   return v.b().reduce(v.at(x.operand(0)), Opcode::add, dimensions);
 }
 
-// Updates of all replicas into one array of zeros: the gradient of a table.
-Sum of_scatter(Vectorizer& v, Instruction& x) {
+// Scatters the updates of all replicas into one array of zeros: the gradient of a table.
+
+std::optional<Value> sum_scatter(Vectorizer& v, Instruction& x) {
   ScatterAttrs a = x.attrs<ScatterAttrs>();
   const bool adds_up = x.num_operands() == 3 && match_reducer(x.region()) == Opcode::add &&
                        x.dtype() == x.operand(0).dtype() && a.input_batching_dims.empty();
@@ -72,20 +82,22 @@ Sum of_scatter(Vectorizer& v, Instruction& x) {
   return v.b().op_with_regions(Opcode::scatter, operands, a, copy_region)->result();
 }
 
-// Of one operand, with the same attributes.
-Sum of_linear(Vectorizer& v, Instruction& x) {
+// Opcodes on one operand that commute with addition.
+
+std::optional<Value> sum_linear(Vectorizer& v, Instruction& x) {
   const Sum sum = v.linear_sum(x.operand(0));
   if (!sum) return std::nullopt;
   return v.b().op(x.opcode(), {*sum}, x.attrs(), {x.type()})->result();
 }
 
-Sum of_convert(Vectorizer& v, Instruction& x) {
+std::optional<Value> sum_convert(Vectorizer& v, Instruction& x) {
   const bool floats = is_floating(x.dtype()) && is_floating(x.operand(0).dtype());
-  return floats ? of_linear(v, x) : std::nullopt;
+  return floats ? sum_linear(v, x) : std::nullopt;
 }
 
-// Terms that have no cheap sum are added up as they are, where another has one.
-Sum of_terms(Vectorizer& v, Instruction& x) {
+// If one term has a cheap sum, the other is summed as it is.
+
+std::optional<Value> sum_terms(Vectorizer& v, Instruction& x) {
   const Sum lhs = v.varying(x.operand(0)) ? v.linear_sum(x.operand(0)) : std::nullopt;
   const Sum rhs = v.varying(x.operand(1)) ? v.linear_sum(x.operand(1)) : std::nullopt;
   if (!lhs && !rhs) return std::nullopt;
@@ -93,7 +105,7 @@ Sum of_terms(Vectorizer& v, Instruction& x) {
                       rhs ? *rhs : sum_of(v, x.operand(1)));
 }
 
-Sum of_product(Vectorizer& v, Instruction& x) {
+std::optional<Value> sum_product(Vectorizer& v, Instruction& x) {
   if (!is_floating(x.dtype())) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     if (x.is(Opcode::divide) && side == 1) break;
@@ -105,38 +117,10 @@ Sum of_product(Vectorizer& v, Instruction& x) {
   return std::nullopt;
 }
 
-struct Row {
-  Opcode opcode;
-  SumRule rule;
-};
-constexpr Row kSumsRules[] = {
-    {Opcode::add, of_terms},
-    {Opcode::convert, of_convert},
-    {Opcode::convolution, of_convolution},
-    {Opcode::divide, of_product},
-    {Opcode::dot_general, of_dot},
-    {Opcode::multiply, of_product},
-    {Opcode::negate, of_linear},
-    {Opcode::reduce, of_reduce},
-    {Opcode::reshape, of_linear},
-    {Opcode::reverse, of_linear},
-    {Opcode::scatter, of_scatter},
-    {Opcode::slice, of_linear},
-    {Opcode::subtract, of_terms},
-    {Opcode::transpose, of_linear},
-};
-
-}  // namespace
-
-SumRule find_sum_rule(Opcode opcode) {
-  const auto* row = std::ranges::find(kSumsRules, opcode, &Row::opcode);
-  return row == std::end(kSumsRules) ? nullptr : row->rule;
-}
-
 std::optional<Value> Vectorizer::linear_sum(Value old) {
-  // Another user needs the lanes anyway.
+  // Another user needs the stacked value anyway.
   if (!varying(old) || old.def->users().size() != 1) return std::nullopt;
-  const SumRule rule = find_sum_rule(old.def->opcode());
+  const SumRule rule = semantics_of(old.def->opcode()).sum_over_replicas;
   return rule == nullptr ? std::nullopt : rule(*this, *old.def);
 }
 

@@ -1,4 +1,4 @@
-// Which values of a program may differ between the replicas that run it.
+// Finds the values of a program that may vary between replicas.
 #pragma once
 
 #include <unordered_set>
@@ -8,17 +8,17 @@
 
 namespace systole::hlo::replicas {
 
-// Follows values from the parameters of main and from replica_id through the program, around loops
-// until nothing changes. Where a loop's condition or a branch's predicate differs, all of its
-// results do. The module outlives it, unchanged.
+// Dataflow analysis that classifies each value as equal on all replicas or varying. Loops are
+// iterated to a fixed point. If a loop condition or branch predicate varies, all results of that op
+// vary. Holds a reference to the module, which must not change meanwhile.
 class Variance {
  public:
   Variance(const Module& module, const std::vector<bool>& varying_parameters, int num_replicas);
 
   bool varying(Value value) const { return varying_.contains(value); }
   int num_replicas() const { return num_replicas_; }
-  // Every operand and every value that its regions capture is the same on all replicas, and so is
-  // what it computes: a copy of it will do.
+  // Returns whether all operands and captured values are equal on all replicas, and so are the
+  // results: a copy of the instruction computes them.
   bool is_uniform(const Instruction& instruction) const;
 
  private:

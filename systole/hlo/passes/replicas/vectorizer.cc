@@ -1,15 +1,15 @@
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
-#include <array>
 #include <numeric>
 
 #include "systole/base/error.h"
 #include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
 namespace {
 
-// Each element of the result is made of the same elements of the operands.
+// Elementwise opcodes: each element of the result depends on the same elements of the operands.
 std::vector<Value> elementwise(Vectorizer& v, Instruction& x) {
   const TensorType type = v.stacked_type(x.type());
   std::vector<Value> operands;
@@ -26,24 +26,12 @@ std::vector<Value> elementwise(Vectorizer& v, Instruction& x) {
   return {v.b().op(x.opcode(), operands, x.attrs(), {type})->result()};
 }
 
-using RuleTable = std::array<Rule, kNumOpcodes>;
-
-const RuleTable& rules() {
-  static const RuleTable kRules = [] {
-    RuleTable table{};
-    for (int i = 0; i < kNumOpcodes; ++i) {
-      if (kOpcodeTraits[i].has(kElementwise)) table[static_cast<size_t>(i)] = elementwise;
-    }
-    for (const auto group : {movement_rules(), window_rules(), product_rules(), indexed_rules(),
-                             control_flow_rules(), collective_rules(), random_rules()}) {
-      for (const auto& [opcode, rule] : group) table[static_cast<size_t>(opcode)] = rule;
-    }
-    return table;
-  }();
-  return kRules;
+VectorizeRule rule_of(const Instruction& x) {
+  const VectorizeRule rule = semantics_of(x.opcode()).vectorize;
+  return rule == nullptr && x.traits().has(kElementwise) ? elementwise : rule;
 }
 
-// In what was written for one replica, its number is known.
+// Replaces replica_id and partition_id in an instruction written for one replica.
 void tell_replica(Instruction& instruction, int64_t replica) {
   const auto number_of = [&](const Instruction& x) -> std::optional<int64_t> {
     if (x.is(Opcode::replica_id)) return replica;
@@ -181,11 +169,11 @@ void Vectorizer::write(Instruction& x) {
     copy_instruction(x, map_, b().computation(), nullptr);
     return;
   }
-  const Rule rule = rules()[static_cast<size_t>(x.opcode())];
+  const VectorizeRule rule = rule_of(x);
   std::vector<Value> results;
   if (rule != nullptr) results = rule(*this, x);
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {
-    // Without replicas there are no lanes: a copy, whose operands are the new values.
+    // With one replica there are no lanes: copies the instruction with the new operands.
     if (num_replicas() == 1) {
       copy_instruction(x, map_, b().computation(), nullptr);
       return;

@@ -1,4 +1,4 @@
-// The state of one vectorisation, and what the rules of opcodes ask of it.
+// The state of a vectorisation, and its interface for the rules of opcodes.
 #pragma once
 
 #include <optional>
@@ -10,44 +10,46 @@
 
 namespace systole::hlo::replicas {
 
-// Writes a computation of the old module into one of the new. A lane is what one replica has of a
-// value; a stacked value has one lane behind the other along its first axis.
+// Writes a computation of the old module into the new module. A lane is one replica's value; a
+// stacked value holds the lanes along its first axis.
 class Vectorizer {
  public:
   explicit Vectorizer(const Variance& variance) : variance_(variance) {}
 
-  // main, parameters and results included.
+  // Writes main, with parameters and results.
   void write_main(const Computation& from, Computation& to, const std::vector<bool>& varying);
 
   // -- For rules
   int64_t num_replicas() const { return variance_.num_replicas(); }
   Builder& b() { return *builder_; }
   bool varying(Value old) const { return variance_.varying(old); }
-  // What stands for an old value: stacked when it varies.
+  // Returns the new value of an old one; stacked if it varies.
   Value at(Value old) const { return map_.at(old); }
-  // Stacked in any case.
+  // Returns the new value, stacked in any case.
   Value stacked(Value old);
   std::vector<Value> stacked(std::span<const Value> old);
   Value lane(Value stacked, int64_t replica);
-  // One value a replica, stacked.
+  // Stacks one value per replica.
   Value stack(std::span<const Value> lanes);
-  // The type with the replicas in front.
+  // The type with a leading replica axis.
   TensorType stacked_type(const TensorType& type) const;
-  // A stacked value with the replicas as the outer part of `axis`, an axis of the lane; and back.
+  // Moves the replica axis of a stacked value into the outer part of `axis`, an axis of the lane;
+  // split_lanes is the inverse.
   Value merge_lanes(Value stacked, int64_t axis);
   Value split_lanes(Value merged, int64_t axis);
-  // [.., replicas at `axis`, ..] with the replicas in front.
+  // Moves the replica axis from `axis` to the front.
   Value lanes_to_front(Value value, int64_t axis);
 
-  // Writes a region's instructions; its parameters stand for values already. Returns what stands
-  // for its results, stacked where `varying` says so.
+  // Writes a region's instructions; its parameters must have new values. Returns the values of its
+  // results, stacked where `varying` says so.
   std::vector<Value> write_region(const Computation& from, Computation& to,
                                   const std::vector<bool>& varying);
   void map_to(Value old, Value now) { map_[old] = now; }
 
-  // The sum of a varying value over all replicas.
+  // Returns the sum of a varying value over all replicas.
   Value sum_over_replicas(Value old);
-  // The same where it takes no stacked value; nullopt where it does. Only `user` may use `old`.
+  // The same, if it can be computed without the stacked value; otherwise nullopt. `old` must have
+  // one user.
   std::optional<Value> linear_sum(Value old);
 
  private:
@@ -58,25 +60,6 @@ class Vectorizer {
   ValueMap map_;
   std::optional<Builder> builder_;
 };
-
-// What stands for the results; nothing where the opcode, as used here, has no form of its own and
-// is written once a replica.
-using Rule = std::vector<Value> (*)(Vectorizer& v, Instruction& x);
-struct OpcodeRule {
-  Opcode opcode;
-  Rule rule;
-};
-std::span<const OpcodeRule> movement_rules();
-std::span<const OpcodeRule> window_rules();
-std::span<const OpcodeRule> product_rules();
-std::span<const OpcodeRule> indexed_rules();
-std::span<const OpcodeRule> control_flow_rules();
-std::span<const OpcodeRule> collective_rules();
-std::span<const OpcodeRule> random_rules();
-
-// Sums over replicas of one opcode's result; nullopt where nothing is gained.
-using SumRule = std::optional<Value> (*)(Vectorizer& v, Instruction& x);
-SumRule find_sum_rule(Opcode opcode);
 
 Dims shifted(const Dims& axes, int64_t by = 1);
 Dims with_front(const Dims& dims, int64_t front);

@@ -1,7 +1,7 @@
-// Reductions, windows and sorts: regions are copied as they are, the replicas are one more axis
-// that is kept.
+// Reductions, windows and sorts: regions are copied unchanged; the replicas are an additional axis.
 #include <algorithm>
 
+#include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 
 namespace systole::hlo::replicas {
@@ -25,7 +25,7 @@ std::vector<Value> with_regions(Vectorizer& v, Instruction& x, std::vector<Value
                                            copy_regions, types));
 }
 
-// Inputs, then as many initial values. Nothing when these differ.
+// Returns the inputs, stacked, and the initial values; nullopt if the latter vary.
 std::optional<std::vector<Value>> inputs_and_initials(Vectorizer& v, Instruction& x) {
   const auto half = x.operands().size() / 2;
   if (any_varying(v, x.operands().subspan(half))) return std::nullopt;
@@ -34,27 +34,31 @@ std::optional<std::vector<Value>> inputs_and_initials(Vectorizer& v, Instruction
   return operands;
 }
 
-std::vector<Value> reduce(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce(Vectorizer& v, Instruction& x) {
   auto operands = inputs_and_initials(v, x);
   if (!operands) return {};
   return with_regions(v, x, std::move(*operands),
                       DimensionsAttrs{shifted(x.attrs<DimensionsAttrs>().dimensions)});
 }
 
-std::vector<Value> map(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_map(Vectorizer& v, Instruction& x) {
   const Dims& dimensions = x.attrs<DimensionsAttrs>().dimensions;
   return with_regions(v, x, v.stacked(x.operands()),
                       DimensionsAttrs{with_front(shifted(dimensions), 0)});
 }
 
-std::vector<Value> sort(Vectorizer& v, Instruction& x) {
+std::vector<Value> vectorize_sort(Vectorizer& v, Instruction& x) {
   SortAttrs attrs = x.attrs<SortAttrs>();
   if (attrs.dimension >= 0) ++attrs.dimension;
   return with_regions(v, x, v.stacked(x.operands()), attrs);
 }
 
-// The window does not reach along the first axis: the replicas can be a part of it, and the array
-// keeps the rank that windows usually have.
+namespace {
+
+// Returns whether the window leaves the first axis alone. The replicas can then be a part of it,
+// and the array keeps the usual rank of windows.
 bool leaves_first_axis(const WindowAttrs& a) {
   const auto first_is_one = [](const Dims& dims) { return !dims.empty() && dims[0] == 1; };
   return first_is_one(a.window_dimensions) && first_is_one(a.window_strides) &&
@@ -78,7 +82,7 @@ WindowAttrs with_replicas(WindowAttrs a) {
   return a;
 }
 
-// The first `arrays` operands are arrays under a window, the others scalars.
+// Windows over the first `arrays` operands; the other operands are scalars.
 std::vector<Value> windowed(Vectorizer& v, Instruction& x, size_t arrays) {
   if (any_varying(v, x.operands().subspan(arrays))) return {};
   const auto& attrs = x.attrs<WindowAttrs>();
@@ -102,22 +106,14 @@ std::vector<Value> windowed(Vectorizer& v, Instruction& x, size_t arrays) {
   return results;
 }
 
-std::vector<Value> reduce_window(Vectorizer& v, Instruction& x) {
+}  // namespace
+
+std::vector<Value> vectorize_reduce_window(Vectorizer& v, Instruction& x) {
   return windowed(v, x, x.operands().size() / 2);
 }
 
-std::vector<Value> select_and_scatter(Vectorizer& v, Instruction& x) { return windowed(v, x, 2); }
-
-constexpr OpcodeRule kWindowsRules[] = {
-    {Opcode::map, map},
-    {Opcode::reduce, reduce},
-    {Opcode::reduce_window, reduce_window},
-    {Opcode::select_and_scatter, select_and_scatter},
-    {Opcode::sort, sort},
-};
-
-}  // namespace
-
-std::span<const OpcodeRule> window_rules() { return kWindowsRules; }
+std::vector<Value> vectorize_select_and_scatter(Vectorizer& v, Instruction& x) {
+  return windowed(v, x, 2);
+}
 
 }  // namespace systole::hlo::replicas
