@@ -7,10 +7,10 @@
 #include <exception>
 #include <filesystem>
 
+#include "apps/systole/hlo/checks.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/isolated.h"
 #include "apps/systole/hlo/programs.h"
-#include "apps/systole/hlo/checks.h"
 #include "systole/base/counted.h"
 #include "systole/profile/machine.h"
 

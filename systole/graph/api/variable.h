@@ -27,6 +27,10 @@ class Variable {
   // Errors: INVALID_ARGUMENT when the initial value's shape is not fully known.
   explicit Variable(const Input& initial_value, const VariableOptions& options = {});
 
+  // The variable that nodes of the graph make up (of an imported graph): adds it to the global
+  // variables.
+  static Variable of_nodes(Output handle, Output value, Operation initializer);
+
   bool valid() const { return handle_.valid(); }
   const std::string& name() const;  // "Variable_1"
   const TensorType& type() const;
