@@ -14,7 +14,6 @@ struct Command {
   const char* summary;
   void (*add)(CommandLine& line);
   std::array<const char*, 4> examples = {};  // arguments of examples, for the help
-  bool hidden = false;                       // not in the help of the command above
 };
 
 // Adds subcommands to a line; one of them is required.

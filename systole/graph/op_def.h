@@ -1,6 +1,7 @@
 // What a user-level op is: one OpDef in one file of graph/ops.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -84,23 +85,71 @@ struct HostContext {
   const HostEnvironment& environment;
 };
 
-// Named fields; everything not named is absent. The TensorFlow name and attributes are kept so that
-// a graph can be written as a GraphDef.
+// A node of a GraphDef that is to be added to the current graph, and its form in a file: see
+// graph/graph_def_node.h. One node to rebuild for a batch: see graph/batching/batch_rule.h.
+struct ImportContext;
+struct ExportContext;
+struct BatchContext;
+struct PartialValue;
+
+// How TensorFlow has the op of this name.
+enum class TensorFlowOp : uint8_t {
+  same,   // with these inputs, outputs and attributes
+  other,  // with others: nodes of ours are marked, and no other node is imported
+  none,   // not at all
+};
+
+// Everything about an op: import, export, batching and constant evaluation read it here alone.
+// Named fields; a field not named is absent.
 struct OpDef {
-  std::string_view name;  // "MatMul"
+  std::string_view name;  // TensorFlow's: "MatMul"
   std::string_view doc;   // a sentence, for the op reference
-  // Result types. Errors: INVALID_ARGUMENT `<what>, got <value>, expected <value>` (the op and node
-  // are added).
+
+  // The op as TensorFlow registers it, in its notation (graph/op_signature.h): "a: T, b: T".
+  std::string_view inputs = {};
+  std::string_view outputs = {};
+  // Attributes but those that the inputs imply (T, N): "strides: list(int), axis: int = -1".
+  std::string_view attrs = {};
+  // Other TensorFlow ops of the same meaning, inputs and attributes: imported as this one.
+  // Separated by spaces.
+  std::string_view aliases = {};
+  // TensorFlow ops that give the resource of this op its content: they take its handle, then the
+  // content. An import of this op gets their other inputs and their attributes, and their name as
+  // "_initializer".
+  std::string_view filled_by = {};
+
+  // Returns the result types. Errors: INVALID_ARGUMENT `<what>, got <value>, expected <value>` (the
+  // caller adds the op and the node).
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
+  // Null for an op of the host.
   std::vector<hlo::Value> (*lower)(LowerContext&) = nullptr;
-  // One Output an input; an invalid one where the input gets no gradient. Null: gradients() through
-  // it is an error that names the op, unless `blocks_gradient`.
+  // Returns one Output an input; an invalid one where the input gets no gradient. Null: gradients()
+  // through the op is an error that names it, unless `blocks_gradient`.
   std::vector<Output> (*gradient)(GradientContext&) = nullptr;
   // Null unless the op runs on the host, before the device program of the same run.
   std::vector<Tensor> (*host)(HostContext&) = nullptr;
-  bool blocks_gradient =
-      false;              // integers, comparisons, stop_gradient: the gradient ends here silently
-  bool stateful = false;  // random, variables: never merged, values differ from run to run
+  // Returns what is known of an output's value while the graph is built. Null: nothing.
+  std::optional<PartialValue> (*constant_rule)(const Output& value) = nullptr;
+  // Rebuilds the node for a batch of inputs; nullopt where it cannot. Null: never.
+  std::optional<std::vector<Output>> (*batch_rule)(const BatchContext&) = nullptr;
+  // Adds what a node of a GraphDef means, and returns its outputs. Null: a node of this op with the
+  // same inputs and attributes.
+  std::vector<Output> (*import_node)(const ImportContext&) = nullptr;
+  // Writes a node in TensorFlow's form. Null: with the same inputs and attributes.
+  void (*export_node)(ExportContext&) = nullptr;
+
+  // Why no file can hold a node of this op: "it calls a function of the program". Empty: one can.
+  std::string_view not_in_files = {};
+  TensorFlowOp tensorflow = TensorFlowOp::same;
+  // True for integers, comparisons, stop_gradient: the gradient ends here without an error.
+  bool blocks_gradient = false;
+  // True when values differ from run to run (random numbers, variables): nodes are never merged.
+  bool stateful = false;
+  // True when each run draws new random numbers.
+  bool draws_random = false;
+  // True when the op moves elements without looking into them (or compares them for equality), so
+  // that it works on strings, too.
+  bool moves_elements = false;
 };
 
 // All ops, made by the build from the folder graph/ops.

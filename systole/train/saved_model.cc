@@ -118,6 +118,11 @@ std::unique_ptr<SavedModel::Built> SavedModel::build(const std::string& name,
     built->output_names.push_back(key);
     import.outputs.push_back(info.name);
   }
+  for (const auto& asset : file_->message(index_).asset_file_def()) {
+    const std::string path = join_path(directory_, "assets/" + asset.filename());
+    const std::string& tensor = asset.tensor_info().name();
+    if (!tensor.empty()) import.inputs[tensor] = constant(Tensor(path.c_str()));
+  }
   ImportedGraph imported = import_graph_def(file_->message(index_).graph_def(), import);
   built->outputs = std::move(imported.outputs);
   built->session =

@@ -73,8 +73,49 @@ void write_signatures(const ExportOptions& options, tensorflow::MetaGraphDef& me
   }
 }
 
+// "vocab.txt" of a path; "vocab_1.txt" when another file has that name.
+std::string asset_name(const std::string& path, const std::map<std::string, std::string>& assets) {
+  const std::string base = path.substr(path.rfind('/') + 1);
+  const size_t dot = std::min(base.rfind('.'), base.size());
+  std::string name = base;
+  for (int i = 1; assets.contains(name) && assets.at(name) != path; ++i) {
+    name = fmt::format("{}_{}{}", base.substr(0, dot), i, base.substr(dot));
+  }
+  return name;
+}
+
+// Files that nodes read. Whoever loads the model gives the Const of each the path in assets/.
+void add_assets(const std::map<std::string, std::string>& files, tensorflow::MetaGraphDef& meta,
+                std::map<std::string, std::string>& assets) {
+  for (const auto& [node, path] : files) {
+    const std::string name = asset_name(path, assets);
+    assets[name] = path;
+    tensorflow::AssetFileDef& asset = *meta.add_asset_file_def();
+    asset.mutable_tensor_info()->set_name(node + ":0");
+    asset.set_filename(name);
+    (*meta.mutable_collection_def())["asset_filepaths"].mutable_node_list()->add_value(node + ":0");
+  }
+}
+
+// The op that a loader runs first.
+void add_table_initializers(const std::vector<std::string>& initializers,
+                            tensorflow::MetaGraphDef& meta) {
+  if (initializers.empty()) return;
+  constexpr std::string_view kMainOp = "saved_model_main_op";
+  tensorflow::NodeDef& main_op = *meta.mutable_graph_def()->add_node();
+  main_op.set_name(std::string(kMainOp));
+  main_op.set_op("NoOp");
+  auto& collections = *meta.mutable_collection_def();
+  for (const std::string& name : initializers) {
+    main_op.add_input("^" + name);
+    collections["table_initializer"].mutable_node_list()->add_value(name);
+  }
+  collections[std::string(kMainOp)].mutable_node_list()->add_value(main_op.name());
+}
+
 std::string model_bytes(const Graph& graph, const ExportOptions& options,
-                        std::vector<Variable>& variables) {
+                        std::vector<Variable>& variables,
+                        std::map<std::string, std::string>& assets) {
   tensorflow::SavedModel model;
   model.set_saved_model_schema_version(1);
   tensorflow::MetaGraphDef& meta = *model.add_meta_graphs();
@@ -95,7 +136,10 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
     throw unimplemented("export_saved_model: ops, got {}, expected ones that TensorFlow has",
                         fmt::join(unknown, ", "));
   }
-  meta.mutable_graph_def()->Swap(to_graph_def(graph, wanted).get());
+  const ExportedGraph exported = export_graph_def(graph, wanted);
+  meta.mutable_graph_def()->Swap(exported.message.get());
+  add_assets(exported.assets, meta, assets);
+  add_table_initializers(exported.initializers, meta);
   if (!variables.empty()) add_saver_nodes(variables, meta);
   write_signatures(options, meta);
   add_variable_collections(graph, variables, meta);
@@ -175,10 +219,11 @@ void export_saved_model(Session& session, const std::string& directory,
                      directory);
   }
   std::vector<Variable> variables;
-  const std::string bytes = model_bytes(session.graph(), options, variables);
+  std::map<std::string, std::string> assets = options.assets;
+  const std::string bytes = model_bytes(session.graph(), options, variables, assets);
   files.make_directories(directory);
   if (!variables.empty()) write_variables(session, files, directory, variables);
-  copy_assets(files, directory, options.assets);
+  copy_assets(files, directory, assets);
   auto signature = options.signatures.find(std::string(kDefaultServingSignature));
   if (signature == options.signatures.end()) signature = options.signatures.begin();
   const std::string mlir = mlir_text(session.graph(), signature->second, options.mlir_batch_size);

@@ -13,6 +13,8 @@ cp "$here/../../examples/linear_regression.cc" "$work/first.cc"
 "$cmake" --build "$work/program"
 "$work/program/first" | tee "$work/output"
 grep -qE '^w = 2\.00., b = 1\.00.$|^w = 1\.99., b = 1\.00.$' "$work/output" || { echo "expected w = 2, b = 1"; exit 1; }
+(cd "$work" && "$work/program/graph_file") | tee "$work/output"
+grep -qxF 'f32[2] {9, 18}' "$work/output" || { echo "expected f32[2] {9, 18}"; exit 1; }
 "$work/prefix/bin/systole" version
 
 # docs/deploying.md names the package of every library that the programs link. (libc6 is on every Debian.)

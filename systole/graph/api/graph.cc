@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "systole/base/suggest.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/variable.h"
 #include "systole/graph/api/where_scope.h"
 #include "systole/graph/gradients/custom_gradient.h"
@@ -89,8 +90,7 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
     node->inputs_ = std::move(inputs);
     if (op.infer != nullptr) node->output_types_ = op.infer({op_name, node->inputs_, node->attrs_});
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", op_name, error.message()))
-        .with_context(node->describe());
+    throw at_node(error, *node);
   }
   node->id_ = static_cast<int>(nodes_.size());  // captures may have added nodes
   for (const auto& scope : control_scopes_) {

@@ -49,11 +49,24 @@ AttrMap string_attrs(AttrMap attrs, const IndexToStringOptions& options) {
 LookupTable make_table(AttrMap attrs, std::string_view name, SourceLocation where) {
   LookupTable table;
   Graph& graph = Graph::current();
-  table.initializer_ =
-      graph.add_node("InitializeTable", {}, attrs, where, fmt::format("{}/table_init", name));
+  const NameScope scope(name);
+  attrs.emplace("_table", scope.name() + "hash_table");
+  attrs.emplace("_initializer", scope.name() + "table_init");
   table.attrs_ = std::move(attrs);
+  table.initializer_ =
+      graph.add_node("InitializeTable", {}, table.table_attrs(), where, "table_init");
   graph.add_to_collection(kTableInitializers, table.initializer_);
   return table;
+}
+
+Output LookupTable::size(Input::Where where) const {
+  return Graph::current().add_node("LookupTableSizeV2", {}, table_attrs(), where)->output();
+}
+
+AttrMap LookupTable::table_attrs() const {
+  AttrMap attrs = attrs_;
+  for (const char* of_lookups : {"num_oov_buckets", "default_value"}) attrs.erase(of_lookups);
+  return attrs;
 }
 
 Output LookupTable::lookup(const Input& keys, const NameOptions& options) const {

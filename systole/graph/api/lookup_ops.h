@@ -18,12 +18,16 @@ class LookupTable {
  public:
   // The value for each key, at the keys' shape.
   Output lookup(const Input& keys, const NameOptions& options = {}) const;
+  // The number of words, without buckets. -> s64
+  Output size(Input::Where where = Input::Where::current()) const;
   // Reads the table now.
   Operation initializer() const { return initializer_; }
 
  private:
   friend LookupTable make_table(AttrMap attrs, std::string_view name, SourceLocation where);
-  AttrMap attrs_;
+  AttrMap table_attrs() const;
+
+  AttrMap attrs_;  // of lookups: those of the table, and what they give for keys outside
   Operation initializer_;
 };
 

@@ -22,6 +22,14 @@ Error at_line(const Error& error, SourceLocation where) {
   return where.known() ? error.with_context("at " + where.to_string()) : error;
 }
 
+Error at_node(const Error& error, const Node& node) {
+  const std::string op = fmt::format("{}: ", node.op_name());
+  const std::string& message = error.message();
+  const Error named(error.code(), message.starts_with(op) ? message : op + message);
+  const std::string place = node.describe();
+  return message.find(place) == std::string::npos ? named.with_context(place) : named;
+}
+
 Output resolve(std::string_view op, const Input& input, DType like) {
   try {
     return input.resolve(like);

@@ -26,6 +26,10 @@ Output resolve(std::string_view op, const Input& input, DType like = DType::inva
 // of functions that add no node themselves.
 Error at_line(const Error& error, SourceLocation where);
 
+// `error` with the op's name before it and the node with its line after it, each unless the message
+// has it: "MatMul: shapes, got ..., node 'dense/MatMul' at iris.cc:41".
+Error at_node(const Error& error, const Node& node);
+
 // Adds a node of `op` for inputs that share the dtype "T", literals among them taking it. The
 // node's line is the first input's.
 Output add_op(std::string_view op, InputRefs inputs, std::string_view name = {},

@@ -52,6 +52,16 @@ Variable::Variable(const Input& initial_value, const VariableOptions& options) {
   if (options.trainable) graph.add_to_collection(graph_keys::trainable_variables, *this);
 }
 
+Variable Variable::of_nodes(Output handle, Output value, Operation initializer) {
+  Variable variable;
+  variable.handle_ = handle;
+  variable.snapshot_ = value;
+  variable.initial_value_ = initializer.node()->input(1);
+  variable.initializer_ = initializer;
+  handle.graph().add_to_collection(graph_keys::global_variables, variable);
+  return variable;
+}
+
 const std::string& Variable::name() const { return handle_.node()->name(); }
 const TensorType& Variable::type() const { return snapshot_.type(); }
 

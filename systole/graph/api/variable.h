@@ -33,6 +33,10 @@ class Variable {
   Variable(const Input& initial_value, const Name& name)
       : Variable(initial_value, VariableOptions{.name = std::string(std::string_view(name))}) {}
 
+  // The variable that nodes of the graph make up (of an imported graph): adds it to the global
+  // variables.
+  static Variable of_nodes(Output handle, Output value, Operation initializer);
+
   bool valid() const { return handle_.valid(); }
   const std::string& name() const;  // "Variable_1"
   const TensorType& type() const;

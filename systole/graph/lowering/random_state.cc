@@ -2,6 +2,7 @@
 
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -49,7 +50,7 @@ AttrMap random_attrs(std::optional<int64_t> op_seed) {
       {"seed", seeds.first}, {"seed2", seeds.second}, {"_stream", Graph::current().nodes_made()}};
 }
 
-bool is_random(const Node& node) { return node.attrs().contains("_stream"); }
+bool is_random(const Node& node) { return node.op().draws_random; }
 
 int64_t random_stream(const Node& node) { return node.attr<int64_t>("_stream"); }
 

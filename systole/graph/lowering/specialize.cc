@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/lowering/constant_folder.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
@@ -228,10 +229,7 @@ class Specializer final : public Lowering {
       store(node, node.op().lower(context));
     } catch (const Error& error) {
       if (std::exchange(error_described_, true)) throw;  // by the node of a function
-      const std::string op = fmt::format("{}: ", node.op_name());
-      throw Error(error.code(),
-                  error.message().starts_with(op) ? error.message() : op + error.message())
-          .with_context(node.describe());
+      throw at_node(error, node);
     }
     frame_->b->set_metadata(outer);
   }

@@ -1,7 +1,6 @@
 #include "systole/session/graph_def/graph_def_attrs.h"
 
 #include <algorithm>
-#include <array>
 
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/wire/tensor_message.h"
@@ -10,138 +9,152 @@ namespace systole {
 namespace {
 
 using Ints = std::vector<int64_t>;
+using Texts = std::vector<std::string>;
+using Message = tensorflow::AttrValue;
 
-struct DefaultAttr {
-  std::string_view name;
-  AttrValue value;
-};
-struct OpDefaults {
-  std::vector<std::string_view> ops;
-  std::vector<DefaultAttr> attrs;
-};
-
-// What op.cc files of TensorFlow say of the attributes that our ops read.
-const std::vector<OpDefaults>& op_defaults() {
-  static const std::vector<OpDefaults> table = {
-      {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
-       {{"data_format", std::string("NHWC")}, {"dilations", Ints{1, 1, 1, 1}}}},
-      {{"DepthwiseConv2dNative"},
-       {{"data_format", std::string("NHWC")}, {"dilations", Ints{1, 1, 1, 1}}}},
-      {{"MaxPool", "AvgPool", "BiasAdd", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"},
-       {{"data_format", std::string("NHWC")}}},
-      {{"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"},
-       {{"epsilon", 0.0001}, {"is_training", true}}},
-      {{"MatMul"}, {{"transpose_a", false}, {"transpose_b", false}}},
-      {{"BatchMatMul", "BatchMatMulV2"}, {{"adj_x", false}, {"adj_y", false}}},
-      {{"Sum", "Mean", "Max", "Min", "Prod", "All", "Any"}, {{"keep_dims", false}}},
-      {{"ArgMax", "ArgMin"}, {{"output_type", DType::s64}}},
-      {{"Shape", "Size"}, {{"out_type", DType::s32}}},
-      {{"Squeeze"}, {{"squeeze_dims", Ints{}}}},
-      {{"OneHot"}, {{"axis", int64_t{-1}}}},
-      {{"Pack", "Unpack"}, {{"axis", int64_t{0}}}},
-      {{"StridedSlice"},
-       {{"begin_mask", int64_t{0}},
-        {"end_mask", int64_t{0}},
-        {"ellipsis_mask", int64_t{0}},
-        {"new_axis_mask", int64_t{0}},
-        {"shrink_axis_mask", int64_t{0}}}},
-      {{"Cumsum"}, {{"exclusive", false}, {"reverse", false}}},
-      {{"TopKV2"}, {{"sorted", true}}},
-      {{"LeakyRelu"}, {{"alpha", 0.2}}},
-      {{"Cast"}, {{"Truncate", false}}},
-      {{"RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt",
-        "RandomShuffle", "Multinomial"},
-       {{"seed", int64_t{0}}, {"seed2", int64_t{0}}}},
-      {{"Multinomial"}, {{"output_dtype", DType::s64}}},
-      {{"ReadVariableOp"}, {{"_snapshot", true}}},
-      {{"DecodeCSV"},
-       {{"field_delim", std::string(",")},
-        {"use_quote_delim", true},
-        {"na_value", std::string()},
-        {"select_cols", Ints{}}}},
-      {{"DecodeJpeg"},
-       {{"channels", int64_t{0}},
-        {"ratio", int64_t{1}},
-        {"fancy_upscaling", true},
-        {"try_recover_truncated", false},
-        {"dct_method", std::string()}}},
-      {{"DecodePng"}, {{"channels", int64_t{0}}, {"dtype", DType::u8}}},
-      {{"EncodePng"}, {{"compression", int64_t{-1}}}},
-      {{"ResizeBilinear", "ResizeNearestNeighbor"},
-       {{"align_corners", false}, {"half_pixel_centers", false}}},
-      {{"StaticRegexReplace"}, {{"replace_global", true}}},
-  };
-  return table;
+Texts type_names(const Message::ListValue& list) {
+  Texts names;
+  for (const int type : list.type()) {
+    names.emplace_back(dtype_info(dtype_from_message(type)).tf_name);
+  }
+  return names;
 }
 
-// Lists of types and shapes are their names, as ops that parse records have them.
-void list_from_message(std::string_view what, const std::string& name,
-                       const tensorflow::AttrValue::ListValue& list, AttrMap& attrs) {
-  if (list.s_size() > 0) {
-    attrs[name] = std::vector<std::string>(list.s().begin(), list.s().end());
-  } else if (list.type_size() > 0) {
-    std::vector<std::string> names;
-    for (const int type : list.type()) {
-      names.emplace_back(dtype_info(dtype_from_message(type)).tf_name);
-    }
-    attrs[name] = std::move(names);
-  } else if (list.shape_size() > 0) {
-    std::vector<std::string> shapes;
-    for (const auto& shape : list.shape()) {
-      shapes.push_back(shape_from_message(what, shape).value_or(Shape({kUnknown})).to_string());
-    }
-    attrs[name] = std::move(shapes);
-  } else if (list.i_size() > 0 || list.ByteSizeLong() == 0) {
-    attrs[name] = Ints(list.i().begin(), list.i().end());
+Texts shape_texts(std::string_view what, const Message::ListValue& list) {
+  Texts shapes;
+  for (const auto& shape : list.shape()) {
+    shapes.push_back(shape_from_message(what, shape).value_or(Shape({kUnknown})).to_string());
   }
+  return shapes;
 }
 
-void value_from_message(std::string_view what, const std::string& name,
-                        const tensorflow::AttrValue& value, AttrMap& attrs) {
-  switch (value.value_case()) {
-    case tensorflow::AttrValue::kList:
-      return list_from_message(what, name, value.list(), attrs);
-    case tensorflow::AttrValue::kS:
-      attrs[name] = value.s();
-      return;
-    case tensorflow::AttrValue::kI:
-      attrs[name] = int64_t{value.i()};
-      return;
-    case tensorflow::AttrValue::kF:
-      attrs[name] = double{value.f()};
-      return;
-    case tensorflow::AttrValue::kB:
-      attrs[name] = value.b();
-      return;
-    case tensorflow::AttrValue::kType:
-      attrs[name] = dtype_from_message(value.type());
-      return;
-    case tensorflow::AttrValue::kShape:
-      if (const auto shape = shape_from_message(what, value.shape())) attrs[name] = *shape;
-      return;
-    case tensorflow::AttrValue::kTensor:
-      attrs[name] = tensor_from_message(what, value.tensor());
-      return;
-    default:
-      return;
+bool is_list_kind(AttrKind kind) {
+  return kind == AttrKind::integers || kind == AttrKind::strings || kind == AttrKind::types ||
+         kind == AttrKind::shapes;
+}
+
+// A list without elements has no kind in a message.
+bool has_kind(const Message& value, AttrKind kind) {
+  const Message::ListValue& list = value.list();
+  switch (kind) {
+    case AttrKind::boolean:
+      return value.value_case() == Message::kB;
+    case AttrKind::integer:
+      return value.value_case() == Message::kI;
+    case AttrKind::floating:
+      return value.value_case() == Message::kF;
+    case AttrKind::string:
+      return value.value_case() == Message::kS;
+    case AttrKind::type:
+      return value.value_case() == Message::kType;
+    case AttrKind::shape:
+      return value.value_case() == Message::kShape;
+    case AttrKind::tensor:
+      return value.value_case() == Message::kTensor;
+    case AttrKind::function:
+      return value.value_case() == Message::kFunc;
+    case AttrKind::integers:
+      return list.i_size() > 0 || list.ByteSizeLong() == 0;
+    case AttrKind::strings:
+      return list.s_size() > 0 || list.ByteSizeLong() == 0;
+    case AttrKind::types:
+      return list.type_size() > 0 || list.ByteSizeLong() == 0;
+    case AttrKind::shapes:
+      return list.shape_size() > 0 || list.ByteSizeLong() == 0;
   }
+  return false;
+}
+
+// Nothing for a shape of unknown rank, and for functions.
+std::optional<AttrValue> value_from_message(std::string_view what, AttrKind kind,
+                                            const Message& value) {
+  switch (kind) {
+    case AttrKind::boolean:
+      return value.b();
+    case AttrKind::integer:
+      return int64_t{value.i()};
+    case AttrKind::floating:
+      return double{value.f()};
+    case AttrKind::string:
+      return value.s();
+    case AttrKind::type:
+      return dtype_from_message(value.type());
+    case AttrKind::shape: {
+      const auto shape = shape_from_message(what, value.shape());
+      return shape ? std::optional<AttrValue>(*shape) : std::nullopt;
+    }
+    case AttrKind::tensor:
+      return tensor_from_message(what, value.tensor());
+    case AttrKind::integers:
+      return Ints(value.list().i().begin(), value.list().i().end());
+    case AttrKind::strings:
+      return Texts(value.list().s().begin(), value.list().s().end());
+    case AttrKind::types:
+      return type_names(value.list());
+    case AttrKind::shapes:
+      return shape_texts(what, value.list());
+    case AttrKind::function:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool is_fixed_value(const AttrValue& wanted, const AttrValue& got) {
+  return std::visit(
+      [&]<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, FunctionRef>) {
+          return false;
+        } else {
+          return std::holds_alternative<T>(got) && std::get<T>(got) == value;
+        }
+      },
+      static_cast<const AttrValue::variant&>(wanted));
 }
 
 }  // namespace
 
-AttrMap attrs_from_message(std::string_view what, const tensorflow::NodeDef& node) {
+AttrMap attrs_from_message(std::string_view what, const OpSignature& signature,
+                           const tensorflow::NodeDef& node) {
   AttrMap attrs;
-  for (const OpDefaults& row : op_defaults()) {
-    if (std::ranges::find(row.ops, node.op()) == row.ops.end()) continue;
-    for (const DefaultAttr& attr : row.attrs) attrs[std::string(attr.name)] = attr.value;
-  }
-  for (const auto& [name, value] : node.attr()) {
-    // Written by TensorFlow's own passes; of ours only what we wrote ourselves.
-    static constexpr std::array<std::string_view, 3> kOurs = {"_snapshot", "_stream", "_raw_types"};
-    if (name.starts_with('_') && std::ranges::find(kOurs, name) == kOurs.end()) continue;
-    value_from_message(fmt::format("{}: attribute '{}'", what, name), name, value, attrs);
+  for (const SignatureAttr& declared : signature.attrs) {
+    const auto given = node.attr().find(declared.name);
+    if (given == node.attr().end()) {
+      if (declared.fallback && !declared.fixed) attrs.emplace(declared.name, *declared.fallback);
+      continue;
+    }
+    const Message& value = given->second;
+    const std::string name = fmt::format("{}: attribute '{}'", what, declared.name);
+    const bool lists = is_list_kind(declared.kind) == value.has_list();
+    if (!lists || !has_kind(value, declared.kind)) {
+      throw invalid_argument("{}, got another kind, expected {}", name, to_string(declared.kind));
+    }
+    std::optional<AttrValue> read = value_from_message(name, declared.kind, value);
+    if (!read) continue;
+    if (!declared.fixed) {
+      attrs.emplace(declared.name, *std::move(read));
+    } else if (!is_fixed_value(*declared.fallback, *read)) {
+      throw unimplemented("{}, got {}, expected the default", name, value.ShortDebugString());
+    }
   }
   return attrs;
+}
+
+void check_required_attrs(std::string_view what, const OpSignature& signature,
+                          const AttrMap& attrs) {
+  const auto implied = [&](const std::string& name) {
+    const auto names = [&](const SignatureArg& arg) {
+      return arg.type_attr == name || arg.count_attr == name;
+    };
+    return std::ranges::any_of(signature.inputs, names) ||
+           std::ranges::any_of(signature.outputs, names);
+  };
+  for (const SignatureAttr& declared : signature.attrs) {
+    const bool optional = declared.fallback || implied(declared.name) ||
+                          declared.kind == AttrKind::types || declared.kind == AttrKind::function;
+    if (optional || attrs.contains(declared.name)) continue;
+    throw invalid_argument("{}: attribute '{}', got none, expected {}", what, declared.name,
+                           to_string(declared.kind));
+  }
 }
 
 void attr_to_message(const AttrValue& value, tensorflow::AttrValue& message) {
@@ -168,38 +181,19 @@ void attr_to_message(const AttrValue& value, tensorflow::AttrValue& message) {
   std::visit(Writer{message}, value);
 }
 
-void add_required_attrs(const Node& node, tensorflow::NodeDef& message) {
-  // Ops whose inputs have one dtype that no attribute tells, or whose attributes have other names.
-  static constexpr std::array<std::string_view, 14> kWithoutT = {"LogicalAnd",
-                                                                 "LogicalOr",
-                                                                 "LogicalNot",
-                                                                 "Cast",
-                                                                 "GatherV2",
-                                                                 "ReadVariableOp",
-                                                                 "AssignVariableOp",
-                                                                 "AssignAddVariableOp",
-                                                                 "AssignSubVariableOp",
-                                                                 "If",
-                                                                 "While",
-                                                                 "IdentityN",
-                                                                 "Assert",
-                                                                 "Range"};
-  if (node.num_inputs() == 0) return;
-  const std::string_view op = node.op_name();
-  const DType dtype = node.input(0).dtype();
-  const bool resource = dtype == DType::resource;
-  if (!node.attrs().contains("T") && !resource &&
-      std::ranges::find(kWithoutT, op) == kWithoutT.end()) {
-    attr_to_message(dtype, (*message.mutable_attr())["T"]);
-  }
-  if (op.starts_with("ResourceApply") && !node.attrs().contains("T")) {
-    attr_to_message(node.input(node.num_inputs() - 1).dtype(), (*message.mutable_attr())["T"]);
-  }
-  if (op == "AddN" && !node.attrs().contains("N")) {
-    attr_to_message(int64_t{node.num_inputs()}, (*message.mutable_attr())["N"]);
-  }
-  if (op == "GatherV2" && !node.attrs().contains("Taxis")) {
-    attr_to_message(node.input(2).dtype(), (*message.mutable_attr())["Taxis"]);
+void attr_to_message(const AttrValue& value, const SignatureAttr* declared,
+                     tensorflow::AttrValue& message) {
+  const auto* names = std::get_if<Texts>(&value);
+  if (names == nullptr || declared == nullptr) return attr_to_message(value, message);
+  auto& list = *message.mutable_list();
+  for (const std::string& name : *names) {
+    if (declared->kind == AttrKind::types) {
+      list.add_type(static_cast<tensorflow::DataType>(dtype_to_message(dtype_from_tf(name))));
+    } else if (declared->kind == AttrKind::shapes) {
+      shape_to_message(parse_shape(name), *list.add_shape());
+    } else {
+      list.add_s(name);
+    }
   }
 }
 

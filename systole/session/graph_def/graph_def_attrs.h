@@ -1,11 +1,12 @@
 // Attributes of nodes as TensorFlow's messages have them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/op_signature.h"
 
 namespace tensorflow {
 class AttrValue;
@@ -14,15 +15,19 @@ class NodeDef;
 
 namespace systole {
 
-// The attributes of a message, and those with defaults that it leaves out. Attributes of kinds that
-// no op of ours reads (functions, lists of floats) are dropped. Errors, which begin with `what`:
-// those of tensor_from_message.
-AttrMap attrs_from_message(std::string_view what, const tensorflow::NodeDef& node);
+// The attributes of a message that `signature` declares, with defaults for those it leaves out;
+// functions are dropped. Errors: INVALID_ARGUMENT, after `what`, for an attribute of another kind;
+// UNIMPLEMENTED for a value other than the only one supported; those of tensor_from_message.
+AttrMap attrs_from_message(std::string_view what, const OpSignature& signature,
+                           const tensorflow::NodeDef& node);
+// Errors: INVALID_ARGUMENT, after `what`, names an attribute that an op must have and `attrs` lack.
+void check_required_attrs(std::string_view what, const OpSignature& signature,
+                          const AttrMap& attrs);
 
-// Writes one attribute but functions.
+// Writes one attribute; a function is left out.
 void attr_to_message(const AttrValue& value, tensorflow::AttrValue& message);
-
-// Attributes that TensorFlow requires and that nodes made by gradients leave out: T, N.
-void add_required_attrs(const Node& node, tensorflow::NodeDef& message);
+// The same for an attribute that an op declares: a list of names may be of types or shapes.
+void attr_to_message(const AttrValue& value, const SignatureAttr* declared,
+                     tensorflow::AttrValue& message);
 
 }  // namespace systole

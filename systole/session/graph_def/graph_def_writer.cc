@@ -1,18 +1,20 @@
 #include <algorithm>
-#include <array>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/loop_lowering.h"
-#include "systole/graph/op_def.h"
-#include "systole/graph/ops/parsing/example_schema.h"
+#include "systole/graph/lowering/plan.h"
+#include "systole/graph/op_signature.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/graph_def/graph_def_attrs.h"
-#include "systole/session/host/print_text.h"
+#include "systole/session/graph_def/importable_ops.h"
 
 namespace systole {
 namespace {
@@ -20,56 +22,6 @@ namespace {
 // The version of TensorFlow's graphs that our ops are those of (1.15).
 constexpr int kProducer = 134;
 constexpr int kMinConsumer = 12;
-
-constexpr std::array<std::string_view, 5> kOursAlone = {"SumToShape", "GatherGrad", "_ReadHistory",
-                                                        "_WriteHistory", "PyFunc"};
-
-// Names of the outputs of ops in functions, where an input reads "node:name:index".
-std::string_view output_name(const Node& node, int index) {
-  struct Row {
-    std::string_view op;
-    std::array<std::string_view, 2> names;
-  };
-  static constexpr Row kRows[] = {{"MatMul", {"product"}},
-                                  {"Relu", {"activations"}},
-                                  {"ReadVariableOp", {"value"}},
-                                  {"AddN", {"sum"}},
-                                  {"TopKV2", {"values", "indices"}},
-                                  {"Softmax", {"softmax"}},
-                                  {"LogSoftmax", {"logsoftmax"}},
-                                  {"Cumsum", {"out"}},
-                                  {"VarHandleOp", {"resource"}},
-                                  {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
-                                  {"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}}};
-  static constexpr std::string_view kNamedZ[] = {"Add",
-                                                 "Sub",
-                                                 "Mul",
-                                                 "RealDiv",
-                                                 "Maximum",
-                                                 "Minimum",
-                                                 "Less",
-                                                 "LessEqual",
-                                                 "Greater",
-                                                 "GreaterEqual",
-                                                 "Equal",
-                                                 "NotEqual",
-                                                 "Pow",
-                                                 "LogicalAnd",
-                                                 "FloorDiv",
-                                                 "LogicalOr",
-                                                 "SquaredDifference",
-                                                 "FloorMod"};
-  static constexpr std::string_view kNamedY[] = {
-      "Neg",       "Exp",      "Log",  "Sqrt",  "Rsqrt",     "Square",
-      "Tanh",      "Sigmoid",  "Abs",  "Floor", "Ceil",      "Round",
-      "Transpose", "OnesLike", "Cast", "Sign",  "ZerosLike", "LogicalNot"};
-  for (const Row& row : kRows) {
-    if (row.op == node.op_name()) return row.names[static_cast<size_t>(index != 0)];
-  }
-  if (std::ranges::find(kNamedZ, node.op_name()) != std::end(kNamedZ)) return "z";
-  if (std::ranges::find(kNamedY, node.op_name()) != std::end(kNamedY)) return "y";
-  return "output";
-}
 
 std::vector<const Node*> nodes_needed(const Graph& graph, std::span<const Operation> wanted) {
   std::vector<const Node*> nodes;
@@ -94,12 +46,31 @@ std::vector<const Node*> nodes_needed(const Graph& graph, std::span<const Operat
   return nodes;
 }
 
-// Features of any number of values are two tensors of ours, and three of TensorFlow's.
-bool parses_dense_features(const Node& node) { return ExampleSchema(node.attrs()).sparse.empty(); }
+// How records refer to tensors: "x:1" in a graph, "x:product:0" in a function.
+struct References {
+  std::set<const Node*> arguments = {};  // of the function
+  bool in_function = false;
 
-// Functions that only we run: TensorFlow would miss nothing.
-bool is_ours_alone(const std::string& attr_name, const AttrValue& value) {
-  return attr_name.starts_with('_') && std::holds_alternative<FunctionRef>(value);
+  std::string operator()(const Output& value) const {
+    const Node& node = *value.node();
+    if (arguments.contains(&node)) return node.name();
+    if (in_function) {
+      return fmt::format("{}:{}", node.name(), name_in_function(node, value.index()));
+    }
+    return value.index() == 0 ? node.name() : value.name();
+  }
+  std::string record(std::string_view name, std::string_view output) const {
+    return in_function ? fmt::format("{}:{}:0", name, output) : std::string(name);
+  }
+};
+
+ExportContext export_context(const Node& node, const References& references) {
+  return {.node = node,
+          .reference = [&references](const Output& value) { return references(value); },
+          .reference_record =
+              [&references](std::string_view name, std::string_view output) {
+                return references.record(name, output);
+              }};
 }
 
 class Writer {
@@ -107,98 +78,72 @@ class Writer {
   explicit Writer(tensorflow::GraphDef& message) : message_(message) {}
 
   void write(std::span<const Node* const> nodes) {
+    const References references;
+    std::set<std::string> written;
     for (const Node* node : nodes) {
-      if (node->op_name() == "ParseExample" && parses_dense_features(*node)) {
-        write_parse_example(*node);
-        continue;
-      }
-      tensorflow::NodeDef& to = *message_.add_node();
-      for (const Output& input : node->inputs()) {
-        to.add_input(input.index() == 0 ? input.node()->name() : input.name());
-      }
-      write_node(*node, to);
+      write_node(*node, references, written, [&] { return message_.add_node(); });
     }
     message_.mutable_versions()->set_producer(kProducer);
     message_.mutable_versions()->set_min_consumer(kMinConsumer);
   }
 
+  std::vector<std::string>& initializers() { return initializers_; }
+  std::map<std::string, std::string>& assets() { return assets_; }
+
  private:
-  void write_node(const Node& node, tensorflow::NodeDef& to) {
-    to.set_name(node.name());
-    to.set_op(std::string(node.op_name()));
-    // TensorFlow's has values to show, one at least.
-    if (node.op_name() == "Assert") to.add_input(std::string(to.input(0)));
-    for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
-    for (const auto& [name, value] : node.attrs()) {
-      if (is_ours_alone(name, value)) continue;
-      tensorflow::AttrValue& attr = (*to.mutable_attr())[name];
-      if (const auto* function = std::get_if<FunctionRef>(&value)) {
-        attr.mutable_func()->set_name(function_name(node, name, *function));
-      } else {
-        attr_to_message(value, attr);
+  template <class AddNode>
+  void write_node(const Node& node, const References& references, std::set<std::string>& written,
+                  const AddNode& add_node) {
+    ExportContext context = export_context(node, references);
+    if (node.op().export_node != nullptr) {
+      node.op().export_node(context);
+    } else {
+      context.records.push_back(plain_record(node, context));
+    }
+    for (const NodeRecord& record : context.records) {
+      if (!written.insert(record.name).second) continue;
+      tensorflow::NodeDef to;
+      write_record(node, record, to);
+      if (&record == &context.records.back()) {
+        for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
+      }
+      add_node()->Swap(&to);
+    }
+    for (const std::string& name : context.initializers) {
+      if (std::ranges::find(initializers_, name) == initializers_.end()) {
+        initializers_.push_back(name);
       }
     }
-    add_required_attrs(node, to);
-    if (node.op_name() == "If") write_types(node.inputs().subspan(1), node, "Tin", "Tout", to);
-    const bool types_of_all = node.op_name() == "While" || node.op_name() == "IdentityN" ||
-                              node.op_name() == "Assert";  // shows its condition
-    if (types_of_all) write_types(node.inputs(), node, "T", "", to);
-    if (node.op_name() == "Print") write_types(printed_data(node), node, "U", "", to);
-    if (node.op_name() == "If") {
-      attr_to_message(node.input(0).dtype(), (*to.mutable_attr())["Tcond"]);
-    }
+    assets_.insert(context.assets.begin(), context.assets.end());
   }
 
-  std::string write_strings(const std::string& name, const Tensor& value) {
-    tensorflow::NodeDef& to = *message_.add_node();
-    to.set_name(name);
-    to.set_op("Const");
-    attr_to_message(DType::string, (*to.mutable_attr())["dtype"]);
-    attr_to_message(value, (*to.mutable_attr())["value"]);
-    return name;
+  // TensorFlow refuses attributes that an op does not have, but for those that begin with '_'.
+  static NodeRecord plain_record(const Node& node, const ExportContext& context) {
+    const OpSignature& signature = signature_of(node.op());
+    AttrMap attrs;
+    for (const auto& [name, value] : node.attrs()) {
+      if (name.starts_with('_') || signature.find(name) != nullptr) attrs.emplace(name, value);
+    }
+    attrs.merge(implied_attrs(node));
+    if (node.op().tensorflow == TensorFlowOp::other) attrs.emplace(kMarkOfOurs, true);
+    return {std::string(node.op_name()), node.name(), context.inputs(), std::move(attrs)};
   }
 
-  // TensorFlow's has the names of records and the keys as inputs, ours as attributes.
-  void write_parse_example(const Node& node) {
-    const ExampleSchema schema(node.attrs());
-    tensorflow::NodeDef to;
-    to.set_name(node.name());
-    to.set_op("ParseExample");
-    auto& attrs = *to.mutable_attr();
-    attr_to_message(int64_t{0}, attrs["Nsparse"]);
-    attr_to_message(static_cast<int64_t>(schema.dense.size()), attrs["Ndense"]);
-    attrs["sparse_types"].mutable_list();
-    to.add_input(node.input(0).name());
-    to.add_input(write_strings(node.name() + "/names", Tensor::zeros(DType::string, {0})));
-    // Only a function that is saved has it.
-    const AttrMap ours = schema.attrs();
-    if (const auto raw = ours.find("_raw_types"); raw != ours.end()) {
-      attr_to_message(raw->second, attrs["_raw_types"]);
-    }
-    for (const ExampleSchema::Dense& feature : schema.dense) {
-      to.add_input(write_strings(fmt::format("{}/dense_keys_{}", node.name(), to.input_size() - 2),
-                                 Tensor(feature.key.c_str())));
-      attrs["Tdense"].mutable_list()->add_type(
-          static_cast<tensorflow::DataType>(dtype_to_message(feature.dtype)));
-      Dims dims(feature.shape.begin(), feature.shape.end());
-      if (feature.variable) dims.insert(dims.begin(), kUnknown);
-      shape_to_message(Shape(std::move(dims)), *attrs["dense_shapes"].mutable_list()->add_shape());
-    }
-    for (const Output& value : node.inputs().subspan(1)) to.add_input(value.name());
-    for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
-    message_.add_node()->Swap(&to);
-  }
-
-  static void write_types(std::span<const Output> inputs, const Node& node, const char* in,
-                          std::string_view out, tensorflow::NodeDef& to) {
-    auto* list = (*to.mutable_attr())[in].mutable_list();
-    for (const Output& input : inputs) {
-      list->add_type(static_cast<tensorflow::DataType>(dtype_to_message(input.dtype())));
-    }
-    if (out.empty()) return;
-    auto* results = (*to.mutable_attr())[std::string(out)].mutable_list();
-    for (const TensorType& type : node.output_types()) {
-      results->add_type(static_cast<tensorflow::DataType>(dtype_to_message(type.dtype)));
+  void write_record(const Node& node, const NodeRecord& record, tensorflow::NodeDef& to) {
+    to.set_name(record.name);
+    to.set_op(record.op);
+    for (const std::string& input : record.inputs) to.add_input(input);
+    const OpDef* op = find_op_or_null(record.op);
+    const OpSignature* signature = op == nullptr ? nullptr : &signature_of(*op);
+    for (const auto& [name, value] : record.attrs) {
+      const SignatureAttr* declared = signature == nullptr ? nullptr : signature->find(name);
+      if (const auto* function = std::get_if<FunctionRef>(&value)) {
+        // A function that no attribute of the op names is one of the program's.
+        if (declared == nullptr) continue;
+        (*to.mutable_attr())[name].mutable_func()->set_name(function_name(node, name, *function));
+      } else {
+        attr_to_message(value, declared, (*to.mutable_attr())[name]);
+      }
     }
   }
 
@@ -213,41 +158,31 @@ class Writer {
     return name;
   }
 
-  // In a function, a value is an argument's name or "node:output:index".
-  static std::string value_name(const Output& value, const std::set<const Node*>& arguments) {
-    const Node& node = *value.node();
-    if (arguments.contains(&node)) return node.name();
-    const std::string_view output = output_name(node, value.index());
-    return fmt::format("{}:{}:{}", node.name(), output, output == "output" ? value.index() : 0);
-  }
-
   void write_function(const std::string& name, const Graph& function) {
     tensorflow::FunctionDef to;  // functions inside are added to the library meanwhile
     auto& signature = *to.mutable_signature();
     signature.set_name(name);
-    std::set<const Node*> arguments;
+    References references{.in_function = true};
+    std::set<std::string> written;
     const auto add_arg = [](tensorflow::OpDef::ArgDef& arg, const std::string& arg_name,
                             DType dtype) {
       arg.set_name(arg_name);
       arg.set_type(static_cast<tensorflow::DataType>(dtype_to_message(dtype)));
     };
     for (const Output& argument : function.arguments()) {
-      arguments.insert(argument.node());
+      references.arguments.insert(argument.node());
       add_arg(*signature.add_input_arg(), argument.node()->name(), argument.dtype());
     }
     for (size_t i = 0; i < function.results().size(); ++i) {
       const Output& result = function.results()[i];
       const std::string result_name = fmt::format("result_{}", i);
       add_arg(*signature.add_output_arg(), result_name, result.dtype());
-      (*to.mutable_ret())[result_name] = value_name(result, arguments);
+      (*to.mutable_ret())[result_name] = references(result);
     }
-    for (const auto& node : function.nodes()) {
+    // Nodes that nothing needs may use captures that were dropped.
+    for (const Node* node : plan_function(function).order) {
       if (node->op_name() == "_Arg") continue;
-      tensorflow::NodeDef& node_message = *to.add_node_def();
-      for (const Output& input : node->inputs()) {
-        node_message.add_input(value_name(input, arguments));
-      }
-      write_node(*node, node_message);
+      write_node(*node, references, written, [&] { return to.add_node_def(); });
     }
     message_.mutable_library()->add_function()->Swap(&to);
   }
@@ -255,18 +190,41 @@ class Writer {
   tensorflow::GraphDef& message_;
   std::unordered_map<const Graph*, std::string> functions_;
   std::unordered_map<std::string, int> names_;
+  std::vector<std::string> initializers_;
+  std::map<std::string, std::string> assets_;
 };
 
 }  // namespace
 
 std::unique_ptr<tensorflow::GraphDef> to_graph_def(const Graph& graph,
                                                    std::span<const Operation> wanted) {
-  auto message = std::make_unique<tensorflow::GraphDef>();
-  Writer(*message).write(nodes_needed(graph, wanted));
-  return message;
+  return export_graph_def(graph, wanted).message;
 }
 
-std::string graph_def_bytes(const Graph& graph) { return serialize_message(*to_graph_def(graph)); }
+ExportedGraph::ExportedGraph() : message(std::make_unique<tensorflow::GraphDef>()) {}
+ExportedGraph::~ExportedGraph() = default;
+ExportedGraph::ExportedGraph(ExportedGraph&&) noexcept = default;
+
+ExportedGraph export_graph_def(const Graph& graph, std::span<const Operation> wanted) {
+  ExportedGraph exported;
+  Writer writer(*exported.message);
+  writer.write(nodes_needed(graph, wanted));
+  exported.initializers = std::move(writer.initializers());
+  exported.assets = std::move(writer.assets());
+  return exported;
+}
+
+std::string graph_def_bytes(const Graph& graph, std::span<const Operation> wanted) {
+  return serialize_message(*to_graph_def(graph, wanted));
+}
+
+void write_graph_def(const Graph& graph, const std::string& path,
+                     std::span<const Operation> wanted) {
+  const auto message = to_graph_def(graph, wanted);
+  write_file_atomically(
+      local_file_system(), path,
+      path.ends_with(".pbtxt") ? print_message_text(*message) : serialize_message(*message));
+}
 
 namespace {
 
@@ -274,13 +232,10 @@ namespace {
 class UnknownOps {
  public:
   void look_at(const Node& node) {
-    const bool sparse = node.op_name() == "ParseExample" && !parses_dense_features(node);
-    if (sparse || std::ranges::find(kOursAlone, node.op_name()) != kOursAlone.end()) {
-      found_.emplace(node.op_name());
-    }
+    if (!is_in_tensorflow(node)) found_.emplace(node.op_name());
     for (const Output& input : node.inputs()) look_at(input);
     for (const auto& [name, value] : node.attrs()) {
-      if (is_ours_alone(name, value)) continue;
+      if (name.starts_with('_')) continue;  // functions that only we run
       if (const auto* function = std::get_if<FunctionRef>(&value)) look_at(**function);
     }
   }
@@ -295,9 +250,19 @@ class UnknownOps {
   std::vector<std::string> found() const { return {found_.begin(), found_.end()}; }
 
  private:
+  static bool is_in_tensorflow(const Node& node) {
+    // An argument stands in the signature of its function.
+    if (node.op().tensorflow != TensorFlowOp::same) return node.op_name() == "_Arg";
+    if (node.op().export_node == nullptr) return true;
+    const References references;
+    ExportContext context = export_context(node, references);
+    node.op().export_node(context);
+    return context.in_tensorflow;
+  }
+
   void look_at(const Graph& function) {
     if (!seen_.insert(&function).second) return;
-    for (const auto& node : function.nodes()) look_at(*node);
+    for (const Node* node : plan_function(function).order) look_at(*node);
     for (const Output& result : function.results()) look_at(result);
   }
 

@@ -3,6 +3,7 @@
 //   node      := "_Arguments" | "_Results", with the lists "structure", "tensors" (names), "types"
 //                and "shapes", one entry a leaf
 //   structure := "*" | "(" count structure.. | "{" count (name structure)..
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -10,7 +11,7 @@
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
 #include "systole/session/graph_def/graph_def.h"
-#include "systole/session/graph_def/imported_ops.h"
+#include "systole/session/graph_def/importable_ops.h"
 #include "systole/session/host/host_function.h"
 
 namespace systole {
@@ -141,7 +142,10 @@ std::string HostFunction::save() const {
   for (const Output& result : results()) wanted.emplace_back(result);
   const auto message = to_graph_def(graph(), wanted);
   for (const auto& node : message->node()) {
-    if (can_import(node.op(), true)) continue;
+    const OpDef* op = op_for_import(node);
+    const bool calls =
+        std::ranges::any_of(node.attr(), [](const auto& attr) { return attr.second.has_func(); });
+    if (op != nullptr && op->not_in_files.empty() && !calls) continue;
     throw unimplemented(
         "HostFunction: op {} of node '{}', got one that cannot be read again, "
         "expected ops without C++ functions, loops and branches",
@@ -173,8 +177,7 @@ HostFunction HostFunction::load(std::string_view bytes) {
   }
   return trace(arguments.spec,
                [&](const Nest<Output>& x) {
-                 ImportOptions options{
-                     .outputs = results.tensors, .ours = true, .what = "saved function"};
+                 ImportOptions options{.outputs = results.tensors, .what = "saved function"};
                  const std::vector<Output> given = x.flatten();
                  for (size_t i = 0; i < given.size(); ++i)
                    options.inputs[arguments.tensors[i]] = given[i];

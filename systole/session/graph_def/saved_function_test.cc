@@ -141,7 +141,9 @@ TEST_P(SavedFunction, GivesTheSameWhenLoaded) {
       EXPECT_EQ(got[i].to_string(), wanted[i].to_string()) << i;
     }
   }
-  EXPECT_EQ(loaded.save().size(), bytes.size());
+  // Lookups with buckets are several ops from then on, whatever is saved next.
+  const std::string again = loaded.save();
+  EXPECT_EQ(HostFunction::load(again).save().size(), again.size());
   EXPECT_EQ(function.save(), bytes);
 }
 

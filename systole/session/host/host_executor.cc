@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "systole/graph/api/node_builder.h"
+
 namespace systole {
 namespace {
 
@@ -63,10 +65,7 @@ class HostRun {
     try {
       results = evaluate(step, {inputs.data(), inputs.size()});
     } catch (const Error& error) {
-      const std::string op = fmt::format("{}: ", node.op_name());
-      throw Error(error.code(),
-                  error.message().starts_with(op) ? error.message() : op + error.message())
-          .with_context(node.describe());
+      throw at_node(error, node);
     }
     if (results.size() != step.outputs.size()) {
       throw internal_error("{}: kernel, got {} values, expected {}", node.describe(),

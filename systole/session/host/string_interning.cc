@@ -11,14 +11,6 @@
 namespace systole {
 namespace {
 
-// The ops that treat elements as things: any other would compute with the numbers that stand for
-// strings.
-constexpr std::string_view kMovingOps[] = {
-    "BroadcastTo", "ConcatV2",  "EnsureShape", "Equal",   "ExpandDims",  "GatherV2", "Identity",
-    "NotEqual",    "Pack",      "Rank",        "Reshape", "ReverseV2",   "Select",   "SelectV2",
-    "Shape",       "Size",      "Slice",       "Split",   "SplitV",      "Squeeze",  "StridedSlice",
-    "Tile",        "Transpose", "Unpack",      "Fill",    "StopGradient"};
-
 // Numbers of the distinct strings of a run, in the order of their appearance.
 class Interned {
  public:
@@ -101,14 +93,15 @@ std::shared_ptr<StringInterning::Move> StringInterning::find_or_make(
     const auto* dtype = std::get_if<DType>(&value);
     if (dtype != nullptr && *dtype == DType::string) value = DType::s32;
   }
-  Node* const moved = made->graph->add_node(node.op_name(), arguments, std::move(attrs));
+  Node* const moved =
+      made->graph->add_node(node.op_name(), arguments, std::move(attrs), node.where(), node.name());
   made->part = std::make_unique<CompiledPart>(*made->graph, placeholders, moved->outputs());
   move = std::move(made);
   return move;
 }
 
 std::vector<Tensor> StringInterning::run(const Node& node, std::span<const Tensor> inputs) {
-  if (std::ranges::find(kMovingOps, node.op_name()) == std::end(kMovingOps)) {
+  if (!node.op().moves_elements) {
     throw unimplemented("{}: dtype, got string, expected a dtype that it computes with",
                         node.op_name());
   }

@@ -43,9 +43,12 @@ extern const OpDef op_broadcast_to;
 const OpDef op_broadcast_to{
     .name = "BroadcastTo",
     .doc = "Repeated along axes of size 1 and new leading axes.",
+    .inputs = "input: T, shape: Tidx",
+    .outputs = "output: T",
     .infer = infer_broadcast_to,
     .lower = lower_broadcast_to,
     .gradient = broadcast_to_gradient,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

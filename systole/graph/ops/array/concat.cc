@@ -2,6 +2,8 @@
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/op_error.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -55,6 +57,29 @@ std::vector<Output> concat_gradient(GradientContext& c) {
   return results;
 }
 
+std::optional<PartialValue> concat_elements(const Output& output) {
+  const Node& node = *output.node();
+  std::vector<KnownElement> elements;
+  for (const Output& input : node.inputs().first(node.inputs().size() - 1)) {
+    const auto value = partial_value(input);
+    if (!value || input.shape().rank() != 1) return std::nullopt;
+    elements.insert(elements.end(), value->elements.begin(), value->elements.end());
+    if (static_cast<int64_t>(elements.size()) > kMaxKnownElements) return std::nullopt;
+  }
+  return partial_vector(output.dtype(), std::move(elements));
+}
+
+BatchResults batch_concat(const BatchContext& c) {
+  const auto axis = c.constant_ints(c.node.num_inputs() - 1);
+  std::vector<Output> parts;
+  for (size_t i = 0; i + 1 < c.inputs.size(); ++i) {
+    if (!c.inputs[i].batched) return std::nullopt;
+    parts.push_back(c.inputs[i].value);
+  }
+  if (!axis) return std::nullopt;
+  return std::vector{concat(parts, axes_after_batch(*axis)[0], {.name = c.node.name()})};
+}
+
 }  // namespace
 
 Output concat(const InputList& values, int64_t axis, const NameOptions& options) {
@@ -80,9 +105,14 @@ extern const OpDef op_concat;
 const OpDef op_concat{
     .name = "ConcatV2",
     .doc = "Tensors one behind the other along an axis.",
+    .inputs = "values: N * T, axis: Tidx",
+    .outputs = "output: T",
     .infer = infer_concat,
     .lower = lower_concat,
     .gradient = concat_gradient,
+    .constant_rule = concat_elements,
+    .batch_rule = batch_concat,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -34,6 +35,17 @@ std::vector<hlo::Value> lower_constant(LowerContext& c) {
   return {c.b.constant(c.attr<Tensor>("value"))};
 }
 
+std::optional<PartialValue> constant_elements(const Output& output) {
+  const auto& value = output.node()->attr<Tensor>("value");
+  if (!is_integer(value.dtype()) || value.rank() > 1 || value.num_elements() > kMaxKnownElements) {
+    return std::nullopt;
+  }
+  PartialValue result{value.dtype(), value.shape(), {}};
+  const Tensor wide = value.cast(DType::s64);
+  for (const int64_t element : wide.data<int64_t>()) result.elements.emplace_back(element);
+  return result;
+}
+
 }  // namespace
 
 Output constant(const Input& value, const ConstantOptions& options) {
@@ -57,8 +69,11 @@ extern const OpDef op_constant;
 const OpDef op_constant{
     .name = "Const",
     .doc = "A host value as a tensor.",
+    .outputs = "output: dtype",
+    .attrs = "value: tensor, dtype: type",
     .infer = infer_constant,
     .lower = lower_constant,
+    .constant_rule = constant_elements,
 };
 }  // namespace ops
 }  // namespace systole

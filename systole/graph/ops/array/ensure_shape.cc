@@ -1,6 +1,9 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/set_shape.h"
 #include "systole/graph/api/where_scope.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -14,6 +17,23 @@ std::vector<TensorType> infer_ensure_shape(const InferContext& c) {
 std::vector<hlo::Value> lower_ensure_shape(LowerContext& c) {
   static_cast<void>(ensured(c.input(0).shape(), c.attr<Shape>("shape")));
   return {c.input(0)};
+}
+
+BatchResults batch_ensure_shape(const BatchContext& c) {
+  const Shape& element = c.node.attr<Shape>("shape");
+  Dims sizes{kUnknown};
+  sizes.insert(sizes.end(), element.begin(), element.end());
+  AttrMap attrs = c.attrs;
+  attrs["shape"] = Shape(std::move(sizes));
+  return c.rebuild(c.values(), std::move(attrs));
+}
+
+// A shape of unknown rank declares nothing.
+std::vector<Output> import_ensure_shape(const ImportContext& c) {
+  if (!c.attrs.contains("shape")) {
+    return {identity(c.input(0), {.name = std::string(c.name)})};
+  }
+  return c.add({c.input(0)}, c.attrs);
 }
 
 }  // namespace
@@ -37,9 +57,16 @@ extern const OpDef op_ensure_shape;
 const OpDef op_ensure_shape{
     .name = "EnsureShape",
     .doc = "Its input, whose shape is declared and checked.",
+    .inputs = "input: T",
+    .outputs = "output: T",
+    .attrs = "shape: shape",
     .infer = infer_ensure_shape,
     .lower = lower_ensure_shape,
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
+    .constant_rule = same_elements,
+    .batch_rule = batch_ensure_shape,
+    .import_node = import_ensure_shape,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

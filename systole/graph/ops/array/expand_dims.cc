@@ -1,5 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -21,6 +23,12 @@ std::vector<Output> expand_dims_gradient(GradientContext& c) {
   return {reshape(c.grad(), shape(c.input(0))), {}};
 }
 
+BatchResults batch_expand_dims(const BatchContext& c) {
+  const auto axis = c.constant_ints(1);
+  if (!axis || !c.inputs[0].batched) return std::nullopt;
+  return std::vector{expand_dims(c.inputs[0].value, axes_after_batch(*axis)[0])};
+}
+
 }  // namespace
 
 Output expand_dims(const Input& input, int64_t axis, const NameOptions& options) {
@@ -37,9 +45,14 @@ extern const OpDef op_expand_dims;
 const OpDef op_expand_dims{
     .name = "ExpandDims",
     .doc = "A new axis of size 1.",
+    .inputs = "input: T, dim: Tdim",
+    .outputs = "output: T",
     .infer = infer_expand_dims,
     .lower = lower_expand_dims,
     .gradient = expand_dims_gradient,
+    .constant_rule = same_elements,
+    .batch_rule = batch_expand_dims,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

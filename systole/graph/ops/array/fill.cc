@@ -2,6 +2,7 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/where_scope.h"
 #include "systole/graph/lowering/broadcast.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -25,6 +26,16 @@ std::vector<hlo::Value> lower_fill(LowerContext& c) {
 
 std::vector<Output> fill_gradient(GradientContext& c) {
   return {Output(), sum_to_shape_of(c.grad(), c.input(1))};
+}
+
+std::optional<PartialValue> fill_elements(const Output& output) {
+  const auto dims = known_elements(output.node()->input(0));
+  const auto value = partial_value(output.node()->input(1));
+  if (!dims || dims->size() > 1 || !value || value->shape.rank() != 0) return std::nullopt;
+  const int64_t n = dims->empty() ? 1 : (*dims)[0];
+  if (n < 0 || n > kMaxKnownElements) return std::nullopt;
+  return PartialValue{value->dtype, Shape(*dims),
+                      std::vector<KnownElement>(static_cast<size_t>(n), value->elements[0])};
 }
 
 }  // namespace
@@ -53,9 +64,13 @@ extern const OpDef op_fill;
 const OpDef op_fill{
     .name = "Fill",
     .doc = "A scalar at every element of a shape.",
+    .inputs = "dims: index_type, value: T",
+    .outputs = "output: T",
     .infer = infer_fill,
     .lower = lower_fill,
     .gradient = fill_gradient,
+    .constant_rule = fill_elements,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -46,6 +48,27 @@ std::vector<Output> gather_gradient(GradientContext& c) {
       gather_grad(c.grad(), c.input(kGatherIndices), shape(c.input(kGatherParams)), axis), {}, {}};
 }
 
+std::optional<PartialValue> gather_elements(const Output& output) {
+  const Node& node = *output.node();
+  const auto value = partial_value(node.input(0));
+  const auto indices = partial_value(node.input(1));
+  if (!value || !indices || !indices->known() || value->shape.rank() != 1) return std::nullopt;
+  PartialValue result{value->dtype, indices->shape, {}};
+  for (const KnownElement& index : indices->elements) {
+    if (*index < 0 || *index >= value->shape[0]) return std::nullopt;
+    result.elements.push_back(value->elements[static_cast<size_t>(*index)]);
+  }
+  return result;
+}
+
+// Rows of a table that is the same for all elements.
+BatchResults batch_gather(const BatchContext& c) {
+  const auto axis = c.constant_ints(2);
+  const bool first = axis && ((*axis)[0] == 0 || c.node.input(0).shape().rank() == 1);
+  if (!first || c.inputs[0].batched || !c.inputs[1].batched) return std::nullopt;
+  return c.rebuild();
+}
+
 }  // namespace
 
 Output gather(const Input& params, const Input& indices, const GatherOptions& options) {
@@ -63,9 +86,15 @@ extern const OpDef op_gather;
 const OpDef op_gather{
     .name = "GatherV2",
     .doc = "Slices along an axis, by number.",
+    .inputs = "params: Tparams, indices: Tindices, axis: Taxis",
+    .outputs = "output: Tparams",
+    .attrs = "batch_dims: int == 0",
     .infer = infer_gather,
     .lower = lower_gather,
     .gradient = gather_gradient,
+    .constant_rule = gather_elements,
+    .batch_rule = batch_gather,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

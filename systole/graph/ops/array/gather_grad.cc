@@ -82,9 +82,13 @@ const OpDef op_gather_grad{
     .doc =
         "The gradient of GatherV2: rows added into zeros. (TensorFlow writes it with "
         "UnsortedSegmentSum.)",
+    .inputs = "gradient: T, indices: Tindices, params_shape: Tshape",
+    .outputs = "output: T",
+    .attrs = "axis: int",
     .infer = infer_gather_grad,
     .lower = lower_gather_grad,
     .gradient = gather_grad_gradient,
+    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -39,6 +39,9 @@ extern const OpDef op_identity_n;
 const OpDef op_identity_n{
     .name = "IdentityN",
     .doc = "Its inputs; custom_gradient says where another gradient than theirs belongs.",
+    .inputs = "input: T",
+    .outputs = "output: T",
+    .attrs = "T: list(type)",
     .infer =
         [](const InferContext& c) {
           std::vector<TensorType> types;

@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -35,6 +36,11 @@ std::vector<hlo::Value> lower_one_hot(LowerContext& c) {
                    b.broadcast(c.input(kOneHotOff), shape))};
 }
 
+BatchResults batch_one_hot(const BatchContext& c) {
+  if (!c.only_first_batched()) return std::nullopt;
+  return batch_axis_attr(c);
+}
+
 }  // namespace
 
 Output one_hot(const Input& indices, int64_t depth, const OneHotOptions& options) {
@@ -57,8 +63,12 @@ extern const OpDef op_one_hot;
 const OpDef op_one_hot{
     .name = "OneHot",
     .doc = "A new axis that is on at the index.",
+    .inputs = "indices: TI, depth: int32, on_value: T, off_value: T",
+    .outputs = "output: T",
+    .attrs = "axis: int = -1",
     .infer = infer_one_hot,
     .lower = lower_one_hot,
+    .batch_rule = batch_one_hot,
     .blocks_gradient = true,
 };
 }  // namespace ops

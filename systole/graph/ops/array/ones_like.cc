@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -16,8 +17,11 @@ extern const OpDef op_ones_like;
 const OpDef op_ones_like{
     .name = "OnesLike",
     .doc = "Ones of the shape and dtype of its input.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = [](LowerContext& c) { return std::vector{c.b.splat_like(c.input(0), 1)}; },
+    .batch_rule = batch_first_input,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -100,6 +100,8 @@ extern const OpDef op_pad;
 const OpDef op_pad{
     .name = "PadV2",
     .doc = "A value put around the tensor.",
+    .inputs = "input: T, paddings: Tpaddings, constant_values: T",
+    .outputs = "output: T",
     .infer = infer_pad,
     .lower = lower_pad,
     .gradient = pad_gradient,

@@ -1,4 +1,5 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -6,6 +7,15 @@ namespace {
 
 std::vector<TensorType> infer_placeholder(const InferContext& c) {
   return {{c.attr<DType>("dtype"), c.attr<Shape>("shape")}};
+}
+
+// The value of a placeholder is an input of an import (ImportOptions::inputs), unless the whole
+// graph is imported.
+std::vector<Output> import_placeholder(const ImportContext& c) {
+  if (!c.whole_graph) {
+    throw invalid_argument("placeholder, got no value, expected it among the inputs");
+  }
+  return c.add({}, {{"dtype", c.attr<DType>("dtype")}, {"shape", c.attr<Shape>("shape")}});
 }
 
 }  // namespace
@@ -26,7 +36,10 @@ extern const OpDef op_placeholder;
 const OpDef op_placeholder{
     .name = "Placeholder",
     .doc = "A tensor that every run must be fed.",
+    .outputs = "output: dtype",
+    .attrs = "dtype: type, shape: shape",
     .infer = infer_placeholder,
+    .import_node = import_placeholder,
 };
 }  // namespace ops
 }  // namespace systole

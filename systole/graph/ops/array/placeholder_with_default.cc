@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -11,6 +12,13 @@ std::vector<TensorType> infer_placeholder_with_default(const InferContext& c) {
     throw invalid_argument("input, got {}, expected one of shape {}", c.input(0), shape);
   }
   return {{c.input(0).dtype, shape}};
+}
+
+std::vector<Output> import_placeholder_with_default(const ImportContext& c) {
+  if (!c.whole_graph || !c.attrs.contains("shape")) {
+    return {identity(c.input(0), {.name = std::string(c.name)})};
+  }
+  return c.add({c.input(0)}, c.attrs);
 }
 
 }  // namespace
@@ -28,9 +36,13 @@ extern const OpDef op_placeholder_with_default;
 const OpDef op_placeholder_with_default{
     .name = "PlaceholderWithDefault",
     .doc = "Its input, unless a run feeds another value.",
+    .inputs = "input: dtype",
+    .outputs = "output: dtype",
+    .attrs = "shape: shape",
     .infer = infer_placeholder_with_default,
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
+    .import_node = import_placeholder_with_default,
 };
 }  // namespace ops
 }  // namespace systole

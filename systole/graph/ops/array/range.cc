@@ -5,6 +5,7 @@
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/where_scope.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/dtype_class.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -45,6 +46,21 @@ std::vector<hlo::Value> lower_range(LowerContext& c) {
   return {b.add(b.broadcast(c.input(kStart), type.shape), steps)};
 }
 
+std::optional<PartialValue> range_elements(const Output& output) {
+  const Node& node = *output.node();
+  const auto start = known_elements(node.input(0));
+  const auto limit = known_elements(node.input(1));
+  const auto delta = known_elements(node.input(2));
+  if (!start || !limit || !delta || (*delta)[0] == 0) return std::nullopt;
+  std::vector<KnownElement> elements;
+  const int64_t step = (*delta)[0];
+  for (int64_t i = (*start)[0]; step > 0 ? i < (*limit)[0] : i > (*limit)[0]; i += step) {
+    if (static_cast<int64_t>(elements.size()) == kMaxKnownElements) return std::nullopt;
+    elements.emplace_back(i);
+  }
+  return partial_vector(output.dtype(), std::move(elements));
+}
+
 }  // namespace
 
 Output range(const Input& start, const Input& limit, const Input& delta,
@@ -67,8 +83,11 @@ extern const OpDef op_range;
 const OpDef op_range{
     .name = "Range",
     .doc = "Numbers from start on, short of limit.",
+    .inputs = "start: Tidx, limit: Tidx, delta: Tidx",
+    .outputs = "output: Tidx",
     .infer = infer_range,
     .lower = lower_range,
+    .constant_rule = range_elements,
     .blocks_gradient = true,
 };
 }  // namespace ops

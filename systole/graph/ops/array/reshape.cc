@@ -2,6 +2,8 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -52,6 +54,16 @@ std::vector<Output> reshape_gradient(GradientContext& c) {
   return {reshape(c.grad(), shape(c.input(0))), {}};
 }
 
+BatchResults batch_reshape(const BatchContext& c) {
+  const Shape& element = c.node.output_types()[0].shape;
+  if (!c.only_first_batched() || !element.is_static() || element.num_elements() == 0) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> sizes{-1};
+  sizes.insert(sizes.end(), element.begin(), element.end());
+  return std::vector{reshape(c.inputs[0].value, sizes, {.name = c.node.name()})};
+}
+
 }  // namespace
 
 Output reshape(const Input& tensor, const ShapeInput& shape, const NameOptions& options) {
@@ -68,9 +80,14 @@ extern const OpDef op_reshape;
 const OpDef op_reshape{
     .name = "Reshape",
     .doc = "The same elements under another shape.",
+    .inputs = "tensor: T, shape: Tshape",
+    .outputs = "output: T",
     .infer = infer_reshape,
     .lower = lower_reshape,
     .gradient = reshape_gradient,
+    .constant_rule = same_elements,
+    .batch_rule = batch_reshape,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

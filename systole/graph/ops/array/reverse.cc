@@ -36,9 +36,12 @@ extern const OpDef op_reverse;
 const OpDef op_reverse{
     .name = "ReverseV2",
     .doc = "The opposite order along axes.",
+    .inputs = "tensor: T, axis: Tidx",
+    .outputs = "output: T",
     .infer = infer_reverse,
     .lower = lower_reverse,
     .gradient = reverse_gradient,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

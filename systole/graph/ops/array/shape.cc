@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -16,6 +17,14 @@ std::vector<hlo::Value> lower_shape(LowerContext& c) {
   return {c.b.constant(sizes.cast(c.attr<DType>("out_type")))};
 }
 
+std::optional<PartialValue> shape_elements(const Output& output) {
+  std::vector<KnownElement> elements;
+  for (const int64_t size : output.node()->input(0).shape()) {
+    elements.push_back(size == kUnknown ? KnownElement() : KnownElement(size));
+  }
+  return partial_vector(output.dtype(), std::move(elements));
+}
+
 }  // namespace
 
 Output shape(const Input& x, const ShapeOptions& options) {
@@ -27,9 +36,14 @@ extern const OpDef op_shape;
 const OpDef op_shape{
     .name = "Shape",
     .doc = "The sizes of the dimensions of its input.",
+    .inputs = "input: T",
+    .outputs = "output: out_type",
+    .attrs = "out_type: type = int32",
     .infer = infer_shape,
     .lower = lower_shape,
+    .constant_rule = shape_elements,
     .blocks_gradient = true,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -63,6 +64,19 @@ std::vector<Output> slice_gradient(GradientContext& c) {
   return {pad_tensor(c.grad(), stack({before, after}, {.axis = 1}), 0), {}, {}};
 }
 
+std::optional<PartialValue> slice_elements(const Output& output) {
+  const Node& node = *output.node();
+  const auto value = partial_value(node.input(0));
+  const auto begin = known_elements(node.input(1));
+  const auto size = known_elements(node.input(2));
+  if (!value || !begin || !size || value->shape.rank() != 1) return std::nullopt;
+  const auto n = static_cast<int64_t>(value->elements.size());
+  const int64_t count = (*size)[0] == -1 ? n - (*begin)[0] : (*size)[0];
+  if ((*begin)[0] < 0 || count < 0 || count > n - (*begin)[0]) return std::nullopt;
+  const auto first = value->elements.begin() + (*begin)[0];
+  return partial_vector(value->dtype, std::vector<KnownElement>(first, first + count));
+}
+
 }  // namespace
 
 Output slice(const Input& input, const ShapeInput& begin, const ShapeInput& size,
@@ -80,9 +94,13 @@ extern const OpDef op_slice;
 const OpDef op_slice{
     .name = "Slice",
     .doc = "Consecutive elements along each axis.",
+    .inputs = "input: T, begin: Index, size: Index",
+    .outputs = "output: T",
     .infer = infer_slice,
     .lower = lower_slice,
     .gradient = slice_gradient,
+    .constant_rule = slice_elements,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -55,9 +55,12 @@ extern const OpDef op_split;
 const OpDef op_split{
     .name = "Split",
     .doc = "Equal parts along an axis.",
+    .inputs = "split_dim: int32, value: T",
+    .outputs = "output: num_split * T",
     .infer = infer_split,
     .lower = lower_split,
     .gradient = split_gradient,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -73,9 +73,12 @@ extern const OpDef op_split_v;
 const OpDef op_split_v{
     .name = "SplitV",
     .doc = "Parts of given sizes along an axis.",
+    .inputs = "value: T, size_splits: Tlen, split_dim: int32",
+    .outputs = "output: num_split * T",
     .infer = infer_split_v,
     .lower = lower_split_v,
     .gradient = split_v_gradient,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -2,7 +2,10 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/op_error.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/axes.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -20,6 +23,27 @@ std::vector<hlo::Value> lower_squeeze(LowerContext& c) {
 
 std::vector<Output> squeeze_gradient(GradientContext& c) {
   return {reshape(c.grad(), shape(c.input(0)))};
+}
+
+BatchResults batch_squeeze(const BatchContext& c) {
+  std::vector<int64_t> axes = c.node.attr<std::vector<int64_t>>("squeeze_dims");
+  const Shape element = c.element_shape(0);
+  const bool all = axes.empty();
+  for (int i = 0; i < element.rank() && all; ++i) {
+    if (element[i] == 1) axes.push_back(i);
+  }
+  if (axes.empty()) return std::vector{c.inputs[0].value};
+  AttrMap attrs = c.attrs;
+  attrs["squeeze_dims"] = axes_after_batch(axes);
+  return c.rebuild(c.values(), std::move(attrs));
+}
+
+// Without axes in the attribute, all of size 1.
+std::vector<Output> import_squeeze(const ImportContext& c) {
+  SqueezeOptions options{.name = std::string(c.name)};
+  const auto& axes = c.attr<std::vector<int64_t>>("squeeze_dims");
+  if (!axes.empty()) options.axis = axes;
+  return {squeeze(c.input(0), options)};
 }
 
 }  // namespace
@@ -54,9 +78,16 @@ extern const OpDef op_squeeze;
 const OpDef op_squeeze{
     .name = "Squeeze",
     .doc = "Without axes of size 1.",
+    .inputs = "input: T",
+    .outputs = "output: T",
+    .attrs = "squeeze_dims: list(int) = []",
     .infer = infer_squeeze,
     .lower = lower_squeeze,
     .gradient = squeeze_gradient,
+    .constant_rule = same_elements,
+    .batch_rule = batch_squeeze,
+    .import_node = import_squeeze,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

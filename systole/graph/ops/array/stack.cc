@@ -1,5 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -33,6 +35,21 @@ std::vector<Output> stack_gradient(GradientContext& c) {
   return unstack(c.grad(), {.num = c.node.num_inputs(), .axis = c.attr<int64_t>("axis")});
 }
 
+std::optional<PartialValue> stack_elements(const Output& output) {
+  std::vector<KnownElement> elements;
+  for (const Output& input : output.node()->inputs()) {
+    const auto value = partial_value(input);
+    if (input.shape().rank() != 0) return std::nullopt;
+    elements.push_back(value ? value->elements[0] : KnownElement());
+  }
+  return partial_vector(output.dtype(), std::move(elements));
+}
+
+BatchResults batch_stack(const BatchContext& c) {
+  if (!c.all_batched()) return std::nullopt;
+  return batch_axis_attr(c);
+}
+
 }  // namespace
 
 Output stack(const InputList& values, const StackOptions& options) {
@@ -54,9 +71,15 @@ extern const OpDef op_stack;
 const OpDef op_stack{
     .name = "Pack",
     .doc = "Tensors of one shape along a new axis.",
+    .inputs = "values: N * T",
+    .outputs = "output: T",
+    .attrs = "axis: int = 0",
     .infer = infer_stack,
     .lower = lower_stack,
     .gradient = stack_gradient,
+    .constant_rule = stack_elements,
+    .batch_rule = batch_stack,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

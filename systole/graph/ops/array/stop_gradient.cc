@@ -1,5 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -13,9 +15,14 @@ extern const OpDef op_stop_gradient;
 const OpDef op_stop_gradient{
     .name = "StopGradient",
     .doc = "Its input, through which no gradient flows.",
+    .inputs = "input: T",
+    .outputs = "output: T",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
+    .constant_rule = same_elements,
+    .batch_rule = batch_first_input,
     .blocks_gradient = true,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

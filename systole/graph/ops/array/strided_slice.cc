@@ -1,5 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/array/strided_slice_spec.h"
 
@@ -44,6 +46,67 @@ std::vector<Output> strided_slice_gradient(GradientContext& c) {
   return {node->output(), {}, {}, {}};
 }
 
+int64_t mask_of(const Node& node, std::string_view name) {
+  const auto it = node.attrs().find(name);
+  const auto* value = it == node.attrs().end() ? nullptr : std::get_if<int64_t>(&it->second);
+  return value == nullptr ? 0 : *value;
+}
+
+std::optional<PartialValue> strided_slice_elements(const Output& output) {
+  const Node& node = *output.node();
+  const auto value = partial_value(node.input(0));
+  const auto begin = known_elements(node.input(1));
+  const auto end = known_elements(node.input(2));
+  const auto strides = known_elements(node.input(3));
+  if (!value || value->shape.rank() != 1 || !begin || !end || !strides) return std::nullopt;
+  if (begin->size() != 1 || end->size() != 1 || strides->size() != 1) return std::nullopt;
+  if (mask_of(node, "ellipsis_mask") != 0 || mask_of(node, "new_axis_mask") != 0) {
+    return std::nullopt;
+  }
+  const auto n = static_cast<int64_t>(value->elements.size());
+  const int64_t step = std::clamp((*strides)[0], -n - 1, n + 1);  // a longer one leaves the vector
+  if (step == 0) return std::nullopt;
+  const auto from_end = [n](int64_t i) { return i < 0 ? i + n : i; };
+  if ((mask_of(node, "shrink_axis_mask") & 1) != 0) {
+    const int64_t i = from_end((*begin)[0]);
+    if (i < 0 || i >= n) return std::nullopt;
+    return partial_scalar(value->dtype, value->elements[static_cast<size_t>(i)]);
+  }
+  const int64_t lowest = step > 0 ? 0 : -1;
+  const int64_t highest = step > 0 ? n : n - 1;
+  const auto clamped = [&](int64_t i) { return std::clamp(from_end(i), lowest, highest); };
+  const int64_t first =
+      (mask_of(node, "begin_mask") & 1) != 0 ? (step > 0 ? lowest : highest) : clamped((*begin)[0]);
+  const int64_t last =
+      (mask_of(node, "end_mask") & 1) != 0 ? (step > 0 ? highest : lowest) : clamped((*end)[0]);
+  std::vector<KnownElement> elements;
+  for (int64_t i = first; step > 0 ? i < last : i > last; i += step) {
+    elements.push_back(value->elements[static_cast<size_t>(i)]);
+  }
+  return partial_vector(value->dtype, std::move(elements));
+}
+
+// The batch is a whole axis before the others.
+BatchResults batch_strided_slice(const BatchContext& c) {
+  if (!c.only_first_batched()) return std::nullopt;
+  std::vector<Output> inputs{c.inputs[0].value};
+  for (int i = kStridedSliceBegin; i <= kStridedSliceStrides; ++i) {
+    auto ints = c.constant_ints(i);
+    if (!ints) return std::nullopt;
+    ints->insert(ints->begin(), i == kStridedSliceStrides ? 1 : 0);
+    const Tensor values = Tensor::of<int64_t>({static_cast<int64_t>(ints->size())}, *ints);
+    inputs.push_back(constant(values.cast(c.node.input(i).dtype())));
+  }
+  AttrMap attrs = c.attrs;
+  for (const char* mask :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
+    const std::string_view name = mask;
+    const int64_t whole = name == "begin_mask" || name == "end_mask" ? 1 : 0;
+    attrs[mask] = c.node.attr<int64_t>(mask) * 2 + whole;
+  }
+  return c.rebuild(std::move(inputs), std::move(attrs));
+}
+
 }  // namespace
 
 Output strided_slice(const Input& input, const std::vector<int64_t>& begin,
@@ -71,9 +134,17 @@ extern const OpDef op_strided_slice;
 const OpDef op_strided_slice{
     .name = "StridedSlice",
     .doc = "Elements at regular distances along each axis.",
+    .inputs = "input: T, begin: Index, end: Index, strides: Index",
+    .outputs = "output: T",
+    .attrs =
+        "begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
+        "shrink_axis_mask: int = 0",
     .infer = infer_strided_slice,
     .lower = lower_strided_slice,
     .gradient = strided_slice_gradient,
+    .constant_rule = strided_slice_elements,
+    .batch_rule = batch_strided_slice,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

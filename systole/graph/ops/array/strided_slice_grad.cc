@@ -63,6 +63,11 @@ extern const OpDef op_strided_slice_grad;
 const OpDef op_strided_slice_grad{
     .name = "StridedSliceGrad",
     .doc = "The gradient of StridedSlice.",
+    .inputs = "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+    .outputs = "output: T",
+    .attrs =
+        "begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
+        "shrink_axis_mask: int = 0",
     .infer = infer_strided_slice_grad,
     .lower = lower_strided_slice_grad,
     .gradient = strided_slice_grad_gradient,

@@ -69,9 +69,12 @@ extern const OpDef op_sum_to_shape;
 const OpDef op_sum_to_shape{
     .name = "SumToShape",
     .doc = "x summed down to a shape that broadcasts to its own.",
+    .inputs = "input: T, shape: Tshape",
+    .outputs = "output: T",
     .infer = infer_sum_to_shape,
     .lower = lower_sum_to_shape,
     .gradient = sum_to_shape_gradient,
+    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

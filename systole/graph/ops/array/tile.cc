@@ -95,9 +95,12 @@ extern const OpDef op_tile;
 const OpDef op_tile{
     .name = "Tile",
     .doc = "The tensor several times along each axis.",
+    .inputs = "input: T, multiples: Tmultiples",
+    .outputs = "output: T",
     .infer = infer_tile,
     .lower = lower_tile,
     .gradient = tile_gradient,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -96,6 +96,9 @@ extern const OpDef op_top_k;
 const OpDef op_top_k{
     .name = "TopKV2",
     .doc = "The largest elements along the last axis, and where they are.",
+    .inputs = "input: T, k: int32",
+    .outputs = "values: T, indices: int32",
+    .attrs = "sorted: bool = true",
     .infer = infer_top_k,
     .lower = lower_top_k,
     .gradient = top_k_gradient,

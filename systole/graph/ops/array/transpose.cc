@@ -5,6 +5,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -45,6 +46,14 @@ std::vector<Output> transpose_gradient(GradientContext& c) {
   return {transpose(c.grad(), {.perm = back}), {}};
 }
 
+BatchResults batch_transpose(const BatchContext& c) {
+  const auto perm = c.constant_ints(1);
+  if (!perm || !c.inputs[0].batched) return std::nullopt;
+  std::vector<int64_t> batched{0};
+  for (const int64_t axis : *perm) batched.push_back(axis + 1);
+  return std::vector{transpose(c.inputs[0].value, {.perm = batched})};
+}
+
 }  // namespace
 
 Output transpose(const Input& a, const TransposeOptions& options) {
@@ -79,9 +88,13 @@ extern const OpDef op_transpose;
 const OpDef op_transpose{
     .name = "Transpose",
     .doc = "The axes in another order.",
+    .inputs = "x: T, perm: Tperm",
+    .outputs = "y: T",
     .infer = infer_transpose,
     .lower = lower_transpose,
     .gradient = transpose_gradient,
+    .batch_rule = batch_transpose,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

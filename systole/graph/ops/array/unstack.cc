@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/op_error.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -42,6 +43,12 @@ std::vector<Output> unstack_gradient(GradientContext& c) {
   return {stack(slices, {.axis = c.attr<int64_t>("axis")})};
 }
 
+std::optional<PartialValue> unstack_element(const Output& output) {
+  const auto value = partial_value(output.node()->input(0));
+  if (!value || value->shape.rank() != 1) return std::nullopt;
+  return partial_scalar(value->dtype, value->elements[static_cast<size_t>(output.index())]);
+}
+
 }  // namespace
 
 std::vector<Output> unstack(const Input& value, const UnstackOptions& options) {
@@ -61,9 +68,14 @@ extern const OpDef op_unstack;
 const OpDef op_unstack{
     .name = "Unpack",
     .doc = "The slices along an axis, without it.",
+    .inputs = "value: T",
+    .outputs = "output: num * T",
+    .attrs = "axis: int = 0",
     .infer = infer_unstack,
     .lower = lower_unstack,
     .gradient = unstack_gradient,
+    .constant_rule = unstack_element,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

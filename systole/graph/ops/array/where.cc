@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/where_scope.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -78,9 +79,13 @@ extern const OpDef op_where;
 const OpDef op_where{
     .name = "Select",
     .doc = "x where the condition holds, else y, of one shape; a vector condition chooses rows.",
+    .inputs = "condition: bool, t: T, e: T",
+    .outputs = "output: T",
     .infer = infer_where,
     .lower = lower_where,
     .gradient = where_gradient,
+    .batch_rule = batch_all_inputs,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -48,9 +49,13 @@ extern const OpDef op_where_v2;
 const OpDef op_where_v2{
     .name = "SelectV2",
     .doc = "x where the condition holds, else y; all three broadcast.",
+    .inputs = "condition: bool, t: T, e: T",
+    .outputs = "output: T",
     .infer = infer_where_v2,
     .lower = lower_where_v2,
     .gradient = where_v2_gradient,
+    .batch_rule = batch_elementwise,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

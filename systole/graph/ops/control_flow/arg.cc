@@ -20,8 +20,12 @@ extern const OpDef op_arg;
 const OpDef op_arg{
     .name = "_Arg",
     .doc = "An argument of a function.",
+    .outputs = "output: T",
+    .attrs = "shape: shape",
     .infer = infer_arg,
     .lower = lower_arg,
+    .not_in_files = "it is an argument of a function, which the signature of the function holds",
+    .tensorflow = TensorFlowOp::none,
     .blocks_gradient = true,
 };
 }  // namespace ops

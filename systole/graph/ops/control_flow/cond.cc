@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/lower_region.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
@@ -158,6 +159,18 @@ std::vector<Output> cond_gradient(GradientContext& c) {
   return result;
 }
 
+// All arguments of the branches are captures, so that handles of variables are known in them.
+std::vector<Output> import_if(const ImportContext& c) {
+  const Output pred = c.input(0);
+  const std::span<const Output> values = std::span(c.inputs).subspan(1);
+  const auto then_branch = c.function("then_branch", {}, values);
+  const auto else_branch = c.function("else_branch", {}, values);
+  std::vector<Output> inputs = {pred};
+  inputs.insert(inputs.end(), then_branch->captures().begin(), then_branch->captures().end());
+  return c.add(std::move(inputs), {{"then_branch", FunctionRef(then_branch)},
+                                   {"else_branch", FunctionRef(else_branch)}});
+}
+
 }  // namespace
 
 std::vector<Output> cond(const Input& pred, const BranchFn& true_fn, const BranchFn& false_fn,
@@ -193,9 +206,14 @@ extern const OpDef op_cond;
 const OpDef op_cond{
     .name = "If",
     .doc = "The results of one of two functions.",
+    .inputs = "cond: Tcond, input: Tin",
+    .outputs = "output: Tout",
+    .attrs = "Tin: list(type), Tout: list(type), then_branch: func, else_branch: func",
+    .aliases = "StatelessIf",
     .infer = infer_cond,
     .lower = lower_cond,
     .gradient = cond_gradient,
+    .import_node = import_if,
 };
 }  // namespace ops
 }  // namespace systole

@@ -49,9 +49,13 @@ extern const OpDef op_read_history;
 const OpDef op_read_history{
     .name = "_ReadHistory",
     .doc = "An entry of a stack of values.",
+    .inputs = "history: T, index: Tidx, like: Tlike",
+    .outputs = "entry: T",
+    .attrs = "Tlike: list(type), _function: string = ''",
     .infer = infer_read_history,
     .lower = lower_read_history,
     .gradient = read_history_gradient,
+    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/gradients/loop_gradient.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/loop_lowering.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
@@ -28,6 +29,40 @@ std::vector<TensorType> infer_while_loop(const InferContext& c) {
     types.push_back(history);
   }
   return types;
+}
+
+// The number of captures is an attribute of ours; in other graphs, handles of variables at the end
+// are captures.
+std::vector<Output> import_while(const ImportContext& c) {
+  const std::span<const Output> values = c.inputs;
+  auto captures = static_cast<size_t>(c.attr<int64_t>("_captures"));
+  if (captures > values.size()) {
+    captures = 0;
+    while (captures < values.size() &&
+           values[values.size() - 1 - captures].dtype() == DType::resource) {
+      ++captures;
+    }
+  }
+  const auto declared = values.first(values.size() - captures);
+  const auto captured = values.last(captures);
+  AttrMap attrs = c.attrs;
+  attrs.erase("_captures");
+  attrs["cond"] = FunctionRef(c.function("cond", declared, captured));
+  attrs["body"] = FunctionRef(c.function("body", declared, captured));
+  check_loop_results("While", "the body", std::get<FunctionRef>(attrs["body"])->arguments(),
+                     std::get<FunctionRef>(attrs["body"])->results());
+  return c.add(c.inputs, std::move(attrs));
+}
+
+void export_while(ExportContext& c) {
+  AttrMap attrs = c.node.attrs();
+  attrs["_captures"] = static_cast<int64_t>(c.node.attr<FunctionRef>("body")->captures().size());
+  std::vector<std::string> types;
+  for (const Output& input : c.node.inputs()) {
+    types.emplace_back(dtype_info(input.dtype()).tf_name);
+  }
+  attrs["T"] = std::move(types);
+  c.records.push_back({"While", c.node.name(), c.inputs(), std::move(attrs)});
 }
 
 }  // namespace
@@ -60,9 +95,18 @@ extern const OpDef op_while_loop;
 const OpDef op_while_loop{
     .name = "While",
     .doc = "Applies a function to its loop variables as long as another is true of them.",
+    .inputs = "input: T",
+    .outputs = "output: T",
+    .attrs =
+        "T: list(type), cond: func, body: func, _maximum_iterations: int = -1, "
+        "_iteration_var: int = -1, "
+        "_captures: int = -1",
+    .aliases = "StatelessWhile",
     .infer = infer_while_loop,
     .lower = [](LowerContext& c) { return LoopLowering(c).run(); },
     .gradient = loop_gradient,
+    .import_node = import_while,
+    .export_node = export_while,
 };
 }  // namespace ops
 }  // namespace systole

@@ -28,9 +28,12 @@ extern const OpDef op_write_history;
 const OpDef op_write_history{
     .name = "_WriteHistory",
     .doc = "Zeros, but for one entry of a stack of values.",
+    .inputs = "like: T, value: T, index: Tidx",
+    .outputs = "stack: T",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = lower_write_history,
     .gradient = write_history_gradient,
+    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -17,8 +17,11 @@ extern const OpDef op_deserialize_iterator;
 const OpDef op_deserialize_iterator{
     .name = "DeserializeIterator",
     .doc = "Takes an iterator of the session to the position that SerializeIterator gave.",
+    .inputs = "serialized: string",
     .infer = infer_deserialize_iterator,
     .host = kernel_of_session,
+    .not_in_files = "its data set is part of the program",
+    .tensorflow = TensorFlowOp::other,
     .stateful = true,
 };
 }  // namespace ops

@@ -30,8 +30,12 @@ extern const OpDef op_iterator_get_next;
 const OpDef op_iterator_get_next{
     .name = "IteratorGetNext",
     .doc = "The next element of a data set, a tensor a component.",
+    .outputs = "components: output_types",
+    .attrs = "output_types: list(string), output_shapes: list(int)",
     .infer = infer_iterator_get_next,
     .host = kernel_of_session,
+    .not_in_files = "its data set is part of the program",
+    .tensorflow = TensorFlowOp::other,
     .blocks_gradient = true,
     .stateful = true,
 };

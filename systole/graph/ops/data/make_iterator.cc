@@ -6,8 +6,12 @@ extern const OpDef op_make_iterator;
 const OpDef op_make_iterator{
     .name = "MakeIterator",
     .doc = "Starts an iterator anew.",
+    .inputs = "parameters: T",
+    .attrs = "T: list(type)",
     .infer = [](const InferContext&) { return std::vector<TensorType>(); },
     .host = kernel_of_session,
+    .not_in_files = "its data set is part of the program",
+    .tensorflow = TensorFlowOp::none,
     .stateful = true,
 };
 }  // namespace ops

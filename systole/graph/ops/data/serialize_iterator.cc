@@ -6,11 +6,14 @@ extern const OpDef op_serialize_iterator;
 const OpDef op_serialize_iterator{
     .name = "SerializeIterator",
     .doc = "The position of an iterator in its session, as bytes.",
+    .outputs = "serialized: string",
     .infer =
         [](const InferContext&) {
           return std::vector<TensorType>{{DType::string, {}}};
         },
     .host = kernel_of_session,
+    .not_in_files = "its data set is part of the program",
+    .tensorflow = TensorFlowOp::other,
     .blocks_gradient = true,
     .stateful = true,
 };

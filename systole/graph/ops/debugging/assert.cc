@@ -1,5 +1,7 @@
 #include "systole/graph/api/debugging_ops.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/run_check.h"
 #include "systole/graph/op_def.h"
 
@@ -25,6 +27,28 @@ std::vector<hlo::Value> lower_assert(LowerContext& c) {
   return {};
 }
 
+// TensorFlow's has values to show, one at least, and no text of its own: the condition stands for
+// them.
+void export_assert(ExportContext& c) {
+  const std::string condition = c.reference(c.node.input(0));
+  c.records.push_back({"Assert",
+                       c.node.name(),
+                       {condition, condition},
+                       {{"T", std::vector<std::string>{"bool"}},
+                        {"_message", c.node.attr<std::string>("_message")}}});
+}
+
+std::vector<Output> import_assert(const ImportContext& c) {
+  auto message = c.attr<std::string>("_message");
+  for (size_t i = 1; i < c.inputs.size() && message.empty(); ++i) {
+    const std::optional<Tensor> value = constant_value(c.inputs[i]);
+    if (value && value->dtype() == DType::string && value->rank() == 0) {
+      message = value->item<std::string>();
+    }
+  }
+  return c.add({c.input(0)}, {{"_message", message}});
+}
+
 }  // namespace
 
 Operation assert_op(const Input& condition, const AssertOptions& options) {
@@ -38,8 +62,12 @@ extern const OpDef op_assert;
 const OpDef op_assert{
     .name = "Assert",
     .doc = "Fails the run when its input is false.",
+    .inputs = "condition: bool, data: T",
+    .attrs = "T: list(type), summarize: int = 3, _message: string = ''",
     .infer = infer_assert,
     .lower = lower_assert,
+    .import_node = import_assert,
+    .export_node = export_assert,
     .blocks_gradient = true,
     .stateful = true,
 };

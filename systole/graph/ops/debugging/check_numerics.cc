@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "systole/graph/api/debugging_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/lowering/run_check.h"
 #include "systole/graph/ops/math/elementwise.h"
 
@@ -40,9 +41,13 @@ extern const OpDef op_check_numerics;
 const OpDef op_check_numerics{
     .name = "CheckNumerics",
     .doc = "Its input; fails the run when an element is no finite number.",
+    .inputs = "tensor: T",
+    .outputs = "output: T",
+    .attrs = "message: string",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_check_numerics,
     .gradient = check_numerics_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

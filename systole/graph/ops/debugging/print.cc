@@ -73,6 +73,11 @@ extern const OpDef op_print;
 const OpDef op_print{
     .name = "Print",
     .doc = "Its first input; the others are written into the log.",
+    .inputs = "input: T, data: U",
+    .outputs = "output: T",
+    .attrs =
+        "U: list(type), message: string = '', first_n: int = -1, summarize: int = 3, "
+        "_text_positions: list(int) = [], _texts: list(string) = []",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
     .gradient =

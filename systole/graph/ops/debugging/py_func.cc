@@ -84,8 +84,13 @@ extern const OpDef op_py_func;
 const OpDef op_py_func{
     .name = "PyFunc",
     .doc = "What a function of the program makes of its inputs, on the host.",
+    .inputs = "input: Tin",
+    .outputs = "output: Tout",
+    .attrs = "Tin: list(type), Tout: list(type), token: string",
     .infer = [](const InferContext& c) { return function_of(c.attrs).types; },
     .host = run_py_func,
+    .not_in_files = "it calls a function of the program",
+    .tensorflow = TensorFlowOp::none,
     .blocks_gradient = true,
     .stateful = true,
 };

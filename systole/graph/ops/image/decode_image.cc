@@ -14,6 +14,9 @@ extern const OpDef op_decode_image;
 const OpDef op_decode_image{
     .name = "DecodeImage",
     .doc = "The pixels of a JPEG or PNG file.",
+    .inputs = "contents: string",
+    .outputs = "image: dtype",
+    .attrs = "channels: int = 0, dtype: type == uint8",
     .infer =
         [](const InferContext& c) {
           return infer_decoded(c, DType::u8, {0, 1, 3});

@@ -20,6 +20,11 @@ extern const OpDef op_decode_jpeg;
 const OpDef op_decode_jpeg{
     .name = "DecodeJpeg",
     .doc = "The pixels of a JPEG file.",
+    .inputs = "contents: string",
+    .outputs = "image: uint8",
+    .attrs =
+        "channels: int = 0, ratio: int = 1, fancy_upscaling: bool = true, "
+        "try_recover_truncated: bool = false, dct_method: string = ''",
     .infer =
         [](const InferContext& c) {
           return infer_decoded(c, DType::u8, {0, 1, 3});

@@ -27,6 +27,9 @@ extern const OpDef op_decode_png;
 const OpDef op_decode_png{
     .name = "DecodePng",
     .doc = "The pixels of a PNG file.",
+    .inputs = "contents: string",
+    .outputs = "image: dtype",
+    .attrs = "channels: int = 0, dtype: type = uint8",
     .infer = infer_decode_png,
     .host = kernel_of_session,
 };

@@ -14,6 +14,11 @@ extern const OpDef op_encode_jpeg;
 const OpDef op_encode_jpeg{
     .name = "EncodeJpeg",
     .doc = "An image as a JPEG file.",
+    .inputs = "image: uint8",
+    .outputs = "contents: string",
+    .attrs =
+        "quality: int = 95, format: string == '', progressive: bool == false, "
+        "optimize_size: bool == false, chroma_downsampling: bool == true",
     .infer =
         [](const InferContext& c) {
           return infer_encoded(c, {DType::u8}, {1, 3});

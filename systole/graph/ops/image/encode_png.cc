@@ -14,6 +14,9 @@ extern const OpDef op_encode_png;
 const OpDef op_encode_png{
     .name = "EncodePng",
     .doc = "An image as a PNG file.",
+    .inputs = "image: T",
+    .outputs = "contents: string",
+    .attrs = "compression: int = -1",
     .infer =
         [](const InferContext& c) {
           return infer_encoded(c, {DType::u8, DType::u16}, {1, 2, 3, 4});

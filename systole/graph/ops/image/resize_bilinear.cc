@@ -44,6 +44,9 @@ extern const OpDef op_resize_bilinear;
 const OpDef op_resize_bilinear{
     .name = "ResizeBilinear",
     .doc = "Images of another size, each pixel from the four around it.",
+    .inputs = "images: T, size: int32",
+    .outputs = "resized_images: float32",
+    .attrs = "align_corners: bool = false, half_pixel_centers: bool = false",
     .infer = [](const InferContext& c) { return infer_resize(c, DType::f32); },
     .lower = lower_resize_bilinear,
     .gradient = [](GradientContext& c) { return resize_gradient(c, "ResizeBilinearGrad"); },

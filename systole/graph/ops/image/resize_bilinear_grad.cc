@@ -6,6 +6,9 @@ extern const OpDef op_resize_bilinear_grad;
 const OpDef op_resize_bilinear_grad{
     .name = "ResizeBilinearGrad",
     .doc = "The gradient of ResizeBilinear by its images.",
+    .inputs = "grads: float32, original_image: T",
+    .outputs = "output: T",
+    .attrs = "align_corners: bool = false, half_pixel_centers: bool = false",
     .infer = infer_resize_gradient,
     .lower = [](LowerContext& c) { return lower_resize_gradient(c, bilinear_axis); },
     .gradient = [](GradientContext& c) { return resize_gradient_gradient(c, "ResizeBilinear"); },

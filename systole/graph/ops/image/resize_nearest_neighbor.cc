@@ -23,6 +23,9 @@ extern const OpDef op_resize_nearest_neighbor;
 const OpDef op_resize_nearest_neighbor{
     .name = "ResizeNearestNeighbor",
     .doc = "Images of another size, each pixel the nearest one.",
+    .inputs = "images: T, size: int32",
+    .outputs = "resized_images: T",
+    .attrs = "align_corners: bool = false, half_pixel_centers: bool = false",
     .infer = [](const InferContext& c) { return infer_resize(c, c.input(0).dtype); },
     .lower = lower_resize_nearest_neighbor,
     .gradient = [](GradientContext& c) { return resize_gradient(c, "ResizeNearestNeighborGrad"); },

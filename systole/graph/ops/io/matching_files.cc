@@ -16,6 +16,8 @@ extern const OpDef op_matching_files;
 const OpDef op_matching_files{
     .name = "MatchingFiles",
     .doc = "The names of the files that match a pattern.",
+    .inputs = "pattern: string",
+    .outputs = "filenames: string",
     .infer =
         [](const InferContext& c) {
           check_strings("pattern", c.input(0));

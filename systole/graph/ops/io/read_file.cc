@@ -15,6 +15,8 @@ extern const OpDef op_read_file;
 const OpDef op_read_file{
     .name = "ReadFile",
     .doc = "The bytes of a file.",
+    .inputs = "filename: string",
+    .outputs = "contents: string",
     .infer =
         [](const InferContext& c) {
           check_text("filename", c.input(0));

@@ -15,6 +15,7 @@ extern const OpDef op_write_file;
 const OpDef op_write_file{
     .name = "WriteFile",
     .doc = "Writes a file.",
+    .inputs = "filename: string, contents: string",
     .infer =
         [](const InferContext& c) {
           check_text("filename", c.input(0));

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -15,9 +16,12 @@ extern const OpDef op_abs;
 const OpDef op_abs{
     .name = "Abs",
     .doc = "The absolute value of x.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::abs>,
     .gradient = abs_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

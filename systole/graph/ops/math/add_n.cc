@@ -54,6 +54,8 @@ extern const OpDef op_add_n;
 const OpDef op_add_n{
     .name = "AddN",
     .doc = "The sum of tensors of one shape.",
+    .inputs = "inputs: N * T",
+    .outputs = "sum: T",
     .infer = infer_add_n,
     .lower = lower_add_n,
     .gradient = add_n_gradient,

@@ -45,6 +45,10 @@ extern const OpDef op_batch_matmul;
 const OpDef op_batch_matmul{
     .name = "BatchMatMulV2",
     .doc = "Products of the matrices in the last two axes; leading axes broadcast.",
+    .inputs = "x: T, y: T",
+    .outputs = "output: T",
+    .attrs = "adj_x: bool = false, adj_y: bool = false",
+    .aliases = "BatchMatMul",
     .infer = infer_batch_matmul,
     .lower = lower_batch_matmul,
     .gradient = batch_matmul_gradient,

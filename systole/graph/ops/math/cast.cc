@@ -1,4 +1,6 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -36,9 +38,14 @@ extern const OpDef op_cast;
 const OpDef op_cast{
     .name = "Cast",
     .doc = "x as another dtype.",
+    .inputs = "x: SrcT",
+    .outputs = "y: DstT",
+    .attrs = "DstT: type, Truncate: bool = false",
     .infer = infer_cast,
     .lower = lower_cast,
     .gradient = cast_gradient,
+    .constant_rule = same_elements,
+    .batch_rule = batch_first_input,
 };
 }  // namespace ops
 }  // namespace systole

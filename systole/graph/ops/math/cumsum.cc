@@ -72,6 +72,9 @@ extern const OpDef op_cumsum;
 const OpDef op_cumsum{
     .name = "Cumsum",
     .doc = "Running sums along an axis.",
+    .inputs = "x: T, axis: Tidx",
+    .outputs = "out: T",
+    .attrs = "exclusive: bool = false, reverse: bool = false",
     .infer = infer_cumsum,
     .lower = lower_cumsum,
     .gradient = cumsum_gradient,

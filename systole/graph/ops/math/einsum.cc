@@ -289,6 +289,9 @@ extern const OpDef op_einsum;
 const OpDef op_einsum{
     .name = "Einsum",
     .doc = "A sum of products of one or two tensors by Einstein's convention.",
+    .inputs = "inputs: N * T",
+    .outputs = "output: T",
+    .attrs = "equation: string",
     .infer = infer_einsum,
     .lower = lower_einsum,
     .gradient = einsum_gradient,

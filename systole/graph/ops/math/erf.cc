@@ -1,6 +1,7 @@
 #include <numbers>
 
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/hlo/chlo/chlo.h"
 
@@ -24,9 +25,12 @@ extern const OpDef op_erf;
 const OpDef op_erf{
     .name = "Erf",
     .doc = "The error function of x.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_erf,
     .gradient = erf_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

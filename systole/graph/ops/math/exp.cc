@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -15,9 +16,12 @@ extern const OpDef op_exp;
 const OpDef op_exp{
     .name = "Exp",
     .doc = "e to the power of x.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::exponential>,
     .gradient = exp_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -17,9 +18,12 @@ extern const OpDef op_expm1;
 const OpDef op_expm1{
     .name = "Expm1",
     .doc = "exp(x) - 1, exact near 0.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::exponential_minus_one>,
     .gradient = expm1_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

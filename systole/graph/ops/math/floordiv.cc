@@ -1,4 +1,6 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
 
@@ -15,6 +17,14 @@ std::vector<hlo::Value> lower_floordiv(LowerContext& c) {
   return {c.b.select(down, c.b.subtract(quotient, c.b.splat_like(quotient, 1)), quotient)};
 }
 
+std::optional<PartialValue> floordiv_elements(const Output& output) {
+  return elementwise_elements(output, [](int64_t a, int64_t b) -> KnownElement {
+    if (b == 0) return std::nullopt;
+    if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));  // of the least, itself
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+  });
+}
+
 }  // namespace
 
 Output floordiv(const Input& x, const Input& y, const NameOptions& options) {
@@ -26,8 +36,12 @@ extern const OpDef op_floordiv;
 const OpDef op_floordiv{
     .name = "FloorDiv",
     .doc = "x / y rounded down.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_floordiv,
+    .constant_rule = floordiv_elements,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -12,8 +13,11 @@ extern const OpDef op_greater_equal;
 const OpDef op_greater_equal{
     .name = "GreaterEqual",
     .doc = "x >= y.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: bool",
     .infer = infer_comparison<DTypeClass::number>,
     .lower = lower_comparison<hlo::ComparisonDirection::ge>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -12,8 +13,11 @@ extern const OpDef op_is_finite;
 const OpDef op_is_finite{
     .name = "IsFinite",
     .doc = "Whether x is neither infinite nor NaN.",
+    .inputs = "x: T",
+    .outputs = "y: bool",
     .infer = infer_test<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::is_finite>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

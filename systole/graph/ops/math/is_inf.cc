@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -23,8 +24,11 @@ extern const OpDef op_is_inf;
 const OpDef op_is_inf{
     .name = "IsInf",
     .doc = "Whether x is infinite, of either sign.",
+    .inputs = "x: T",
+    .outputs = "y: bool",
     .infer = infer_test<DTypeClass::floating>,
     .lower = lower_is_inf,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -19,8 +20,11 @@ extern const OpDef op_is_nan;
 const OpDef op_is_nan{
     .name = "IsNan",
     .doc = "Whether x is NaN.",
+    .inputs = "x: T",
+    .outputs = "y: bool",
     .infer = infer_test<DTypeClass::floating>,
     .lower = lower_is_nan,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -12,8 +13,11 @@ extern const OpDef op_logical_not;
 const OpDef op_logical_not{
     .name = "LogicalNot",
     .doc = "not x.",
+    .inputs = "x: bool",
+    .outputs = "y: bool",
     .infer = infer_unary<DTypeClass::boolean>,
     .lower = lower_unary<hlo::Opcode::not_>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -12,8 +13,11 @@ extern const OpDef op_logical_or;
 const OpDef op_logical_or{
     .name = "LogicalOr",
     .doc = "x or y.",
+    .inputs = "x: bool, y: bool",
+    .outputs = "z: bool",
     .infer = infer_binary<DTypeClass::boolean>,
     .lower = lower_binary<hlo::Opcode::or_>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

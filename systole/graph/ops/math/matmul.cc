@@ -49,6 +49,9 @@ extern const OpDef op_matmul;
 const OpDef op_matmul{
     .name = "MatMul",
     .doc = "The product of two matrices, either of them transposed first.",
+    .inputs = "a: T, b: T",
+    .outputs = "product: T",
+    .attrs = "transpose_a: bool = false, transpose_b: bool = false",
     .infer = infer_matmul,
     .lower = lower_matmul,
     .gradient = matmul_gradient,

@@ -1,4 +1,6 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -20,9 +22,17 @@ extern const OpDef op_minimum;
 const OpDef op_minimum{
     .name = "Minimum",
     .doc = "The smaller of x and y; NaN when either is.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_binary<hlo::Opcode::minimum>,
     .gradient = minimum_gradient,
+    .constant_rule =
+        [](const Output& y) {
+          return elementwise_elements(
+              y, [](int64_t a, int64_t b) { return KnownElement(std::min(a, b)); });
+        },
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,6 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -19,9 +21,16 @@ extern const OpDef op_multiply;
 const OpDef op_multiply{
     .name = "Mul",
     .doc = "x * y.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_binary<hlo::Opcode::multiply>,
     .gradient = multiply_gradient,
+    .constant_rule =
+        [](const Output& y) {
+          return elementwise_elements(y, [](int64_t a, int64_t b) { return KnownElement(a * b); });
+        },
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

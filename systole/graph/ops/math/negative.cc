@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -17,9 +18,12 @@ extern const OpDef op_negative;
 const OpDef op_negative{
     .name = "Neg",
     .doc = "-x.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::negate>,
     .gradient = negative_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

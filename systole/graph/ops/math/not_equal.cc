@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -13,9 +14,13 @@ extern const OpDef op_not_equal;
 const OpDef op_not_equal{
     .name = "NotEqual",
     .doc = "x != y.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: bool",
     .infer = infer_equality,
     .lower = lower_comparison<hlo::ComparisonDirection::ne>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
+    .moves_elements = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
 
@@ -36,9 +37,12 @@ extern const OpDef op_pow;
 const OpDef op_pow{
     .name = "Pow",
     .doc = "x to the power of y.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_pow,
     .gradient = pow_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -21,9 +22,12 @@ extern const OpDef op_realdiv;
 const OpDef op_realdiv{
     .name = "RealDiv",
     .doc = "x / y.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::floating>,
     .lower = lower_binary<hlo::Opcode::divide>,
     .gradient = realdiv_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -23,9 +24,13 @@ extern const OpDef op_reciprocal;
 const OpDef op_reciprocal{
     .name = "Reciprocal",
     .doc = "1 / x.",
+    .inputs = "x: T",
+    .outputs = "y: T",
+    .aliases = "Inv",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_reciprocal,
     .gradient = reciprocal_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,3 +1,4 @@
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -11,8 +12,12 @@ extern const OpDef op_reduce_all;
 const OpDef op_reduce_all{
     .name = "All",
     .doc = "Whether all elements over axes are true.",
+    .inputs = "input: bool, reduction_indices: Tidx",
+    .outputs = "output: bool",
+    .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::boolean>,
     .lower = lower_reduction<hlo::Opcode::and_>,
+    .batch_rule = batch_axes_input,
     .blocks_gradient = true,
 };
 }  // namespace ops

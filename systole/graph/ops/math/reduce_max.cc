@@ -1,3 +1,4 @@
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -11,9 +12,13 @@ extern const OpDef op_reduce_max;
 const OpDef op_reduce_max{
     .name = "Max",
     .doc = "The largest element over axes.",
+    .inputs = "input: T, reduction_indices: Tidx",
+    .outputs = "output: T",
+    .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::maximum>,
     .gradient = extremum_gradient,
+    .batch_rule = batch_axes_input,
 };
 }  // namespace ops
 }  // namespace systole

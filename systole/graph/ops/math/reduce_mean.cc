@@ -1,4 +1,5 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -58,9 +59,13 @@ extern const OpDef op_reduce_mean;
 const OpDef op_reduce_mean{
     .name = "Mean",
     .doc = "The mean over axes.",
+    .inputs = "input: T, reduction_indices: Tidx",
+    .outputs = "output: T",
+    .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduce_mean,
     .gradient = reduce_mean_gradient,
+    .batch_rule = batch_axes_input,
 };
 }  // namespace ops
 }  // namespace systole

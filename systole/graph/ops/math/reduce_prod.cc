@@ -1,3 +1,5 @@
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -28,9 +30,17 @@ extern const OpDef op_reduce_prod;
 const OpDef op_reduce_prod{
     .name = "Prod",
     .doc = "The product over axes.",
+    .inputs = "input: T, reduction_indices: Tidx",
+    .outputs = "output: T",
+    .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::multiply>,
     .gradient = reduce_prod_gradient,
+    .constant_rule =
+        [](const Output& y) {
+          return reduced_element(y, 1, [](int64_t a, int64_t b) { return a * b; });
+        },
+    .batch_rule = batch_axes_input,
 };
 }  // namespace ops
 }  // namespace systole

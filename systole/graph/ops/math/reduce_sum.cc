@@ -1,3 +1,5 @@
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -18,9 +20,17 @@ extern const OpDef op_reduce_sum;
 const OpDef op_reduce_sum{
     .name = "Sum",
     .doc = "The sum over axes.",
+    .inputs = "input: T, reduction_indices: Tidx",
+    .outputs = "output: T",
+    .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::add>,
     .gradient = reduce_sum_gradient,
+    .constant_rule =
+        [](const Output& y) {
+          return reduced_element(y, 0, [](int64_t a, int64_t b) { return a + b; });
+        },
+    .batch_rule = batch_axes_input,
 };
 }  // namespace ops
 }  // namespace systole

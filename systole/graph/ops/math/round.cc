@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -14,8 +15,11 @@ extern const OpDef op_round;
 const OpDef op_round{
     .name = "Round",
     .doc = "The integer nearest to x, halves to the even one.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::round_nearest_even>,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

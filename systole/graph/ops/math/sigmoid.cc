@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -19,9 +20,12 @@ extern const OpDef op_sigmoid;
 const OpDef op_sigmoid{
     .name = "Sigmoid",
     .doc = "1 / (1 + exp(-x)).",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::logistic>,
     .gradient = sigmoid_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -15,9 +16,12 @@ extern const OpDef op_sin;
 const OpDef op_sin{
     .name = "Sin",
     .doc = "The sine of x radians.",
+    .inputs = "x: T",
+    .outputs = "y: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::sine>,
     .gradient = sin_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

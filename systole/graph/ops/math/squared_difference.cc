@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -26,9 +27,12 @@ extern const OpDef op_squared_difference;
 const OpDef op_squared_difference{
     .name = "SquaredDifference",
     .doc = "(x - y) squared.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_squared_difference,
     .gradient = squared_difference_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -27,6 +27,8 @@ extern const OpDef op_truncatediv;
 const OpDef op_truncatediv{
     .name = "TruncateDiv",
     .doc = "x / y of integers rounded towards zero.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_truncatediv,
     .lower = lower_truncatediv,
     .blocks_gradient = true,

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
 
@@ -21,8 +22,11 @@ extern const OpDef op_truncatemod;
 const OpDef op_truncatemod{
     .name = "TruncateMod",
     .doc = "What x / y rounded towards zero leaves, with x's sign.",
+    .inputs = "x: T, y: T",
+    .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_truncatemod,
+    .batch_rule = batch_elementwise,
     .blocks_gradient = true,
 };
 }  // namespace ops

@@ -27,6 +27,9 @@ extern const OpDef op_avg_pool;
 const OpDef op_avg_pool{
     .name = "AvgPool",
     .doc = "The mean of each window.",
+    .inputs = "value: T",
+    .outputs = "output: T",
+    .attrs = "ksize: list(int), strides: list(int), padding: string, data_format: string = 'NHWC'",
     .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::floating); },
     .lower = lower_avg_pool,
     .gradient = avg_pool_gradient,

@@ -55,6 +55,9 @@ extern const OpDef op_avg_pool_grad;
 const OpDef op_avg_pool_grad{
     .name = "AvgPoolGrad",
     .doc = "The gradient of AvgPool.",
+    .inputs = "orig_input_shape: int32, grad: T",
+    .outputs = "output: T",
+    .attrs = "ksize: list(int), strides: list(int), padding: string, data_format: string = 'NHWC'",
     .infer = infer_avg_pool_grad,
     .lower = lower_avg_pool_grad,
     .gradient = gradient,

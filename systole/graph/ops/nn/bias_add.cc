@@ -50,6 +50,9 @@ extern const OpDef op_bias_add;
 const OpDef op_bias_add{
     .name = "BiasAdd",
     .doc = "Adds a vector along the channels.",
+    .inputs = "value: T, bias: T",
+    .outputs = "output: T",
+    .attrs = "data_format: string = 'NHWC'",
     .infer = infer_bias_add,
     .lower = lower_bias_add,
     .gradient = bias_add_gradient,

@@ -25,6 +25,11 @@ extern const OpDef op_conv2d;
 const OpDef op_conv2d{
     .name = "Conv2D",
     .doc = "2-D convolution of an image batch with a filter.",
+    .inputs = "input: T, filter: T",
+    .outputs = "output: T",
+    .attrs =
+        "strides: list(int), padding: string, data_format: string = 'NHWC', "
+        "dilations: list(int) = [1, 1, 1, 1]",
     .infer = infer_conv2d,
     .lower = lower_conv2d,
     .gradient = convolution_gradient<ConvolutionKind::plain>,

@@ -6,6 +6,11 @@ extern const OpDef op_conv2d_backprop_filter;
 const OpDef op_conv2d_backprop_filter{
     .name = "Conv2DBackpropFilter",
     .doc = "The gradient of Conv2D by its filter.",
+    .inputs = "input: T, filter_sizes: int32, out_backprop: T",
+    .outputs = "output: T",
+    .attrs =
+        "strides: list(int), padding: string, data_format: string = 'NHWC', "
+        "dilations: list(int) = [1, 1, 1, 1]",
     .infer = infer_backprop_filter,
     .lower = lower_backprop_filter<ConvolutionKind::plain>,
     .gradient = backprop_filter_gradient<ConvolutionKind::plain>,

@@ -26,6 +26,11 @@ extern const OpDef op_depthwise_conv2d;
 const OpDef op_depthwise_conv2d{
     .name = "DepthwiseConv2dNative",
     .doc = "2-D convolution of each channel with filters of its own.",
+    .inputs = "input: T, filter: T",
+    .outputs = "output: T",
+    .attrs =
+        "strides: list(int), padding: string, data_format: string = 'NHWC', "
+        "dilations: list(int) = [1, 1, 1, 1]",
     .infer = infer_depthwise_conv2d,
     .lower = lower_depthwise_conv2d,
     .gradient = convolution_gradient<ConvolutionKind::depthwise>,

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -25,9 +26,12 @@ extern const OpDef op_elu;
 const OpDef op_elu{
     .name = "Elu",
     .doc = "x where it is positive, else exp(x) - 1.",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_elu,
     .gradient = elu_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -29,6 +29,8 @@ extern const OpDef op_l2_loss;
 const OpDef op_l2_loss{
     .name = "L2Loss",
     .doc = "Half the sum of squares.",
+    .inputs = "t: T",
+    .outputs = "output: T",
     .infer = infer_l2_loss,
     .lower = lower_l2_loss,
     .gradient = l2_loss_gradient,

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -25,9 +26,13 @@ extern const OpDef op_leaky_relu;
 const OpDef op_leaky_relu{
     .name = "LeakyRelu",
     .doc = "x where it is positive, else alpha * x.",
+    .inputs = "features: T",
+    .outputs = "activations: T",
+    .attrs = "alpha: float = 0.2",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_leaky_relu,
     .gradient = leaky_relu_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

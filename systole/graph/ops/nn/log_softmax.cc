@@ -27,6 +27,8 @@ extern const OpDef op_log_softmax;
 const OpDef op_log_softmax{
     .name = "LogSoftmax",
     .doc = "x - log(sum(exp(x))) along the last axis.",
+    .inputs = "logits: T",
+    .outputs = "logsoftmax: T",
     .infer = infer_softmax,
     .lower = lower_log_softmax,
     .gradient = log_softmax_gradient,

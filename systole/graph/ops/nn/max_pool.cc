@@ -24,6 +24,9 @@ extern const OpDef op_max_pool;
 const OpDef op_max_pool{
     .name = "MaxPool",
     .doc = "The largest element of each window.",
+    .inputs = "input: T",
+    .outputs = "output: T",
+    .attrs = "ksize: list(int), strides: list(int), padding: string, data_format: string = 'NHWC'",
     .infer = [](const InferContext& c) { return infer_pool(c, DTypeClass::number); },
     .lower = lower_max_pool,
     .gradient = max_pool_gradient,

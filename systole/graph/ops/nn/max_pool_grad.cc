@@ -42,6 +42,9 @@ extern const OpDef op_max_pool_grad;
 const OpDef op_max_pool_grad{
     .name = "MaxPoolGrad",
     .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
+    .inputs = "orig_input: T, orig_output: T, grad: T",
+    .outputs = "output: T",
+    .attrs = "ksize: list(int), strides: list(int), padding: string, data_format: string = 'NHWC'",
     .infer = [](const InferContext& c) { return infer_max_pool_gradient(c, kMaxPoolGradInput); },
     .lower = lower_max_pool_grad,
     .gradient = max_pool_grad_gradient,

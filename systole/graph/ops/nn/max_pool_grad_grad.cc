@@ -81,6 +81,9 @@ extern const OpDef op_max_pool_grad_grad;
 const OpDef op_max_pool_grad_grad{
     .name = "MaxPoolGradGrad",
     .doc = "What lies, in a tensor like the input, at the first largest element of each window.",
+    .inputs = "orig_input: T, orig_output: T, grad: T",
+    .outputs = "output: T",
+    .attrs = "ksize: list(int), strides: list(int), padding: string, data_format: string = 'NHWC'",
     .infer =
         [](const InferContext& c) { return infer_max_pool_gradient(c, kMaxPoolGradGradResult); },
     .lower = lower_max_pool_grad_grad,

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -23,9 +24,12 @@ extern const OpDef op_relu;
 const OpDef op_relu{
     .name = "Relu",
     .doc = "max(x, 0).",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::number>,
     .lower = lower_relu,
     .gradient = relu_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -27,9 +28,12 @@ extern const OpDef op_relu6;
 const OpDef op_relu6{
     .name = "Relu6",
     .doc = "min(max(x, 0), 6).",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::number>,
     .lower = lower_relu6,
     .gradient = relu6_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

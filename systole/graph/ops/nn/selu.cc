@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -30,9 +31,12 @@ extern const OpDef op_selu;
 const OpDef op_selu{
     .name = "Selu",
     .doc = "scale * (x where it is positive, else alpha * (exp(x) - 1)).",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_selu,
     .gradient = selu_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -28,6 +28,8 @@ extern const OpDef op_softmax;
 const OpDef op_softmax{
     .name = "Softmax",
     .doc = "exp(x) / sum(exp(x)) along the last axis.",
+    .inputs = "logits: T",
+    .outputs = "softmax: T",
     .infer = infer_softmax,
     .lower = lower_softmax,
     .gradient = softmax_gradient,

@@ -73,6 +73,8 @@ extern const OpDef op_softmax_cross_entropy_with_logits;
 const OpDef op_softmax_cross_entropy_with_logits{
     .name = "SoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against distributions, a row each, and its gradient.",
+    .inputs = "features: T, labels: T",
+    .outputs = "loss: T, backprop: T",
     .infer = infer_softmax_cross_entropy_with_logits,
     .lower = lower_softmax_cross_entropy_with_logits,
     .gradient = softmax_cross_entropy_with_logits_gradient,

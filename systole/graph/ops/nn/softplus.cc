@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -28,9 +29,12 @@ extern const OpDef op_softplus;
 const OpDef op_softplus{
     .name = "Softplus",
     .doc = "log(1 + exp(x)).",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_softplus,
     .gradient = softplus_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -25,9 +26,12 @@ extern const OpDef op_softsign;
 const OpDef op_softsign{
     .name = "Softsign",
     .doc = "x / (1 + |x|).",
+    .inputs = "features: T",
+    .outputs = "activations: T",
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_softsign,
     .gradient = softsign_gradient,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -81,6 +81,8 @@ extern const OpDef op_sparse_softmax_cross_entropy_with_logits;
 const OpDef op_sparse_softmax_cross_entropy_with_logits{
     .name = "SparseSoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against class numbers, and its gradient.",
+    .inputs = "features: T, labels: Tlabels",
+    .outputs = "loss: T, backprop: T",
     .infer = infer_sparse_softmax_cross_entropy_with_logits,
     .lower = lower_sparse_softmax_cross_entropy_with_logits,
     .gradient = sparse_softmax_cross_entropy_with_logits_gradient,

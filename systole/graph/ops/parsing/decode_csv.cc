@@ -2,6 +2,7 @@
 #include "systole/base/number_text.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -187,8 +188,14 @@ extern const OpDef op_decode_csv;
 const OpDef op_decode_csv{
     .name = "DecodeCSV",
     .doc = "The fields of comma-separated lines.",
+    .inputs = "records: string, record_defaults: OUT_TYPE",
+    .outputs = "output: OUT_TYPE",
+    .attrs =
+        "OUT_TYPE: list(type), field_delim: string = ',', use_quote_delim: bool = true, "
+        "na_value: string = '', select_cols: list(int) = []",
     .infer = infer_decode_csv,
     .host = run_decode_csv,
+    .batch_rule = batch_first_input,
 };
 }  // namespace ops
 }  // namespace systole

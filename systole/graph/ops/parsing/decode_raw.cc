@@ -2,6 +2,7 @@
 
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -71,8 +72,12 @@ extern const OpDef op_decode_raw;
 const OpDef op_decode_raw{
     .name = "DecodeRaw",
     .doc = "The bytes of strings as numbers.",
+    .inputs = "bytes: string",
+    .outputs = "output: out_type",
+    .attrs = "out_type: type, little_endian: bool = true",
     .infer = infer_decode_raw,
     .host = run_decode_raw,
+    .batch_rule = batch_first_input,
 };
 }  // namespace ops
 }  // namespace systole

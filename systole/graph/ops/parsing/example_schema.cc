@@ -1,10 +1,9 @@
 #include "systole/graph/ops/parsing/example_schema.h"
 
-#include <charconv>
-
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/op_error.h"
+#include "systole/graph/op_signature.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -39,25 +38,6 @@ DType checked_raw(const ExampleSchema::Dense& feature, DType raw) {
   }
   throw invalid_argument("feature '{}', got its bytes as {}, expected a string scalar as numbers",
                          feature.key, raw);
-}
-
-// "[?,28,28]"
-Shape shape_from_text(std::string_view text) {
-  Dims dims;
-  const auto broken = [&] {
-    return invalid_argument("dense_shapes, got '{}', expected sizes like [28,28]", text);
-  };
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') throw broken();
-  std::string_view rest = text.substr(1, text.size() - 2);
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(','));
-    int64_t size = kUnknown;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
-    if (part != "?" && (error != std::errc() || end != part.data() + part.size())) throw broken();
-    dims.push_back(size);
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-  }
-  return Shape(std::move(dims));
 }
 
 Shape with_leading(int64_t size, const Shape& shape) {
@@ -137,7 +117,7 @@ ExampleSchema::ExampleSchema(const AttrMap& attrs) {
     check_feature_dtype(sparse_keys[i], sparse.back().dtype);
   }
   for (size_t i = 0; i < dense_keys.size(); ++i) {
-    Shape shape = shape_from_text(dense_shapes[i]);
+    Shape shape = parse_shape(dense_shapes[i]);
     const bool variable = shape.rank() > 0 && shape[0] == kUnknown;
     if (variable) shape = Shape(std::span<const int64_t>(shape.dims()).subspan(1));
     dense.push_back({dense_keys[i], dtype_from_tf(dense_types[i]), shape, variable});
@@ -249,6 +229,15 @@ Nest<Output> add_parser(std::string_view op, const Input& serialized, const Feat
     entries.emplace_back(feature.key, node->output(next++));
   }
   return Nest<Output>::dict(std::move(entries));
+}
+
+std::vector<Output> import_parser(const ImportContext& c) {
+  AttrMap attrs = c.attrs;
+  for (const char* list : {"sparse_keys", "sparse_types", "dense_keys", "Tdense", "dense_shapes"}) {
+    attrs.try_emplace(list, std::vector<std::string>());
+  }
+  c.input(0);
+  return c.add(c.inputs, std::move(attrs));
 }
 
 }  // namespace systole

@@ -8,6 +8,7 @@
 
 #include "systole/graph/api/graph.h"
 #include "systole/graph/api/parsing_ops.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -46,5 +47,7 @@ Nest<Output> add_parser(std::string_view op, const Input& serialized, const Feat
                         const NameOptions& options);
 // Inference of both.
 std::vector<TensorType> infer_parser(const InferContext& c, int rank);
+// Import of both in this form.
+std::vector<Output> import_parser(const ImportContext& c);
 
 }  // namespace systole

@@ -1,7 +1,25 @@
+#include <algorithm>
+
+#include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/host_op.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole {
+namespace {
+
+// Features of one length in every record: the parser of batches gives the same rows.
+BatchResults batch_parse_single_example(const BatchContext& c) {
+  const auto& shapes = c.node.attr<std::vector<std::string>>("dense_shapes");
+  const bool ragged = !c.node.attr<std::vector<std::string>>("sparse_keys").empty() ||
+                      std::ranges::any_of(shapes, [](const std::string& s) { return s[1] == '?'; });
+  if (ragged || !c.only_first_batched()) return std::nullopt;
+  return c.rebuild(c.values(), c.attrs, "ParseExample");
+}
+
+std::vector<Output> import_parse_single_example(const ImportContext& c) { return import_parser(c); }
+
+}  // namespace
 
 Nest<Output> parse_single_example(const Input& serialized, const FeatureSpecs& features,
                                   const NameOptions& options) {
@@ -13,8 +31,15 @@ extern const OpDef op_parse_single_example;
 const OpDef op_parse_single_example{
     .name = "ParseSingleExample",
     .doc = "The features of one record.",
+    .inputs = "serialized: string, dense_defaults: Tdense",
+    .attrs =
+        "sparse_keys: list(string), sparse_types: list(string), dense_keys: list(string), "
+        "Tdense: list(string), dense_shapes: list(string)",
     .infer = [](const InferContext& c) { return infer_parser(c, 0); },
     .host = kernel_of_session,
+    .batch_rule = batch_parse_single_example,
+    .import_node = import_parse_single_example,
+    .tensorflow = TensorFlowOp::other,
 };
 }  // namespace ops
 }  // namespace systole

@@ -76,10 +76,14 @@ extern const OpDef op_multinomial;
 const OpDef op_multinomial{
     .name = "Multinomial",
     .doc = "Classes drawn by their unnormalised log probabilities.",
+    .inputs = "logits: T, num_samples: int32",
+    .outputs = "output: output_dtype",
+    .attrs = "output_dtype: type = int64, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_multinomial,
     .lower = lower_multinomial,
     .blocks_gradient = true,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

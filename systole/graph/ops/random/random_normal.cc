@@ -59,10 +59,14 @@ extern const OpDef op_random_normal;
 const OpDef op_random_normal{
     .name = "RandomStandardNormal",
     .doc = "Normally distributed numbers of mean 0 and variance 1.",
+    .inputs = "shape: T",
+    .outputs = "output: dtype",
+    .attrs = "dtype: type, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random,
     .lower = lower_random_normal,
     .blocks_gradient = true,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -59,9 +59,13 @@ extern const OpDef op_random_shuffle;
 const OpDef op_random_shuffle{
     .name = "RandomShuffle",
     .doc = "Its rows in a random order.",
+    .inputs = "value: T",
+    .outputs = "output: T",
+    .attrs = "seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random_shuffle,
     .lower = lower_random_shuffle,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -54,10 +54,14 @@ extern const OpDef op_random_uniform;
 const OpDef op_random_uniform{
     .name = "RandomUniform",
     .doc = "Floats uniform in [0, 1).",
+    .inputs = "shape: T",
+    .outputs = "output: dtype",
+    .attrs = "dtype: type, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random,
     .lower = lower_random_uniform,
     .blocks_gradient = true,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

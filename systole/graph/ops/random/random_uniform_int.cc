@@ -53,10 +53,14 @@ extern const OpDef op_random_uniform_int;
 const OpDef op_random_uniform_int{
     .name = "RandomUniformInt",
     .doc = "Integers uniform in [minval, maxval).",
+    .inputs = "shape: T, minval: Tout, maxval: Tout",
+    .outputs = "output: Tout",
+    .attrs = "seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random_uniform_int,
     .lower = lower_random_uniform_int,
     .blocks_gradient = true,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

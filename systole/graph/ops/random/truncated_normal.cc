@@ -39,10 +39,14 @@ extern const OpDef op_truncated_normal;
 const OpDef op_truncated_normal{
     .name = "TruncatedNormal",
     .doc = "Normally distributed numbers of mean 0 within two standard deviations.",
+    .inputs = "shape: T",
+    .outputs = "output: dtype",
+    .attrs = "dtype: type, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random,
     .lower = lower_truncated_normal,
     .blocks_gradient = true,
     .stateful = true,
+    .draws_random = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -6,6 +6,7 @@ extern const OpDef op_assign_add_variable_op;
 const OpDef op_assign_add_variable_op{
     .name = "AssignAddVariableOp",
     .doc = "A value is added to a variable.",
+    .inputs = "resource: resource, value: dtype",
     .infer = infer_assignment,
     .lower = lower_assignment<hlo::Opcode::add>,
     .blocks_gradient = true,

@@ -6,6 +6,7 @@ extern const OpDef op_assign_sub_variable_op;
 const OpDef op_assign_sub_variable_op{
     .name = "AssignSubVariableOp",
     .doc = "A value is subtracted from a variable.",
+    .inputs = "resource: resource, value: dtype",
     .infer = infer_assignment,
     .lower = lower_assignment<hlo::Opcode::subtract>,
     .blocks_gradient = true,

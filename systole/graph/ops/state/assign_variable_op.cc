@@ -18,6 +18,7 @@ extern const OpDef op_assign_variable_op;
 const OpDef op_assign_variable_op{
     .name = "AssignVariableOp",
     .doc = "A variable takes a value.",
+    .inputs = "resource: resource, value: dtype",
     .infer = infer_assignment,
     .lower = lower_assign_variable_op,
     .blocks_gradient = true,

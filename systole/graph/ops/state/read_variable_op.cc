@@ -1,3 +1,4 @@
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/specialize.h"
 #include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
@@ -14,6 +15,11 @@ std::vector<hlo::Value> lower_read_variable_op(LowerContext& c) {
   return {c.lowering.read_variable(variable_node(c.node.input(0)), at_start)};
 }
 
+std::vector<Output> import_read_variable_op(const ImportContext& c) {
+  if (c.whole_graph) return c.add(c.inputs, c.attrs);
+  return {c.variable().value()};
+}
+
 }  // namespace
 
 namespace ops {
@@ -21,9 +27,13 @@ extern const OpDef op_read_variable_op;
 const OpDef op_read_variable_op{
     .name = "ReadVariableOp",
     .doc = "The value of a variable: at the start of the run, or at this point of it.",
+    .inputs = "resource: resource",
+    .outputs = "value: dtype",
+    .attrs = "_snapshot: bool = true",
     .infer = infer_read_variable_op,
     .lower = lower_read_variable_op,
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
+    .import_node = import_read_variable_op,
     .stateful = true,
 };
 }  // namespace ops

@@ -1,3 +1,4 @@
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -11,6 +12,12 @@ std::vector<TensorType> infer_var_handle_op(const InferContext& c) {
   return {{DType::resource, {}}};
 }
 
+// The initial value is never used: variables of an imported graph are restored.
+std::vector<Output> import_var_handle_op(const ImportContext& c) {
+  if (c.whole_graph) return c.add({}, c.attrs);
+  return {import_variable(c).handle()};
+}
+
 }  // namespace
 
 namespace ops {
@@ -18,8 +25,11 @@ extern const OpDef op_var_handle_op;
 const OpDef op_var_handle_op{
     .name = "VarHandleOp",
     .doc = "The storage of a variable.",
+    .outputs = "resource: resource",
+    .attrs = "dtype: type, shape: shape, container: string = '', shared_name: string = ''",
     .infer = infer_var_handle_op,
     .lower = [](LowerContext&) { return std::vector<hlo::Value>(1); },  // a handle has no value
+    .import_node = import_var_handle_op,
     .blocks_gradient = true,
     .stateful = true,
 };

@@ -3,6 +3,7 @@
 
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/lowering/dtype_class.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -120,8 +121,14 @@ extern const OpDef op_as_string;
 const OpDef op_as_string{
     .name = "AsString",
     .doc = "Numbers as text.",
+    .inputs = "input: T",
+    .outputs = "output: string",
+    .attrs =
+        "precision: int = -1, scientific: bool = false, shortest: bool = false, width: int = -1, "
+        "fill: string = ''",
     .infer = infer_as_string,
     .host = run_as_string,
+    .batch_rule = batch_same_shape,
 };
 }  // namespace ops
 }  // namespace systole

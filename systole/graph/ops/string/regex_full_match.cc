@@ -1,5 +1,6 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -17,8 +18,12 @@ extern const OpDef op_regex_full_match;
 const OpDef op_regex_full_match{
     .name = "StaticRegexFullMatch",
     .doc = "Whether all of each string matches a regular expression.",
+    .inputs = "input: string",
+    .outputs = "output: bool",
+    .attrs = "pattern: string",
     .infer = infer_string_map<DType::pred>,
     .host = kernel_of_session,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,6 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -61,8 +62,12 @@ extern const OpDef op_string_join;
 const OpDef op_string_join{
     .name = "StringJoin",
     .doc = "Strings at the same place, joined.",
+    .inputs = "inputs: N * string",
+    .outputs = "output: string",
+    .attrs = "separator: string = ''",
     .infer = infer_string_join,
     .host = run_string_join,
+    .batch_rule = batch_same_shape,
 };
 }  // namespace ops
 }  // namespace systole

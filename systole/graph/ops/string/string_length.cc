@@ -1,5 +1,6 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 #include "systole/graph/ops/string/text_unit.h"
 
@@ -32,8 +33,12 @@ extern const OpDef op_string_length;
 const OpDef op_string_length{
     .name = "StringLength",
     .doc = "The number of bytes or characters of each string.",
+    .inputs = "input: string",
+    .outputs = "output: int32",
+    .attrs = "unit: string = 'BYTE'",
     .infer = infer_string_length,
     .host = run_string_length,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

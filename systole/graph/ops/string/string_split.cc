@@ -78,8 +78,12 @@ extern const OpDef op_string_split;
 const OpDef op_string_split{
     .name = "StringSplit",
     .doc = "The parts of each string.",
+    .inputs = "input: string, delimiter: string",
+    .outputs = "values: string, lengths: int64",
+    .attrs = "skip_empty: bool = true",
     .infer = infer_string_split,
     .host = run_string_split,
+    .tensorflow = TensorFlowOp::other,
 };
 }  // namespace ops
 }  // namespace systole

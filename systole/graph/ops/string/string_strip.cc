@@ -1,5 +1,6 @@
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -29,8 +30,11 @@ extern const OpDef op_string_strip;
 const OpDef op_string_strip{
     .name = "StringStrip",
     .doc = "Each string without white space at its ends.",
+    .inputs = "input: string",
+    .outputs = "output: string",
     .infer = infer_string_map<DType::string>,
     .host = run_string_strip,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

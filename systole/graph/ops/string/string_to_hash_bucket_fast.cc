@@ -1,5 +1,6 @@
 #include "systole/graph/api/lookup_ops.h"
 #include "systole/graph/api/node_builder.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/fingerprint.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -36,8 +37,12 @@ extern const OpDef op_string_to_hash_bucket_fast;
 const OpDef op_string_to_hash_bucket_fast{
     .name = "StringToHashBucketFast",
     .doc = "The bucket that the hash of each string falls into.",
+    .inputs = "input: string",
+    .outputs = "output: int64",
+    .attrs = "num_buckets: int",
     .infer = infer_string_to_hash_bucket_fast,
     .host = run_string_to_hash_bucket_fast,
+    .batch_rule = batch_same_shape,
 };
 }  // namespace ops
 }  // namespace systole

@@ -2,6 +2,7 @@
 #include "systole/base/number_text.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -54,8 +55,12 @@ extern const OpDef op_string_to_number;
 const OpDef op_string_to_number{
     .name = "StringToNumber",
     .doc = "The number that each string spells.",
+    .inputs = "string_tensor: string",
+    .outputs = "output: out_type",
+    .attrs = "out_type: type = float32",
     .infer = infer_string_to_number,
     .host = run_string_to_number,
+    .batch_rule = batch_same_shape,
 };
 }  // namespace ops
 }  // namespace systole

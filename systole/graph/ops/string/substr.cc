@@ -1,6 +1,7 @@
 #include "systole/base/escape.h"
 #include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/lowering/dtype_class.h"
 #include "systole/graph/ops/string/string_common.h"
 #include "systole/graph/ops/string/text_unit.h"
@@ -80,8 +81,12 @@ extern const OpDef op_substr;
 const OpDef op_substr{
     .name = "Substr",
     .doc = "A part of each string.",
+    .inputs = "input: string, pos: T, len: T",
+    .outputs = "output: string",
+    .attrs = "unit: string = 'BYTE'",
     .infer = infer_substr,
     .host = run_substr,
+    .batch_rule = batch_same_shape,
 };
 }  // namespace ops
 }  // namespace systole

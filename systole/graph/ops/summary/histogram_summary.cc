@@ -6,6 +6,8 @@ extern const OpDef op_histogram_summary;
 const OpDef op_histogram_summary{
     .name = "HistogramSummary",
     .doc = "The distribution of values for TensorBoard.",
+    .inputs = "tag: string, values: T",
+    .outputs = "summary: string",
     .infer = infer_summary,
     .host = summary_kernel,
     .blocks_gradient = true,

@@ -6,6 +6,9 @@ extern const OpDef op_image_summary;
 const OpDef op_image_summary{
     .name = "ImageSummary",
     .doc = "The first images of a batch for TensorBoard.",
+    .inputs = "tag: string, tensor: T",
+    .outputs = "summary: string",
+    .attrs = "max_images: int = 3",
     .infer = infer_summary,
     .host = summary_kernel,
     .blocks_gradient = true,

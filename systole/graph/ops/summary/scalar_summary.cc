@@ -6,6 +6,8 @@ extern const OpDef op_scalar_summary;
 const OpDef op_scalar_summary{
     .name = "ScalarSummary",
     .doc = "A number for TensorBoard.",
+    .inputs = "tags: string, values: T",
+    .outputs = "summary: string",
     .infer = infer_summary,
     .host = summary_kernel,
     .blocks_gradient = true,

@@ -79,6 +79,9 @@ extern const OpDef op_all_to_all;
 const OpDef op_all_to_all{
     .name = "AllToAll",
     .doc = "Parts of a tensor, exchanged between the replicas of a group.",
+    .inputs = "input: T, group_assignment: int32",
+    .outputs = "output: T",
+    .attrs = "concat_dimension: int, split_dimension: int, split_count: int",
     .infer = infer_all_to_all,
     .lower = lower_all_to_all,
     .gradient = all_to_all_gradient,

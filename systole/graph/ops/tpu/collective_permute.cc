@@ -63,6 +63,8 @@ extern const OpDef op_collective_permute;
 const OpDef op_collective_permute{
     .name = "CollectivePermute",
     .doc = "The tensor of another replica.",
+    .inputs = "input: T, source_target_pairs: int32",
+    .outputs = "output: T",
     .infer = infer_collective_permute,
     .lower = lower_collective_permute,
     .gradient = collective_permute_gradient,

@@ -37,6 +37,7 @@ extern const OpDef op_configure_distributed_tpu;
 const OpDef op_configure_distributed_tpu{
     .name = "ConfigureDistributedTPU",
     .doc = "Starts the TPU system and returns its topology.",
+    .outputs = "topology: string",
     .infer =
         [](const InferContext&) {
           return std::vector<TensorType>{{DType::string, {}}};

@@ -44,6 +44,8 @@ extern const OpDef op_cross_replica_sum;
 const OpDef op_cross_replica_sum{
     .name = "CrossReplicaSum",
     .doc = "The sum over the replicas of a group.",
+    .inputs = "input: T, group_assignment: int32",
+    .outputs = "output: T",
     .infer = infer_cross_replica_sum,
     .lower = lower_cross_replica_sum,
     .gradient =

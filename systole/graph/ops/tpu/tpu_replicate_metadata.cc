@@ -6,6 +6,7 @@ extern const OpDef op_tpu_replicate_metadata;
 const OpDef op_tpu_replicate_metadata{
     .name = "TPUReplicateMetadata",
     .doc = "How many replicas run what depends on it.",
+    .attrs = "num_replicas: int",
     .infer =
         [](const InferContext& c) {
           const int64_t count = c.attr<int64_t>("num_replicas");

@@ -45,6 +45,8 @@ extern const OpDef op_tpu_replicated_input;
 const OpDef op_tpu_replicated_input{
     .name = "TPUReplicatedInput",
     .doc = "The input of the replica that runs it.",
+    .inputs = "inputs: num_replicas * T",
+    .outputs = "output: T",
     .infer = infer_tpu_replicated_input,
     .lower = lower_tpu_replicated_input,
     .gradient = tpu_replicated_input_gradient,

@@ -30,6 +30,8 @@ extern const OpDef op_tpu_replicated_output;
 const OpDef op_tpu_replicated_output{
     .name = "TPUReplicatedOutput",
     .doc = "What each replica has computed.",
+    .inputs = "input: T",
+    .outputs = "outputs: num_replicas * T",
     .infer = infer_tpu_replicated_output,
     .lower = lower_tpu_replicated_output,
 };

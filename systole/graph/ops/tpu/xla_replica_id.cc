@@ -15,6 +15,7 @@ extern const OpDef op_xla_replica_id;
 const OpDef op_xla_replica_id{
     .name = "XlaReplicaId",
     .doc = "The number of the replica that runs it.",
+    .outputs = "id: int32",
     .infer =
         [](const InferContext&) {
           return std::vector<TensorType>{{DType::s32, {}}};

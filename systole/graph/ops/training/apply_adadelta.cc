@@ -48,6 +48,9 @@ extern const OpDef op_apply_adadelta;
 const OpDef op_apply_adadelta{
     .name = "ResourceApplyAdadelta",
     .doc = "Steps as long as the earlier ones, by the mean squares of both.",
+    .inputs =
+        "var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, "
+        "grad: T",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/3, kApplyAdadeltaGradient);

@@ -35,6 +35,8 @@ extern const OpDef op_apply_adagrad;
 const OpDef op_apply_adagrad{
     .name = "ResourceApplyAdagrad",
     .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
+    .inputs = "var: resource, accum: resource, lr: T, grad: T",
+    .attrs = "update_slots: bool = true",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/2, kApplyAdagradGradient);

@@ -52,6 +52,10 @@ extern const OpDef op_apply_adam;
 const OpDef op_apply_adam{
     .name = "ResourceApplyAdam",
     .doc = "Adam with bias correction folded into the learning rate.",
+    .inputs =
+        "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, "
+        "beta1: T, beta2: T, epsilon: T, grad: T",
+    .attrs = "use_nesterov: bool = false",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/3, kApplyAdamGradient);

@@ -14,6 +14,9 @@ extern const OpDef op_apply_centered_rms_prop;
 const OpDef op_apply_centered_rms_prop{
     .name = "ResourceApplyCenteredRMSProp",
     .doc = "RMSProp that divides by the estimated standard deviation of the gradient.",
+    .inputs =
+        "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
+        "epsilon: T, grad: T",
     .infer = [](const InferContext& c) { return infer_rms_prop(c, /*centered=*/true); },
     .lower = [](LowerContext& c) { return lower_rms_prop(c, /*centered=*/true); },
     .stateful = true,

@@ -59,6 +59,9 @@ extern const OpDef op_apply_ftrl;
 const OpDef op_apply_ftrl{
     .name = "ResourceApplyFtrl",
     .doc = "Follows the regularised leader, near the last step.",
+    .inputs =
+        "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
+        "lr_power: T",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/3, kApplyFtrlGradient);

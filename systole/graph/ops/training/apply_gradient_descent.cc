@@ -30,6 +30,7 @@ extern const OpDef op_apply_gradient_descent;
 const OpDef op_apply_gradient_descent{
     .name = "ResourceApplyGradientDescent",
     .doc = "var -= alpha * delta.",
+    .inputs = "var: resource, alpha: T, delta: T",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/1, kApplyGradientDescentGradient);

@@ -41,6 +41,8 @@ extern const OpDef op_apply_momentum;
 const OpDef op_apply_momentum{
     .name = "ResourceApplyMomentum",
     .doc = "accum = momentum * accum + grad; var -= lr * accum, or Nesterov's form.",
+    .inputs = "var: resource, accum: resource, lr: T, grad: T, momentum: T",
+    .attrs = "use_nesterov: bool = false",
     .infer =
         [](const InferContext& c) {
           return infer_update(c, /*num_handles=*/2, kApplyMomentumGradient);

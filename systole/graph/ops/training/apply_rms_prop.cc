@@ -14,6 +14,9 @@ extern const OpDef op_apply_rms_prop;
 const OpDef op_apply_rms_prop{
     .name = "ResourceApplyRMSProp",
     .doc = "RMSProp with momentum.",
+    .inputs =
+        "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
+        "grad: T",
     .infer = [](const InferContext& c) { return infer_rms_prop(c, /*centered=*/false); },
     .lower = [](LowerContext& c) { return lower_rms_prop(c, /*centered=*/false); },
     .stateful = true,

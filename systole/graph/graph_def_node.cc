@@ -1,0 +1,46 @@
+#include "systole/graph/graph_def_node.h"
+
+#include "systole/graph/api/array_ops.h"
+
+namespace systole {
+
+const Output& ImportContext::input(size_t i) const {
+  if (i < inputs.size()) return inputs[i];
+  throw invalid_argument("inputs of {}, got {}, expected more than {}", op.name, inputs.size(), i);
+}
+
+const Variable& ImportContext::variable() const {
+  for (const auto& [key, variable] : *variables) {
+    if (variable.handle() == input(0)) return variable;
+  }
+  throw invalid_argument("variable, got another tensor, expected a handle");
+}
+
+std::vector<Output> ImportContext::add(std::vector<Output> node_inputs, AttrMap node_attrs) const {
+  return Graph::current()
+      .add_node(op.name, std::move(node_inputs), std::move(node_attrs), {}, name)
+      ->outputs();
+}
+
+std::vector<std::string> ExportContext::inputs() const {
+  std::vector<std::string> references;
+  for (const Output& input : node.inputs()) references.push_back(reference(input));
+  return references;
+}
+
+std::string ExportContext::add_constant(std::string name, const Tensor& value) {
+  records.push_back({"Const", name, {}, {{"dtype", value.dtype()}, {"value", value}}});
+  return reference_record(records.back().name, "output");
+}
+
+const Variable& import_variable(const ImportContext& c) {
+  const auto& shape = c.attr<Shape>("shape");
+  if (!shape.is_static()) {
+    throw unimplemented("shape of a variable, got {}, expected known sizes", shape);
+  }
+  const std::string name(c.name);
+  const Variable variable(zeros(shape, c.attr<DType>("dtype")), {.name = name, .trainable = false});
+  return c.variables->emplace(name, variable).first->second;
+}
+
+}  // namespace systole
