@@ -1,5 +1,6 @@
 // Saving and restoring 1 GB of variables. The limits write and read as many bytes of one file with
-// plain system calls, with as much memory as a checkpoint needs. The files are written beside the program.
+// plain system calls, with as much memory as a checkpoint needs. The files are written beside the
+// program.
 #include <fcntl.h>
 #include <unistd.h>
 

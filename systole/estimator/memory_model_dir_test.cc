@@ -57,8 +57,8 @@ Dataset records(const Params& params) {
       .batch(batch, true);
 }
 
-TPUEstimatorSpec model(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
-                       const Params&) {
+TPUEstimatorSpec memory_model(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                              const Params&) {
   const Output y = layers::dense(features["x"], {.units = 1, .name = "line"});
   if (mode == Mode::predict) return {.mode = mode, .predictions = Nest<Output>::dict({{"y", y}})};
   const Output loss = losses::mean_squared_error({.labels = labels, .predictions = y});
@@ -72,7 +72,7 @@ TEST(MemoryModelDirTest, TrainsResumesEvaluatesAndExports) {
   write_records();
   const std::string model_dir = kFolder + "/model";
   const auto make = [&] {
-    return TPUEstimator({.model_fn = model,
+    return TPUEstimator({.model_fn = memory_model,
                          .model_dir = model_dir,
                          .config = {.tf_random_seed = 3,
                                     .save_summary_steps = 20,
@@ -106,7 +106,7 @@ TEST(MemoryModelDirTest, TrainsResumesEvaluatesAndExports) {
 }
 
 TEST(MemoryModelDirTest, AnUnknownSchemeIsNamed) {
-  TPUEstimator estimator({.model_fn = model, .model_dir = "gopher://a/b", .use_tpu = false});
+  TPUEstimator estimator({.model_fn = memory_model, .model_dir = "gopher://a/b", .use_tpu = false});
   EXPECT_THAT(error_of([&] { estimator.train(records, {.max_steps = 1}); }),
               HasSubstr("gopher://a/b: scheme, got 'gopher://', expected a path without one"));
 }

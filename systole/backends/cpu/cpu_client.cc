@@ -20,8 +20,7 @@ class CpuClient : public runtime::HostClient {
  public:
   CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options)
       : HostClient("cpu", describe(jit->target()), runtime::host_memory_bytes(), options),
-        jit_(std::move(jit)) {
-  }
+        jit_(std::move(jit)) {}
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& given) override {

@@ -136,7 +136,7 @@ void expect_comes_back(const Graph& graph, std::set<std::string_view>& seen) {
   for_each_node(graph, [&](const Node& node) { seen.insert(node.op().name); });
 }
 
-Output text(const std::string& value) { return constant(Tensor(value.c_str())); }
+Output op_text(const std::string& value) { return constant(Tensor(value.c_str())); }
 
 void build_string_ops() {
   const Output x = placeholder(DType::string, {kUnknown}, "x");
@@ -182,9 +182,9 @@ void build_tables() {
 }
 
 void build_files_and_images() {
-  const Output bytes = read_file(text("image"));
-  write_file(text("copy"), bytes);
-  matching_files(text("*"));
+  const Output bytes = read_file(op_text("image"));
+  write_file(op_text("copy"), bytes);
+  matching_files(op_text("*"));
   image::decode_image(bytes, {.channels = 3});
   image::encode_png(image::decode_png(bytes, {.channels = 1}));
   image::encode_jpeg(image::decode_jpeg(bytes), {.quality = 80});
@@ -193,10 +193,10 @@ void build_files_and_images() {
 void build_summaries() {
   const Output value = constant(1.0F);
   Graph& graph = Graph::current();
-  graph.add_node("ScalarSummary", {text("a"), value});
-  graph.add_node("HistogramSummary", {text("b"), value});
-  graph.add_node("ImageSummary", {text("c"), value});
-  graph.add_node("TensorSummaryV2", {text("d"), text("e"), text("f")});
+  graph.add_node("ScalarSummary", {op_text("a"), value});
+  graph.add_node("HistogramSummary", {op_text("b"), value});
+  graph.add_node("ImageSummary", {op_text("c"), value});
+  graph.add_node("TensorSummaryV2", {op_text("d"), op_text("e"), op_text("f")});
 }
 
 void build_tpu_ops() {
