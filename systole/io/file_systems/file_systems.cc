@@ -76,6 +76,7 @@ class DefaultFileSystem final : public FileSystem {
     file_system.rename(from, to);
   }
   void remove(const std::string& path) override { file_system_for(path).remove(path); }
+  void touch(const std::string& path) override { file_system_for(path).touch(path); }
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "systole/io/records/example.h"
+#include "systole/io/wire/varint.h"
 #include "systole/io/wire/wire.h"
 
 namespace systole {
