@@ -32,8 +32,8 @@ class CompiledPart {
   struct Compiled;
   std::shared_ptr<const Compiled> find(std::span<const Tensor* const> inputs) const;
   std::shared_ptr<const Compiled> compile(std::span<const Tensor* const> inputs);
-  std::shared_ptr<const Compiled> compile_for(std::span<const Tensor* const> inputs,
-                                              bool by_value) const;
+  std::shared_ptr<const Compiled> compile_for(std::span<const Tensor* const> inputs, bool by_value,
+                                              bool* wants_value) const;
 
   const Graph& graph_;
   std::vector<Output> inputs_;
