@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "systole/base/nest.h"
@@ -74,18 +73,8 @@ class HostFunction {
   // The nodes, a line each, in the order in which they run.
   std::string to_string() const;
 
-  // The graph, with its arguments and results, as bytes. load() makes the same function of them in
-  // another process or on another host: equal arguments give equal results, random ones for equal
-  // draws, too. Files that ops name (vocabularies) must be there. Errors of save(): UNIMPLEMENTED
-  // names an op that is C++ of this process (py_func) or has graphs of its own (loops, branches),
-  // or one of captures(). Errors of load(): DATA_LOSS for other bytes; RESOURCE_EXHAUSTED where few
-  // bytes ask for much memory; those of import_graph_def.
-  std::string save() const;
-  static HostFunction load(std::string_view bytes);
-
  private:
   struct Impl;
-  uint64_t entropy() const;
   explicit HostFunction(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   static std::shared_ptr<const Impl> make(std::shared_ptr<Graph> graph, std::vector<Output> args,
                                           std::vector<Output> results, Nest<TensorType> spec,
