@@ -23,7 +23,7 @@ class DeviceRunner {
 // What host steps need besides their inputs. Thread-safe where its users are.
 struct HostContextState {
   HostResources resources;
-  StringInterning mover;
+  StringInterning strings;
 };
 
 // Runs the plan's steps in order. `feeds[i]` is the value of the plan's feed i, `fetched` has a

@@ -47,12 +47,15 @@ class HostResources {
   std::map<std::string, Entry> entries_;
 };
 
+class StringInterning;
+
 // One evaluation of a node. Inputs come from feeds, constants and other steps of the same run.
 struct KernelContext {
   const Node& node;
   std::span<const Tensor> inputs;
   const HostEnvironment& environment;
   HostResources& resources;
+  StringInterning& strings;
 
   const Tensor& input(int i) const { return inputs[static_cast<size_t>(i)]; }
   template <class T>
@@ -78,6 +81,11 @@ void register_host_kernel(std::string op, HostKernel kernel);
 
 // Null when there is none. The result lives until exit. Thread-safe.
 const HostKernel* find_host_kernel(std::string_view op);
+
+// The kernel of a node that the host executes: a registered one, that of its OpDef, or the one that
+// moves strings. Lives until exit. Thread-safe. REQUIRES: runs_on_host(node), or a registered
+// kernel.
+const HostKernel* kernel_of(const Node& node);
 
 // True for nodes that the host executes: those with a kernel, and those that only move strings or
 // compare them, which no device holds.

@@ -20,7 +20,7 @@ namespace systole {
 struct HostPlan {
   struct Step {
     Node* node = nullptr;                // on the host; null for a device program
-    const HostKernel* kernel = nullptr;  // the node's, where the session layer or one above has it
+    const HostKernel* kernel = nullptr;  // the node's
     std::vector<int> inputs;
     std::vector<int> outputs;
     // Of a device program: what it is fed, fetched from it, and run for its effect.
