@@ -36,12 +36,12 @@ TEST_F(CapturesTest, ConstantsAndWhatFollowsFromThem) {
   const std::string expected = "[-0.25 -0.5] [0 -0.25] [0.25 0]";
   EXPECT_EQ(joined(scaled), expected);
   EXPECT_EQ(joined(scaled.prefetch(2)), expected);
-  // A form for batches, and bytes for another host, are those of a function of constants.
+  // A form for batches is that of a function of constants.
   const Dataset batches = scaled.batch(3);
   EXPECT_THAT(batches.to_string(), HasSubstr("map_batches"));
   EXPECT_EQ(joined(batches), "[[-0.25 -0.5] [0 -0.25] [0.25 0]]");
-  const HostFunction loaded = HostFunction::load(scaled.functions().back().function.save());
-  EXPECT_EQ(joined(counted(3).map(loaded)), expected);
+  const HostFunction function = scaled.functions().back().function;
+  EXPECT_EQ(joined(counted(3).map(function)), expected);
 }
 
 TEST_F(CapturesTest, TablesAndTexts) {

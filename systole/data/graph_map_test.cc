@@ -272,8 +272,8 @@ TEST(GraphMapTest, FunctionsOfAPipeline) {
   for (const StageFunction& function : functions) stages += function.stage + " ";
   EXPECT_EQ(stages, "map map filter map map ");  // floats() has the first
   EXPECT_NE(functions[1].function.to_string().find("Mul"), std::string::npos);
-  const HostFunction filter = HostFunction::load(functions[2].function.save());
-  const HostFunction doubling = HostFunction::load(functions[1].function.save());
+  const HostFunction filter = functions[2].function;
+  const HostFunction doubling = functions[1].function;
   const Dataset there = floats(8).map(doubling).filter_cpp(
       [filter](const Element& x) { return filter(x.flatten()).front().item<bool>(); });
   EXPECT_EQ(joined(there), joined(inner));
@@ -312,8 +312,8 @@ TEST(GraphMapTest, FunctionsOfABatchThatParses) {
   ASSERT_EQ(functions.size(), 2U);
   EXPECT_EQ(functions[0].stage, "parse_batch");
   EXPECT_EQ(functions[1].stage, "map_batches");
-  const HostFunction parse = HostFunction::load(functions[0].function.save());
-  const HostFunction rest = HostFunction::load(functions[1].function.save());
+  const HostFunction parse = functions[0].function;
+  const HostFunction rest = functions[1].function;
   Iterator texts(records.batch(2));
   Iterator iterator(batches);
   const std::vector<Tensor> wanted = iterator.next()->flatten();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
+#include <optional>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
@@ -23,21 +25,30 @@ using ::testing::HasSubstr;
 // Set: the next launch fails while it runs.
 std::atomic<bool> next_launch_fails{false};  // NOLINT(*-avoid-non-const-global-variables)
 
+// Before the tests of all backends are listed.
 const bool kRegistered = [] {
   runtime::testing::register_fake_backend();
-  runtime::register_backend(
-      {.name = "fragile", .options = {}, .make = [](const runtime::ClientOptions&) {
-         const auto fail = [](runtime::testing::FakeCall call, int64_t) -> std::optional<Error> {
-           if (call != runtime::testing::FakeCall::run || !next_launch_fails.exchange(false))
-             return std::nullopt;
-           return make_error(Code::unavailable, "the wire broke");
-         };
-         return std::make_unique<FakeClient>(runtime::client("reference"),
-                                             runtime::testing::FakeClientOptions{.fail = fail});
-       }});
   return true;
 }();
 
+std::unique_ptr<runtime::Client> make_fragile_client(const runtime::ClientOptions&) {
+  const auto fail = [](runtime::testing::FakeCall call, int64_t) -> std::optional<Error> {
+    const bool fails = call == runtime::testing::FakeCall::run && next_launch_fails.exchange(false);
+    if (!fails) return std::nullopt;
+    return make_error(Code::unavailable, "the wire broke");
+  };
+  return std::make_unique<FakeClient>(runtime::client("reference"),
+                                      runtime::testing::FakeClientOptions{.fail = fail});
+}
+
+// The backend whose launches next_launch_fails lets fail.
+std::string fragile_backend() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    runtime::register_backend({.name = "fragile", .options = {}, .make = make_fragile_client});
+  });
+  return "fragile";
+}
 // Adds its input to `total`, and fetches the sum before and after.
 struct Adding {
   explicit Adding(const std::string& backend) {
@@ -96,7 +107,7 @@ TEST(AsynchronousDevice, KeepsASnapshotOfAPendingValue) {
 }
 
 TEST(AsynchronousDevice, TellsOfALaunchThatFailedUntilItsVariablesAreSet) {
-  Adding adding("fragile");
+  Adding adding(fragile_backend());
   FakeClient& client = Adding::client("fragile");
   client.hold();
   next_launch_fails = true;
@@ -113,7 +124,7 @@ TEST(AsynchronousDevice, TellsOfALaunchThatFailedUntilItsVariablesAreSet) {
 }
 
 TEST(AsynchronousDevice, FailsTheRunThatWaits) {
-  Adding adding("fragile");
+  Adding adding(fragile_backend());
   next_launch_fails = true;
   EXPECT_EQ(error_of([&] { adding.session->run(adding.before); }), "UNAVAILABLE: the wire broke");
   EXPECT_EQ(adding.session->run(adding.before).item<float>(), 0);

@@ -10,6 +10,7 @@
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/runtime/registry.h"
 #include "systole/session/session.h"
+#include "systole/session/target.h"
 
 namespace systole {
 namespace {
@@ -209,6 +210,39 @@ TEST(SessionTarget, Errors) {
           "INVALID_ARGUMENT: Session: target, got 'gpu', expected '' (this machine), 'local'"));
   EXPECT_THAT(error_of([] { Session session("", {.backend = "abacus"}); }),
               AllOf(HasSubstr("NOT_FOUND"), HasSubstr("'abacus'"), HasSubstr("reference")));
+  for (const char* target : {":8", "grpc:x", "local:0", "local:v9-8", "locally"}) {
+    EXPECT_THAT(error_of([&] { Session session(target); }),
+                HasSubstr(fmt::format("INVALID_ARGUMENT: Session: target, got '{}'", target)));
+  }
+}
+
+TEST(SessionTarget, TakesRegisteredSchemes) {
+  register_target_scheme({.scheme = "mine",
+                          .forms = "'mine:N'",
+                          .resolve = [](std::string_view target, std::string_view) {
+                            Target found = resolve_target("local:2", "");
+                            found.name = target;
+                            return found;
+                          }});
+  Graph graph;
+  EXPECT_EQ(Session("mine:3", {.graph = &graph}).target(), "mine:3");
+  EXPECT_TRUE(has_target_scheme("mine:3"));
+  EXPECT_FALSE(has_target_scheme("yours"));
+  EXPECT_THAT(error_of([] { Session session("yours"); }), HasSubstr("'mine:N'"));
+  EXPECT_THAT(
+      error_of([] { register_target_scheme({.scheme = "local", .forms = "", .resolve = {}}); }),
+      HasSubstr("ALREADY_EXISTS"));
+}
+
+TEST(SessionTarget, DescribesTheCoresOfAVirtualTpu) {
+  const Target target = resolve_target("local:v3-8", "");
+  EXPECT_EQ(target.environment.num_cores, 8);
+  ASSERT_EQ(target.client->devices().size(), 8);
+  for (const runtime::Device& device : target.client->devices()) {
+    EXPECT_EQ(device.memory_bytes, int64_t{16} << 30);
+    EXPECT_EQ(device.kind, "virtual TPU v3");
+  }
+  EXPECT_EQ(target.client, resolve_target("local:v3-8", "").client);
 }
 
 }  // namespace

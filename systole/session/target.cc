@@ -29,8 +29,10 @@ class TargetSchemes {
 
   // Null when there is none; lives until exit.
   const TargetScheme* find_for(std::string_view target) {
+    const std::string_view name = target.substr(0, target.find(':'));
+    if (name.empty() && !target.empty()) return nullptr;
     const std::lock_guard lock(mutex_);
-    return find(target.substr(0, target.find(':')));
+    return find(name);
   }
 
   // In the order of registration. `with_empty`: that of the empty target, too.

@@ -1,4 +1,4 @@
-// The values of variables at one time, for savers.
+// The values of variables at one point in time, for savers.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace systole {
 
-// Tells whoever updates variables when a snapshot has let go of their buffers. Thread-safe.
+// Shared by a snapshot and the variables whose buffers it shares. Thread-safe.
 class SnapshotHold {
  public:
   void release() { released_.store(true, std::memory_order_release); }
@@ -24,8 +24,8 @@ class SnapshotHold {
 // the buffer is donated. Waits for them. Errors: the buffer's error.
 Tensor host_view(const runtime::Buffer& buffer);
 
-// What StepLoop::snapshot() took: the values stay as they were then, whatever runs after it. Shares
-// the buffers of the session until it is destroyed, or has copies. Read by one thread at a time;
+// The result of StepLoop::snapshot(). Its values do not change, whatever runs after it. It shares
+// the session's buffers until it is destroyed, or holds copies. One thread at a time reads it. It
 // may outlive the session.
 class VariableSnapshot {
  public:
@@ -37,7 +37,7 @@ class VariableSnapshot {
   }
 
   size_t size() const { return values_.size(); }
-  // That of the i-th variable that was asked for; for as long as the snapshot is there.
+  // The value of the i-th variable; valid as long as the snapshot.
   Tensor value(size_t i) const {
     const Value& value = values_[i];
     return value.shared != nullptr ? host_view(*value.shared) : value.copy;

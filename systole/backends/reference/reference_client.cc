@@ -148,7 +148,8 @@ class ReferenceExecutable : public runtime::Executable {
     for (Tensor& output : outputs) output = output.clone();
     for (const auto& [parameter, result] : module_->aliases) {
       HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
-      if (buffer != nullptr) buffer->set_value(outputs[static_cast<size_t>(result)].clone());
+      const Tensor& output = outputs[static_cast<size_t>(result)];
+      if (buffer != nullptr && buffer->type() == output.type()) buffer->set_value(output.clone());
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (results[i].device != nullptr) {

@@ -27,8 +27,8 @@ struct Frame {
 class Specializer final : public Lowering {
  public:
   Specializer(const Graph& graph, std::span<const Output> fetches, std::span<Node* const> targets,
-              std::span<const Feed> feeds)
-      : graph_(graph), fetches_(fetches), feeds_(feeds) {
+              std::span<const Feed> feeds, bool* wants_value)
+      : graph_(graph), fetches_(fetches), feeds_(feeds), wants_value_(wants_value) {
     check_feeds();
     std::unordered_set<Output> fed;
     for (const Feed& feed : feeds) fed.insert(feed.output);
@@ -87,7 +87,11 @@ class Specializer final : public Lowering {
     pending_checks_.back().push_back({failed, {code, std::move(message)}});
   }
 
-  std::optional<Tensor> constant_value(hlo::Value value) override { return folder_.fold(value); }
+  std::optional<Tensor> constant_value(hlo::Value value) override {
+    std::optional<Tensor> constant = folder_.fold(value);
+    if (!constant && wants_value_ != nullptr) *wants_value_ = true;
+    return constant;
+  }
 
   std::vector<hlo::Value> lower_function(const Graph& function, hlo::Builder& b,
                                          std::span<const hlo::Value> arguments) override {
@@ -293,6 +297,7 @@ class Specializer final : public Lowering {
   const Graph& graph_;
   std::span<const Output> fetches_;
   std::span<const Feed> feeds_;
+  bool* wants_value_;
   Plan plan_;
   SpecializedProgram program_;
   hlo::Computation* main_ = nullptr;
@@ -311,8 +316,9 @@ class Specializer final : public Lowering {
 }  // namespace
 
 SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
-                              std::span<Node* const> targets, std::span<const Feed> feeds) {
-  return Specializer(graph, fetches, targets, feeds).run();
+                              std::span<Node* const> targets, std::span<const Feed> feeds,
+                              bool* wants_value) {
+  return Specializer(graph, fetches, targets, feeds, wants_value).run();
 }
 
 }  // namespace systole

@@ -44,8 +44,11 @@ struct SpecializedProgram {
 // Errors: INVALID_ARGUMENT: a placeholder that a fetch needs and that is not fed (names both); a
 // feed whose type does not fit; a dimension that stays unknown; a value that must be a constant and
 // is not. UNIMPLEMENTED: an op without lowering (string and IO ops run on the host).
+// `wants_value`, where it is not null, is set when an op asked for a constant and got none: a
+// caller that catches an error then may try again with Feed::value.
 SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
-                              std::span<Node* const> targets, std::span<const Feed> feeds);
+                              std::span<Node* const> targets, std::span<const Feed> feeds,
+                              bool* wants_value = nullptr);
 
 // The state of one specialisation, as ops' lowerings see it. Ops without functions use the first
 // five methods at most.

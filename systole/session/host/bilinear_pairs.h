@@ -1,4 +1,4 @@
-// Bilinear resizing of images that become smaller, with vector instructions.
+// Bilinear downscaling of images with vector instructions.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace systole {
 
-// Images of bytes, [height, width, channels]. Rows of an image that becomes smaller are rarely used
-// twice: the two that a row of the result is made of are gone through together, and no row is kept.
-// The results are those of any other order of pixels, bit for bit. Not thread-safe.
+// Resizes images of bytes, [height, width, channels]. Reads the two source rows of each output row
+// together and caches no row, since a downscaled image rarely uses a row twice. Results equal those
+// of the scalar code, bit for bit. Not thread-safe.
 class BilinearPairs {
  public:
-  // Whether it can, on this machine, and is worth it.
+  // Whether this machine supports it and it is faster than the scalar code.
   static bool takes(const ResizeAxes& axes, int64_t height, int64_t width, int64_t channels);
 
-  // `axes` outlives it. Without `wide` the longest vectors are not used. REQUIRES: takes().
+  // Borrows `axes`. `wide`: use the longest vectors of the machine. REQUIRES: takes().
   BilinearPairs(const ResizeAxes& axes, int64_t width, int64_t channels, bool wide = true);
   void run(const uint8_t* image, float* out);
 
-  // Neighbouring numbers of a row of the result, as many as a vector has lanes, or fewer: they are
-  // made of bytes of the image's row that lie in one window, which is as long as the vector.
+  // Adjacent elements of an output row, at most one vector. Their source bytes lie in one window of
+  // the length of a vector.
   struct Step {
-    int32_t from;  // the window's first byte
-    int32_t to;    // the first number
+    int32_t from;  // first byte of the window
+    int32_t to;    // first output element
   };
-  // Of sixteen lanes of the steps: where in the window their bytes are, and the fraction between.
+  // For sixteen lanes: offsets of the two source bytes in the window, and the weight between them.
   struct alignas(64) Lanes {
     uint32_t left[16];
     uint32_t right[16];
@@ -40,12 +40,12 @@ class BilinearPairs {
   const ResizeAxes& axes_;
   const int64_t row_bytes_;
   const int64_t channels_;
-  const int64_t numbers_;     // in a row of the result
-  const int64_t step_lanes_;  // 16, or 4 of shorter vectors
-  // Of a row. What is written behind a step's numbers is overwritten by the next.
+  const int64_t numbers_;     // elements of an output row
+  const int64_t step_lanes_;  // 16, or 4 with shorter vectors
+  // For one row. The next step overwrites lanes that a step writes past its elements.
   std::vector<Step> steps_;
   std::vector<Lanes> lanes_;
-  std::vector<float> row_;  // for rows behind which there is no room to write
+  std::vector<float> row_;  // output of rows without room after them
 };
 
 }  // namespace systole

@@ -1,4 +1,4 @@
-// What a function on host tensors takes from the graph around it.
+// Tensors that a host function captures from the graph around it.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,24 @@
 
 namespace systole {
 
-// The value of `output` where it depends on constants alone: no placeholder, no variable, no random
-// op, and nothing else that may differ between runs. Errors: those of the ops that give it.
+// Returns the value of `output` if it depends on constants alone: on no placeholder, variable,
+// random op or other op that may differ between runs. Else nullopt. Errors: those of the ops.
 std::optional<Tensor> constant_result(Output output);
 
 // The tensors that `function` captures while it is traced. Not thread-safe.
 class Captures {
  public:
-  // REQUIRES: both graphs outlive it. `around`: the one in which the function is traced.
+  // Borrows both graphs. `around`: the graph in which the function is traced. `takes_values`:
+  // captures that are not constant become arguments.
   Captures(Graph& function, const Graph& around, bool takes_values)
       : function_(function), around_(around), takes_values_(takes_values) {}
 
-  // What stands for `value` in the function: a constant, computed once, or where it
-  // `takes_values` and `value` follows from more than constants, an argument. Errors:
-  // INVALID_ARGUMENT, with what to do, for what follows from variables, or from more than constants
-  // and is not taken; for a tensor of any other graph.
+  // Returns the tensor that stands for `value` in the function: a constant, computed once, or an
+  // argument. Errors: INVALID_ARGUMENT, with advice, for a value that depends on a variable, or on
+  // other inputs if values are not taken; for a tensor of another graph.
   Output capture(const Output& value);
 
-  // The values that are taken, and the arguments that stand for them.
+  // The captured values that are arguments, and these arguments.
   const std::vector<Output>& values() const { return values_; }
   const std::vector<Output>& arguments() const { return arguments_; }
 

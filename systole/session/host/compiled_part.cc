@@ -63,14 +63,14 @@ std::shared_ptr<const CompiledPart::Compiled> CompiledPart::find(
 }
 
 std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile_for(
-    std::span<const Tensor* const> inputs, bool by_value) const {
+    std::span<const Tensor* const> inputs, bool by_value, bool* wants_value) const {
   auto result = std::make_shared<Compiled>();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& value = *inputs[i];
     result->feeds.push_back({inputs_[i], value.type()});
     if (by_value && may_be_known(value)) result->feeds.back().value = value.clone();
   }
-  SpecializedProgram program = specialize(graph_, fetches_, targets_, result->feeds);
+  SpecializedProgram program = specialize(graph_, fetches_, targets_, result->feeds, wants_value);
   if (!program.variables.empty()) {
     throw unimplemented("host function: variable, got {}, expected values of its arguments alone",
                         program.variables[0]->describe());
@@ -87,13 +87,12 @@ std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile(
   if (auto compiled = find(inputs)) return compiled;
   if (compiled_.size() >= kMaxPrograms) compiled_.erase(compiled_.begin());
   std::shared_ptr<const Compiled> result;
+  bool wants_value = false;
   try {
-    result = compile_for(inputs, by_value_);
-  } catch (const Error& error) {
-    const bool wants_value =
-        error.message().find("must be known when the program is compiled") != std::string::npos;
+    result = compile_for(inputs, by_value_, &wants_value);
+  } catch (const Error&) {
     if (by_value_ || !wants_value) throw;
-    result = compile_for(inputs, true);
+    result = compile_for(inputs, true, nullptr);
     by_value_ = true;
   }
   compiled_.push_back(result);

@@ -1,4 +1,4 @@
-// A part of a graph that the CPU computes for the host: compiled once for the types it is given.
+// A part of a host function that is compiled, once for each set of input types.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace systole {
 
-// Programs of one thread on the backend "cpu". A small integer input that an op needs when it is
-// compiled (a shape that a record says) makes a program for each of its values. Thread-safe.
+// Compiles for one thread of the backend "cpu". If an op needs a small integer input as a constant
+// (a shape that a record holds), compiles a program for each value of it. Keeps the last 64
+// programs. Thread-safe.
 class CompiledPart {
  public:
-  // The graph must outlive it, and have no variable there. `entropy` is what random ops without
-  // seeds draw from.
+  // Borrows the graph, whose part has no variables. Random ops without seeds draw from `entropy`.
   CompiledPart(const Graph& graph, std::vector<Output> inputs, std::vector<Output> fetches,
                std::vector<Node*> targets = {}, uint64_t entropy = 0);
   ~CompiledPart();
 
-  // Errors: see specialize() and Client::compile(); a failed check's own.
+  // Errors: those of specialize() and Client::compile(); that of a failed check.
   void run(std::span<const Tensor* const> inputs, std::span<Tensor> fetched,
            const RandomDraw& draw = {});
 
@@ -32,8 +32,8 @@ class CompiledPart {
   struct Compiled;
   std::shared_ptr<const Compiled> find(std::span<const Tensor* const> inputs) const;
   std::shared_ptr<const Compiled> compile(std::span<const Tensor* const> inputs);
-  std::shared_ptr<const Compiled> compile_for(std::span<const Tensor* const> inputs,
-                                              bool by_value) const;
+  std::shared_ptr<const Compiled> compile_for(std::span<const Tensor* const> inputs, bool by_value,
+                                              bool* wants_value) const;
 
   const Graph& graph_;
   std::vector<Output> inputs_;

@@ -1,4 +1,4 @@
-// Serialized tf.Examples into the tensors of a schema.
+// Parses serialized tf.Examples into the tensors of a schema.
 #pragma once
 
 #include <memory>
@@ -13,30 +13,29 @@
 
 namespace systole {
 
-// The outputs of a parser's node for these records: of a batch, or of one record without the
-// batch's dimension. Numbers of fixed length go straight into the batch's tensor. Errors:
-// INVALID_ARGUMENT and NOT_FOUND, with the record's number when it is one of a batch, the key, and
-// what is there.
+// Returns the outputs of a parser node for these records, without the batch dimension if not
+// `batched`. Errors: INVALID_ARGUMENT and NOT_FOUND with the index of the record in the batch, the
+// key, and the value found.
 std::vector<Tensor> parse_examples(const ExampleSchema& schema,
                                    std::span<const std::string> records, bool batched,
                                    std::span<const Tensor> defaults);
 
-// A batch that is parsed record by record, as they come. Not thread-safe.
+// Parses a batch record by record. Not thread-safe.
 class ExampleBatch {
  public:
-  // Whether it is for these features: those of fixed length, which need no record twice.
+  // Whether it supports the schema: features of fixed length only.
   static bool takes(const ExampleSchema& schema);
-  // Of up to `most` records, with memory for `likely` of them at first. `schema`, which it takes,
-  // and `defaults` outlive it.
+  // For at most `most` records; allocates for `likely` of them first. Borrows `schema` and
+  // `defaults`. REQUIRES: takes(schema).
   ExampleBatch(const ExampleSchema& schema, size_t likely, size_t most,
                std::span<const Tensor> defaults);
   ~ExampleBatch();
   ExampleBatch(const ExampleBatch&) = delete;
   ExampleBatch& operator=(const ExampleBatch&) = delete;
 
-  // Errors: those of parse_examples. The batch is then of no use any more.
+  // Errors: those of parse_examples; the batch cannot be used after one.
   void add(std::string_view record);
-  // What parse_examples gives for all that was added. REQUIRES: that was something.
+  // Returns the result of parse_examples for all added records. REQUIRES: at least one.
   std::vector<Tensor> finish();
 
  private:
@@ -47,7 +46,7 @@ class ExampleBatch {
   std::unique_ptr<Parser> parser_;
 };
 
-// The node's schema, made once.
+// The schema of the node, cached in the context's resources.
 std::shared_ptr<const ExampleSchema> schema_of(KernelContext& context);
 
 }  // namespace systole

@@ -76,13 +76,8 @@ class HostRun {
 
   std::vector<Tensor> evaluate(const HostPlan::Step& step, std::span<const Tensor> inputs) {
     const Node& node = *step.node;
-    if (step.kernel != nullptr) {
-      KernelContext context{node, inputs, environment_, state_.resources};
-      return (*step.kernel)(context);
-    }
-    if (node.op().host == nullptr) return state_.mover.run(node, inputs);
-    HostContext context{node, inputs, environment_};
-    return node.op().host(context);
+    KernelContext context{node, inputs, environment_, state_.resources, state_.strings};
+    return (*step.kernel)(context);
   }
 
   const HostEnvironment& environment_;

@@ -20,16 +20,16 @@ class DeviceRunner {
                    std::span<Tensor> fetched) = 0;
 };
 
-// What host steps need besides their inputs. Thread-safe where its users are.
+// State of a session or a host function for its host steps.
 struct HostContextState {
   HostResources resources;
-  StringInterning mover;
+  StringInterning strings;
 };
 
-// Runs the plan's steps in order. `feeds[i]` is the value of the plan's feed i, `fetched` has a
-// tensor for each fetch: those of operations are left alone, and the others are where a device
-// program may put what is fetched, if nobody shares their memory. Thread-safe when `device` is.
-// Errors: what kernels and programs throw, with the node.
+// Runs the steps of the plan in order. `feeds[i]` is the value of feed i. `fetched` has a tensor
+// for each fetch; those of operations do not change. A device program writes into the memory of the
+// others where it fits and nobody shares it. Thread-safe if `device` is. Errors: those of kernels
+// and programs, with the node.
 void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
                    const HostEnvironment& environment, HostContextState& state,
                    DeviceRunner& device, std::span<Tensor> fetched);

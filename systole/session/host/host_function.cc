@@ -183,7 +183,6 @@ std::span<const Output> HostFunction::results() const { return impl_->results; }
 std::span<const Output> HostFunction::captures() const { return impl_->captures; }
 const Nest<TensorType>& HostFunction::argument_spec() const { return impl_->spec; }
 const Nest<TensorType>& HostFunction::result_spec() const { return impl_->result_spec; }
-uint64_t HostFunction::entropy() const { return impl_->entropy; }
 bool HostFunction::is_random() const { return impl_->random; }
 
 std::optional<HostFunction> HostFunction::vectorized() const {

@@ -1,4 +1,4 @@
-// A graph as a function on host tensors: what a data set maps its elements with.
+// A graph as a function on host tensors. Data sets map their elements with it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "systole/base/nest.h"
@@ -17,75 +16,65 @@
 namespace systole {
 
 struct HostFunctionOptions {
-  // What random ops without seeds draw from.
+  // Random ops without seeds draw from it.
   uint64_t entropy = 0;
-  // What is captured and follows from more than constants becomes an argument behind the others.
+  // Captured tensors that are not constant become arguments, after the others.
   bool takes_values = false;
 };
 
 // A part of a graph without variables. String, parsing and image ops run as host kernels; the
-// numeric ops between them are compiled for one thread of this machine's CPU, once for the types
-// they are given. A value type: copies share the compiled programs. Thread-safe.
+// numeric ops between them are compiled for one CPU thread, once for each set of types. A value
+// type: copies share the compiled programs. Thread-safe.
 class HostFunction {
  public:
-  // `args` are outputs of the graph, placeholders usually; `results` is what they determine.
+  // `args` are tensors of the graph, usually placeholders; `results` depend on them.
   // Errors: INVALID_ARGUMENT for outputs of other graphs; UNIMPLEMENTED for variables.
   HostFunction(std::shared_ptr<Graph> graph, std::vector<Output> args, std::vector<Output> results,
                const HostFunctionOptions& options = {});
 
   using Traced = std::function<Nest<Output>(const Nest<Output>&)>;
-  // Calls `fn` once, on placeholders of `spec`, in a graph of its own; random ops in it follow the
-  // seed of the current graph. A tensor of the current graph, or of one around it, is a constant of
-  // the function, computed here; or one of captures(), if it `takes_values`. Errors: what `fn`
-  // throws; INVALID_ARGUMENT for such a tensor that follows from a variable, or from a placeholder
-  // or a random op and is not taken, and for one of another graph.
+  // Calls `fn` once, on placeholders of `spec`, in a new graph with the seed of the current one. A
+  // tensor of the current graph, or of one around it, becomes a constant of the function, computed
+  // here; with `takes_values` one that is not constant becomes an argument (see captures()).
+  // Errors: those of `fn`; INVALID_ARGUMENT for a captured tensor that depends on a variable, or on
+  // a placeholder or random op without `takes_values`, and for a tensor of another graph.
   static HostFunction trace(const Nest<TensorType>& spec, const Traced& fn,
                             const HostFunctionOptions& options = {});
 
-  // The results for these arguments, by value; the n-th call draws the n-th random numbers.
-  // Errors: INVALID_ARGUMENT for a wrong number, dtype or shape; what the ops throw, with the node.
+  // Returns the results for these arguments. The n-th call draws the n-th random numbers. Errors:
+  // INVALID_ARGUMENT for a wrong number, dtype or shape; those of the ops, with the node.
   std::vector<Tensor> operator()(std::span<const Tensor> arguments) const;
-  // The same with a number in place of the count of calls: equal numbers draw equal values, from
-  // whichever thread. `draw.entropy` comes to the function's own.
+  // The same with `draw.number` in place of the count of calls: equal numbers draw equal values on
+  // every thread. `draw.entropy` is added to the function's own.
   std::vector<Tensor> run(std::span<const Tensor> arguments, const RandomDraw& draw) const;
 
-  // The same into `results`, one tensor a result: numbers that compiled ops give are written into
-  // the memory of a tensor that has their type and that nobody shares; others are replaced.
+  // The same into `results`, one tensor a result. Compiled ops write numbers into the memory of a
+  // tensor that has their type and is not shared; other tensors are replaced.
   void run_into(std::span<const Tensor> arguments, const RandomDraw& draw,
                 std::span<Tensor> results) const;
 
   const Graph& graph() const;
   std::span<const Output> arguments() const;
   std::span<const Output> results() const;
-  // The tensors of the graph around it whose values it wants for its last arguments.
+  // The tensors of the graph around the function whose values are its last arguments.
   std::span<const Output> captures() const;
-  // The types of arguments, but for those of captures(), and results, as `trace` got and gave them;
-  // of a function made of lists, tuples.
+  // The types of the arguments without captures(), and of the results, nested as `fn` of trace()
+  // has them; tuples for a function made from lists.
   const Nest<TensorType>& argument_spec() const;
   const Nest<TensorType>& result_spec() const;
 
-  // It draws random numbers, so that equal arguments may give different results.
+  // Whether it draws random numbers, so that equal arguments may give different results.
   bool is_random() const;
-  // The same function on a batch: every result, and every argument but captures(), has a new first
-  // dimension. The single-example parser becomes the batched one. nullopt when it is not known that
-  // each row is computed by itself and in the same way. Made by the first call.
+  // Returns the same function on a batch: results and arguments, except captures(), have a new
+  // first dimension. parse_single_example becomes parse_example. nullopt if an op has no batched
+  // form. The first call builds it; later calls return it.
   std::optional<HostFunction> vectorized() const;
 
-  // The nodes, a line each, in the order in which they run.
+  // The nodes in execution order, one a line.
   std::string to_string() const;
-
-  // The graph, with its arguments and results, as bytes. load() makes the same function of them in
-  // another process or on another host: equal arguments give equal results, random ones for equal
-  // draws, too. Files that ops name (vocabularies) must be there. Errors of save(): UNIMPLEMENTED
-  // names an op that is C++ of this process (py_func) or has graphs of its own (loops, branches),
-  // or one of captures(). Errors of load(): DATA_LOSS for other bytes; RESOURCE_EXHAUSTED where few
-  // bytes ask for much memory; those of import_graph_def.
-  std::string save() const;
-  static HostFunction load(std::string_view bytes);
 
  private:
   struct Impl;
-  uint64_t entropy() const;
   explicit HostFunction(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   static std::shared_ptr<const Impl> make(std::shared_ptr<Graph> graph, std::vector<Output> args,
                                           std::vector<Output> results, Nest<TensorType> spec,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/session/host/string_interning.h"
+
 namespace systole {
 namespace {
 
@@ -28,6 +30,19 @@ class KernelRegistry {
     return it == kernels_.end() ? nullptr : &it->second;
   }
 
+  // The kernel in `def` as one of this layer.
+  const HostKernel* own_kernel(const OpDef& def) {
+    const std::lock_guard lock(mutex_);
+    HostKernel& kernel = own_[&def];
+    if (!kernel) {
+      kernel = [host = def.host](KernelContext& c) {
+        HostContext context{c.node, c.inputs, c.environment};
+        return host(context);
+      };
+    }
+    return &kernel;
+  }
+
  private:
   KernelRegistry() {
     for (const HostKernelDef* def : all_kernel_defs()) {
@@ -37,6 +52,7 @@ class KernelRegistry {
 
   std::mutex mutex_;
   std::map<std::string, HostKernel, std::less<>> kernels_;  // entries never move
+  std::map<const OpDef*, HostKernel> own_;                  // likewise
 };
 
 bool is_string(const TensorType& type) { return type.dtype == DType::string; }
@@ -61,6 +77,13 @@ void register_host_kernel(std::string op, HostKernel kernel) {
 
 const HostKernel* find_host_kernel(std::string_view op) {
   return KernelRegistry::instance().find(op);
+}
+
+const HostKernel* kernel_of(const Node& node) {
+  if (const HostKernel* registered = find_host_kernel(node.op_name())) return registered;
+  if (node.op().host != nullptr) return KernelRegistry::instance().own_kernel(node.op());
+  static const HostKernel move = [](KernelContext& c) { return c.strings.run(c.node, c.inputs); };
+  return &move;
 }
 
 bool moves_strings(const Node& node) {

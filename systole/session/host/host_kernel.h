@@ -1,5 +1,5 @@
-// Kernels of ops that run on the host and need what the graph layer may not know: files, images,
-// records. An op without such needs has its kernel in its OpDef.
+// Kernels of ops that run on the host. An op that needs files, images or records has its kernel
+// here, since the graph layer cannot use them; any other has it in its OpDef.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@
 
 namespace systole {
 
-// What a session or a host function keeps for its kernels between runs: tables, iterators. Freed
-// with it. Thread-safe; the things kept must be themselves.
+// Objects that kernels of a session or a host function keep between runs: tables, iterators.
+// Destroyed with it. Thread-safe; the objects must be thread-safe themselves.
 class HostResources {
  public:
-  // The thing under `key`, which `make` makes when there is none. Two threads that ask at once get
-  // the same one. Errors: INTERNAL when it has another type; what `make` throws (nothing is kept).
+  // Returns the object under `key`; makes it with `make` if there is none. Concurrent calls get the
+  // same object. Errors: INTERNAL for an object of another type; those of `make` (nothing is kept).
   template <class T>
   std::shared_ptr<T> get(const std::string& key, const std::function<std::shared_ptr<T>()>& make) {
     const auto untyped = find_or_make(key, [&] { return Entry{make(), type_tag<T>()}; });
@@ -47,12 +47,15 @@ class HostResources {
   std::map<std::string, Entry> entries_;
 };
 
+class StringInterning;
+
 // One evaluation of a node. Inputs come from feeds, constants and other steps of the same run.
 struct KernelContext {
   const Node& node;
   std::span<const Tensor> inputs;
   const HostEnvironment& environment;
   HostResources& resources;
+  StringInterning& strings;
 
   const Tensor& input(int i) const { return inputs[static_cast<size_t>(i)]; }
   template <class T>
@@ -61,28 +64,33 @@ struct KernelContext {
   }
 };
 
-// Returns a tensor for each output of the node. Called from several threads at once. Errors get the
-// node and its line added.
+// Returns a tensor for each output of the node. May be called from several threads at once. The
+// executor adds the node and its source line to errors.
 using HostKernel = std::function<std::vector<Tensor>(KernelContext&)>;
 
-// What each file of session/kernels defines, as `extern const HostKernelDef <file>_kernel` in
-// namespace systole::kernels: the build makes the list.
+// Each file of session/kernels defines `extern const HostKernelDef <file>_kernel` in namespace
+// systole::kernels; the build collects them.
 struct HostKernelDef {
   std::string_view op;  // TensorFlow's name
   std::vector<Tensor> (*run)(KernelContext&);
 };
 std::span<const HostKernelDef* const> all_kernel_defs();
 
-// For layers above, whose kernels session cannot name. Errors: ALREADY_EXISTS. Thread-safe.
+// Registers a kernel of a layer above. Errors: ALREADY_EXISTS. Thread-safe.
 void register_host_kernel(std::string op, HostKernel kernel);
 
-// Null when there is none. The result lives until exit. Thread-safe.
+// Returns the kernel of an op that has one here, else null. Lives until exit. Thread-safe.
 const HostKernel* find_host_kernel(std::string_view op);
 
-// True for nodes that the host executes: those with a kernel, and those that only move strings or
-// compare them, which no device holds.
+// The kernel of a node that the host executes: a registered one, that of its OpDef, or the one that
+// moves strings. Lives until exit. Thread-safe. REQUIRES: runs_on_host(node), or a registered
+// kernel.
+const HostKernel* kernel_of(const Node& node);
+
+// Whether the host executes the node: it has a kernel, or moves or compares strings, which devices
+// cannot hold.
 bool runs_on_host(const Node& node);
-// Of these, the ones without a kernel.
+// Whether the node moves or compares strings and has no kernel.
 bool moves_strings(const Node& node);
 
 }  // namespace systole

@@ -320,14 +320,14 @@ class HostPlanner {
   }
 
   void add_host_step(Node* node) {
-    HostPlan::Step step{.node = node, .kernel = find_host_kernel(node->op_name())};
+    HostPlan::Step step{.node = node, .kernel = kernel_of(*node)};
     for (const Output& input : node->inputs()) step.inputs.push_back(slot(input));
     for (int i = 0; i < node->num_outputs(); ++i) step.outputs.push_back(slot(node->output(i)));
     plan_.steps.push_back(std::move(step));
   }
 
   void add_print_step(Node* node) {
-    HostPlan::Step step{.node = node, .kernel = find_host_kernel(node->op_name())};
+    HostPlan::Step step{.node = node, .kernel = kernel_of(*node)};
     for (const Output& value : printed_data(*node)) step.inputs.push_back(slot(value));
     plan_.steps.push_back(std::move(step));
   }

@@ -1,4 +1,4 @@
-// Which parts of a run the host executes, which a device, and in what order.
+// Divides a run into host steps and device programs.
 #pragma once
 
 #include <memory>
@@ -12,33 +12,33 @@
 
 namespace systole {
 
-// Host nodes one by one and, between them, device programs as large as they can be: a node on a
-// device belongs to the first program that can have it, and a later program reads an earlier one's
-// results. What is known when a program is compiled (constants, and what follows from shapes) is
-// computed again where it is used, so that it stays known. What a device prints (tf.Print) is a
-// step of the host behind it, which nothing waits for. Immutable.
+// Host nodes, one step each, and between them device programs, as large as possible: a device node
+// belongs to the first program in which its inputs are available. Later programs read the results
+// of earlier ones. Values that are known at compile time (constants, functions of shapes) are
+// recomputed in each program that uses them, so that they stay known. A tf.Print of a device value
+// is a host step after the program. Immutable.
 struct HostPlan {
   struct Step {
-    Node* node = nullptr;                // on the host; null for a device program
-    const HostKernel* kernel = nullptr;  // the node's, where the session layer or one above has it
+    Node* node = nullptr;                // of a host step; null for a device program
+    const HostKernel* kernel = nullptr;  // of the node
     std::vector<int> inputs;
     std::vector<int> outputs;
-    // Of a device program: what it is fed, fetched from it, and run for its effect.
+    // Of a device program: its feeds, its fetches, and the nodes that it runs for their effect.
     std::vector<Output> fed;
     std::vector<Output> fetched;
     std::vector<Node*> targets;
   };
   std::vector<Step> steps;
-  // Values are kept by slot: those of feeds (in the order of the feeds), constants, steps.
+  // Each value has a slot: first the feeds, in their order; then constants and results of steps.
   int num_slots = 0;
   std::vector<std::pair<int, Tensor>> constants;
   std::vector<int> fetch_slots;  // -1 for an operation
 };
 
-// Null when the fetches need nothing of the host. `is_function`: of a host function, where there is
-// a plan in any case, and ops that have a kernel for all sizes of images run on the host when those
-// are not known. Nodes behind a fed tensor are not needed. Errors: UNIMPLEMENTED where a device
-// program would change variables that a later one of the same run reads.
+// Returns null if the fetches need no host step. `is_function`: plan a host function; the result is
+// never null, and ops on images of unknown size run on the host if they have a kernel. Producers of
+// fed tensors are left out. Errors: UNIMPLEMENTED if a device program changed variables that a
+// later program of the run reads.
 std::unique_ptr<HostPlan> plan_host_ops(std::span<const FetchKey> fetches,
                                         std::span<const Output> fed, bool is_function = false);
 

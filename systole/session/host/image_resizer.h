@@ -1,4 +1,4 @@
-// Images of any size to one size, on the host: a compiled program is made for one size of images.
+// Resizes images of any size on the host. (A compiled program takes one size only.)
 #pragma once
 
 #include "systole/graph/ops/image/image_resize.h"
@@ -6,9 +6,9 @@
 
 namespace systole {
 
-// What the resize op `context.node` gives for (images [b,h,w,c], size s32[2]); f32 between pixels,
-// or the images' dtype where the axes only choose pixels. Errors: INVALID_ARGUMENT for images
-// without pixels.
+// Returns the result of the resize op `context.node` for (images [b,h,w,c], size s32[2]). The dtype
+// is f32 for interpolation, the dtype of the images where the axes only select pixels. Errors:
+// INVALID_ARGUMENT for images without pixels.
 Tensor resize_images(KernelContext& context, ResizeAxisFn axis);
 
 }  // namespace systole

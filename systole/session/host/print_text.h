@@ -1,4 +1,4 @@
-// What tf.Print writes.
+// The text that tf.Print writes.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace systole {
 
-// The inputs that a Print node prints; texts that are known are no inputs.
+// The inputs that a Print node prints. (Constant texts are attributes.)
 std::span<const Output> printed_data(const Node& node);
 
-// The message of a Print node and the first values of what it prints: "loss: [0.5][1 2 3...]".
-// `printed` are the values of printed_data().
+// Returns the message of a Print node and the first elements of its data: "loss: [0.5][1 2 3...]".
+// `printed` holds the values of printed_data().
 std::string print_text(const Node& node, std::span<const Tensor> printed);
 
 }  // namespace systole

@@ -1,12 +1,11 @@
-// How a call of a host function draws random numbers.
+// Random state of one call of a host function.
 #pragma once
 
 #include <cstdint>
 
 namespace systole {
 
-// What the random ops of one call of a host function draw by: `number` counts the calls, equal
-// numbers draw equal values; those without seeds draw from `entropy`, too.
+// Seeded ops depend only on `number`, the index of the call; unseeded ops also depend on `entropy`.
 struct RandomDraw {
   uint64_t number = 0;
   uint64_t entropy = 0;

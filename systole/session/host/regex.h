@@ -11,8 +11,8 @@
 
 namespace systole {
 
-// The compiled pattern, made once for all nodes of a session that have it. Errors: INVALID_ARGUMENT
-// with what RE2 says of it.
+// Returns the compiled pattern, which all nodes of a session share. Errors: INVALID_ARGUMENT with
+// RE2's message.
 std::shared_ptr<const re2::RE2> regex_of(KernelContext& context, const std::string& pattern);
 
 }  // namespace systole

@@ -12,15 +12,15 @@
 
 namespace systole {
 
-// What moves or compares elements does the same to numbers that stand for them: each distinct
-// string of a run gets a number, the op runs on numbers, its results are turned back. One program
-// is made for a node and the shapes it is given. Thread-safe.
+// Runs ops that move or compare strings on numbers instead: gives each distinct string of a call a
+// number, runs the compiled op on the numbers, and maps the results back to strings. Keeps one
+// program for each node and set of shapes. Thread-safe.
 class StringInterning {
  public:
   StringInterning();
   ~StringInterning();
-  // The node's results. REQUIRES: moves_strings(node). Errors: UNIMPLEMENTED for an op that
-  // computes with its elements; what the op throws.
+  // Returns the results of the node. REQUIRES: moves_strings(node). Errors: UNIMPLEMENTED for an op
+  // that computes with its elements; those of the op.
   std::vector<Tensor> run(const Node& node, std::span<const Tensor> inputs);
 
  private:

@@ -1,4 +1,4 @@
-// A function of one element as a function of a batch of them.
+// Turns a function of one element into a function of a batch.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ struct VectorizedGraph {
   std::vector<Output> results;
 };
 
-// Rebuilds what `results` need of `args`, each with a new first dimension of unknown size, op by
-// op. The last `shared` of them stay as they are: one value for all rows. nullopt when an op, or
-// the way it is used, has no form for a batch, or a result does not depend on the other arguments.
+// Rebuilds the graph from `args` to `results`, op by op, with a new first dimension of unknown
+// size. The last `shared` arguments keep their shapes: one value for all rows. Returns nullopt if
+// an op has no batched form, or a result depends on shared arguments alone.
 std::optional<VectorizedGraph> vectorize(std::span<const Output> args,
                                          std::span<const Output> results, size_t shared = 0);
 

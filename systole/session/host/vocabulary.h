@@ -12,16 +12,16 @@
 
 namespace systole {
 
-// Words by number and numbers by word. Immutable once made; thread-safe.
+// Maps words to their indices and back. Immutable; thread-safe.
 class Vocabulary {
  public:
-  // Errors: INVALID_ARGUMENT for a word that is there twice, after `what`.
+  // Errors: INVALID_ARGUMENT, beginning with `what`, for a repeated word.
   Vocabulary(std::vector<std::string> words, std::string_view what);
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
-  // -1 when it is not there.
+  // The index of `word`; -1 if it is not in the vocabulary.
   int64_t find(std::string_view word) const {
     const auto it = numbers_.find(word);
     return it == numbers_.end() ? -1 : it->second;
@@ -31,12 +31,12 @@ class Vocabulary {
 
  private:
   std::vector<std::string> words_;
-  std::unordered_map<std::string_view, int64_t> numbers_;  // of words_'s strings
+  std::unordered_map<std::string_view, int64_t> numbers_;  // keys view words_
 };
 
-// The vocabulary of a lookup node, read once for all nodes of a session that have it: a line a word
-// of the file `filename`, or the strings of `vocabulary`; the first `vocab_size` when that is above
-// 0. Errors: those of the file; INVALID_ARGUMENT when there are fewer.
+// Returns the vocabulary of a lookup node, which all nodes of a session share: the lines of the
+// file `filename`, or the strings of `vocabulary`. A positive `vocab_size` takes the first so many
+// words. Errors: those of the file; INVALID_ARGUMENT for fewer words than `vocab_size`.
 std::shared_ptr<const Vocabulary> vocabulary_of(KernelContext& context);
 
 }  // namespace systole
