@@ -3,13 +3,13 @@
 #include "systole/base/error.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::checkpoint_utils {
 namespace {
 
 BundleReader open_checkpoint(const std::string& ckpt_dir_or_file) {
-  FileSystem& files = local_file_system();
+  FileSystem& files = default_file_system();
   if (bundle_exists(files, ckpt_dir_or_file)) return BundleReader(files, ckpt_dir_or_file);
   const std::string latest = latest_checkpoint(files, ckpt_dir_or_file);
   if (latest.empty()) {
