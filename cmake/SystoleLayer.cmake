@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [UNITY] [UNITY_TESTS] [SANITIZE <preset>...] [CORE <preset>...])
+#               [GENERATED <file>...] [PCH <header>...] [UNITY] [UNITY_TESTS] [COLD] [SANITIZE <preset>...] [CORE <preset>...])
 #
 # Makes a layer of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder, except tests and testing/
@@ -9,7 +9,8 @@
 # PUBLIC_DEPS are layers by name and LIBS are targets; users of the layer link both. TEST_LIBS are linked into the tests
 # only. GENERATED adds sources made at configure time. PCH names headers that most sources of a large layer include; they
 # are precompiled with the common ones. UNITY compiles twelve
-# files as one, UNITY_TESTS eight tests. SANITIZE and CORE are those of systole_test().
+# files as one, UNITY_TESTS eight tests. COLD is
+# systole_cold() of the layer. SANITIZE and CORE are those of systole_test().
 # The next build finds new files. A folder without sources makes a header-only layer; one without tests has no test target.
 
 # The precompiled header of the standard headers, shared by all targets.
@@ -43,6 +44,14 @@ function(systole_configure_target target)
   endif()
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:systole_flags> fmt::fmt)
   target_precompile_headers(${target} REUSE_FROM ${pch})
+endfunction()
+
+# systole_cold(<target>)
+#
+# Compiles a target with -O1 in release builds, in three quarters of the time. For code that runs once per program or step:
+# commands, training loops, optimizers that build graphs.
+function(systole_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # systole_unity(<target> <files>)
@@ -130,7 +139,7 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "UNITY;UNITY_TESTS" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
+  cmake_parse_arguments(arg "UNITY;UNITY_TESTS;COLD" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -152,6 +161,9 @@ function(systole_layer name)
     endif()
     if(arg_UNITY)
       systole_unity(systole_${name} 12)
+    endif()
+    if(arg_COLD)
+      systole_cold(systole_${name})
     endif()
   else()
     add_library(systole_${name} INTERFACE)
