@@ -1,4 +1,4 @@
-# `cmake --install` and find_package(systole): the libraries, the headers, the command line.
+# `cmake --install` installs the libraries, headers and the command line for find_package(systole).
 include(CMakePackageConfigHelpers)
 
 if(NOT PROJECT_IS_TOP_LEVEL)

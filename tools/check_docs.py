@@ -40,7 +40,7 @@ def broken_links(path, text, exists, read):
         name, _, anchor = link.partition("#")
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if name else path
         if target != path and not exists(target):
-            problems.append(f"{path}: the link '{link}' leads nowhere")
+            problems.append(f"{path}: the link '{link}' names no file of the repository")
         elif anchor and target.endswith(".md") and anchor not in anchors(text if target == path else read(target)):
             problems.append(f"{path}: '{link}': no such heading")
     return problems
@@ -54,9 +54,9 @@ def stale_programs(path, text, exists, read):
         shown.append((name, re.sub(r"^    ", "", block.strip("\n") + "\n", flags=re.M)))
     for name, code in shown:
         if not exists(name):
-            problems.append(f"{path}: shows '{name}', which is not there")
+            problems.append(f"{path}: shows '{name}', which does not exist")
         elif code not in read(name):
-            problems.append(f"{path}: what it shows of '{name}' is not what stands there")
+            problems.append(f"{path}: the code shown of '{name}' is not in that file")
     return problems
 
 

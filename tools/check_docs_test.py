@@ -17,8 +17,8 @@ class CheckDocsTest(unittest.TestCase):
         self.assertEqual(problems(text), [])
 
     def test_links_that_do_not(self):
-        self.assertEqual(problems("[x](c.md)"), ["docs/b.md: the link 'c.md' leads nowhere"])
-        self.assertEqual(problems("![picture](c.png)"), ["docs/b.md: the link 'c.png' leads nowhere"])
+        self.assertEqual(problems("[x](c.md)"), ["docs/b.md: the link 'c.md' names no file of the repository"])
+        self.assertEqual(problems("![picture](c.png)"), ["docs/b.md: the link 'c.png' names no file of the repository"])
         self.assertEqual(problems("[x](a.md#two)"), ["docs/b.md: 'a.md#two': no such heading"])
         self.assertEqual(problems("[x](#none)"), ["docs/b.md: '#none': no such heading"])
 
@@ -30,14 +30,14 @@ class CheckDocsTest(unittest.TestCase):
             return check_docs.stale_programs("README.md", f"`{name}`:\n\n```cpp\n{code}```\n", lambda p: p == "x.cc",
                                              lambda _: "// first\nint main() {\n}\n")
         self.assertEqual(shown("int main() {\n}\n"), [])
-        self.assertEqual(shown("int main() {}\n"), ["README.md: what it shows of 'x.cc' is not what stands there"])
-        self.assertEqual(shown("", "y.cc"), ["README.md: shows 'y.cc', which is not there"])
+        self.assertEqual(shown("int main() {}\n"), ["README.md: the code shown of 'x.cc' is not in that file"])
+        self.assertEqual(shown("", "y.cc"), ["README.md: shows 'y.cc', which does not exist"])
 
     def test_indented_blocks_are_those_of_the_files(self):
         def shown(code):
             return check_docs.stale_programs("README.md", f"`x`:\n\n{code}\nText\n", lambda _: True, lambda _: "a:\n  b\n\nc\n")
         self.assertEqual(shown("    a:\n      b\n\n    c\n"), [])
-        self.assertEqual(shown("    a:\n      c\n"), ["README.md: what it shows of 'x' is not what stands there"])
+        self.assertEqual(shown("    a:\n      c\n"), ["README.md: the code shown of 'x' is not in that file"])
 
     def test_folders_without_readme(self):
         paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]

@@ -24,7 +24,7 @@ def main():
     with ThreadPoolExecutor() as pool:
         output = "".join(pool.map(run, chunks))
     bad = sorted({line.split(":")[0] for line in output.splitlines() if "[-Wclang-format-violations]" in line})
-    problems = [f"{path}: not as clang-format lays it out; `make format` does it" for path in bad]
+    problems = [f"{path}: not formatted; `make format` formats it" for path in bad]
     if output and not bad:
         problems = [output.strip()]
     sources.finish("format", problems, len(paths))

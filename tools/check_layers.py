@@ -22,7 +22,7 @@ def parse_table(text):
     for folder, layers in table.items():
         for layer in layers - {EVERYTHING}:
             if layer not in table:
-                raise ValueError(f"layers.txt: {folder} may include '{layer}', which has no line of its own")
+                raise ValueError(f"layers.txt: {folder} may include '{layer}', which has no line")
     return table
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks sizes and the few textual rules of our C++: files of at most 800 lines, functions of at most 60, headers with
-`#pragma once` and without `using namespace`.
+"""Checks sizes and textual rules of C++ files: at most 800 lines per file and 60 per function, headers with `#pragma once`
+and without `using namespace`.
 
-How a function is found: comments and literals are blanked, then braces are matched. A `{` opens a function when the
-text before it, back to the last `;`, `{`, `}` or label, has a parameter list and no `=` outside it, and is no control
-statement, namespace or type. Lambdas at namespace scope (in a table) count as functions, those inside a function count
-to it. Length is the number of lines that hold code, from the line of its opening brace to the closing one: blank lines and comments are
-free. Tables (*.def) have no limit."""
+To find functions, comments and literals are blanked and braces are matched. A `{` opens a function if the text before it,
+back to the last `;`, `{`, `}` or label, has a parameter list, no `=` outside it, and is no control statement, namespace or
+type. A lambda at namespace scope (in a table) is a function; a lambda in a function is a part of it. The length is the
+number of lines with code from the opening to the closing brace, without blank lines and comments. Tables (*.def) have no
+limit."""
 
 import re
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the polynomials of systole/hlo/chlo/ops, as C++ tables: `tools/fit_chlo.py [op]...`. Needs mpmath.
+"""Prints the polynomials of systole/hlo/chlo/ops as C++ tables. Needs mpmath.   usage: fit_chlo.py [OP]...
 
-Each is the Chebyshev interpolation of a function on an interval, computed with 50 digits and rewritten in powers of the
-distance from a center. Centers and intervals are chosen so that few digits cancel in Horner's rule: with a center at
-the middle of the interval, or towards the end where the function is small. Written for the people who change a formula; the
-build does not run it."""
+Each polynomial is the Chebyshev interpolation of a function on an interval, computed with 50 digits and expanded in powers
+of the distance from a center. The center is the middle of the interval or lies towards the end at which the function is
+small, so that few digits cancel in Horner's rule. The build does not run this script."""
 
 import sys
 
@@ -15,7 +14,7 @@ DIGITS = {32: 11, 64: 20}
 
 
 def chebyshev(function, low, high, count):
-    """The first `count` Chebyshev coefficients of the function on [low, high]."""
+    """Returns the first `count` Chebyshev coefficients of the function on [low, high]."""
     nodes = [mp.cos(mp.pi * (k + mp.mpf(1) / 2) / (2 * count + 16)) for k in range(2 * count + 16)]
     values = [function((low + high) / 2 + (high - low) / 2 * x) for x in nodes]
     result = [2 * mp.fsum(v * mp.chebyt(j, x) for v, x in zip(values, nodes)) / len(nodes) for j in range(count)]
@@ -24,7 +23,7 @@ def chebyshev(function, low, high, count):
 
 
 def powers(coefficients, low, high, center):
-    """The Chebyshev series in powers of x - center, lowest first."""
+    """Expands the Chebyshev series in powers of x - center, lowest first."""
     scale = 2 / (high - low)
     shift = scale * (center - (low + high) / 2)
 
@@ -54,7 +53,7 @@ def fit(name, bits, function, interval, count, center=0):
 
 
 def beside(function, hole=0):
-    """The function, taken a little off the point where its formula is 0 / 0."""
+    """Evaluates the function slightly beside the point at which its formula is 0 / 0."""
     def result(x):
         with mp.workdps(100):
             return function(x if abs(x - hole) > mp.mpf("1e-25") else hole + mp.mpf("1e-25"))
@@ -62,7 +61,7 @@ def beside(function, hole=0):
 
 
 def odd_tail(function):
-    """(f(x) / x - 1) / x^2 in x^2, for an odd function with slope 1 at 0."""
+    """Returns (f(x) / x - 1) / x^2 as a function of x^2, for an odd function with slope 1 at 0."""
     return beside(lambda z: (function(mp.sqrt(z)) / mp.sqrt(z) - 1) / z)
 
 
@@ -140,7 +139,7 @@ def erfc():
 
 def erf_inv():
     def ratio(w):
-        """erf_inv(x) / x at w = -log(1 - x^2), by Halley's steps on erfc."""
+        """Returns erf_inv(x) / x at w = -log(1 - x^2), by Halley's method on erfc."""
         with mp.workdps(60):
             if w < mp.mpf("1e-20"):
                 return mp.sqrt(mp.pi) / 2

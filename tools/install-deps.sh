@@ -18,28 +18,28 @@ build    libspdlog-dev        logs
 build    nlohmann-json3-dev   JSON
 build    libcli11-dev         the command line
 build    libprotobuf-dev      the messages of TensorFlow: GraphDef, SavedModel, events
-build    protobuf-compiler    makes their C++ code
+build    protobuf-compiler    generates their C++ code
 build    libleveldb-dev       the table format of checkpoint indices
 build    libsnappy-dev        compressed blocks of checkpoint indices
 build    zlib1g-dev           compressed TFRecord files
 build    libjpeg62-turbo-dev  decode_jpeg
 build    libpng-dev           decode_png, encode_png
-build    libre2-dev           regular expressions of string ops, as TensorFlow has them
+build    libre2-dev           regular expressions of string ops, the library that TensorFlow uses
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
-test     mlir-19-tools        mlir-opt reads the programs that we print
+test     mlir-19-tools        mlir-opt parses the programs that we print
 lint     git                  finds what changed
 lint     g++                  compiles every header alone
 lint     python3              the checks of tools/
-lint     clang-format         the layout of the code
-lint     clang-tidy           its habits
+lint     clang-format         the format of the code
+lint     clang-tidy           static checks
 fuzz     clang                libFuzzer
 docs     doxygen              the API pages
 docs     python3              checks the links
-peers    libtorch-dev         the peer that `make bench-peers` races
-peers    libopenblas0-openmp  matrix products for libtorch, which without it does them in plain loops
+peers    libtorch-dev         the peer in `make bench-peers`
+peers    libopenblas0-openmp  fast matrix products for libtorch
 '
 
 list=
@@ -65,7 +65,7 @@ done
 root=()
 if [ "$(id -u)" != 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "install-deps: these packages are missing, and installing them needs root (no sudo here). As root, run:" >&2
+    echo "install-deps: these packages are missing, and installing them needs root (sudo is not installed). As root, run:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
     exit 1
   fi
@@ -77,6 +77,6 @@ trap 'rm -f "$log"' EXIT
 apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q "$@" >"$log" 2>&1; }
 if ! { apt update && apt install -y --no-install-recommends $missing; }; then
   tail -n 15 "$log" >&2
-  echo "install-deps: apt-get could not install$missing (its last words are above). Is there a network, and is this Debian 12?" >&2
+  echo "install-deps: apt-get could not install$missing (its output is above). Is there a network, and is this Debian 12?" >&2
   exit 1
 fi

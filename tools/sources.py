@@ -118,7 +118,7 @@ def run_cached(kind, paths, command, salt, grouped=one_by_one):
             return []
         if len(group) > 1 and "clang-diagnostic-error" in text:
             return [problem for path in group for problem in run([path])]
-        return [text or f"{group}: {command(group)[0]} failed without a word"]
+        return [text or f"{group}: {command(group)[0]} failed without output"]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         groups = grouped([path for path in paths if not stamps[path].exists()])
