@@ -14,6 +14,7 @@
 #include "systole/keras/models/model.h"
 #include "systole/keras/optimizers/optimizer.h"
 #include "systole/keras/seed.h"
+#include "systole/keras/training/callbacks.h"
 
 namespace systole::keras {
 

@@ -18,7 +18,7 @@ using Where = std::source_location;
 
 struct DenseOptions {
   int64_t units = 0;  // required
-  Activation activation = nullptr;
+  keras::Activation activation = nullptr;
   bool use_bias = true;
   InitializerSpec kernel_initializer = "glorot_uniform";
   InitializerSpec bias_initializer = "zeros";
@@ -61,6 +61,97 @@ class Embedding : public Layer {
  public:
   Embedding(int64_t input_dim, int64_t output_dim, EmbeddingOptions options = {},
             Where where = Where::current());
+};
+
+struct ActivationOptions {
+  keras::Activation activation = nullptr;  // required
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// activation(x).
+class ActivationLayer : public Layer {
+ public:
+  explicit ActivationLayer(keras::Activation activation, ActivationOptions options = {},
+                           Where where = Where::current());
+};
+using Activation = ActivationLayer;  // Keras's name
+
+struct FlattenOptions {
+  std::optional<std::string> data_format = std::nullopt;  // channels_first: channels are moved last
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// [batch, ...] -> [batch, product of the rest].
+class Flatten : public Layer {
+ public:
+  explicit Flatten(FlattenOptions options = {}, Where where = Where::current());
+};
+
+struct ReshapeOptions {
+  std::vector<int64_t> target_shape = {};  // required; without the batch, one size may be -1
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+class Reshape : public Layer {
+ public:
+  explicit Reshape(std::vector<int64_t> target_shape, ReshapeOptions options = {},
+                   Where where = Where::current());
+};
+
+struct PermuteOptions {
+  std::vector<int64_t> dims = {};  // required; axis numbers from 1, without the batch
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+class Permute : public Layer {
+ public:
+  explicit Permute(std::vector<int64_t> dims, PermuteOptions options = {},
+                   Where where = Where::current());
+};
+
+struct RepeatVectorOptions {
+  int64_t n = 0;  // required
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// [batch, features] -> [batch, n, features].
+class RepeatVector : public Layer {
+ public:
+  explicit RepeatVector(int64_t n, RepeatVectorOptions options = {},
+                        Where where = Where::current());
+};
+
+struct DropoutOptions {
+  double rate = 0;  // required; in [0, 1): the part that is dropped
+  std::optional<std::vector<int64_t>> noise_shape = std::nullopt;
+  std::optional<int64_t> seed = std::nullopt;
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// In training, zeroes elements at random and divides the others by 1 - rate.
+class Dropout : public Layer {
+ public:
+  explicit Dropout(double rate, DropoutOptions options = {}, Where where = Where::current());
+};
+
+struct MaskingOptions {
+  double mask_value = 0;
+  std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// Masks the steps of [batch, time, features] in which all features are mask_value, and zeroes them.
+class Masking : public Layer {
+ public:
+  explicit Masking(double mask_value = 0, MaskingOptions options = {},
+                   Where where = Where::current());
 };
 
 }  // namespace systole::keras::layers

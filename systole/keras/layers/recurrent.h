@@ -8,8 +8,8 @@ namespace systole::keras::layers {
 
 struct LSTMOptions {
   int64_t units = 0;  // required
-  Activation activation = "tanh";
-  Activation recurrent_activation = "hard_sigmoid";
+  keras::Activation activation = "tanh";
+  keras::Activation recurrent_activation = "hard_sigmoid";
   bool use_bias = true;
   InitializerSpec kernel_initializer = "glorot_uniform";
   InitializerSpec recurrent_initializer = "orthogonal";

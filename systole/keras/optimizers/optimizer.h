@@ -111,5 +111,60 @@ struct AdamOptions {
 // Source: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
 OptimizerSpec Adam(double lr = 0.001, const AdamOptions& options = {});
 
+struct RMSpropOptions {
+  double rho = 0.9;
+  double epsilon = 1e-7;
+  double decay = 0;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// a = rho a + (1 - rho) g^2; p -= lr g / (sqrt(a) + epsilon).
+// Source: Tieleman and Hinton, COURSERA: Neural Networks for Machine Learning 6.5, 2012.
+OptimizerSpec RMSprop(double lr = 0.001, const RMSpropOptions& options = {});
+
+struct AdagradOptions {
+  double epsilon = 1e-7;
+  double decay = 0;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// a += g^2, from 0; p -= lr g / (sqrt(a) + epsilon). Source: Duchi et al., JMLR 12, 2011.
+OptimizerSpec Adagrad(double lr = 0.01, const AdagradOptions& options = {});
+
+struct AdadeltaOptions {
+  double rho = 0.95;
+  double epsilon = 1e-7;
+  double decay = 0;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// a = rho a + (1 - rho) g^2; u = g sqrt(d + epsilon) / sqrt(a + epsilon); p -= lr u;
+// d = rho d + (1 - rho) u^2. Source: Zeiler, arXiv 1212.5701.
+OptimizerSpec Adadelta(double lr = 1, const AdadeltaOptions& options = {});
+
+struct AdamaxOptions {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double decay = 0;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// m as Adam; u = max(beta_2 u, |g|); p -= lr / (1 - beta_1^t) m / (u + epsilon).
+// Source: Kingma and Ba, arXiv 1412.6980, section 7.
+OptimizerSpec Adamax(double lr = 0.002, const AdamaxOptions& options = {});
+
+struct NadamOptions {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double schedule_decay = 0.004;
+  double clipnorm = 0;
+  double clipvalue = 0;
+};
+// Adam with Nesterov momentum. Source: Dozat, 2015,
+// http://cs229.stanford.edu/proj2015/054_report.pdf
+OptimizerSpec Nadam(double lr = 0.002, const NadamOptions& options = {});
+
 }  // namespace optimizers
 }  // namespace systole::keras

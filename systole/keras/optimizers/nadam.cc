@@ -1,0 +1,86 @@
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/optimizer_class.h"
+
+namespace systole::keras {
+namespace {
+
+class NesterovAdam : public OptimizerDefinition {
+ public:
+  NesterovAdam(double lr, const optimizers::NadamOptions& options) : options_(options) {
+    lr_ = hyperparameter("lr", lr);
+    product_ = hyperparameter("m_schedule", 1);
+    clipnorm_ = options.clipnorm;
+    clipvalue_ = options.clipvalue;
+  }
+
+  std::string class_name() const override { return "Nadam"; }
+  Json config() const override {
+    Json json = {{"lr", rounded(lr_->value().item<float>())},
+                 {"beta_1", rounded(options_.beta_1)},
+                 {"beta_2", rounded(options_.beta_2)},
+                 {"epsilon", options_.epsilon},
+                 {"schedule_decay", rounded(options_.schedule_decay)}};
+    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
+    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
+    return json;
+  }
+
+  std::vector<WeightPtr> weights() const override {
+    std::vector<WeightPtr> all = {iterations_};
+    for (const auto* slots : {&m_, &v_}) all.insert(all.end(), slots->begin(), slots->end());
+    return all;
+  }
+
+ protected:
+  void prepare(CallContext& context) override {
+    const Output base = constant(0.96F);
+    const double decay = options_.schedule_decay;
+    momentum_ = options_.beta_1 * (1.0F - 0.5F * pow(base, step_ * decay));
+    next_momentum_ = options_.beta_1 * (1.0F - 0.5F * pow(base, (step_ + 1.0F) * decay));
+    schedule_ = context.value(product_) * momentum_;
+    context.add_update(product_, schedule_);
+  }
+  Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
+    const WeightPtr m = slot(m_, parameter);
+    const WeightPtr v = slot(v_, parameter);
+    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - options_.beta_1);
+    const Output new_v = context.value(v) * options_.beta_2 + square(g) * (1 - options_.beta_2);
+    context.add_update(m, new_m);
+    context.add_update(v, new_v);
+    const Output v_hat = new_v / (1.0F - pow(constant(static_cast<float>(options_.beta_2)), step_));
+    const Output m_hat = new_m / (1.0F - schedule_ * next_momentum_);
+    const Output g_hat = g / (1.0F - schedule_);
+    const Output step = (1.0F - momentum_) * g_hat + next_momentum_ * m_hat;
+    return context.value(parameter) - rate_ * step / (sqrt(v_hat) + options_.epsilon);
+  }
+
+ private:
+  const optimizers::NadamOptions options_;
+  std::vector<WeightPtr> m_;
+  std::vector<WeightPtr> v_;
+  WeightPtr product_;  // of the momenta so far
+  Output momentum_;
+  Output next_momentum_;
+  Output schedule_;
+};
+
+}  // namespace
+
+OptimizerClass nadam_class() {
+  return {"Nadam", "nadam", [](const Json& c) {
+            return optimizers::Nadam(number(c, "lr", 0.002),
+                                     {.beta_1 = number(c, "beta_1", 0.9),
+                                      .beta_2 = number(c, "beta_2", 0.999),
+                                      .epsilon = number(c, "epsilon", 1e-7),
+                                      .schedule_decay = number(c, "schedule_decay", 0.004),
+                                      .clipnorm = number(c, "clipnorm", 0),
+                                      .clipvalue = number(c, "clipvalue", 0)});
+          }};
+}
+
+OptimizerSpec optimizers::Nadam(double lr, const NadamOptions& options) {
+  return OptimizerSpec(std::make_shared<NesterovAdam>(lr, options));
+}
+
+}  // namespace systole::keras

@@ -1,0 +1,255 @@
+#include "systole/keras/training/callbacks.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "systole/base/error.h"
+#include "systole/keras/training/monitor.h"
+#include "systole/keras/training/trainer.h"
+
+namespace systole::keras::callbacks {
+namespace {
+
+WeightPtr learning_rate(ModelDefinition& model) {
+  const OptimizerSpec& optimizer = model.trainer->options().optimizer;
+  const WeightPtr lr = optimizer ? optimizer->lr() : nullptr;
+  if (!lr) {
+    throw make_error(Code::failed_precondition, "Optimizer must have a \"lr\" attribute.");
+  }
+  return lr;
+}
+
+class EarlyStoppingCallback : public Callback {
+ public:
+  explicit EarlyStoppingCallback(const EarlyStoppingOptions& options)
+      : options_(options), monitor_(options.monitor, options.mode, options.min_delta) {}
+
+  void on_train_begin() override {
+    monitor_.begin(params);
+    wait_ = 0;
+    stopped_epoch_ = -1;
+    best_ = options_.baseline.value_or(monitor_.worst());
+  }
+
+  void on_epoch_end(int64_t epoch, Logs& logs) override {
+    const double* const value = monitor_.value(logs);
+    if (value == nullptr) return;
+    if (monitor_.better(*value, best_)) {
+      best_ = *value;
+      wait_ = 0;
+      if (options_.restore_best_weights) keep_weights();
+      return;
+    }
+    if (++wait_ < options_.patience) return;
+    stopped_epoch_ = epoch;
+    *stop_training = true;
+    for (auto& [weight, best] : weights_) weight->set_value(best.clone());
+  }
+
+  void on_train_end() override {
+    if (stopped_epoch_ >= 0 && options_.verbose > 0) {
+      fmt::print("Epoch {:05}: early stopping\n", stopped_epoch_ + 1);
+    }
+  }
+
+ private:
+  void keep_weights() {
+    weights_.clear();
+    for (const WeightPtr& weight : model->weights()) {
+      weights_.emplace_back(weight, weight->value().clone());
+    }
+  }
+
+  const EarlyStoppingOptions options_;
+  Monitor monitor_;
+  int64_t wait_ = 0;
+  int64_t stopped_epoch_ = -1;
+  double best_ = 0;
+  std::vector<std::pair<WeightPtr, Tensor>> weights_;
+};
+
+class ReduceLearningRateCallback : public Callback {
+ public:
+  explicit ReduceLearningRateCallback(const ReduceLROnPlateauOptions& options)
+      : options_(options), monitor_(options.monitor, options.mode, options.min_delta) {
+    if (options.factor >= 1) {
+      throw invalid_argument("ReduceLROnPlateau does not support a factor >= 1.0, got {}",
+                             options.factor);
+    }
+  }
+
+  void on_train_begin() override {
+    monitor_.begin(params);
+    learning_rate(*model);
+    best_ = monitor_.worst();
+    wait_ = 0;
+    cooldown_ = 0;
+  }
+
+  void on_epoch_end(int64_t epoch, Logs& logs) override {
+    const WeightPtr lr = learning_rate(*model);
+    const double old = static_cast<double>(lr->value().item<float>());
+    const double* const value = monitor_.value(logs);
+    if (value != nullptr) update(epoch, *value, old, *lr);
+    logs.set("lr", old);
+  }
+
+ private:
+  void update(int64_t epoch, double value, double old, Weight& lr) {
+    if (cooldown_ > 0) {
+      --cooldown_;
+      wait_ = 0;
+    }
+    if (monitor_.better(value, best_)) {
+      best_ = value;
+      wait_ = 0;
+      return;
+    }
+    if (cooldown_ > 0 || ++wait_ < options_.patience || old <= options_.min_lr) return;
+    const double reduced = std::max(old * options_.factor, options_.min_lr);
+    lr.set_value(Tensor(static_cast<float>(reduced)));
+    if (options_.verbose > 0) {
+      fmt::print("\nEpoch {:05}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1,
+                 reduced);
+    }
+    cooldown_ = options_.cooldown;
+    wait_ = 0;
+  }
+
+  const ReduceLROnPlateauOptions options_;
+  Monitor monitor_;
+  double best_ = 0;
+  int64_t wait_ = 0;
+  int64_t cooldown_ = 0;
+};
+
+class ScheduleCallback : public Callback {
+ public:
+  ScheduleCallback(std::function<double(int64_t, double)> schedule, int verbose)
+      : schedule_(std::move(schedule)), verbose_(verbose) {}
+
+  void on_epoch_begin(int64_t epoch) override {
+    const WeightPtr lr = learning_rate(*model);
+    const double rate = schedule_(epoch, static_cast<double>(lr->value().item<float>()));
+    if (!std::isfinite(rate) || rate < 0) {
+      throw invalid_argument("LearningRateScheduler: the schedule returned {} for epoch {}", rate,
+                             epoch);
+    }
+    lr->set_value(Tensor(static_cast<float>(rate)));
+    if (verbose_ > 0) {
+      fmt::print("\nEpoch {:05}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1,
+                 rate);
+    }
+  }
+
+ private:
+  std::function<double(int64_t, double)> schedule_;
+  int verbose_;
+};
+
+class CsvCallback : public Callback {
+ public:
+  CsvCallback(std::string filename, CSVLoggerOptions options)
+      : filename_(std::move(filename)), options_(std::move(options)) {}
+  ~CsvCallback() override { close(); }
+
+  void on_train_begin() override {
+    std::FILE* const there = options_.append ? std::fopen(filename_.c_str(), "r") : nullptr;
+    header_ = there == nullptr || std::fgetc(there) == EOF;
+    if (there != nullptr) std::fclose(there);
+    close();
+    file_ = std::fopen(filename_.c_str(), options_.append ? "a" : "w");
+    if (file_ == nullptr) {
+      throw make_error(Code::permission_denied, "{}: CSVLogger, cannot write the file", filename_);
+    }
+  }
+
+  void on_epoch_end(int64_t epoch, Logs& logs) override {
+    const std::map<std::string, double> sorted(logs.begin(), logs.end());
+    std::string line;
+    if (header_) {
+      line = "epoch";
+      for (const auto& [name, value] : sorted) line += options_.separator + name;
+      line += "\n";
+      header_ = false;
+    }
+    line += std::to_string(epoch);
+    for (const auto& [name, value] : sorted) line += fmt::format("{}{}", options_.separator, value);
+    fmt::print(file_, "{}\n", line);
+    std::fflush(file_);
+  }
+
+  void on_train_end() override { close(); }
+
+ private:
+  void close() {
+    if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
+  }
+
+  std::string filename_;
+  CSVLoggerOptions options_;
+  std::FILE* file_ = nullptr;
+  bool header_ = true;
+};
+
+class NanCallback : public Callback {
+ public:
+  void on_batch_end(int64_t batch, const Logs& logs) override {
+    const double* const loss = logs.find("loss");
+    if (loss == nullptr || std::isfinite(*loss) || *stop_training) return;
+    fmt::print("Batch {}: Invalid loss, terminating training\n", batch);
+    *stop_training = true;
+  }
+};
+
+class FunctionsCallback : public Callback {
+ public:
+  explicit FunctionsCallback(LambdaCallbackOptions f) : f_(std::move(f)) {}
+  void on_epoch_begin(int64_t epoch) override {
+    if (f_.on_epoch_begin) f_.on_epoch_begin(epoch);
+  }
+  void on_epoch_end(int64_t epoch, Logs& logs) override {
+    if (f_.on_epoch_end) f_.on_epoch_end(epoch, logs);
+  }
+  void on_batch_begin(int64_t batch) override {
+    if (f_.on_batch_begin) f_.on_batch_begin(batch);
+  }
+  void on_batch_end(int64_t batch, const Logs& logs) override {
+    if (f_.on_batch_end) f_.on_batch_end(batch, logs);
+  }
+  void on_train_begin() override {
+    if (f_.on_train_begin) f_.on_train_begin();
+  }
+  void on_train_end() override {
+    if (f_.on_train_end) f_.on_train_end();
+  }
+
+ private:
+  LambdaCallbackOptions f_;
+};
+
+}  // namespace
+
+CallbackPtr EarlyStopping(const EarlyStoppingOptions& options) {
+  return std::make_shared<EarlyStoppingCallback>(options);
+}
+CallbackPtr ReduceLROnPlateau(const ReduceLROnPlateauOptions& options) {
+  return std::make_shared<ReduceLearningRateCallback>(options);
+}
+CallbackPtr LearningRateScheduler(std::function<double(int64_t, double)> schedule, int verbose) {
+  return std::make_shared<ScheduleCallback>(std::move(schedule), verbose);
+}
+CallbackPtr CSVLogger(const std::string& filename, const CSVLoggerOptions& options) {
+  return std::make_shared<CsvCallback>(filename, options);
+}
+CallbackPtr TerminateOnNaN() { return std::make_shared<NanCallback>(); }
+CallbackPtr LambdaCallback(const LambdaCallbackOptions& options) {
+  return std::make_shared<FunctionsCallback>(options);
+}
+
+}  // namespace systole::keras::callbacks

@@ -1,0 +1,44 @@
+#include "systole/keras/training/monitor.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+
+namespace systole::keras {
+
+Monitor::Monitor(std::string name, const std::string& mode, double min_delta)
+    : name_(std::move(name)), min_delta_(std::abs(min_delta)) {
+  if (mode != "auto" && mode != "min" && mode != "max") {
+    throw invalid_argument("callback: mode, got '{}', expected auto, min or max", mode);
+  }
+  maximize_ = mode == "max" || (mode == "auto" && name_.find("acc") != std::string::npos);
+}
+
+void Monitor::begin(const FitParams& params) {
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(params.metrics, name) != params.metrics.end();
+  };
+  if (known(name_)) return;
+  std::string other = name_;
+  if (const size_t at = other.find("accuracy"); at != std::string::npos) {
+    other.replace(at, 8, "acc");
+  }
+  if (!known(other)) {
+    throw invalid_argument("callback: monitor, got '{}', expected one of {}{}", name_,
+                           fmt::join(params.metrics, ", "), did_you_mean(name_, params.metrics));
+  }
+  name_ = other;
+}
+
+double Monitor::worst() const {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return maximize_ ? -infinity : infinity;
+}
+
+}  // namespace systole::keras
