@@ -14,7 +14,7 @@ class HostCallsTest : public ::testing::Test {
  protected:
   Graph graph_;
   GraphScope scope_{graph_};
-  Heartbeat heartbeat_{0};
+  train::Heartbeat heartbeat_{0};
 };
 
 TEST_F(HostCallsTest, every_n_th_step_is_counted_from_the_loop_on) {
