@@ -1,4 +1,4 @@
-// From a module to machine code and a memory plan.
+// Compiles a module to machine code and a memory plan.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace systole::cpu {
 
-// Everything a run needs, unchanging.
+// The immutable data of a compiled program.
 struct CompiledProgram {
   std::vector<TensorType> parameters;
   std::vector<TensorType> results;
   std::vector<hlo::Module::Alias> aliases;
   std::vector<Tensor> constants;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<runtime::StepProfile> steps;  // of a program that is profiled
+  std::vector<runtime::StepProfile> steps;  // if compiled with profiling
   std::shared_ptr<const CompiledCode> code;
   bool openmp = false;  // some kernel runs on OpenMP's threads
   int64_t temp_bytes = 0;
@@ -26,8 +26,8 @@ struct CompiledProgram {
   std::string text;  // the module after all passes
 };
 
-// The program is made by the threads of `pool` and for as many; null: one. `memory_bytes` is what
-// it may use; `cache` may be null. Errors: those of Client::compile.
+// Compiles on the threads of `pool`, for as many threads; null means one. `memory_bytes` limits the
+// program's memory; `cache` may be null. Errors: those of Client::compile.
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
                                                  ThreadPool* pool, int64_t memory_bytes, Jit& jit,

@@ -7,13 +7,13 @@
 #include "systole/runtime/client_options.h"
 
 namespace systole::runtime {
-// Makes the backend known as "cpu". Called once, by the generated register_backends().
+// Registers the backend as "cpu". Called once, by the generated register_backends().
 void register_cpu_backend();
 }  // namespace systole::runtime
 
 namespace systole::cpu {
 
-// A client whose devices are this machine; see runtime::host_client_options(). Thread-safe.
+// Returns a client whose devices are this machine; see runtime::host_client_options(). Thread-safe.
 std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options = {});
 
 }  // namespace systole::cpu

@@ -1,4 +1,4 @@
-// A compiled program and the memory it runs in.
+// A compiled program and the memory of its runs.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace systole::cpu {
 
 class CpuExecutable : public runtime::Executable {
  public:
-  // `pool` may be null: one thread. It is borrowed. `placements`: by result.
+  // `pool` is borrowed; null means one thread. `placements` has one entry per result.
   CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
                 std::vector<std::shared_ptr<const runtime::HostPlacement>> placements);
   ~CpuExecutable() override;

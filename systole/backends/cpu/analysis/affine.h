@@ -1,4 +1,4 @@
-// Index arithmetic that is known while compiling: sums of loop variables times constants.
+// Index arithmetic at compile time: sums of loop variables times constants.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -8,11 +8,11 @@
 
 namespace systole::cpu {
 
-// The number of a variable in an IndexSpace.
+// Number of a variable in an IndexSpace.
 using Var = int;
 
-// constant + the sum of factor * variable. A value type; terms are sorted by variable and have no
-// zero factor.
+// constant + sum of factor * variable. A value type. Terms are sorted by variable; no factor is
+// zero.
 struct Affine {
   int64_t constant = 0;
   absl::InlinedVector<std::pair<Var, int64_t>, 6> terms;

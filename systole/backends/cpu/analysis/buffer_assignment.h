@@ -1,4 +1,4 @@
-// The memory plan of a program: where every value lies, and what has to be copied at the joints.
+// The memory plan of a program: the location of every value, and the copies between regions.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 namespace systole::cpu {
 
 enum class Memory : uint8_t {
-  argument,  // of the caller; written only where the program aliases it with a result
-  result,    // of the caller
+  argument,  // the caller's; written only if aliased with a result
+  result,    // the caller's
   temp,      // one arena for the whole program
   constant,
-  block,  // of the function that runs: a block of an array's elements at a time
+  block,  // local to a function: a block of an array's elements
 };
 
 struct Slice {
   Memory memory = Memory::temp;
-  int index = 0;       // which argument, result, constant or block
+  int index = 0;       // number of the argument, result, constant or block
   int64_t offset = 0;  // in the arena, a multiple of 64
   int64_t bytes = 0;
 
@@ -34,27 +34,27 @@ struct Move {
 };
 
 struct BufferOptions {
-  // Values share memory; without it each has its own (for tests).
+  // Whether values may share memory. False gives each its own, for tests.
   bool reuse = true;
-  // The step may write result `result` over operand `operand`.
+  // Returns whether the step may write `result` over `operand`.
   std::function<bool(const hlo::Instruction&, int operand, int result)> in_place;
-  // Memory that the step needs while it runs.
+  // Returns the size of the step's scratch memory.
   std::function<int64_t(const hlo::Instruction&)> scratch_bytes;
 };
 
-// Made once for a program whose calls are inlined; then read only.
+// Immutable after construction. REQUIRES: the program's calls are inlined.
 class BufferAssignment {
  public:
   BufferAssignment(const hlo::Module& module, const BufferOptions& options);
 
   const Slice& slice(hlo::Value value) const { return slices_.at(value); }
-  // The step's scratch memory; 0 bytes when it asked for none.
+  // Returns the step's scratch memory, of 0 bytes if it needs none.
   Slice scratch(const hlo::Instruction& step) const;
   int64_t temp_bytes() const { return temp_bytes_; }
   // By Slice::index.
   const std::vector<Tensor>& constants() const { return constants_; }
 
-  // To be made in this order: after the last instruction of main; before a loop; at the end of a
+  // Copies to make, in order: after the last instruction of main; before a loop; at the end of a
   // loop's body or of a branch.
   const std::vector<Move>& final_moves() const { return final_moves_; }
   const std::vector<Move>& moves_before(const hlo::Instruction& loop) const;
@@ -70,8 +70,8 @@ class BufferAssignment {
   int64_t temp_bytes_ = 0;
 };
 
-// The moves in an order in which none overwrites what a later one reads; `staging` gives memory to
-// break a cycle. Moves from a slice to itself are dropped.
+// Orders the moves so that none overwrites memory that a later one reads. `staging` provides memory
+// to break cycles. Drops moves from a slice to itself.
 std::vector<Move> order_moves(std::vector<Move> moves,
                               const std::function<Slice(int64_t bytes)>& staging);
 

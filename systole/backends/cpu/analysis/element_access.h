@@ -1,4 +1,4 @@
-// What a step reads, worked out before any code is made for it.
+// The memory accesses of a step, computed before its code is generated.
 #pragma once
 
 #include <set>
@@ -8,38 +8,36 @@
 
 namespace systole::cpu {
 
-// The elements from which an instruction computes its result element at `index`, in the order its
-// element code wants them. REQUIRES: computes_elements(instruction).
+// Returns the operand elements from which the instruction computes its result element at `index`,
+// in the order its element code takes them. REQUIRES: computes_elements(instruction).
 struct ElementSource {
   hlo::Value value;
   IndexRef index;
 };
 std::vector<ElementSource> element_sources(IndexSpace& space, const hlo::Instruction& instruction,
                                            const IndexRef& index);
-// The instruction's result elements can be computed one by one, each from few elements of its
-// operands.
+// Returns whether the result elements can be computed one by one, each from few operand elements.
 bool computes_elements(const hlo::Instruction& instruction);
 
-// A step of a program: an instruction with memory for its operands and results. For a fusion,
-// `leaf` leads from the parameters of its region to the operands that are in memory.
+// A step of a program: an instruction whose operands and results are in memory.
 class Step {
  public:
   explicit Step(const hlo::Instruction& instruction) : instruction_(&instruction) {}
 
   const hlo::Instruction& instruction() const { return *instruction_; }
   bool is_fusion() const { return instruction_->is(hlo::Opcode::fusion); }
-  // The values that are computed into the results' memory.
+  // The values that are stored to the results' memory.
   std::vector<hlo::Value> roots() const;
-  // The value in memory that `value`, used inside this step, stands for; none when the step
-  // computes it.
+  // Maps `value`, used inside this step, to the operand in memory that it stands for. Returns
+  // nullopt if the step computes it.
   std::optional<hlo::Value> leaf(hlo::Value value) const;
 
  private:
   const hlo::Instruction* instruction_;
 };
 
-// Follows the elements of values back to memory. Memory accesses and other uses of indices are
-// noted as sums of the variables.
+// Traces elements of values back to memory, and records memory accesses and other uses of indices
+// as affine forms.
 class ElementAccess : public IndexSpace {
  public:
   explicit ElementAccess(const Step& step) : step_(step) {}
@@ -48,14 +46,14 @@ class ElementAccess : public IndexSpace {
     hlo::Value leaf;
     Affine offset;
   };
-  // Notes what the element of `value` at `index` needs.
+  // Records the accesses for the element of `value` at `index`.
   void visit(hlo::Value value, const IndexRef& index);
-  // Notes that `x` is needed as a number.
+  // Records that the number `x` is needed.
   void need(const Affine& x) { needed_.push_back(x); }
 
   const std::vector<Read>& reads() const { return reads_; }
   const std::vector<Affine>& needed() const { return needed_; }
-  // Elements computed by transcendental functions and by others: what an iteration costs.
+  // Cost of an iteration: elements computed, transcendental functions weighted.
   int cost() const { return cost_; }
 
  private:
@@ -74,9 +72,8 @@ class ElementAccess : public IndexSpace {
   int cost_ = 0;
 };
 
-// The step computes result `result` from operand `operand` such that every element of the operand
-// is read for the last time when the result's element at the same place is written: both can have
-// the same memory.
+// Returns whether result and operand may share memory: each operand element is read for the last
+// time when the result element at the same place is written.
 bool can_update_in_place(const hlo::Instruction& step, int operand, int result);
 
 }  // namespace systole::cpu

@@ -1,13 +1,13 @@
-// Reductions that look for the place of the best element.
+// Recognises argmax and argmin reductions.
 #pragma once
 
 #include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 
-// The reduction is of values and their indices, makes the least index of those with the greatest or
-// least value (a NaN is better than any number), and no one wants the value itself: its elements
-// may be taken in any order.
+// Returns whether the reduction of values and indices gives the least index of the greatest or
+// least value (NaN wins over numbers), and the value itself is unused. Its elements may then be
+// taken in any order.
 bool finds_extremum_index(const hlo::Instruction& reduction);
 
 }  // namespace systole::cpu

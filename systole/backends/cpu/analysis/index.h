@@ -1,4 +1,4 @@
-// From the index of a result's element to the indices of the operands' elements that it is made of.
+// Maps the index of a result element to the indices of the operand elements that it depends on.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace systole::cpu {
 
 class IndexSpace;
 
-// The place of one element of an array: its row-major offset, and its multi-index, which is worked
-// out from the offset when someone asks for it. Shared between all instructions that keep the
-// index, whose results can so be remembered by it.
+// The position of an array element: its row-major offset and its multi-index, which is computed
+// from the offset on demand. Instructions that keep the index share the object, so that results can
+// be cached by its address.
 class Index {
  public:
   Index(Shape shape, std::vector<Affine> at);
@@ -23,7 +23,7 @@ class Index {
 
   const Shape& shape() const { return shape_; }
   const Affine& offset() const { return offset_; }
-  // May need divisions, which become variables of `space`.
+  // Divisions become variables of `space`.
   const std::vector<Affine>& at(IndexSpace& space) const;
 
  private:
@@ -33,29 +33,29 @@ class Index {
 };
 using IndexRef = std::shared_ptr<const Index>;
 
-// The variables of one loop nest: those of its loops and those computed inside it. What it means to
-// compute one is up to the user of the space: an analysis takes note, a code generator emits it.
+// The variables of one loop nest: loop variables and computed ones. Subclasses define the meaning
+// of a computed variable: an analysis records it, a code generator emits it.
 class IndexSpace {
  public:
   virtual ~IndexSpace() = default;
 
-  // A loop variable: 0 <= value < size.
+  // Adds a loop variable: 0 <= value < size.
   Var add_variable(int64_t size);
   int64_t size(Var var) const { return sizes_[static_cast<size_t>(var)]; }
   int num_variables() const { return static_cast<int>(sizes_.size()); }
-  // The least and the greatest value.
+  // Returns the least and the greatest value.
   std::pair<int64_t, int64_t> range(const Affine& x) const;
 
-  // x / divisor and x % divisor. Simplified where the ranges of the variables allow it. REQUIRES: x
-  // >= 0.
+  // Returns x / divisor and x % divisor, simplified where the variables' ranges allow it. REQUIRES:
+  // x >= 0.
   std::pair<Affine, Affine> divide(const Affine& x, int64_t divisor);
-  // The element of `value` at `index`, an integer, moved into [0, last].
+  // Returns the integer element of `value` at `index`, clamped to [0, last].
   Affine element(hlo::Value value, const IndexRef& index, int64_t last);
-  // x, moved into [0, last].
+  // Returns x clamped to [0, last].
   Affine clamp(const Affine& x, int64_t last);
 
  protected:
-  // Give a meaning to `result`, a variable that was just made.
+  // Define `result`, a new variable.
   virtual void define_quotient(Var result, const Affine& x, int64_t divisor) = 0;
   virtual void define_remainder(Var result, const Affine& x, int64_t divisor) = 0;
   virtual void define_element(Var result, hlo::Value value, const IndexRef& index,
@@ -66,16 +66,16 @@ class IndexSpace {
   std::vector<int64_t> sizes_;
 };
 
-// The index of `shape`'s element at these coordinates.
+// Returns the index of the element at these coordinates.
 IndexRef make_index(Shape shape, std::vector<Affine> at);
 IndexRef scalar_index();
 
-// Where result element `index` of an instruction that copies elements (its traits are elementwise,
-// bitcast or indexed, or it is a gather) finds its element of operand `operand`; for a concatenate,
-// pad or leaf see their own code. Errors: INTERNAL for opcodes that are none of these.
+// Returns the index in `operand` of the element that the result element at `index` is computed
+// from. The instruction is elementwise, a bitcast, indexed or a gather. Errors: INTERNAL for other
+// opcodes.
 IndexRef operand_index(IndexSpace& space, const hlo::Instruction& instruction, int operand,
                        const IndexRef& index);
-// operand_index knows the opcode.
+// Returns whether operand_index() supports the opcode.
 bool has_operand_index(const hlo::Instruction& instruction);
 
 }  // namespace systole::cpu

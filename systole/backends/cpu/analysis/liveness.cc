@@ -74,7 +74,7 @@ void Liveness::visit(const Computation& computation) {
 int Liveness::last_use(Value value) const {
   int last = -1;
   for (const Instruction* user : value.def->users()) {
-    // The user as seen from the value's computation; a region of elements has no time of its own.
+    // The user in the value's computation: instructions in a region of elements have no time.
     const Instruction* seen = user;
     bool nested = false;
     while (&seen->parent() != &value.def->parent()) {

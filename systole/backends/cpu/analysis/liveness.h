@@ -1,5 +1,4 @@
-// When each value of a program is alive, on one time line through the program and its nested loops
-// and branches.
+// Lifetimes of a program's values on one time line through nested loops and branches.
 #pragma once
 
 #include <unordered_map>
@@ -9,7 +8,7 @@
 
 namespace systole::cpu {
 
-// Both ends belong to it.
+// Inclusive at both ends.
 struct Interval {
   int begin;
   int end;
@@ -17,23 +16,23 @@ struct Interval {
 };
 using Lifetime = std::vector<Interval>;  // sorted, disjoint
 bool overlap(const Lifetime& a, const Lifetime& b);
-// The union.
+// Adds the interval to the union.
 void add_interval(Lifetime& lifetime, Interval interval);
 
-// Instructions run at distinct times. One with computations of its own (while, if, case) begins,
-// runs them one behind the other, and ends. A value is alive from its definition to its last use; a
-// use inside a loop of a value from around the loop lasts until the loop's end.
+// Instructions have distinct times. One with nested programs (while, if, case) begins, runs them in
+// sequence, and ends. A value is alive from its definition to its last use. A use inside a loop of
+// a value defined outside lasts until the loop ends.
 class Liveness {
  public:
   explicit Liveness(const hlo::Computation& entry);
 
-  // In order of time.
+  // Ordered by time.
   const std::vector<hlo::Value>& values() const { return values_; }
   const Lifetime& lifetime(hlo::Value value) const { return lifetimes_.at(value); }
   void extend(hlo::Value value, Interval interval) { add_interval(lifetimes_.at(value), interval); }
-  // An instruction runs from begin to end; the same unless it has computations of its own.
+  // The begin and end of an instruction; equal unless it has nested programs.
   Interval run(const hlo::Instruction& instruction) const { return runs_.at(&instruction); }
-  // All instructions in order of time.
+  // All instructions, ordered by time.
   const std::vector<const hlo::Instruction*>& program() const { return program_; }
 
  private:
@@ -48,7 +47,7 @@ class Liveness {
   std::unordered_map<const hlo::Instruction*, Interval> runs_;
 };
 
-// The regions of this instruction are programs with memory of their own, not functions of elements.
+// Returns whether the instruction's regions are programs with memory, not functions of elements.
 bool has_programs(const hlo::Instruction& instruction);
 
 }  // namespace systole::cpu

@@ -13,7 +13,7 @@ using hlo::Value;
 
 namespace {
 
-// The reduction that gives the step its loops, if one does.
+// Returns the reduction that defines the step's loops, or null.
 const Instruction* reduction_of(const Step& step) {
   for (const Value& root : step.roots()) {
     if (root.def->is(Opcode::reduce)) return root.def;
@@ -21,7 +21,7 @@ const Instruction* reduction_of(const Step& step) {
   return nullptr;
 }
 
-// How many leading axes make up the rows.
+// Returns the number of leading axes whose sizes multiply to `rows`.
 std::optional<int> row_axes(const Shape& shape, int64_t rows) {
   int64_t product = 1;
   for (int axes = 0; axes <= shape.rank(); ++axes) {
@@ -38,7 +38,7 @@ bool reduces_behind(const Instruction& reduction, int axes) {
   });
 }
 
-// The offset of a read lies in the row that the first `axes` variables give.
+// Returns whether the read stays in the row given by the first `axes` variables.
 bool stays_in_row(const IndexSpace& space, const Shape& loop, int axes, int64_t rows,
                   const ElementAccess::Read& read) {
   const int64_t elements = read.leaf.shape().num_elements();
@@ -53,7 +53,7 @@ bool stays_in_row(const IndexSpace& space, const Shape& loop, int axes, int64_t 
   return low >= 0 && high < elements / rows;
 }
 
-// Rows are made of whole blocks of 16 bytes, one behind the other.
+// Rows are contiguous and consist of whole blocks of 16 bytes.
 std::optional<int64_t> rows_of_bits(const Instruction& rng) {
   const TensorType& bits = rng.results()[1];
   const auto algorithm = rng.attrs<hlo::RngBitGeneratorAttrs>().rng_algorithm;
@@ -64,7 +64,7 @@ std::optional<int64_t> rows_of_bits(const Instruction& rng) {
   return bits.shape.num_elements() / columns;
 }
 
-// Those along the leading axes whose windows are of one element.
+// The number of rows along the leading axes whose windows have size 1.
 std::optional<int64_t> rows_of_windows(const Instruction& x) {
   if (!windows_tile(x) || x.shape().num_elements() == 0) return {};
   const Dims& window = x.attrs<hlo::WindowAttrs>().window_dimensions;

@@ -1,6 +1,6 @@
-// Steps that work row by row: the arrays they make and those they read fall into as many equal
-// parts, the rows, and a row of the results is made of the same row of what they read. Several such
-// steps can run one behind the other over some rows at a time, which stay in a cache.
+// Analysis for row fusion. A step works by rows if its arrays split into the same number of equal,
+// contiguous parts (rows) and each row of its results depends only on the same row of its operands.
+// Such steps can run in sequence over a few rows at a time, which stay in a cache.
 #pragma once
 
 #include <functional>
@@ -10,29 +10,29 @@
 
 namespace systole::cpu {
 
-// The rows that a step asks for: those that its reductions reduce each for itself; of random bits,
-// those along the last axis; of a select_and_scatter, those that no window leaves. None for other
-// steps.
+// Returns the number of rows that the step requires: of a reduction, the leading axes that it
+// keeps; of random bits, the axes before the last; of select_and_scatter, the leading axes with
+// windows of size 1. Returns nullopt for other steps.
 std::optional<int64_t> rows_of_step(const hlo::Instruction& step);
 
-// The reduction's region is an operation that has an identity, so that it can be done in parts.
+// Returns whether the reduction's operation has an identity, so that it can be split into parts.
 bool has_identity(const hlo::Instruction& reduction);
-// The step reduces all rows to one, in an order that it leaves open.
+// Returns whether the step reduces over all rows, in any order.
 bool gathers_rows(const hlo::Instruction& step, int64_t rows);
-// A result that is there when the step is through with all rows: one of those reduced, the state of
-// random numbers.
+// Returns whether the value is complete only after all rows: a reduction over rows, or the random
+// state.
 bool is_gathered(hlo::Value value, int64_t rows);
 
-// All results of the step have `rows` rows (or are what it gathers), and its loops take them one by
-// one; of the values for which `inside` holds a row is made of the same row.
+// Returns whether every result of the step has `rows` rows or is gathered over rows, and each row
+// depends on the same row of the values for which `inside` holds.
 bool works_by_rows(const hlo::Instruction& step, int64_t rows,
                    const std::function<bool(hlo::Value)>& inside);
 
-// Some instruction takes the value as an operand.
+// Returns whether an instruction has the value as an operand.
 bool is_used(hlo::Value value);
 
-// A fusion of steps that all work by the same rows: its region holds the steps (fusions among
-// them), in order, the first of which asks for the rows.
+// Returns whether the instruction is a fusion of steps that work by the same rows. Its region holds
+// the steps in order, fusions among them.
 bool is_row_fusion(const hlo::Instruction& instruction);
 // REQUIRES: is_row_fusion(fusion).
 int64_t rows_of_fusion(const hlo::Instruction& fusion);

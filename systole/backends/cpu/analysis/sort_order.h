@@ -1,4 +1,4 @@
-// What a sort's comparator orders by, and how much of the sorted elements anybody reads.
+// The order of a sort's comparator, and the number of sorted elements that are read.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,22 @@
 
 namespace systole::cpu {
 
-// The comparator orders by one key, a function of the elements of one place.
+// The comparator compares one key, a function of the elements at one position.
 struct SortOrder {
-  // Computed inside the comparator from its left elements: parameters 0, 2, 4... A parameter itself
-  // when elements are ordered as they are.
+  // Computed in the comparator from its left elements, parameters 0, 2, 4... A parameter itself if
+  // elements are compared directly.
   hlo::Value key;
-  // Floats in IEEE-754's total order. Else as numbers: zeros are equal, and NaNs equal to each
-  // other and above all numbers (where a comparator says nothing of NaNs, that is an order as good
-  // as any).
+  // True: floats in IEEE 754's total order. False: as numbers; zeros are equal, NaNs are equal and
+  // above all numbers.
   bool total = false;
   bool descending = false;
 };
 
-// nullopt when the comparator is of another form: compare(key(left), key(right)) in either
-// direction, or that with a clause that puts NaN above all numbers.
+// Recognises compare(key(left), key(right)) in either direction, also with a clause that orders NaN
+// above all numbers. Returns nullopt for other comparators.
 std::optional<SortOrder> match_sort_order(const hlo::Instruction& sort);
 
-// Of each sorted slice, no more than so many leading elements are read.
+// Returns the number of leading elements of each sorted slice that are read.
 int64_t sorted_elements_read(const hlo::Instruction& sort);
 
 }  // namespace systole::cpu

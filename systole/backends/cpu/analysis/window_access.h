@@ -1,4 +1,4 @@
-// Which element of an operand a window covers: reduce_window, select_and_scatter and convolution.
+// The operand element that a window covers, for reduce_window, select_and_scatter and convolution.
 #pragma once
 
 #include <vector>
@@ -20,13 +20,13 @@ struct WindowStep {
   int64_t dilation = 1;
 };
 
-// Where along an axis of `size` elements window number `window` has its element `inside`. Adds the
-// conditions under which there is one; without it, the coordinate is that of some other element.
-// REQUIRES: size > 0.
+// Returns the coordinate, on an axis of `size` elements, of element `inside` of window `window`.
+// Appends the conditions under which the element exists; otherwise the coordinate is that of
+// another element. REQUIRES: size > 0.
 Affine window_coordinate(IndexSpace& space, const WindowStep& step, int64_t size,
                          const Affine& window, const Affine& inside, std::vector<Bound>& bounds);
 
-// Every element of a select_and_scatter's result lies in exactly one window.
+// Returns whether every result element of the select_and_scatter is in exactly one window.
 bool windows_tile(const hlo::Instruction& select_and_scatter);
 
 }  // namespace systole::cpu

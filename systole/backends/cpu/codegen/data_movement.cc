@@ -90,7 +90,7 @@ void fill_part(FunctionEmitter& f, const Instruction& pad, const MovedPart& part
                      .element_bytes = {size_of(pad.dtype())}});
 }
 
-// Everything around the part: along each axis what lies before and behind it, of what lies inside
+// Fills the elements outside the part: along each axis those before and after it, within its range
 // along the axes before.
 void fill_around(FunctionEmitter& f, const Instruction& pad, const MovedPart& inside) {
   MovedPart part{Dims(inside.first.size(), 0), Dims(pad.shape().begin(), pad.shape().end()),

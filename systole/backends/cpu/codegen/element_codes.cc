@@ -83,7 +83,7 @@ llvm::Value* complex_arithmetic(FunctionEmitter& f, Opcode opcode, Sources s) {
   }
 }
 
-// real, imag: one part of a complex number; what is real is its own real part.
+// real, imag: one part of a complex number; a real number is its own real part.
 llvm::Value* part(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const bool real_part = x.is(Opcode::real);
   if (operand_kind(x).complex) return e.f.b.CreateExtractValue(s[0], real_part ? 0U : 1U);

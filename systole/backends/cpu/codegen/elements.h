@@ -1,5 +1,4 @@
-// Emits the value of one element: recursively from a value through the step that computes it, back
-// to memory.
+// Emits the value of one element, recursively from the value to memory.
 #pragma once
 
 #include <map>
@@ -10,8 +9,8 @@
 
 namespace systole::cpu {
 
-// The element code of one step inside one straight piece of code. Values are remembered by index,
-// so that each is computed once; `restart` forgets them, where the code goes on in another block.
+// Emits elements of one step within a basic block. Computed values are cached by index. Call
+// `restart` when emission moves to another block.
 class Elements : public IndexSpace {
  public:
   Elements(FunctionEmitter& f, const Step& step) : f(f), step(step) {}
@@ -19,17 +18,17 @@ class Elements : public IndexSpace {
   FunctionEmitter& f;
   const Step& step;
 
-  // The value of a loop variable from here on. A null value stands for 0.
+  // Binds a loop variable to `value`; null stands for 0.
   void bind(Var var, llvm::Value* value);
   void restart();
 
-  // x as an i64.
+  // Emits x as an i64.
   llvm::Value* number(const Affine& x);
-  // The element of `value` at `index`, in register form. Errors: UNIMPLEMENTED.
+  // Emits the element of `value` at `index` as a register. Errors: UNIMPLEMENTED.
   llvm::Value* element(hlo::Value value, const IndexRef& index);
 
-  // The results of a region of scalars for these arguments, or any other values inside it. Values
-  // from around the region are read from memory.
+  // Emits a region of scalars for these arguments and returns its results, or the `wanted` values
+  // inside it. Captured values are read from memory.
   std::vector<llvm::Value*> call(const hlo::Computation& region,
                                  std::span<llvm::Value* const> arguments);
   std::vector<llvm::Value*> call(const hlo::Computation& region,
@@ -51,23 +50,22 @@ class Elements : public IndexSpace {
       arguments_;  // of regions being called
 };
 
-// The code of one opcode: its element from the elements that element_sources names. Null when it
-// has none for these types.
+// Emits the result element of one opcode from the elements that element_sources() lists.
 using ElementCode = llvm::Value* (*)(Elements& e, const hlo::Instruction& instruction,
                                      const IndexRef& index, std::span<llvm::Value* const> sources);
-// Null when the opcode has none for elements of the instruction's types.
+// Returns null if the opcode has no element code for the instruction's types.
 ElementCode element_code(const hlo::Instruction& instruction);
 inline bool has_element_code(const hlo::Instruction& instruction) {
   return element_code(instruction) != nullptr;
 }
 
-// One step of a reduction by one of match_reducer's opcodes, not rounded to the dtype: floats
-// accumulate in registers. Null when the opcode is none of these.
+// Emits one step of a reduction without rounding to the dtype: floats accumulate in registers.
+// Returns null for opcodes that match_reducer does not return.
 llvm::Value* emit_reducer(FunctionEmitter& f, hlo::Opcode opcode, DType dtype, llvm::Value* x,
                           llvm::Value* y);
 
-// Rounds a register to what fits the dtype's memory (f16, bf16), or cuts it (s4, u4); other dtypes
-// are left.
+// Rounds a register to the dtype's memory format (f16, bf16), or truncates it (s4, u4). Other
+// dtypes are unchanged.
 llvm::Value* fit(FunctionEmitter& f, DType dtype, llvm::Value* x);
 llvm::Value* convert(FunctionEmitter& f, DType from, DType to, llvm::Value* x);
 

@@ -1,5 +1,4 @@
-// Emits the code of one compiled function: where values lie in memory and how elements are read and
-// written, and loops.
+// Emits one compiled function: memory locations, loads and stores of elements, and loops.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -21,7 +20,7 @@ struct HostTarget;  // jit.h
 struct StepMemory;  // outlined_steps.h
 class OutlinedSteps;
 
-// The program being emitted: what its functions share.
+// State shared by all functions of the program being emitted.
 struct ProgramEmitter {
   llvm::Module& module;
   const BufferAssignment& buffers;
@@ -32,8 +31,8 @@ struct ProgramEmitter {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
   int64_t reference_steps = 0;
-  // While the code of a shared step is emitted: the memory that its functions are given. Null: all
-  // functions are given the program's.
+  // The memory given to functions of a shared step while its code is emitted. Null: the program's
+  // memory.
   StepMemory* step_memory = nullptr;
   std::shared_ptr<OutlinedSteps> outlined_steps =
       nullptr;  // made by the first step that may be shared
@@ -41,14 +40,15 @@ struct ProgramEmitter {
   llvm::LLVMContext& context() const { return module.getContext(); }
 };
 
-// Elements lie in memory as in a Tensor. In registers pred is i1, s4 and u4 are an extended i8, f16
-// and bf16 are floats that hold a value of the narrow type, complex types are pairs {re, im}.
+// Memory has the layout of a Tensor. In registers pred is i1; s4 and u4 are extended to i8; f16 and
+// bf16 are floats that hold a value of the narrow type; complex types are pairs {re, im}.
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
 
 class FunctionEmitter {
  public:
-  // A new function (arguments, results, temp, context, then `extra`) -> void. Ends with `finish`.
+  // Begins a function (arguments, results, temp, context, then `extra`) -> void. End it with
+  // `finish`.
   FunctionEmitter(ProgramEmitter& program, const std::string& name);
   // The body of a parallel loop: function (frame, begin, end) -> void.
   static std::unique_ptr<FunctionEmitter> loop_body(ProgramEmitter& program,
@@ -72,9 +72,9 @@ class FunctionEmitter {
     const auto placed = placed_.find(value);
     return placed == placed_.end() ? program.buffers.slice(value) : placed->second;
   }
-  // Inside this function the value lies there.
+  // Places the value in `slice` within this function.
   void place(hlo::Value value, const Slice& slice) { placed_[value] = slice; }
-  // The same for the memory that a step wants besides.
+  // The scratch memory of a step, and its placement within this function.
   Slice scratch(const hlo::Instruction& step) const {
     const auto placed = placed_scratch_.find(&step);
     return placed == placed_scratch_.end() ? program.buffers.scratch(step) : placed->second;
@@ -82,47 +82,48 @@ class FunctionEmitter {
   void place_scratch(const hlo::Instruction& step, const Slice& slice) {
     placed_scratch_[&step] = slice;
   }
-  // A pointer to the first byte; the same one for the whole function.
+  // Returns a pointer to the first byte, one value for the whole function.
   llvm::Value* address(const Slice& slice);
-  // Constants with one element, and splats, are known.
+  // Single-element constants and splats are emitted as constants.
   llvm::Value* load(hlo::Value value, llvm::Value* offset);
   void store(const Slice& slice, DType dtype, llvm::Value* offset, llvm::Value* element);
-  // Says of an access that it is to the array, where its address alone does not.
+  // Marks an access as one to `array`, for alias analysis.
   void tag(llvm::Instruction* access, const Slice& array, bool is_store);
-  // From and to any address.
+  // Access memory at any address.
   llvm::Value* load_from(llvm::Value* pointer, DType dtype, llvm::Value* offset);
   void store_to(llvm::Value* pointer, DType dtype, llvm::Value* offset, llvm::Value* element);
   llvm::Value* constant(const Tensor& value, int64_t index);
 
-  // Memory on the stack, for the whole function.
+  // Allocates stack memory for the whole function.
   llvm::AllocaInst* local(llvm::Type* type, int64_t count = 1);
 
-  // Memory of this function for `bytes` bytes of an array. Offsets count from the array's first
-  // element; set_origin says which one the block begins with.
+  // Allocates a block of `bytes` bytes of an array. Offsets count from the array's first element;
+  // set_origin sets the first element of the block.
   Slice add_block(int64_t bytes);
   void set_origin(const Slice& block, llvm::Value* element);
-  // Until the next step begins, what is stored to `array` goes to the block.
+  // Redirects stores to `array` to the block until the next step begins.
   void redirect(const Slice& array, const Slice& block) { redirected_.emplace_back(array, block); }
-  // Copies the block's first `count` elements to their place in the array `to`, past the caches.
+  // Copies the block's first `count` elements to their place in `to`, bypassing the caches.
   void stream(const Slice& block, const Slice& to, int64_t element_bytes, llvm::Value* count);
-  // What was streamed so far is seen by every thread that is told of it later.
+  // Orders streamed stores before later stores.
   void end_streams();
 
-  // From here on, until the hints are cleared: what is stored to the array goes past the caches
-  // where vectors of it are aligned (end_streams has to follow); what is loaded from the array has
-  // what lies `bytes` behind it fetched.
+  // Until clear_hints(): stores to a streamed array bypass the caches where vectors are aligned,
+  // and need end_streams() afterwards; loads from an array with `ahead` prefetch the memory `bytes`
+  // after them.
   void hint_streamed(const Slice& array);
   void hint_ahead(const Slice& array, int64_t bytes) { ahead_.emplace_back(array, bytes); }
-  // The array begins with a line, and vectors of its elements are wide enough.
+  // Returns whether the array starts at a cache line and vectors of its elements are wide enough to
+  // stream.
   bool can_stream(const Slice& array, int64_t element_bytes) const;
   void clear_hints() {
     streamed_.clear();
     ahead_.clear();
   }
 
-  // While set, steps compute those elements only that lie in rows [begin, end) of `count` equal
-  // parts of their arrays. Those that gather rows take them into accumulators of part number `part`
-  // of `parts`, which are made at first and merged at last.
+  // While set, steps compute only the elements in rows [begin, end) of `count`. Steps that gather
+  // rows accumulate into part `part` of `parts`; accumulators are initialised in the phase `first`
+  // and merged in `last`.
   struct Rows {
     enum class Phase { first, middle, last };
     int64_t count = 0;  // 0: not set
@@ -134,26 +135,26 @@ class FunctionEmitter {
   };
   Rows rows;
 
-  // Until the next call, what is read from other slices than `written` is known to be untouched by
-  // stores to those.
+  // Until the next call, loads from slices other than `written` are assumed not to alias stores to
+  // those.
   void begin_step(const std::vector<Slice>& written);
 
-  // body(i) for i in [begin, end) in order. REQUIRES: begin < end.
+  // Emits body(i) for i in [begin, end), in order. REQUIRES: begin < end.
   using LoopBody = std::function<void(llvm::Value*)>;
   void loop(llvm::Value* begin, llvm::Value* end, const LoopBody& body);
   void loop(int64_t end, const LoopBody& body) { loop(i64(0), i64(end), body); }
   void if_then(llvm::Value* condition, const std::function<void()>& then);
 
   void copy(const Move& move);
-  // A call of the kernel with these memory addresses.
+  // Calls the kernel with these addresses.
   void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
-  // When profiling, behind the code of a step: takes the time since the step before it ended.
+  // When profiling, emitted after each step: records the time since the previous step ended.
   void note_step(runtime::StepProfile step);
   llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
-  // The four pointers of this function, for a loop body's frame.
+  // The four pointers of this function, as the frame of a loop body.
   llvm::Value* frame();
-  // Calls of a function that the first constructor began: with the memory of this one, or, of a
-  // shared step, with the addresses of `memory`.
+  // Call a function begun by the first constructor: with this function's memory, or, for a shared
+  // step, with the addresses of `memory`.
   void call(llvm::Function* step);
   void call_shared(llvm::Function* step, std::span<const Slice> memory);
 

@@ -1,12 +1,12 @@
-// Which instructions this backend has code of its own for.
+// Which instructions this backend compiles.
 #pragma once
 
 #include "systole/hlo/ir/module.h"
 
 namespace systole::cpu {
 
-// The backend emits code for this opcode on these types, and for all that its regions compute of
-// elements. False: the instruction stays alone, and runs by its reference value.
+// Returns whether the backend has code for this opcode on these types, and for everything in its
+// regions. Otherwise the instruction is not fused and runs by its reference value.
 bool has_native_code(const hlo::Instruction& instruction);
 
 }  // namespace systole::cpu

@@ -218,8 +218,8 @@ void ReductionEmitter::store_part(Elements& e, const Reduction::Values& values) 
   }
 }
 
-// The elements in order, but for which are taken first: every segment has accumulators of its own,
-// so that a vector of them moves on at once; they are merged in the segments' order.
+// Reduces the elements in order, except those taken first. Every segment has its own accumulators,
+// which advance together as a vector; they are merged in segment order.
 void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* const> total) {
   auto& f = e.f;
   const Loop& loop = reduced_[0];
@@ -319,7 +319,7 @@ llvm::Value* ReductionEmitter::part_place(FunctionEmitter& g, size_t accumulator
 // Many accumulators at once, for `count` iterations of the row from `begin`: all pass over them,
 // then the next reduced element.
 void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* count) {
-  // Those of a row fusion's parts go on where the last rows left them.
+  // Accumulators of a row fusion's parts keep their values from the previous rows.
   const bool in_place = part_ && r_.gathers;
   const auto accumulators = in_place ? std::vector<llvm::AllocaInst*>{}
                                      : memory(e.f, std::min(kAccumulators, row_->size));
@@ -426,8 +426,7 @@ void ReductionEmitter::emit() {
   } else if (parts > 1) {
     in_parts(parts, work);
   } else {
-    // The outermost kept loop is what threads share: another one than the row if there is a long
-    // one.
+    // Threads share the outermost kept loop, or the row if it is long and no loop is kept.
     const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled;
     const int64_t size = !kept_.empty() ? kept_.front().size : split_row ? row_->size : 1;
     emit_parallel(f_, size, work, [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
@@ -507,7 +506,7 @@ void ReductionEmitter::merge_parts(Elements& e, int64_t parts) {
   });
 }
 
-// The parts of a row fusion: what happens before its rows, at some of them, and behind all.
+// The phases of a row fusion: before its rows, at some of them, after all.
 void ReductionEmitter::gather(Elements& e) {
   const FunctionEmitter::Rows& rows = f_.rows;
   if (rows.phase == FunctionEmitter::Rows::Phase::last) {

@@ -129,7 +129,7 @@ void loop_range(FunctionEmitter& g, llvm::Value* begin, llvm::Value* end, int64_
 
 constexpr double kBlockWork = 4;  // nanoseconds, about
 
-// Blocks [begin, end) of four words, one behind the other.
+// Blocks [begin, end) of four words, contiguous.
 void emit_philox_blocks(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
                         llvm::Value* begin, llvm::Value* end) {
   const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;

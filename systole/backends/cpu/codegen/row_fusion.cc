@@ -15,7 +15,7 @@ using hlo::Value;
 
 constexpr int64_t kBlockBytes = 64 * 1024;  // what some rows of all arrays may take
 
-// Where a value lies that a step of the fusion computes.
+// The location of a value that a step of the fusion computes.
 struct RowPlace {
   Value value;
   const Slice* result = nullptr;  // of the fusion, if it is one

@@ -19,8 +19,8 @@ struct Range {
   llvm::Value* end = nullptr;
 };
 
-// Where the windows of the updates go. Index components are read as they are: what lies outside is
-// left out.
+// The target of the update windows. Index components are read unchanged; windows out of bounds are
+// skipped.
 class ScatterTarget {
  public:
   explicit ScatterTarget(const Instruction& x)
@@ -37,8 +37,8 @@ class ScatterTarget {
   const Shape& updates() const { return x_.operand(x_.num_results() + 1).shape(); }
   bool in_window(int64_t update_axis) const { return has(attrs_.update_window_dims, update_axis); }
 
-  // The longest axis along which every window has one element, at an index from the indices: what
-  // goes to different parts of it is independent. -1 when there is none.
+  // Returns the longest axis along which every window has one element at an index from the indices,
+  // so that updates to different parts of it are independent. Returns -1 if no axis qualifies.
   int64_t dividing_axis() const {
     int64_t result = -1;
     for (const int64_t d : attrs_.scatter_dims_to_operand_dims) {

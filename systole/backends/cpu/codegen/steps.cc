@@ -97,12 +97,12 @@ std::string step_name(const Instruction& x) {
 
 StepCode code_of(const Instruction& x) {
   if (has_native_code(x)) return native_code(x);
-  // A value that needs more than its operands (a decomposition, other replicas) cannot be had.
+  // Some values depend on more than the operands, such as those of other replicas.
   if (hlo::semantics_of(x.opcode()).evaluate == nullptr) throw_cannot_lower(x);
   return emit_reference;
 }
 
-// With `apart` as calls of functions.
+// With `apart`, emits each step as a call of a function.
 void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, bool apart) {
   for (const Instruction* x : steps) {
     const StepCode code = code_of(*x);
@@ -134,7 +134,7 @@ void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   if (!f.program.optimize || !is_large(computation)) return emit_noted_steps(f, steps, false);
   for (size_t i = 0; i < steps.size(); i += kCallsAFunction) {
     FunctionEmitter calls(f.program, "steps");
-    // There is nothing in it but calls.
+    // It holds only calls.
     calls.function->addFnAttr(llvm::Attribute::OptimizeNone);
     calls.function->addFnAttr(llvm::Attribute::NoInline);
     const size_t count = std::min(kCallsAFunction, steps.size() - i);
@@ -157,7 +157,7 @@ int64_t step_scratch_bytes(const Instruction& x, bool optimize, int num_threads)
 double step_bytes(const Instruction& x) {
   double total = 0;
   for (const TensorType& type : x.results()) total += static_cast<double>(type.byte_size());
-  // Only what is taken or replaced is touched.
+  // Only the selected or replaced elements are accessed.
   if (x.is(Opcode::dynamic_slice) || x.is(Opcode::gather) || x.is(Opcode::slice)) return 2 * total;
   if (x.is(Opcode::dynamic_update_slice)) {
     return 2 * static_cast<double>(x.operand(1).type().byte_size());

@@ -1,4 +1,4 @@
-// The code of every step of a program: the lowering table and its entries.
+// The code of every step: the lowering table and its entries.
 #pragma once
 
 #include "systole/backends/cpu/codegen/elements.h"
@@ -13,17 +13,18 @@ using StepCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instructio
 // Errors: UNIMPLEMENTED `cpu cannot lower '<op>' (<type>), from node 'x' at file.cc:41`.
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation);
 void emit_step(FunctionEmitter& f, const hlo::Instruction& instruction);
-// Memory that the step wants besides its operands and results.
+// Size of the step's scratch memory.
 int64_t step_scratch_bytes(const hlo::Instruction& instruction, bool optimize, int num_threads);
 int64_t reduce_scratch_bytes(const hlo::Instruction& instruction);  // reduce.cc
-// As a step of a row fusion that gathers rows.
+// For a step of a row fusion that gathers rows.
 int64_t gather_scratch_bytes(const hlo::Instruction& instruction);
 int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_fusion.cc
 double step_flops(const hlo::Instruction& instruction);
-// Bytes of its operands and results, each once; of an operand that it picks elements from, those.
+// Bytes of the distinct operands and results. Of an operand that is sliced or gathered, only the
+// selected elements count.
 double step_bytes(const hlo::Instruction& instruction);
 
-// The entries, each in the file of its name.
+// The entries of the table; each is defined in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
 void emit_fusion(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_row_fusion(FunctionEmitter& f, const hlo::Instruction& x);  // row_fusion.cc
@@ -48,8 +49,8 @@ void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
 
 // The slices of all results.
 std::vector<Slice> result_slices(const FunctionEmitter& f, const hlo::Instruction& x);
-// A loop over the whole index space `shape`, in which `store` computes and stores what belongs to
-// one index. `visit` notes everything that `store` will need.
+// A loop over the index space `shape`. `store` computes and stores the elements of one index;
+// `visit` records everything that `store` needs.
 struct ElementLoop {
   const Step& step;
   Shape shape;
@@ -57,8 +58,8 @@ struct ElementLoop {
   bool parallel = true;  // iterations of the first dimension may run at the same time
   std::function<void(ElementAccess&, const IndexRef&)> visit;
   std::function<void(Elements&, const IndexRef&)> store;
-  // The offset in every result of what belongs to one index, and the bytes of their elements. Where
-  // they are given, large results are written past the caches.
+  // The offset of one index in every result, and the size of the elements. If set, large results
+  // bypass the caches.
   std::function<Affine(IndexSpace&, const IndexRef&)> target = nullptr;
   std::vector<int64_t> element_bytes = {};
 };

@@ -1,4 +1,4 @@
-// From LLVM's intermediate code to machine code in this process.
+// Compiles LLVM IR to machine code in this process.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ class Module;
 
 namespace systole::cpu {
 
-// The machine that code is made for: the one we run on.
+// The target machine: this host.
 struct HostTarget {
   std::string cpu;       // LLVM's name of it
   std::string features;  // "+avx512f,..."
@@ -27,36 +27,35 @@ class CodeCache;
 
 struct JitOptions {
   bool optimize = true;
-  CodeCache* cache = nullptr;  // where code is kept for other processes; null: nowhere
-  ThreadPool* pool = nullptr;  // the threads that make code; null: the caller's alone
+  CodeCache* cache = nullptr;  // cache of code on disk; null: none
+  ThreadPool* pool = nullptr;  // threads that compile; null: the caller's
 };
 
-// Machine code, and the memory it lies in. Freed with it; no call may be running then.
+// Machine code and its memory, freed with the object. REQUIRES: no call is running then.
 class CompiledCode {
  public:
   virtual ~CompiledCode() = default;
   virtual MainFunction main() const = 0;
-  virtual int64_t code_bytes() const = 0;  // of the object files
+  virtual int64_t code_bytes() const = 0;  // size of the object files
 };
 
-// Where code comes from.
 enum class CodeOrigin { made, memory, disk };
 struct JitResult {
   std::shared_ptr<const CompiledCode> code;
   CodeOrigin origin = CodeOrigin::made;
 };
 
-// LLVM in this process. Thread-safe.
+// The compiler. Thread-safe.
 class Jit {
  public:
   virtual ~Jit() = default;
   static std::unique_ptr<Jit> create();
 
   virtual const HostTarget& target() const = 0;
-  // Fills a module (whose functions have one external name, "main"), optimises it and makes code of
-  // it. Code is known by what it is made from: the module as it was filled, `optimize`, the
-  // versions of Systole and of LLVM, the CPU and its features. What is in use by someone, or lies
-  // in the cache, is not made again. Errors: INTERNAL with LLVM's message; whatever `fill` throws.
+  // Calls `fill` to build a module (whose only external function is "main"), optimises and compiles
+  // it. Code is identified by a key of the module's bitcode, `optimize`, LLVM's version, the code
+  // generator's sources, the CPU and its features. Code that is in use, or in the cache, is not
+  // compiled again. Errors: INTERNAL with LLVM's message; exceptions of `fill`.
   virtual JitResult compile(const std::function<void(llvm::Module&)>& fill,
                             const JitOptions& options) = 0;
 };

@@ -1,5 +1,5 @@
-// What code generation knows of an array's way through memory, told to the optimised code. Names of
-// alias scopes carry it: the one mark of loads and stores that LLVM's vectoriser keeps.
+// Memory hints from code generation to optimised code. They are encoded in the names of alias
+// scopes, the only metadata on loads and stores that LLVM's vectoriser keeps.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace systole::cpu {
 
 // The scope of stores to memory that is not read soon.
 inline constexpr const char* kStreamedScope = "systole.streamed";
-// The scope of loads that want what lies `bytes` behind them fetched.
+// The scope of loads that prefetch the memory `bytes` after them.
 std::string ahead_scope(int64_t bytes);
 
-// What a loop through a whole array has fetched ahead: it would wait at every page.
+// Prefetch distance of a loop over a whole array, which would stall at every page.
 inline constexpr int64_t kAheadBytes = 2048;
 
-// Makes the vectors' stores in such scopes, where they are known to be aligned, go past the caches,
-// and adds the fetches to the vectors' loads.
+// Turns aligned vector stores in such scopes into non-temporal stores, and adds prefetches to
+// vector loads.
 void apply_memory_hints(llvm::Module& module);
 
 }  // namespace systole::cpu

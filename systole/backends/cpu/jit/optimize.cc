@@ -30,19 +30,19 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
-  // What is worth writing out is emitted so, and the vectoriser interleaves what it can: to unroll
-  // more takes a third of the time of a compilation, and large programs alone run longer than that.
+  // Loops worth unrolling are emitted unrolled, and the vectoriser interleaves. Further unrolling
+  // takes a third of the compile time; only large programs run long enough to benefit.
   tuning.LoopUnrolling = unroll;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  // Functions that say so are left as they are.
+  // Leaves functions with the attribute optnone as they are.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::OptNoneInstrumentation untouched(/*DebugLogging=*/false);
   untouched.registerCallbacks(callbacks);
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  // No call of ours is one of the C library's: nothing is to be made of their names.
+  // Compiled code calls no function of the C library: LLVM must not recognise functions by name.
   functions.registerPass([&] {
     llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
     library.disableAllFunctions();

@@ -1,4 +1,4 @@
-// LLVM's optimisations, in the order and to the extent that our code needs.
+// LLVM's optimisation pipeline for compiled programs.
 #pragma once
 
 namespace llvm {
@@ -10,11 +10,11 @@ namespace systole::cpu {
 
 struct HostTarget;
 
-// What every function carries: the CPU and its features.
+// Sets the CPU, its features and the denormal mode of every function.
 void set_function_attributes(llvm::Module& module, const HostTarget& target);
 
-// With `optimize` about -O2, with `unroll` as far as that goes, else only what makes code that
-// runs.
+// With `optimize`, the -O2 pipeline; loops are unrolled only with `unroll`. Without, only what is
+// needed to run.
 void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize,
                      bool unroll);
 

@@ -17,7 +17,7 @@ namespace {
 // Instructions that take as long as it takes to begin another part.
 constexpr int64_t kWorthAPart = 500;
 
-// About, in instructions that are optimised.
+// Approximate compile time, in optimised instructions.
 int64_t work_of(const llvm::Function& function) {
   const int64_t count = function.getInstructionCount();
   return function.hasOptNone() ? count / 4 : count;

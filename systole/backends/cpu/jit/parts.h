@@ -1,4 +1,4 @@
-// Cuts a module into parts that threads optimise and make code of side by side.
+// Splits a module into parts that threads compile concurrently.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
@@ -15,22 +15,22 @@ class Module;
 
 namespace systole::cpu {
 
-// The names of the functions whose code one part has.
+// The names of the functions in one part.
 using Part = std::vector<std::string>;
 
-// Every function with code is in one part. The parts are at most `most`, the largest first, and of
-// about equal work; one alone where the module is too small for more.
+// Assigns every function to one of at most `most` parts of about equal work, the largest first.
+// Small modules get one part.
 std::vector<Part> plan_parts(const llvm::Module& module, int most);
 
-// Lets functions of one part name those of another.
+// Makes functions visible across parts.
 void share_functions(llvm::Module& module);
 
-// The module that the bitcode is of, with the code of the part's functions alone; the others are
-// declared. Every thread has a context of its own. Errors: INTERNAL with LLVM's message.
+// Reads the module from bitcode with the bodies of the part's functions; others are declared. Each
+// thread has its own context. Errors: INTERNAL with LLVM's message.
 std::unique_ptr<llvm::Module> read_part(llvm::StringRef bitcode, const Part& part,
                                         llvm::LLVMContext& context);
 
-// The parts' object files in one string, as code_cache.h says, and back.
+// Joins the parts' object files into one string (format: code_cache.h), and splits them.
 std::string join_objects(const std::vector<std::string>& objects);
 std::vector<std::string_view> split_objects(std::string_view joined);
 

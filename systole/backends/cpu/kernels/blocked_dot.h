@@ -1,4 +1,4 @@
-// Large matrix products of the types that oneDNN has none for.
+// Large matrix products of element types that oneDNN does not support.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace systole::cpu {
 
-// Buffers: lhs, rhs, result. Null for other types than f64 and integers of 32 and 64 bits, and
-// where the matrices have too few rows or columns to fill a block. Axes may lie in any order. Terms
-// are summed up in an order that does not depend on the number of threads.
+// Buffers: lhs, rhs, result. Supports f64 and integers of 32 and 64 bits, with axes in any order.
+// Returns null for other types and for matrices with too few rows or columns to fill a block. The
+// order of summation does not depend on the number of threads.
 std::unique_ptr<Kernel> make_blocked_dot_kernel(const hlo::Instruction& dot);
 
 }  // namespace systole::cpu

@@ -1,4 +1,4 @@
-// Which of oneDNN's convolutions a convolution instruction is.
+// Maps a convolution instruction to one of oneDNN's three convolutions.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace systole::cpu {
 
-// A convolution, or one of its two gradients. The layouts are the caller's, with the axes in
-// oneDNN's order: batch or group, features, spatial; the window is that of the forward convolution
-// in all three.
+// A forward convolution or one of its two gradients. The layouts describe the caller's memory, with
+// axes in oneDNN's order: batch or group, features, spatial. In all three forms the window is that
+// of the forward convolution.
 struct ConvolutionProblem {
   enum class Form : uint8_t { forward, input_gradient, kernel_gradient } form;
   dnnl::memory::desc image;
@@ -22,8 +22,8 @@ struct ConvolutionProblem {
   dnnl::memory::dims low, high;  // padding
 };
 
-// The padding behind an axis of `size` elements that makes so many results of it. `window`: with
-// its holes.
+// Returns the high padding for which an axis of `size` elements gives `results` windows. `window`
+// is the dilated window size.
 inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_t low,
                             int64_t results) {
   return (results - 1) * stride + window - size - low;
@@ -32,8 +32,8 @@ inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_
 //   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
 //   a window larger than the result, or batch groups                      -> kernel_gradient
 //   any other over an input without holes, the window not reversed        -> forward
-// nullopt for what is none of these (see passes/canonicalize_convolutions.h), other types than f32
-// and bf16, and padding that cuts off elements.
+// Returns nullopt for other convolutions (see passes/canonicalize_convolutions.h), for types other
+// than f32 and bf16, and for negative padding.
 std::optional<ConvolutionProblem> convolution_problem(const hlo::Instruction& convolution);
 
 }  // namespace systole::cpu

@@ -1,4 +1,4 @@
-// Convolutions of channels-last images of f32 by code of our own.
+// Convolution kernels of this backend for channels-last f32 images.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace systole::cpu {
 
-// Buffers: input, kernel, result. Null where oneDNN's code for channels-last images is as fast, or
-// this host has no wide registers or more threads than there is work for. Terms are summed up in an
-// order that does not depend on the number of threads.
+// Buffers: input, kernel, result. Returns null where oneDNN is as fast for channels-last images,
+// where this host lacks AVX-512, and where there are more threads than tasks. The order of
+// summation does not depend on the number of threads.
 std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
                                                        int num_threads);
 

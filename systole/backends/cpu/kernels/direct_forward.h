@@ -1,4 +1,4 @@
-// Forward convolutions, and what is written as one.
+// Forward convolutions, and input gradients that are written as forward convolutions.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace systole::cpu {
 
-// Whole panels of output features, and few columns computed twice: what the kernel is fast for.
+// Returns whether the output features fill whole panels and few columns are computed twice. The
+// kernel is fast only then.
 bool fits_direct_forward(const DirectSizes& sizes);
 // Buffers: images, kernel, output. REQUIRES: fits_direct_forward, host_has_direct_kernels.
 std::unique_ptr<Kernel> make_direct_forward_kernel(const DirectSizes& sizes);

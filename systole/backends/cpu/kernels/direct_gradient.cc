@@ -38,7 +38,7 @@ struct TapPanel {
 
 #if defined(__x86_64__)
 
-// With `Together` the places lie one behind the other.
+// With `Together` the window elements are contiguous.
 template <bool Together>
 __attribute__((target("avx512f"))) void sum_taps(const TapPanel& p) {
   __m512 sums[kTapPlaces][kTapVectors];

@@ -1,4 +1,4 @@
-// Gradients of convolutions by their kernels.
+// Gradients of convolutions with respect to their kernels.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,12 @@
 
 namespace systole::cpu {
 
-// Parts of the batch that have sums of their own, and so the threads that have work.
+// The batch is split into at most this many parts with their own sums. It limits the number of
+// threads that have work.
 inline constexpr int64_t kMaxGradientParts = 16;
 
-// Whole panels of output features, and a kernel so small that each part of the batch can have sums
-// of its own.
+// Returns whether the output features fill whole panels and the kernel is small enough for each
+// part of the batch to have its own sums.
 bool fits_direct_gradient(const DirectSizes& sizes);
 // Buffers: images, the output's gradient, the kernel's gradient. REQUIRES: fits_direct_gradient,
 // host_has_direct_kernels.

@@ -1,4 +1,5 @@
-// What the kernels of direct_convolution.h share: convolutions of channels-last images of f32.
+// Sizes and helpers of the kernels of direct_convolution.h: convolutions of channels-last f32
+// images.
 #pragma once
 
 #include <optional>
@@ -15,35 +16,37 @@ struct DirectSizes {
   int64_t kernel_height, kernel_width;
   int64_t row_stride, column_stride;
   int64_t low_rows, low_columns;  // padding
-  // The kernel's first element and the steps to the next row, column, feature and output feature.
+  // Offset of the kernel's first element, and the strides to the next row, column, feature and
+  // output feature.
   int64_t kernel_first, kernel_row, kernel_column, kernel_in, kernel_out;
 
-  // A line of an image with its padding, as far as it is read.
+  // Elements of a padded image line that are read.
   int64_t line() const { return ((columns - 1) * column_stride + kernel_width) * features; }
-  // What a row of the kernel reads of a line for one column of the output lies together.
+  // Contiguous elements of a line that one kernel row reads for one output column.
   int64_t depth() const { return kernel_width * features; }
-  // The lines that `count` rows of the output read.
+  // Returns the number of image lines that `count` output rows read.
   int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
 };
 
-// The forward convolution and the gradient by the kernel as they are; the gradient by images, where
-// it has no strides, as a forward convolution with a mirrored kernel. nullopt for other types and
+// Returns the sizes of a forward convolution or of a kernel gradient. An input gradient with stride
+// 1 becomes a forward convolution with a mirrored kernel. Returns nullopt for other types and
 // layouts, groups, dilations, and numbers of spatial axes other than two.
 std::optional<DirectSizes> direct_sizes(const ConvolutionProblem& problem);
 
-// Lines [first, first + count) of a padded image, behind one another.
+// Copies lines [first, first + count) of the padded image to `to`, contiguously.
 void pad_lines(const DirectSizes& sizes, const float* image, int64_t first, int64_t count,
                float* to);
 
-// Where the places of the window (rows, columns and features) lie in padded lines.
+// Returns the offset in the padded lines of every element of the window (rows, columns, features).
 std::vector<int64_t> window_places(const DirectSizes& sizes);
 
-// Memory of the calling thread for at least so many elements: kept for its next call.
+// Returns memory of the calling thread for at least this many elements. The thread's next call
+// reuses it.
 float* line_memory(int64_t elements);
 
-// The sums of the kernels lie in registers of this many elements.
+// Elements of one vector register that holds sums.
 inline constexpr int64_t kDirectLanes = 16;
-// The host has such registers.
+// Returns whether the host has such registers.
 bool host_has_direct_kernels();
 
 }  // namespace systole::cpu

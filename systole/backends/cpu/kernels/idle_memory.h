@@ -1,4 +1,4 @@
-// Memory that a kernel's next run finds where its last one left it.
+// Scratch memory of a kernel, kept between its runs.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace systole::cpu {
 
-// Thread-safe: of runs at the same time each has memory of its own, of which one is kept.
+// Concurrent runs get separate memory; one block is kept. Thread-safe.
 class IdleMemory {
  public:
   IdleMemory() = default;
   ~IdleMemory() { delete idle_.load(); }
   IdleMemory(const IdleMemory&) = delete;
 
-  // At least so many elements of f32, of any content.
+  // Returns at least `elements` uninitialised elements of f32.
   std::unique_ptr<Tensor> take(int64_t elements) {
     std::unique_ptr<Tensor> memory(idle_.exchange(nullptr));
     if (memory == nullptr || memory->shape().num_elements() < elements)

@@ -13,8 +13,8 @@ constexpr int64_t kFeaturesTogether = 16;
 
 }  // namespace
 
-// Each line of the kernel's memory is read once, by one thread: output features that lie one behind
-// the other go to all blocks, others to one.
+// One thread reads each line of the kernel's memory, once: contiguous output features go to all
+// blocks, others to one.
 void KernelPacking::pack(const float* kernel, float* packed, const RunContext& context) const {
   const bool to_all = s_.kernel_out == 1;
   const int64_t parts =

@@ -1,4 +1,4 @@
-// The kernel of a convolution in the order in which blocks of output features use it.
+// Packs a convolution's kernel in the order in which blocks of output features read it.
 #pragma once
 
 #include "systole/backends/cpu/kernels/direct_sizes.h"
@@ -6,20 +6,20 @@
 
 namespace systole::cpu {
 
-// Makes [block][row][column][feature][`lanes` output features] of the kernel that the sizes
-// describe, which has any order of axes, mirrored or not. REQUIRES: `lanes` is a multiple of 16
-// that divides its output features.
+// Packs to [block][row][column][feature][`lanes` output features]. The kernel may have any order of
+// axes and may be mirrored, as the sizes say. REQUIRES: `lanes` is a multiple of 16 that divides
+// the number of output features.
 class KernelPacking {
  public:
   KernelPacking(const DirectSizes& sizes, int64_t lanes) : s_(sizes), lanes_(lanes) {}
 
   int64_t elements() const { return window() * s_.features * s_.out_features; }
-  // On all threads of the program.
+  // Uses all threads of the program.
   void pack(const float* kernel, float* packed, const RunContext& context) const;
 
  private:
   int64_t window() const { return s_.kernel_height * s_.kernel_width; }
-  // The first element at one place of the window, row by row.
+  // The first element at `place`, a row-major position in the window.
   const float* place_in(const float* kernel, int64_t place) const;
   int64_t block_elements() const { return window() * s_.features * lanes_; }
 

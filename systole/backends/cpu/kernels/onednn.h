@@ -1,4 +1,4 @@
-// What the oneDNN kernels share.
+// Calls of oneDNN primitives.
 #pragma once
 
 #include <atomic>
@@ -16,26 +16,26 @@
 namespace systole::cpu {
 
 const dnnl::engine& onednn_engine();
-// nullopt when oneDNN has no such type.
+// Returns nullopt if oneDNN has no such type.
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
-// Whether the host has instructions for dots of bf16; oneDNN emulates what it lacks.
+// Returns whether the host has instructions for bf16 products. oneDNN emulates missing ones.
 bool host_multiplies_bf16();
-// Every primitive is made with these: its scratch memory is the caller's, because the library's own
-// belongs to the thread that made the primitive.
+// Attributes of every primitive: the caller provides scratch memory. The library's own scratch
+// memory belongs to the thread that created the primitive.
 dnnl::primitive_attr onednn_attributes();
-// What `make` returns; its errors become systole::Error INTERNAL, that there is no implementation
-// nullopt.
+// Returns the result of `make`, or nullopt if oneDNN has no implementation. Other oneDNN errors
+// become systole::Error INTERNAL.
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
-// A primitive with the memory objects that it is called with, and the copies between our layouts
-// and those that it prefers. A call points the objects at the caller's memory; a second call at the
-// same time makes objects of its own. Errors of the library: INTERNAL with its message.
+// A primitive, its memory objects, and the copies between the caller's layouts and those that the
+// primitive prefers. Concurrent calls use separate memory objects. Errors: INTERNAL with the
+// library's message.
 class OnednnCall {
  public:
   struct Operand {
     int argument;                    // DNNL_ARG_SRC...
     dnnl::memory::desc layout;       // of the caller's memory
-    dnnl::memory::desc wanted = {};  // the primitive's, where it is another
+    dnnl::memory::desc wanted = {};  // the primitive's, if different
     bool is_output = false;
 
     bool copied() const { return wanted.data.ndims != 0 && !(wanted == layout); }
@@ -44,7 +44,7 @@ class OnednnCall {
   ~OnednnCall();
   OnednnCall(const OnednnCall&) = delete;
 
-  // Pointers in the order of the operands.
+  // Takes one pointer per operand, in order.
   void run(std::span<void* const> pointers) const;
 
  private:

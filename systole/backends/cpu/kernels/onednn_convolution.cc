@@ -101,7 +101,7 @@ bool copies_pay(const Problem& p) {
   const dnnl::memory::dims kernel = p.kernel.dims();
   const auto window = kernel.end() - static_cast<std::ptrdiff_t>(p.strides.size());
   if (std::all_of(window, kernel.end(), is_one)) return false;
-  // Each element of the output meets a kernel of its own feature.
+  // Each output element uses the kernel elements of its own feature.
   const double operations =
       2 * elements(p.output.dims()) * elements(kernel) / static_cast<double>(p.output.dims()[1]);
   return operations >= kUses * static_cast<double>(p.image.get_size() + p.output.get_size());

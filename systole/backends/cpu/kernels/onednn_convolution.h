@@ -1,4 +1,5 @@
-// Convolutions and their gradients by oneDNN, and where that is slower by code of our own.
+// Convolutions and their gradients by oneDNN, or by the kernels of this backend where those are
+// faster.
 #pragma once
 
 #include <memory>
@@ -10,11 +11,10 @@ namespace systole::cpu {
 
 struct ConvolutionProblem;
 
-// Buffers: input, kernel, result. Null for what is no ConvolutionProblem, and what oneDNN has no
-// code for but its plain loops. Errors: INTERNAL with oneDNN's message.
+// Buffers: input, kernel, result. Returns null if the instruction is not a ConvolutionProblem or
+// oneDNN has only its reference loops for it. Errors: INTERNAL with oneDNN's message.
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
                                                 int num_threads);
-// The same of a problem.
 std::unique_ptr<Kernel> make_convolution_kernel(const ConvolutionProblem& problem, int num_threads);
 
 }  // namespace systole::cpu

@@ -58,7 +58,7 @@ std::optional<dnnl::memory::desc> dot_layout(const TensorType& type, const Dims&
   const int64_t m = product(type.shape, rows);
   const int64_t n = product(type.shape, columns);
   sizes.insert(sizes.end(), {m, n});
-  // An axis of size 1 has no stride of its own: give it the one of a plain matrix.
+  // An axis of size 1 has no meaningful stride: use that of a dense matrix.
   int64_t row_step = m == 1 ? n * (n == 1 ? 1 : *column_stride) : *row_stride;
   int64_t column_step = n == 1 ? (m == 1 || *row_stride == 1 ? m * row_step : 1) : *column_stride;
   if (n == 1 && *row_stride != 1) column_step = 1;

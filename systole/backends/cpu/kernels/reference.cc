@@ -18,7 +18,7 @@ class ReferenceKernel : public Kernel {
     for (const hlo::Value& captured : hlo::captures(instruction))
       map[captured] = main.add_parameter(captured.type());
     hlo::Instruction* copy = hlo::copy_instruction(instruction, map, main, nullptr);
-    // Each operand is a parameter of its own, also where two are the same value.
+    // Each operand becomes a separate parameter, also where two operands are the same value.
     for (int i = 0; i < copy->num_operands(); ++i) copy->set_operand(i, main.parameter(i));
     std::vector<hlo::Value> results;
     for (int i = 0; i < copy->num_results(); ++i) results.push_back(copy->result(i));

@@ -1,4 +1,4 @@
-// Any instruction by its reference value: what the backend has no code of its own for.
+// Instructions without native code, computed by their reference value.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace systole::cpu {
 
-// Buffers: the operands, the values that its regions use from around it (hlo::captures), the
-// results. A result may lie where an operand does. Slow: every run allocates. Errors of the run:
-// those of the instruction's value (hlo/op_semantics.h).
+// Buffers: operands, values that the regions capture (hlo::captures), results. A result may share
+// an operand's memory. Slow: every run allocates. Errors of a run: those of the instruction's value
+// (hlo/op_semantics.h).
 std::unique_ptr<Kernel> make_reference_kernel(const hlo::Instruction& instruction);
 
 }  // namespace systole::cpu

@@ -1,5 +1,5 @@
-// Sorting of keys with their positions. Keys are unsigned numbers, made of elements such that they
-// order as the elements do.
+// Sorts keys with their positions. Keys are unsigned numbers in the same order as the elements they
+// stand for.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,9 @@ struct LargeItem {
   friend auto operator<=>(const LargeItem&, const LargeItem&) = default;
 };
 
-// Sorts n items that stand in order of their positions, by keys below 2^(8 * key_bytes), stably.
-// Returns where they are then: `items` or `other`, which has room for n. A radix sort, byte by
-// byte; bytes that all keys share are passed over.
+// Stable sort of n items in order of position, by keys below 2^(8 * key_bytes). Returns the array
+// that holds the result: `items` or `other`, which has room for n. A radix sort by bytes that skips
+// bytes shared by all keys.
 template <class Item>
 Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
   constexpr int64_t kFew = 96;
@@ -59,12 +59,12 @@ Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
   return items;
 }
 
-// The k least of the elements with these keys, key(0) .. key(n - 1), in order, 0 < k <= n, in
-// `best`, which has room for `capacity` > k. `key` makes an unsigned number.
+// Stores the k smallest of the elements with keys key(0) to key(n - 1) in `best`, in order. `best`
+// has room for `capacity` > k. REQUIRES: 0 < k <= n.
 template <class Item, class Key>
 void select_items(Item* best, int64_t n, int64_t k, int64_t capacity, Key&& key) {
   using Number = decltype(key(int64_t{0}));
-  // Few of these are good enough: a vector of them is passed over.
+  // Elements tested at once: few are among the k smallest.
   constexpr int64_t kPassedOver = 32;
   int64_t count = 0;
   Item limit = Item::of(~uint64_t{0}, ~uint64_t{0});

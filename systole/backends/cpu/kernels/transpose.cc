@@ -21,7 +21,7 @@ constexpr int64_t kMinRun = 64;             // bytes, to be copied as a whole
 constexpr int64_t kStripBytes = 4096;       // of tiles along the operand's minor axis: a page
 constexpr int64_t kGrainBytes = 64 * 1024;  // that are worth a thread
 
-// One axis of the result, or several that lie behind each other in the operand, too.
+// One axis of the result, or several that are adjacent in the operand too.
 struct Axis {
   int64_t size;
   int64_t from;  // elements between neighbours in the operand

@@ -1,4 +1,4 @@
-// Transpositions of large arrays: in blocks where they walk across cache lines, in runs where not.
+// Transposes of large arrays: in blocks if the minor axis moves, otherwise in contiguous runs.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,8 @@
 
 namespace systole::cpu {
 
-// For a transpose of an array too large for the first-level cache; null for any other, and where
-// the minor axis stays but is short. Buffers: operand, result. Results of at least `streamed_bytes`
-// bytes are written past the caches.
+// Buffers: operand, result. Returns null if the array fits the first-level cache, or if the minor
+// axis stays and is short. Results of at least `streamed_bytes` bytes bypass the caches.
 std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& transpose,
                                               int64_t streamed_bytes);
 

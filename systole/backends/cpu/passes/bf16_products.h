@@ -4,8 +4,8 @@
 
 namespace systole::cpu {
 
-// What a TPU's matrix unit does by default: the f32 operands of dots and convolutions are rounded
-// to bf16, their products added up in f32.
+// Rounds f32 operands of dots and convolutions to bf16 and accumulates in f32, the default of a
+// TPU's matrix unit.
 class Bf16Products : public hlo::Pass {
  public:
   std::string_view name() const override { return "bf16_products"; }

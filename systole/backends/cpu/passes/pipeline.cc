@@ -73,7 +73,7 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
     pipeline.add<hlo::FusionPass>(fusion);
     // What is left to go through memory between fusions can stay in a cache, row by row.
     pipeline.add<RowFusionPass>();
-    // Copies that fusion made, and what it left behind.
+    // Removes copies that fusion made, and instructions that it left unused.
     pipeline.add<hlo::DeadCodeElimination>();
   }
   pipeline.run(module);

@@ -1,4 +1,4 @@
-// The passes of the CPU backend, in their order.
+// The pass pipeline of the CPU backend.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace systole::cpu {
 
-// A copy of the module that computes all replicas as one program: see hlo/passes/
-// vectorize_replicas.h. Errors: those of vectorize_replicas.
+// Returns a copy of the module that computes all replicas as one program
+// (hlo/passes/vectorize_replicas.h). Errors: those of vectorize_replicas.
 std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
                                              const runtime::CompileOptions& options);
 
-// Makes the module what code is generated for: without calls; simplified and fused when
-// options.optimize says so.
+// Prepares the module for code generation: inlines calls; simplifies and fuses if options.optimize
+// is set.
 void run_passes(hlo::Module& module, const runtime::CompileOptions& options);
 
 }  // namespace systole::cpu

@@ -1,4 +1,4 @@
-// What passes that rewrite one instruction at a time share.
+// Helper of passes that rewrite one instruction at a time.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace systole::cpu {
 
-// Calls `rewrite` for every instruction of the module's programs, those of an instruction's own
-// programs before it. `rewrite` may erase its instruction and put others before it; it says whether
-// it did, and so does this of all of them.
+// Calls `rewrite` for every instruction of the module, instructions in nested programs first.
+// `rewrite` may erase its instruction and insert others before it, and returns whether it did.
+// Returns whether any call did.
 bool rewrite_each(hlo::Module& module, const std::function<bool(hlo::Instruction&)>& rewrite);
 
 }  // namespace systole::cpu

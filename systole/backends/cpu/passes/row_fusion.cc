@@ -37,7 +37,7 @@ bool is_step(const Instruction& x) {
          x.is(Opcode::select_and_scatter) || computes_elements(x);
 }
 
-// What it gathers, if it does, is little, and wanted if it is not a state that moves on.
+// Returns whether the gathered results are small and used; a random state may be unused.
 bool can_gather(const Instruction& x, int64_t rows) {
   for (int k = 0; k < x.num_results(); ++k) {
     const Value result{const_cast<Instruction*>(&x), k};
@@ -54,8 +54,8 @@ int64_t result_bytes(const Instruction& x) {
   return bytes;
 }
 
-// The instructions of a computation, numbered in program order. Where several became one, numbers
-// are left that stand for none.
+// The instructions of a computation, numbered in program order. Fused instructions leave unused
+// numbers.
 class Program {
  public:
   explicit Program(Computation& computation)
@@ -69,7 +69,7 @@ class Program {
   // REQUIRES: it is one of the program.
   size_t number(const Instruction* x) const { return numbers_.at(x); }
 
-  // The numbers of what the instruction uses, in its regions too, from `least` on.
+  // Adds the numbers, from `least` on, of the values that the instruction uses, in its regions too.
   void add_inputs(size_t x, size_t least, std::set<size_t>& to) {
     for (const Value& operand : instructions_[x]->operands()) add_number(operand, least, to);
     if (captures_[x] == Captures::none || instructions_[x]->num_regions() == 0) return;
@@ -84,8 +84,8 @@ class Program {
     }
   }
 
-  // Makes one instruction of the members. Those of `waiting`, which stand among them and depend on
-  // them, go behind it.
+  // Fuses the members into one instruction. Moves `waiting`, which are between them and depend on
+  // them, after it.
   void fuse(const std::vector<size_t>& members, const std::vector<size_t>& waiting) {
     const size_t first = members.front();
     const size_t last = members.back();
@@ -131,10 +131,10 @@ class Program {
   std::unordered_map<const Instruction*, size_t> numbers_;
 };
 
-// A group of steps, by their numbers in the program, in order.
+// A group of steps, as their numbers in the program, in order.
 class RowGroup {
  public:
-  // Nothing joins but the seed where the group would not be worth it.
+  // Only the seed is a member if the group would not be worth it.
   RowGroup(Program& program, size_t seed, int64_t rows)
       : program_(program), rows_(rows), members_({seed}) {
     add_users();
@@ -154,7 +154,7 @@ class RowGroup {
     for (const size_t member : members_) instructions.insert(&program_[member]);
   }
 
-  // Brings the members together, behind the last of them, and makes them one.
+  // Moves the members after the last of them and fuses them.
   void fuse() { program_.fuse(members_, dependents()); }
 
  private:
@@ -165,7 +165,7 @@ class RowGroup {
     return std::ranges::any_of(members_, [&](size_t x) { return &program_[x] == value.def; });
   }
 
-  // What stands before the last member, is none, and depends on one.
+  // Returns instructions before the last member that are not members and depend on one.
   std::vector<size_t> dependents() const {
     std::set<size_t> users;
     for (const size_t member : members_) program_.add_users(member, users);
@@ -178,9 +178,9 @@ class RowGroup {
     return result;
   }
 
-  // A path leads from a member to one of `ends` by way of what is neither. Searched backwards, what
-  // stands next to the first member first: where a path leads through most of a program, it is
-  // found soon.
+  // Returns whether a path from a member to one of `ends` leads through an instruction that is
+  // neither. Searches backwards, instructions near the first member first: a path through most of
+  // the program is then found early.
   bool leads_around(const std::vector<size_t>& members, const std::vector<size_t>& ends) const {
     std::set<size_t> waiting;
     const size_t first = members.front();
@@ -216,7 +216,7 @@ class RowGroup {
     }
   }
 
-  // A step that reduces the same rows and is used by a member.
+  // Adds a step that reduces the same rows and is used by a member.
   bool add_producer() {
     for (const size_t member : members_) {
       for (const Value& operand : program_[member].operands()) {

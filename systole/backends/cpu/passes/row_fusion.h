@@ -1,17 +1,17 @@
-// Row fusion: loop nests that work on the same rows one behind the other become one, which takes
-// some rows at a time through all of them. Softmax, normalisation and their gradients, which pass
-// over each row several times, then pass over memory once.
+// Row fusion: merges consecutive loop nests over the same rows into one that runs all of them for a
+// few rows at a time. Softmax, normalisation and their gradients, which traverse each row several
+// times, then traverse memory once.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"
 
 namespace systole::cpu {
 
-// Runs behind FusionPass, whose fusions are the steps. A group grows from a step that reduces rows,
-// makes random bits or takes pooling's gradient, forwards to steps that use it row by row
-// (analysis/row_access.h) and backwards to steps that these use, and ends in steps that reduce all
-// rows to one; it becomes a fusion whose region holds the steps. Left alone: arrays that fit a
-// cache anyway, rows that do not, rows so short that loops over them do not pay. Idempotent.
+// Runs after FusionPass, whose fusions are the steps. A group starts at a step that reduces rows,
+// generates random bits or computes pooling's gradient. It grows to users that work by the same
+// rows (analysis/row_access.h) and to the producers of these, and becomes a fusion whose region
+// holds the steps. Steps without native code stay apart. Skips arrays that fit a cache, rows that
+// do not, and rows too short to be worth the loops. Idempotent.
 class RowFusionPass : public hlo::Pass {
  public:
   std::string_view name() const override { return "row_fusion"; }

@@ -4,9 +4,8 @@
 
 namespace systole::cpu {
 
-// A dot_general that contracts over one element is a multiplication of broadcast operands: written
-// so, it can be part of a fusion. Leaves dots whose result has another element type than their
-// operands.
+// Rewrites a dot_general that contracts over one element as a product of broadcast operands, which
+// can be fused. Skips dots whose result type differs from that of the operands.
 class ThinDots : public hlo::Pass {
  public:
   std::string_view name() const override { return "thin_dots"; }

@@ -4,9 +4,9 @@
 
 namespace systole::cpu {
 
-// Large dots and convolutions of 16-bit floats that this host has no instructions for become
-// products of f32, whose result is rounded: the products of two such numbers are exact in f32, and
-// sums of them are accumulated in f32 either way.
+// Computes large dots and convolutions of 16-bit floats in f32 and rounds the result, on hosts
+// without instructions for them. Products of such floats are exact in f32, and sums accumulate in
+// f32 either way.
 class UpcastDots : public hlo::Pass {
  public:
   std::string_view name() const override { return "upcast_dots"; }
