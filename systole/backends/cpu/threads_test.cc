@@ -67,6 +67,31 @@ TEST(Denormals, AreZeroInLibraryProducts) {
   }
 }
 
+// Adam's moment of a weight without gradient. Without flushing it stays at the least denormal.
+TEST(Denormals, MomentsDecayToZero) {
+  const auto module = hlo::parse(R"(
+    func.func public @main(%m: tensor<1000xf32>) -> tensor<1000xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %limit = stablehlo.constant dense<2000> : tensor<i32>
+      %beta = stablehlo.constant dense<0.9> : tensor<1000xf32>
+      %r:2 = stablehlo.while(%i = %zero, %now = %m) : tensor<i32>, tensor<1000xf32>
+        cond {
+          %more = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %next = stablehlo.add %i, %one : tensor<i32>
+          %less = stablehlo.multiply %now, %beta : tensor<1000xf32>
+          stablehlo.return %next, %less : tensor<i32>, tensor<1000xf32>
+        }
+      return %r#1 : tensor<1000xf32>
+    })");
+  for (const int threads : {1, 4}) {
+    EXPECT_TRUE(
+        all_are(testing::run(*module, {{full({1000}, 1)}}, {.num_threads = threads})[0], 0));
+  }
+}
+
 TEST(Openmp, ThreadsOfTheCallerKeepTheirNumberAndMode) {
   omp_set_num_threads(3);
   testing::run(*matrix_product(256, 256, 256), {{full({256, 256}, 1), full({256, 256}, 1)}},
