@@ -301,8 +301,7 @@ TEST(RendezvousTest, ArgumentsForEachProcess) {
               }),
               HasSubstr("all_reduce: replica_groups, got 2 ids, expected 3, one a process"));
   EXPECT_THAT(error_of([&] { run(*module, {.num_replicas = 1}, {{1}}); }),
-              HasSubstr("UNIMPLEMENTED: all_reduce: replica_groups, got 1 of 2 processes, expected "
-                        "one of one: "));
+              HasSubstr("UNIMPLEMENTED: all_reduce: replica_groups, got id 1, expected 0: "));
 }
 
 // -- Constraints.

@@ -93,8 +93,8 @@ const ErrorCase kErrors[] = {
           "rng_bit_generator: shape of initial_state, got [3], expected [2]"),
     error("c2_philox", "tensor<4xui64>", "PHILOX", {"tensor<4xui64>", "tensor<f32>"},
           "rng_bit_generator: shape of initial_state, got [4], expected [2] or [3]"),
-    error("i2_dtype", "tensor<2xi64>", "PHILOX", {"tensor<2xi64>", "tensor<f32>"},
-          "rng_bit_generator: element type of initial_state, got s64, expected u64"),
+    error("i2_dtype", "tensor<2xi16>", "PHILOX", {"tensor<2xi16>", "tensor<f32>"},
+          "rng_bit_generator: element type of initial_state, got s16, expected u64"),
     error(
         "output_dtype", "tensor<2xui64>", "PHILOX", {"tensor<2xui64>", "tensor<i1>"},
         "rng_bit_generator: element type of output, got pred, expected integer or floating-point"),
