@@ -108,7 +108,7 @@ Output reverse(const Input& tensor, const Axes& axis, const NameOptions& options
 
 // -- Joining and splitting.
 
-// Tensors that agree but for `axis`, one behind the other along it.
+// Concatenates tensors along `axis`; their other dimensions must be equal.
 Output concat(const InputList& values, int64_t axis, const NameOptions& options = {});
 
 struct StackOptions {
@@ -163,7 +163,7 @@ struct PadOptions {
   double constant_values = 0;
   std::string name = {};
 };
-// `paddings[i]`: elements put before and behind axis i. REFLECT mirrors at the edge element,
+// `paddings[i]`: elements added before and after axis i. REFLECT mirrors at the edge element,
 // SYMMETRIC repeats it.
 Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
            const PadOptions& options = {});

@@ -21,7 +21,7 @@ struct EinsumEquation {
 
 // Without "->" the result has "..." where an operand has it, then, in alphabetical order, the
 // letters that are there once. Errors: INVALID_ARGUMENT names the equation and what is wrong with
-// it; UNIMPLEMENTED for a letter twice in one operand and for "..." behind a letter.
+// it; UNIMPLEMENTED for a letter twice in one operand and for "..." after a letter.
 EinsumEquation parse_einsum(std::string_view equation, size_t num_operands);
 
 // The labels of a term's axes for a tensor of `rank`: letters, and for "..." labels that count from

@@ -33,7 +33,7 @@ struct Conv1DOptions {
 Output conv1d(const Input& value, const Input& filters, int64_t stride,
               const Conv1DOptions& options = {});
 
-// depthwise_conv2d, and behind it a conv2d of all its channels: pointwise_filter [1, 1, in *
+// depthwise_conv2d, followed by a conv2d over all its channels: pointwise_filter [1, 1, in *
 // multiplier, out]. (tf.nn.separable_conv2d)
 Output separable_conv2d(const Input& input, const Input& depthwise_filter,
                         const Input& pointwise_filter, const Conv2DOptions& options = {});

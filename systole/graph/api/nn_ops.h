@@ -77,7 +77,7 @@ struct Conv2DOptions {
 };
 // input: [batch, height, width, in] (NHWC); filter: [height, width, in, out]; one floating dtype.
 // result: [batch, height', width', out]. SAME: height' = ceil(height / stride), zeros at the edges,
-// the odd one behind; VALID: ceil((height - (filter - 1) * dilation) / stride). (tf.nn.conv2d)
+// the odd one after; VALID: ceil((height - (filter - 1) * dilation) / stride). (tf.nn.conv2d)
 Output conv2d(const Input& input, const Input& filter, const Conv2DOptions& options = {});
 // filter: [height, width, in, multiplier]; result channel i * multiplier + j is input channel i
 // under filter j. (tf.nn.depthwise_conv2d)

@@ -22,7 +22,7 @@ DType common_dtype(InputRefs inputs);
 std::vector<Output> resolve(std::string_view op, InputRefs inputs, DType like);
 Output resolve(std::string_view op, const Input& input, DType like = DType::invalid);
 
-// `error` with the user's line behind it (`where`, or that of the WhereScope in force), for errors
+// `error` with the user's line after it (`where`, or that of the WhereScope in force), for errors
 // of functions that add no node themselves.
 Error at_line(const Error& error, SourceLocation where);
 

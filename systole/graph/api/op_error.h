@@ -7,7 +7,7 @@
 
 namespace systole {
 
-// What `f` returns; its errors get the op's name before them and the user's line behind them.
+// What `f` returns; its errors get the op's name before them and the user's line after them.
 template <class F>
 auto with_op(std::string_view op, SourceLocation where, const F& f) {
   try {

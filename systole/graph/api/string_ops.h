@@ -43,7 +43,7 @@ struct StringSplitOptions {
   bool skip_empty = true;
   std::string name = {};
 };
-// Parts of each string of a vector, as a matrix whose rows are filled with "" behind their lengths.
+// Parts of each string of a vector, as a matrix whose rows are filled with "" after their lengths.
 struct StringSplit {
   Output values;   // string[n, longest]
   Output lengths;  // s64[n]

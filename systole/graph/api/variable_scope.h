@@ -41,7 +41,7 @@ class VariableScope {
   VariableScope(const VariableScope&) = delete;
   VariableScope& operator=(const VariableScope&) = delete;
 
-  // "a/b". With a "/" behind it, it re-enters.
+  // "a/b". With a trailing "/" it re-enters the scope.
   const std::string& name() const { return name_; }
 
  private:

@@ -1,4 +1,4 @@
-// Gradients of one's own: of a function, of an op's kind, of an op in a part of a graph.
+// Custom gradients: of a function, of an op's kind, of an op in a part of a graph.
 // (tensorflow/python/ops/custom_gradient.py, framework/ops.py)
 #pragma once
 
@@ -46,15 +46,15 @@ using CustomGradientsFn = std::function<CustomGradients(const std::vector<Output
 std::function<Output(const Input& x)> custom_gradient(CustomGradientFn f);
 std::function<std::vector<Output>(const InputList& xs)> custom_gradient(CustomGradientsFn f);
 
-// dL/d(output i) for each output of `op`, zeros where there is none -> one for each of its inputs,
-// an invalid Output for none. `op.input(i)`, `op.output(i)` are its tensors.
+// dL/d(output i) for each output of `op`, zeros where it has no gradient -> one for each of its
+// inputs, an invalid Output for none. `op.input(i)`, `op.output(i)` are its tensors.
 using RegisteredGradient =
     std::function<std::vector<Output>(Node& op, const std::vector<Output>& grads)>;
 
 // A gradient that a GradientOverrideMap can name, for the life of the process. Thread-safe. Errors:
 // ALREADY_EXISTS; INVALID_ARGUMENT for an empty function. (tf.RegisterGradient)
 void register_gradient(std::string_view name, RegisteredGradient gradient);
-// nullptr when there is none of that name. The result lives until exit. Thread-safe.
+// Returns nullptr when no gradient has that name. The result lives until exit. Thread-safe.
 const RegisteredGradient* find_registered_gradient(std::string_view name);
 
 // `with g.gradient_override_map({"Relu": "GuidedRelu"}):` while it lives, ops of these names that

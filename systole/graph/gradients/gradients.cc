@@ -119,7 +119,7 @@ class Backpropagation {
  private:
   bool stopped(const Output& output) const { return stops_.contains(output); }
 
-  // A node is needed when a wanted value lies behind one of its inputs and a y depends on it.
+  // A node is needed when one of its inputs depends on a wanted value and a y depends on it.
   void mark_needed(const std::vector<Output>& ys) {
     std::vector<Node*> reachable;
     std::unordered_set<Node*> seen;

@@ -27,7 +27,7 @@ class RegionDraft {
   hlo::Builder b_;
 };
 
-// What a function leaves behind in a region.
+// The values that a function leaves in a region.
 struct LoweredFunction {
   std::vector<hlo::Value> results;
   std::vector<hlo::Value> variables;  // those given, after it

@@ -23,7 +23,7 @@ std::vector<int64_t> known_ints(Output value);
 // The attribute out_type of an op that tells sizes. Errors: INVALID_ARGUMENT unless s32 or s64.
 DType size_type(const InferContext& c);
 
-// A size of the tensor as it is when the program is compiled: s32[].
+// A size of the tensor, known when the program is compiled: s32[].
 Output size_at(Output x, int axis);
 
 Shape without_axis(const Shape& shape, int axis);
@@ -40,7 +40,7 @@ int checked_axis(int64_t axis, int rank);
 
 // x itself, or as s32 where its dtype is narrower: it then holds every size of a tensor.
 hlo::Value wide_integers(hlo::Builder& b, hlo::Value x);
-// Parts of x along `axis`, one behind the other. REQUIRES: sizes >= 0, their sum x's size there.
+// Splits x into consecutive parts along `axis`. REQUIRES: sizes >= 0, their sum x's size there.
 std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
                             std::span<const int64_t> sizes);
 

@@ -83,7 +83,7 @@ std::vector<hlo::Value> lower_extremum_index(LowerContext& c, hlo::ComparisonDir
   const hlo::Value index = c.b.iota({DType::s32, x.shape()}, axis);
   const hlo::Value worst =
       c.b.identity(better == gt ? hlo::Opcode::maximum : hlo::Opcode::minimum, x.dtype());
-  // An index behind all others: where all elements are as bad as `worst` they tie with it and win.
+  // An index after all others: where all elements are as bad as `worst` they tie with it and win.
   const hlo::Value behind = c.b.scalar(DType::s32, 0x7fffffff);
   hlo::Instruction* reduce = c.b.op_with_regions(
       hlo::Opcode::reduce, {x, index, worst, behind}, hlo::DimensionsAttrs{{axis}},

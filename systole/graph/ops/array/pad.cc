@@ -12,7 +12,7 @@ enum : int { kPadInput, kPaddings, kPadValue };
 
 using Known = std::optional<int64_t>;
 
-// What is known of the paddings before (0) or behind (1) the axes: all of a constant; of two
+// What is known of the paddings before (0) or after (1) the axes: all of a constant; of two
 // vectors side by side, as the gradient of Slice has them, what is known of the vectors.
 std::vector<Known> known_paddings(const InferContext& c, int side, int rank) {
   std::vector<Known> result(static_cast<size_t>(rank));

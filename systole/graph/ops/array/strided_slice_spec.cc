@@ -41,7 +41,7 @@ class AxisSlicer {
 
   void take_one(int64_t at) {
     if (size() == kUnknown) {
-      // Counted from the end it is an element behind a reversal.
+      // Counted from the end, it is one element after a reversal.
       add(at < 0 ? -1 - at : at, (at < 0 ? -1 - at : at) + 1, 1, at < 0);
     } else {
       const int64_t index = at < 0 ? at + size() : at;

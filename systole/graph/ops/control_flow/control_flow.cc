@@ -67,7 +67,7 @@ void check_loop_results(std::string_view op, std::string_view fn, std::span<cons
 }
 
 // As TensorFlow's While has it, captured values are loop variables that the body returns as they
-// are. What it collects stands behind those: captured zeros that it returns changed.
+// are. Collected values follow them: captured zeros that it returns changed.
 Node* add_while(const WhileSpec& spec, SourceLocation where, std::string_view name) {
   Graph& graph = Graph::current();
   const auto cond = Graph::make_function(graph);

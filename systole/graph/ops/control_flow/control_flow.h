@@ -24,7 +24,7 @@ struct WhileSpec {
   int64_t maximum_iterations = -1;  // none
   // The loop variable that tells an iteration apart for random ops; -1: their number.
   int64_t iteration_var = -1;
-  // What the body returns behind the loop variables, of static types, are further ones, which it
+  // What the body returns after the loop variables, of static types, are further ones, which it
   // does not read: its callers want their histories. They are the last of the node's.
   bool collects = false;
 };

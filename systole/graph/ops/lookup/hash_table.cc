@@ -43,7 +43,7 @@ void set_words(const ImportContext& c, bool to_numbers, AttrMap& attrs) {
   attrs["vocabulary"] = *words;
 }
 
-// The inputs are those of the op that fills the table, behind the table: a file, or keys and
+// The inputs are those of the op that fills the table, after the table: a file, or keys and
 // values.
 std::vector<Output> import_hash_table(const ImportContext& c) {
   const bool to_numbers = c.attr<DType>("value_dtype") == DType::s64;

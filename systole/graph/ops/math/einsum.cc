@@ -270,7 +270,7 @@ Output einsum(std::string_view equation, const InputList& inputs, const NameOpti
   const EinsumEquation parsed = parsed_at(equation, inputs.inputs().size(), where);
   std::vector<Term> terms = checked_terms(parsed, equation, inputs.resolve());
   while (terms.size() > 2) {
-    // What the operands behind the first two, and the result, still need.
+    // Labels that the operands after the first two, or the result, still need.
     std::string later = parsed.result;
     for (size_t i = 2; i < terms.size(); ++i) later += terms[i].labels;
     std::string product;

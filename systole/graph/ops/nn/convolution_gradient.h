@@ -1,4 +1,4 @@
-// The ops behind the gradients of Conv2D and DepthwiseConv2dNative, TensorFlow's
+// The ops that compute the gradients of Conv2D and DepthwiseConv2dNative, TensorFlow's
 // Conv2DBackpropInput and so on. The two kinds differ in their names and in `kind` alone. All of
 // them are linear in both tensors, so that each one's gradients are the other two.
 #pragma once

@@ -79,7 +79,7 @@ class LineSplitter {
     return end;
   }
 
-  // From an opening quote to the delimiter behind the closing one.
+  // From an opening quote to the delimiter after the closing one.
   size_t quoted_field(std::string_view line, size_t begin) {
     std::string field;
     for (size_t i = begin + 1; i < line.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace systole {
 namespace {
 
-// Positions of the inputs. The mean gradient stands behind the variable where there is one.
+// Positions of the inputs. A mean gradient, if any, follows the variable.
 enum : int { kVar, kMeanGradient };
 struct Positions {
   explicit Positions(bool centered) : first(centered ? 2 : 1) {}
