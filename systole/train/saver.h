@@ -20,22 +20,22 @@ namespace systole {
 
 class CheckpointMatch;
 
-// What else a program must have to go on as if it had not stopped (random numbers, the position in
-// the input, the state of hooks), as bytes under names. Kept beside a checkpoint in
-// `<prefix>.systole`, which TensorFlow does not know and does not miss.
+// State beside the variables that a program needs to continue exactly (random state, the position
+// in the input, the state of hooks), as bytes by name. Stored in `<prefix>.systole`, which
+// TensorFlow ignores.
 using CheckpointExtras = std::map<std::string, std::string>;
 
 struct SaverOptions {
-  // All global variables of the current graph when empty.
+  // Empty: all global variables of the current graph.
   std::vector<Variable> var_list = {};
-  // What else is saved: the collection graph_keys::saveable_objects of the current graph when this
-  // and var_list are empty.
+  // Other objects to save. If this and var_list are empty: the collection
+  // graph_keys::saveable_objects of the current graph.
   std::vector<Saveable> saveables = {};
-  // The newest that are kept; 0 keeps all.
+  // The number of newest checkpoints to keep; 0: all.
   int max_to_keep = 5;
-  // Of those to be deleted, one in so many hours stays for good.
+  // Keeps one of the older checkpoints for each period of so many hours.
   double keep_checkpoint_every_n_hours = 10000;
-  // Beside each checkpoint, the graph with its variables in `<prefix>.meta` (train/meta_graph.h).
+  // Writes the graph of each checkpoint to `<prefix>.meta` (train/meta_graph.h).
   bool write_meta_graph = true;
   // Null: default_file_system() and real_clock(). Both outlive the saver.
   FileSystem* file_system = nullptr;
@@ -47,7 +47,7 @@ struct SaveOptions {
   CheckpointExtras extras = {};
 };
 
-// The values of all variables at one time.
+// A snapshot of all variables.
 struct CheckpointSnapshot {
   std::vector<std::string> names = {};  // sorted
   VariableSnapshot values = {};         // in this order
@@ -62,11 +62,11 @@ struct RestoreOptions {
   bool allow_weights_only = false;
 };
 
-// What was restored by restore_latest().
+// The result of restore_latest().
 struct RestoredCheckpoint {
   std::string prefix;  // "" when the directory holds no checkpoint
   CheckpointExtras extras;
-  // Checkpoints that were newer and could not be read, and why.
+  // Newer checkpoints that could not be read, with the reasons.
   std::vector<std::string> damaged;
 };
 
@@ -80,17 +80,17 @@ class Saver {
   explicit Saver(SaverOptions options = {});
 
   // Writes `save_path`[-global_step]; makes its directory; deletes the oldest beyond max_to_keep.
-  // What other runs left in the directory counts (see recover). Returns the prefix. Errors:
+  // Checkpoints of earlier runs count (see recover). Returns the prefix. Errors:
   // FAILED_PRECONDITION for a variable that is not initialised; those of the file system.
   std::string save(Session& session, const std::string& save_path, const SaveOptions& options = {});
-  // The same in two steps: the values now (StepLoop::snapshot), and, on any one thread, the
-  // writing.
+  // save() in two steps: snapshot() copies the values (StepLoop::snapshot); write() may run on
+  // another thread.
   CheckpointSnapshot snapshot(Session& session) const;
   std::string write(const CheckpointSnapshot& snapshot, const std::string& save_path,
                     const SaveOptions& options = {});
 
-  // Sets all variables, or, when anything is wrong, none. A saveable that the checkpoint lacks, or
-  // that was another thing when it was saved, begins anew, with a warning. Errors: DATA_LOSS for
+  // Sets all variables, or none on an error. A saveable that is missing in the checkpoint, or was
+  // another object there, starts anew, with a warning. Errors: DATA_LOSS for
   // damaged files; NOT_FOUND with one line for every variable that is missing (with near misses) or
   // of another shape or dtype.
   void restore(Session& session, const std::string& prefix) const;
@@ -101,8 +101,8 @@ class Saver {
   RestoredCheckpoint restore_latest(Session& session, const std::string& directory,
                                     const RestoreOptions& options = {}) const;
 
-  // Makes the checkpoints that the file `checkpoint` of the directory names ours to count and
-  // delete, and removes what a killed run left half-written. save() does it at its first call.
+  // Takes over the checkpoints that the file `checkpoint` of the directory names, for max_to_keep,
+  // and removes incomplete files of a killed run. The first save() calls it.
   void recover(const std::string& directory, const std::string& base_name);
   // Oldest first.
   std::vector<std::string> last_checkpoints() const;
@@ -130,7 +130,7 @@ class Saver {
   std::vector<Kept> kept_;
   double next_preserved_time_ = 0;
   bool recovered_ = false;
-  // Made again when the graph has grown.
+  // Rebuilt when the graph has grown.
   mutable std::shared_ptr<const std::string> meta_graph_;
   mutable size_t meta_graph_nodes_ = 0;
 };
@@ -138,7 +138,7 @@ class Saver {
 // The prefix of the latest checkpoint of a directory on this machine, "" when there is none.
 std::string latest_checkpoint(const std::string& directory);
 
-// The extras beside a checkpoint; none when there is no such file. Errors: DATA_LOSS.
+// Returns the extras of a checkpoint; none if it has no such file. Errors: DATA_LOSS.
 CheckpointExtras read_checkpoint_extras(FileSystem& file_system, const std::string& prefix);
 void write_checkpoint_extras(FileSystem& file_system, const std::string& prefix,
                              const CheckpointExtras& extras);
@@ -148,11 +148,10 @@ void write_checkpoint_extras(FileSystem& file_system, const std::string& prefix,
 // tf.train.init_from_checkpoint)
 using AssignmentMap = std::vector<std::pair<std::string, std::string>>;
 
-// Sets the variables of the session's graph that the map names from a checkpoint (a prefix, or a
-// directory, whose latest it is). A scope takes every variable in it, and each must be there.
-// Variables keep their values where they are not named. Returns how many were set. Errors: as
-// Saver::restore; NOT_FOUND for a name that no variable has; INVALID_ARGUMENT for an empty map.
-// (tf.train.init_from_checkpoint)
+// Sets the variables that the map names from a checkpoint: a prefix, or a directory, which means
+// its latest. A scope names all variables in it, and the checkpoint must have each. Other variables
+// keep their values. Returns the number of variables set. Errors: as Saver::restore; NOT_FOUND for
+// a name that no variable has; INVALID_ARGUMENT for an empty map. (tf.train.init_from_checkpoint)
 int init_from_checkpoint(Session& session, const std::string& checkpoint, const AssignmentMap& map,
                          FileSystem* file_system = nullptr);
 
