@@ -21,7 +21,7 @@ bool holds(DType dtype, T integer) {
   return std::cmp_less_equal(integer, highest) && std::cmp_greater_equal(integer, lowest);
 }
 
-// A number that is whole, and within what 64 bits hold, is the same as an integer.
+// A whole number in the range of 64-bit integers counts as an integer.
 bool holds(DType dtype, double number) {
   if (number != std::trunc(number)) return false;
   if (number < 0) {
@@ -39,8 +39,8 @@ void check_holds(const Tensor& value, const Output& key) {
   }
 }
 
-// Of `value`, numbers that `key`, of integers or pred, takes. Errors: INVALID_ARGUMENT for others,
-// which would wrap around or lose a fraction.
+// Converts `value` to integers that the dtype of `key`, an integer type or pred, can represent.
+// Errors: INVALID_ARGUMENT for numbers that would wrap around or lose a fraction.
 Tensor whole_numbers(const Tensor& value, const Output& key) {
   const DType from = value.dtype();
   const DType wide = is_floating(from) ? DType::f64 : from == DType::u64 ? from : DType::s64;
@@ -48,7 +48,7 @@ Tensor whole_numbers(const Tensor& value, const Output& key) {
   switch (wide) {
     case DType::f64:
       check_holds<double>(numbers, key);
-      // Numbers from 2^63 on go through the integers that hold them.
+      // (f64 -> s64 would saturate from 2^63 on.)
       return key.dtype() == DType::u64 ? numbers.cast(DType::u64) : numbers.cast(DType::s64);
     case DType::u64:
       check_holds<uint64_t>(numbers, key);
@@ -59,7 +59,7 @@ Tensor whole_numbers(const Tensor& value, const Output& key) {
   }
 }
 
-// The dtype that both can be given in: integers of two dtypes are s64, or u64 where one is.
+// The common dtype: s64 for integers of two dtypes, u64 if one of them is.
 DType dtype_of_both(DType a, DType b) {
   if (a == b) return a;
   if (!is_fed_number(a) || !is_fed_number(b)) {
@@ -71,7 +71,7 @@ DType dtype_of_both(DType a, DType b) {
   return a == DType::u64 || b == DType::u64 ? DType::u64 : DType::s64;
 }
 
-// `row` of a list whose values are of `dtype`.
+// Converts `row` to the common dtype of the list.
 Tensor row_as(const Tensor& row, DType dtype) {
   if (row.dtype() == dtype) return row;
   const bool may_be_negative = is_integer(row.dtype()) && dtype_info(row.dtype()).is_signed;
@@ -100,7 +100,7 @@ FeedItem FeedItem::in(const Graph& graph) const {
 }
 
 FeedValue FeedValue::stacked(const std::vector<FeedValue>& values) {
-  // Braces would make a list of the two.
+  // (Braces would call the constructor of lists.)
   if (values.empty()) return FeedValue(Tensor(DType::f32, {0}), /*converts=*/true);
   std::vector<Tensor> tensors;
   tensors.reserve(values.size());

@@ -1,4 +1,4 @@
-// What a run is fed: a tensor of the graph and its value. (feed_dict)
+// The feeds of a run: tensors of the graph and their values. (feed_dict)
 #pragma once
 
 #include <concepts>
@@ -17,9 +17,9 @@
 
 namespace systole {
 
-// A Tensor, which is fed as it is; or, as NumPy would take them, a number, a text, a vector, a
-// vector of vectors, or lists {{1, 2}, {3, 4}}: those take the dtype of what they are fed to, where
-// it holds them: 3.0 is an integer too, 0 and 1 are pred, and true is 1.
+// A Tensor, fed without conversion; or a number, a text, a vector, a vector of vectors, or lists
+// {{1, 2}, {3, 4}}, as NumPy takes them. Those are converted to the dtype of the tensor that they
+// are fed to if it can represent them: 3.0 as an integer, 0 and 1 as pred, true as 1.
 class FeedValue {
  public:
   FeedValue(Tensor tensor)  // NOLINT(google-explicit-constructor)
@@ -37,12 +37,12 @@ class FeedValue {
   template <class T>
   FeedValue(const std::vector<std::vector<T>>& rows)  // NOLINT(google-explicit-constructor)
       : FeedValue(stacked(std::vector<FeedValue>(rows.begin(), rows.end()))) {}
-  // Values of one shape, side by side along a new first axis. Errors: INVALID_ARGUMENT for others.
+  // Stacks values of one shape along a new first axis. Errors: INVALID_ARGUMENT for other shapes.
   FeedValue(std::initializer_list<FeedValue> values)  // NOLINT(google-explicit-constructor)
       : FeedValue(stacked(values)) {}
 
-  // As a value of `key`. Errors: INVALID_ARGUMENT names the key for a number that its dtype does
-  // not hold. Values that cannot be converted are the session's to refuse.
+  // Returns the value with the dtype of `key`. Errors: INVALID_ARGUMENT for a number that the dtype
+  // cannot represent. Does not check values that are not converted; the session does.
   Tensor of(const Output& key) &&;
 
  private:
@@ -51,7 +51,7 @@ class FeedValue {
   static Tensor scalar(T number) {
     if constexpr (std::same_as<T, bool>) return {number};
     if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(uint64_t)) {
-      // As an integer like any other where that holds it.
+      // s64 if it can represent the number, like other integers.
       if (number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
         return Tensor::scalar(static_cast<uint64_t>(number));
       }

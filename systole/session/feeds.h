@@ -16,15 +16,15 @@ struct FetchKey {
   friend bool operator==(const FetchKey&, const FetchKey&) = default;
 };
 
-// Feeds of one run, borrowed: `values[i]` belongs to `keys[i]`.
+// Feeds of one run, borrowed: `values[i]` is the value of `keys[i]`.
 struct FeedValues {
   std::span<const Output> keys;
   std::span<const Tensor* const> values;
-  // What host ops compute is fed, and has run: only a device program is wanted.
+  // The host steps have run and their results are fed: only a device program is wanted.
   bool device_only = false;
 
   size_t size() const { return keys.size(); }
-  const Tensor* find(Output key) const;  // null when it is not fed
+  const Tensor* find(Output key) const;  // null if it is not fed
 };
 
 }  // namespace systole

@@ -16,7 +16,7 @@
 
 namespace systole {
 
-// What a program is made for.
+// The fetches and feeds that a program is compiled for.
 struct ProgramKey {
   std::vector<FetchKey> fetches;
   std::vector<Feed> feeds;
@@ -25,32 +25,32 @@ struct ProgramKey {
   std::string to_string() const;  // "fetch [train], feed X: f32[1,5]"
 };
 
-// Immutable once made; what a run changes lies in SessionState.
+// Immutable; runs change SessionState only.
 class Program {
  public:
-  // Specialises and compiles. Errors: see specialize() and Client::compile().
+  // Specialises and compiles. Errors: those of specialize() and Client::compile().
   Program(const Graph& graph, ProgramKey key, runtime::Client& client,
           const runtime::CompileOptions& options, SessionState& state);
 
   const ProgramKey& key() const { return key_; }
   bool matches(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
-  // Whether runs must take turns: it updates variables or counts random draws.
+  // Whether only one run may be active: the program updates variables or draws random numbers.
   bool exclusive() const { return device_.exclusive(); }
   bool reads_variables() const { return !device_.reads.empty(); }
-  // What the host does of it, and the programs between; null for nearly all programs.
+  // The host steps of the run and the programs between them; null without host steps.
   const HostPlan* host_plan() const { return host_plan_.get(); }
-  // That run it in lockstep.
+  // Replicas that run the program in lockstep.
   int num_replicas() const { return num_replicas_; }
   double compile_seconds() const { return compile_seconds_; }
-  // The backend had its machine code already.
+  // Whether the backend had the machine code already.
   bool code_cached() const {
     return device_.executable != nullptr && device_.executable->stats().code_cached;
   }
 
-  // Runs the device part. `fetched` has one tensor a fetch and is written in place where its memory
-  // fits; those of operations are left alone. REQUIRES: the session's lock, exclusive when
-  // exclusive() says so. Errors: FAILED_PRECONDITION for an uninitialised variable; a failed
-  // check's own.
+  // Runs the program and waits. `fetched` has one tensor a fetch and is written in place where its
+  // memory fits; those of operations do not change. REQUIRES: the session's lock, exclusive if
+  // exclusive(). Errors: FAILED_PRECONDITION for an uninitialised variable; that of a failed check;
+  // those of the program.
   void run(const FeedValues& feeds, std::span<Tensor> fetched) const;
 
  private:

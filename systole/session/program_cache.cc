@@ -23,7 +23,7 @@ uint64_t hash_of(std::span<const FetchKey> fetches, const FeedValues& feeds) {
   return hash ^ (hash >> 32);
 }
 
-// "X: f32[100,5] in place of f32[1,5]" for the first feed that differs.
+// "X is f32[100,5], was f32[1,5]" for the first feed that differs.
 std::string difference(const ProgramKey& now, const ProgramKey& before) {
   for (size_t i = 0; i < std::min(now.feeds.size(), before.feeds.size()); ++i) {
     const Feed& a = now.feeds[i];

@@ -1,4 +1,4 @@
-// The programs that a session has compiled, by what they were compiled for.
+// The compiled programs of a session, by fetches, feeds and fed types.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace systole {
 
-// Programs live as long as the cache; references to them stay valid. Thread-safe: two threads that
-// need the same new program at once compile it once.
+// References to programs stay valid as long as the cache. Thread-safe: two threads that ask for the
+// same new program compile it once.
 class ProgramCache {
  public:
   ProgramCache(const Graph& graph, runtime::Client& client, runtime::CompileOptions options,
                SessionState& state)
       : graph_(graph), client_(client), options_(std::move(options)), state_(state) {}
 
-  // Errors: INVALID_ARGUMENT for fetches and feeds that are not the graph's, repeat, or do not fit;
-  // what compiling throws.
+  // Errors: INVALID_ARGUMENT for fetches and feeds of another graph, repeated feeds, and values
+  // that do not fit; those of compiling.
   const Program& find_or_compile(std::span<const FetchKey> fetches, const FeedValues& feeds);
 
   SessionStats stats() const;

@@ -17,7 +17,7 @@ using RunSmall = absl::InlinedVector<T, 8>;
 
 }  // namespace
 
-// Device programs between host ops: runs of this session.
+// Runs the device programs between host steps as runs of this session.
 class Session::Impl::SessionRunner final : public DeviceRunner {
  public:
   explicit SessionRunner(Impl& session) : session_(session) {}
@@ -46,7 +46,7 @@ FetchKey Session::Impl::resolve(const Fetch& fetch) const {
   }
   if (fetch.operation_ != nullptr) return {fetch.operation_, -1};
   if (!fetch.output_.valid()) throw invalid_argument("Session.run: a fetch is an empty handle");
-  // An output of an op without outputs can only mean the op.
+  // The output of an op without outputs means the op itself.
   if (fetch.output_.node()->num_outputs() == 0) return {fetch.output_.node(), -1};
   return {fetch.output_.node(), fetch.output_.index()};
 }
@@ -70,8 +70,8 @@ void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem
   execute(keys, {feed_keys, feed_values}, fetched);
 }
 
-// Says once what a TPU's user would otherwise find on the bill. A run without feeds, fetched values
-// and variables to read, such as their initialisation, is no work to split.
+// Warns once that a plain graph leaves TPU cores idle. Ignores runs without feeds, fetched values
+// and variable reads, such as initialisation: they have no work to split.
 void Session::Impl::note_idle_cores(const Program& program) {
   if (!target.environment.is_tpu || target.environment.num_cores == 1) return;
   const ProgramKey& key = program.key();

@@ -20,21 +20,21 @@ namespace systole {
 struct SessionConfig {
   // The graph to run; the current one when null. It must outlive the session.
   Graph* graph = nullptr;
-  // The backend behind the target: "cpu" when empty; "reference" interprets, for checking results.
+  // The backend that computes: "cpu" if empty; "reference" interprets, to check results.
   std::string backend;
-  // The seed of random ops that have none; from the operating system when absent.
+  // The seed of random ops without one; from the operating system if absent.
   std::optional<uint64_t> entropy;
-  // Programs are optimised; false compiles them as they were lowered, for checking results.
+  // Optimise programs; false compiles them without passes, to check results.
   bool optimize = true;
-  // Threads that a program may use; 0: one for each core.
+  // Threads of a program; 0: one for each core.
   int num_threads = 0;
-  // The folder in which compiled code is kept for the next process; when empty $SYSTOLE_CACHE_DIR,
-  // by default ~/.cache/systole.
+  // The folder where compiled code is kept for later processes; if empty $SYSTOLE_CACHE_DIR, by
+  // default ~/.cache/systole.
   std::string cache_folder;
 };
 
-// What can be fetched: a tensor, an operation (runs, gives no value), a variable (its value) or
-// either by name.
+// A fetch: a tensor, an operation (which runs and has no value), a variable (its value), or a
+// tensor or operation by name.
 class Fetch {
  public:
   Fetch(Output output) : output_(output) {}  // NOLINT(google-explicit-constructor)
@@ -59,62 +59,63 @@ struct SessionStats {
 };
 
 // A connection to a device, with the values of the graph's variables. Programs are specialised to
-// the shapes they are fed and cached; a line in the log says when and why one is compiled again.
-// All methods may be called from several threads at once: runs that change variables or draw random
-// numbers take turns, all others run side by side. A run that fails leaves the session usable;
-// where a run's own checks fail, no variable has changed (but see debugging_ops.h on checks of what
-// the host computes from variables that the same run changes).
+// the shapes of the feeds and cached; the log says when and why one is compiled again. Thread-safe:
+// runs that change variables or draw random numbers exclude each other, all others run
+// concurrently. A failed run leaves the session usable. If a check of the run fails, no variable
+// has changed (but see debugging_ops.h on checks of values that the host computes from variables
+// that the run changes). If the device fails, variables that the run updated in place report its
+// error until they are set.
 class Session {
  public:
-  // `target`: "" (this machine's CPU), "local", "local:v3-8" or "local:N" (a virtual TPU, see
-  // target.h), "grpc://host:port" (a worker).
-  // Errors: INVALID_ARGUMENT for an unknown target, UNAVAILABLE for one that does not answer.
+  // `target`: "" (this machine's CPU); "local", "local:v3-8" or "local:N" (a virtual TPU of 8 or N
+  // cores; a plain graph uses one); "grpc://host:port" (a worker); or another registered scheme,
+  // see target.h. Errors: INVALID_ARGUMENT for an unknown target, UNAVAILABLE for one that does not
+  // answer.
   explicit Session(std::string_view target = "", const SessionConfig& config = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Runs what the fetches need and returns a host tensor for each (an invalid one for an
-  // operation). Errors: INVALID_ARGUMENT (unfed placeholder; fed shape, dtype or name that does not
-  // fit; a tensor of another graph), FAILED_PRECONDITION (uninitialised variable, closed session),
-  // and what building the program throws.
+  // Runs the nodes that the fetches need and returns a host tensor for each fetch (an invalid one
+  // for an operation). Errors: INVALID_ARGUMENT (unfed placeholder; fed shape, dtype or name that
+  // does not fit; a tensor of another graph), FAILED_PRECONDITION (uninitialised variable, closed
+  // session), and those of building the program.
   std::vector<Tensor> run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds = {});
   std::vector<Tensor> run(std::initializer_list<Fetch> fetches,
                           std::initializer_list<FeedItem> feeds = {}) {
     return run(std::span(fetches.begin(), fetches.size()), std::span(feeds.begin(), feeds.size()));
   }
-  // Feeds that are kept in a FeedDict.
+  // With feeds in a FeedDict.
   std::vector<Tensor> run(std::initializer_list<Fetch> fetches, std::span<const FeedItem> feeds) {
     return run(std::span(fetches.begin(), fetches.size()), feeds);
   }
-  // One fetch: its value.
+  // Returns the value of one fetch.
   Tensor run(const Fetch& fetch, std::span<const FeedItem> feeds);
   Tensor run(const Fetch& fetch, std::initializer_list<FeedItem> feeds = {}) {
     return run(fetch, std::span(feeds.begin(), feeds.size()));
   }
 
-  // The hot path: fetches and feeds resolved once. Calling it takes one tensor for each of
-  // `feed_list`, in that order. Keeps working while the session lives. One thread calls one
-  // Callable at a time.
+  // The hot path: resolves fetches and feeds once. A call takes one tensor for each of `feed_list`,
+  // in that order. The session must outlive the Callable. One thread at a time calls it.
   class Callable;
   Callable make_callable(const std::vector<Fetch>& fetches, std::vector<Output> feed_list = {});
 
-  // Frees variables and programs. A run after it is an error. Idempotent.
+  // Frees the variables. Later runs are errors. Idempotent.
   void close();
 
   Graph& graph() const;
   const std::string& target() const;
   SessionStats stats() const;
 
-  // Direct access to variables, for savers: the value now. Errors: FAILED_PRECONDITION when not
-  // initialised.
+  // Direct access to variables, for savers. Errors: FAILED_PRECONDITION if the variable is not
+  // initialised; the error of the launch that should have computed it.
   Tensor variable_value(const Variable& variable);
   void set_variable(const Variable& variable, const Tensor& value);
   bool is_initialized(const Variable& variable);
 
-  // How often each random op has run, and the seed of those without one, as bytes: with the values
-  // of the variables, all that a session of the same graph needs to go on as this one would have.
-  // Errors: DATA_LOSS for other bytes; FAILED_PRECONDITION for those of another graph. Nothing has
+  // The run counts of all random ops and the session's seed, as bytes. With these and the
+  // variables, another session of the same graph continues exactly as this one would. Errors:
+  // DATA_LOSS for invalid bytes; FAILED_PRECONDITION for those of another graph. Nothing has
   // changed then.
   std::string random_state();
   void set_random_state(std::string_view bytes);
@@ -131,7 +132,7 @@ class Session::Callable {
   Callable& operator=(Callable&&) noexcept;
   ~Callable();
 
-  // The results' memory is reused by the next call unless the caller keeps a copy of the Tensor.
+  // The next call reuses the memory of the results unless the caller keeps a copy of the Tensor.
   std::span<const Tensor> operator()(std::span<const Tensor> arguments);
   std::span<const Tensor> operator()(std::initializer_list<Tensor> arguments) {
     return (*this)(std::span(arguments.begin(), arguments.size()));

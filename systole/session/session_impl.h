@@ -1,4 +1,4 @@
-// What a Session is, for the files of this folder.
+// The implementation of Session, shared by the files of this folder.
 #pragma once
 
 #include <atomic>
@@ -37,9 +37,9 @@ struct Session::Impl {
   void note_idle_cores(const Program& program);
   // Errors: INVALID_ARGUMENT for a variable of another graph.
   void check_graph(const Variable& variable) const;
-  // Errors: those, and INVALID_ARGUMENT for a value of another type than the variable's.
+  // Errors: those of check_graph(); INVALID_ARGUMENT for a value of another type.
   void check_value(const Variable& variable, const Tensor& value) const;
-  // Errors: INVALID_ARGUMENT when a TPU has fewer.
+  // Errors: INVALID_ARGUMENT if the target is a TPU with fewer cores.
   void check_cores(int num_replicas) const;
   void check_open() const {
     if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
@@ -54,7 +54,7 @@ struct Session::Impl {
   std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
   bool closed = false;
   std::atomic<int64_t> runs{0};
-  std::once_flag idle_cores_once;  // used up by the note, or by a loop that uses the cores
+  std::once_flag idle_cores_once;  // for note_idle_cores(); a StepLoop uses it up
   std::atomic<bool> snapshots_taken{false};
 };
 

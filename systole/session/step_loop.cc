@@ -45,7 +45,7 @@ Shape with_front(const Shape& shape, std::initializer_list<int64_t> front) {
   return Shape(dims);
 }
 
-// `bytes` of each of the rows x columns blocks of `from`, transposed to columns x rows.
+// Transposes rows x columns blocks of `bytes` each; copies the first `count` columns.
 void transpose_blocks(const Tensor& from, Tensor& to, int64_t rows, int64_t columns, int64_t count,
                       size_t bytes) {
   const auto* source = static_cast<const std::byte*>(from.raw());
@@ -69,13 +69,13 @@ void for_each_in_parallel(size_t count, F&& f) {
 
 }  // namespace
 
-// What one launch writes on the host.
+// Host memory that one launch writes.
 struct StepLoop::Frame {
   runtime::Event done;
   int64_t steps = 0;
-  std::vector<Tensor> fetched;  // as the program gives them
-  std::vector<Tensor> copies;   // of these, in another layout, where one is needed
-  std::vector<Tensor> results;  // of these, as the caller wants them, once it asks
+  std::vector<Tensor> fetched;  // results of the program
+  std::vector<Tensor> copies;   // of `fetched` in the layout of the caller, where it differs
+  std::vector<Tensor> results;  // for the caller; empty until finish()
   std::vector<Tensor> flags;
   std::vector<runtime::StepProfile> profile;
 };
@@ -98,31 +98,31 @@ struct StepLoop::Impl {
   Session::Impl& session;
   StepLoopOptions options;
   std::unique_ptr<Compiled> loop;
-  // The first step after a snapshot, where copying what it holds would take long.
+  // The program of the first step after a snapshot, where copying the held variables takes long.
   std::unique_ptr<Compiled> aside;
   std::future<std::unique_ptr<Compiled>> aside_in_work;
   bool aside_tried = false;
   Tensor first_argument{int32_t{0}};
   Tensor end_argument{int32_t{0}};
-  std::vector<Tensor> stacks;                  // the inputs as the program takes them
+  std::vector<Tensor> stacks;                  // inputs in the shapes of the parameters
   std::unique_ptr<Frame> last;                 // of run()
-  std::vector<std::unique_ptr<Frame>> unused;  // of launches that are over, for their memory
+  std::vector<std::unique_ptr<Frame>> unused;  // kept for the next launches
 };
 
-// A program of the loop, and where its variables are.
+// A program of the loop.
 struct StepLoop::Impl::Compiled {
   Compiled(Session::Impl& session, StepModule&& module);
   void compile(Session::Impl& session, const StepLoopOptions& options);
-  // The same on a thread of its own; both outlive this object.
+  // Compiles on another thread. `session` and `options` must outlive this object.
   void compile_beside(Session::Impl& session, const StepLoopOptions& options);
   // Waits until it is compiled. Errors: those of compile().
   runtime::Executable& ready() const;
-  // Of the variables that it updates where they are.
+  // The size of the variables that it updates in place.
   int64_t bytes_in_place() const;
 
-  StepModule program;  // without its module, once it is compiled
+  StepModule program;  // compile() frees its module
   DeviceProgram device;
-  std::shared_future<void> in_work;  // ends first
+  std::shared_future<void> in_work;  // waits in its destructor, before the others are destroyed
 };
 
 StepLoop::Impl::Compiled::Compiled(Session::Impl& session, StepModule&& module)
@@ -140,7 +140,7 @@ void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOpt
   compile.replicated_parameters = program.replicated_parameters;
   compile.bf16_products = options.bf16_products;
   compile.profile = options.profile;
-  // The memory that updates go to is the host's, not a core's.
+  // The memory of the updates does not count as memory of a core.
   if (program.updates == UpdatesGo::aside) {
     compile.memory_limit = runtime::CompileOptions::kNoMemoryLimit;
   }
@@ -171,7 +171,7 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
     : session(in_session), options(std::move(given)) {
   check_options(options);
   session.check_cores(options.num_replicas);
-  // What a session with a loop runs besides is its preparation and its results.
+  // A session with a loop uses the cores in the loop: suppress the warning about idle cores.
   std::call_once(session.idle_cores_once, [] {});
   loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
   if (options.compile_beside) {
@@ -224,10 +224,10 @@ bool StepLoop::Impl::updates_are_held() const {
   return false;
 }
 
-// Once someone takes snapshots, makes what the step after one needs while training goes on.
+// After the first snapshot, prepares `aside` on another thread while training continues.
 // REQUIRES: the session's lock.
 void StepLoop::Impl::prepare_aside() {
-  constexpr int64_t kWorthIt = int64_t{16} << 20;  // bytes that are not copied in ten milliseconds
+  constexpr int64_t kWorthIt = int64_t{16} << 20;  // copying more takes about ten milliseconds
   if (aside_in_work.valid() &&
       aside_in_work.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     try {
@@ -259,7 +259,7 @@ void StepLoop::Impl::prepare_aside() {
 std::unique_ptr<StepLoop::Frame> StepLoop::Impl::launch(std::span<const Tensor> inputs,
                                                         int64_t steps) {
   check_inputs(inputs, steps);
-  // Whoever reads variables meanwhile does not wait for the compiler.
+  // Before the lock, so that readers of variables do not wait for the compiler.
   loop->ready();
   std::unique_ptr<Frame> frame = new_frame();
   frame->steps = steps;
@@ -280,7 +280,7 @@ void StepLoop::Impl::enqueue(Frame& frame, std::span<const Tensor> inputs) {
     first = 1;
   }
   if (first == frame.steps) return;
-  frame.done.wait();  // both write the frame
+  frame.done.wait();  // both launches write the frame
   execute(*loop, frame, inputs, first, frame.steps);
 }
 
@@ -310,7 +310,7 @@ void StepLoop::Impl::execute(Compiled& compiled, Frame& frame, std::span<const T
   for (Tensor& stack : stacks) stack = Tensor();
 }
 
-// Waits, and lays the results out as the caller wants them.
+// Waits for the launch and fills frame.results.
 void StepLoop::Impl::finish(Frame& frame) const {
   frame.done.wait();
   frame.results.resize(options.fetches.size());
@@ -358,7 +358,7 @@ StepLoop& StepLoop::operator=(StepLoop&&) noexcept = default;
 void StepLoop::run(std::span<const Tensor> inputs, int64_t steps) {
   Impl& s = *impl_;
   if (s.last != nullptr) {
-    s.last->results.clear();  // memory that the caller kept no copy of is used again
+    s.last->results.clear();  // memory without another owner is reused
     s.unused.push_back(std::move(s.last));
   }
   s.last = s.launch(inputs, steps);
@@ -437,7 +437,7 @@ VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> 
     for (size_t i = 0; i < variables.size(); ++i) {
       VariableSlot& slot = s.state.slot(variables[i].handle().node());
       if (slot.buffer == nullptr) throw uninitialized_variable(*variables[i].handle().node());
-      if (slot.held()) {  // by an earlier snapshot
+      if (slot.held()) {  // an earlier snapshot shares it
         copied.push_back(i);
         continue;
       }

@@ -1,5 +1,5 @@
-// Several steps in one launch, on one or more replicas: how training, evaluation and prediction
-// run.
+// Runs several steps in one launch, on one or more replicas. Training, evaluation and prediction
+// use it.
 #pragma once
 
 #include <memory>
@@ -16,46 +16,44 @@
 namespace systole {
 
 struct StepLoopOptions {
-  // What each step reads anew, placeholders usually.
+  // Tensors, usually placeholders, with a new value for each step.
   std::vector<Output> inputs;
-  // Their types, of one replica and one step. Static.
+  // Their types for one replica and one step. Static.
   std::vector<TensorType> input_types;
-  // Values of a step that the caller wants to see.
+  // Values that the caller gets.
   std::vector<Output> fetches;
-  // What a step does besides: a train_op.
+  // Operations that each step runs, such as a train_op.
   std::vector<Operation> targets;
   int num_replicas = 1;
-  // The most steps of one launch; fewer may be run without another compilation.
+  // The largest number of steps of one launch. Fewer steps need no other program.
   int64_t max_steps = 1;
-  // Fetches of the last step, or of all of them.
+  // Whether the fetches of the last step or of every step are kept.
   enum class Keep : uint8_t { last, every_step } keep = Keep::last;
-  // Variables to which replicas add what they have seen: the sums over all replicas are kept
-  // (accumulators of metrics).
+  // Variables to which each replica adds its own contribution, such as accumulators of metrics:
+  // their updates are summed over the replicas.
   std::vector<Variable> summed = {};
-  // Products with inputs rounded to bf16, as a TPU's matrix unit computes them.
+  // Round the inputs of matrix products to bf16, as a TPU's matrix unit does.
   bool bf16_products = false;
-  // Takes the time of every operation: see profile().
+  // Measure the time of every operation: see profile().
   bool profile = false;
-  // Compiles on a thread of its own, beside what the caller does until the first call of run(),
-  // stats(), compile_seconds() or optimized_program(), which waits for it. These have the errors of
-  // the backend then, every time.
+  // Compile on another thread. The first call of run(), launch(), stats(), compile_seconds() or
+  // optimized_program() waits for it. Each of them then throws the errors of the compiler.
   bool compile_beside = false;
 };
 
 // A graph's step, compiled as one program
 //   while (i < steps) { one step on slice i of the inputs; }
-// for all replicas in lockstep. Variables are the session's: the loop updates them in place, one
-// value for all replicas. A variable whose update differs between replicas (moving averages of
-// per-replica statistics) gets the mean of the replicas' values after each step, replica 0's when
-// it is no float; one of `summed` the sum of what they add. Random ops draw in step i what they
-// would draw in the i-th run of the session from now on; replica r draws what one program for the
-// whole batch would draw for its part of it. Results are the same however steps are divided into
-// launches. One thread uses a StepLoop at a time; runs take turns with other runs of the session,
-// which must outlive it.
+// for all replicas in lockstep. The loop updates the session's variables in place, with one value
+// for all replicas. A variable whose update differs between replicas (moving averages of
+// per-replica statistics) gets the mean of the replicas' values after each step, or replica 0's
+// value if it is no float; one of `summed` gets the sum of the contributions. Random ops draw in
+// step i the numbers of the i-th next run of the session; replica r draws those of its part of the
+// whole batch. Results do not depend on how steps are divided into launches. One thread at a time
+// uses a StepLoop. Runs exclude other runs of the session, which must outlive the loop.
 class StepLoop {
  public:
-  // Compiles, or begins to (compile_beside). Errors: INVALID_ARGUMENT for what Session::run would
-  // refuse, for types that are not static, and for numbers below 1; RESOURCE_EXHAUSTED when a step
+  // Compiles, or starts to (compile_beside). Errors: INVALID_ARGUMENT for tensors that Session::run
+  // refuses, for types that are not static, and for numbers below 1; RESOURCE_EXHAUSTED if a step
   // needs more memory than a core has; UNIMPLEMENTED for ops that run on the host.
   StepLoop(Session& session, StepLoopOptions options);
   ~StepLoop();
@@ -64,46 +62,46 @@ class StepLoop {
 
   // One tensor an input, [num_replicas, max_steps, ...], of which the first `steps` of each replica
   // are read. Errors: INVALID_ARGUMENT for other types, and steps that are not in [1, max_steps];
-  // FAILED_PRECONDITION for an uninitialised variable; a failed check's own, and no variable has
+  // FAILED_PRECONDITION for an uninitialised variable; that of a failed check, and no variable has
   // changed then.
   void run(std::span<const Tensor> inputs, int64_t steps);
 
-  // A launch that the device works on.
+  // A launch in progress.
   class Launch;
-  // As run(), but returns when the device has the work: the next launch, or another run of the
-  // session, may be enqueued before it ends, and waits on the device for the variables. A loop with
-  // checks waits for its end, since they decide whether variables change. Errors: those of run(),
-  // here or from the Launch; after a failure that shows later the updated variables have its error.
+  // Enqueues the launch that run() makes, and returns. On an asynchronous device the next launch,
+  // or another run of the session, can be enqueued before this one ends. A loop with checks waits
+  // for the end, since the checks decide whether variables change. Errors: those of run(), thrown
+  // here or by the Launch. If a launch fails later, the variables that it updates report its error.
   Launch launch(std::span<const Tensor> inputs, int64_t steps);
 
-  // The values of variables now, for a saver: nothing is copied but what an earlier snapshot still
-  // shares. What is run while the snapshot is there copies what it updates, once; but for the loops
-  // that go_on_beside_snapshots(). Errors: FAILED_PRECONDITION for an uninitialised variable.
+  // Returns the present values of variables, for a saver. Copies only variables that an earlier
+  // snapshot shares. The next run copies each variable that it updates, once, unless the loop
+  // double_buffers_updates(). Errors: FAILED_PRECONDITION for an uninitialised variable.
   static VariableSnapshot snapshot(Session& session, std::span<const Variable> variables);
-  // Sets variables, each to the value of its place, whose memory becomes the variable's where the
-  // device is this machine and nobody else has it. Errors: those of Session::set_variable, with
-  // nothing set. REQUIRES: as many values as variables.
+  // Sets each variable to the value at its index. A variable takes over memory that nobody shares
+  // if the device is this machine. Errors: those of Session::set_variable, with nothing set.
+  // REQUIRES: as many values as variables.
   static void set_variables(Session& session, std::span<const Variable> variables,
                             std::vector<Tensor> values);
-  // The first step after a snapshot writes its updates to other memory, as large again, which is
-  // kept for the next one. Becomes true for loops of large variables some time after the session's
-  // first snapshot, when what they need is made; not for those that keep every step's values.
+  // Whether the first step after a snapshot writes its updates to a second set of buffers instead
+  // of copying. Becomes true for loops with large variables some time after the session's first
+  // snapshot; never with Keep::every_step.
   bool double_buffers_updates() const;
 
-  // After run: for each fetch [num_replicas, ...] of the last step or, with Keep::every_step,
-  // [steps, num_replicas, ...]. The memory is used again by the next run unless the caller keeps a
-  // copy of the Tensor.
+  // The results of the last run(): for each fetch [num_replicas, ...] of the last step or, with
+  // Keep::every_step, [steps, num_replicas, ...]. The next run reuses the memory unless the caller
+  // keeps a copy of the Tensor.
   std::span<const Tensor> results() const;
 
-  // Of the last run, in the order of the program; empty unless options().profile, and on backends
-  // that take no times.
+  // The steps of the last run() in program order. Empty without options().profile, and on backends
+  // that measure no times.
   std::span<const runtime::StepProfile> profile() const;
 
   const StepLoopOptions& options() const;
-  // Of all replicas together.
+  // For all replicas together.
   const runtime::ExecutableStats& stats() const;
   double compile_seconds() const;
-  // Variables whose updates differ between replicas and are no sums: averaged, or replica 0's.
+  // Names of the variables whose updates are averaged over replicas, or taken from replica 0.
   std::span<const std::string> averaged_variables() const;
   // The program after the backend's passes, as text.
   std::string optimized_program() const;
@@ -114,13 +112,14 @@ class StepLoop {
   std::unique_ptr<Impl> impl_;
 };
 
-// Ends before its loop; one thread uses a loop and its launches at a time.
+// The loop must outlive it. One thread at a time uses a loop and its launches.
 class [[nodiscard]] StepLoop::Launch {
  public:
   Launch(Launch&&) noexcept;
   ~Launch();  // waits for the end
   bool ready() const;
-  // As StepLoop::results(); valid as long as the Launch. Waits. Errors: the launch's.
+  // Waits, and returns the same as StepLoop::results(); valid as long as the Launch. Errors: those
+  // of the launch.
   std::span<const Tensor> results();
 
  private:

@@ -69,8 +69,8 @@ class LoopWriter {
     return finish(last);
   }
 
-  // Without a loop, each update is computed where it goes: from one, what reads none of the memory
-  // that it carries would be moved out and copied.
+  // No loop: each update is computed in its destination. A loop would hoist and copy updates that
+  // do not read the carried memory.
   StepModule write_one_step() {
     Builder b(*main_);
     std::vector<Value> before{first_};
@@ -86,7 +86,7 @@ class LoopWriter {
   size_t first_check() const { return first_fetch() + options_.fetches.size(); }
   int num_read() const { return static_cast<int>(std::ranges::count(step_.variable_read, true)); }
 
-  // Which results of a step differ between replicas, when its variables do not.
+  // Finds the results of a step that differ between replicas, given equal variables.
   void find_varying() {
     if (options_.num_replicas == 1) {
       varying_.assign(one_.results().size(), false);
@@ -131,23 +131,23 @@ class LoopWriter {
     }
   }
 
-  // A loop that fails changes no variable.
+  // A loop with checks must not change variables if it fails.
   bool in_place(size_t u) const {
     return step_.checks.empty() && step_.variable_read[static_cast<size_t>(step_.updated[u])];
   }
-  // What the u-th update is of, at the start of the loop. REQUIRES: it is read.
+  // The value of the u-th updated variable at the start of the loop. REQUIRES: it is read.
   Value variable_of(size_t u) const {
     return variables_.at(step_.variables[static_cast<size_t>(step_.updated[u])]);
   }
 
-  // Of a variable that a step assigns without reading it, and of memory: what nobody sees.
+  // For a variable that a step assigns without reading it, the value does not matter.
   Value initial_value(Builder& b, size_t u) {
     if (const auto aside = aside_.find(u); aside != aside_.end()) return aside->second;
     if (step_.variable_read[static_cast<size_t>(step_.updated[u])]) return variable_of(u);
     return b.splat(one_.results()[options_.fetches.size() + u].type(), 0);
   }
 
-  // The u-th updated variable as a step sees it, which is the first one where updates go aside.
+  // The u-th updated variable before the step. Where updates go aside, there is one step only.
   Value before_step(size_t u, std::span<const Value> carried) const {
     return aside_.contains(u) ? variable_of(u) : carried[1 + u];
   }
@@ -188,7 +188,7 @@ class LoopWriter {
                      type.shape);
   }
 
-  // Each random node has run once more with each step.
+  // Each step counts one more run of every random node.
   Value random_state_at(Builder& b, Value i) {
     Tensor counts = Tensor::full(DType::u64, random_state_.shape(), 1);
     counts.data<uint64_t>()[0] = 0;
@@ -196,7 +196,7 @@ class LoopWriter {
     return b.add(random_state_, b.multiply(steps, b.constant(counts)));
   }
 
-  // What a step makes of what it is given: of the number of the step, variables, fetches, checks.
+  // Adds a step. Maps carried values (step number, variables, fetches, checks) to the next ones.
   std::vector<Value> add_step(Computation& region, const std::vector<Value>& carried) {
     const Value i = carried[0];
     Builder b(region);
@@ -240,7 +240,7 @@ class LoopWriter {
                                   starts_at(b, i, carried.shape().rank()));
   }
 
-  // One value for all replicas.
+  // Returns one value of the update for all replicas.
   Value uniform(Builder& b, size_t u, Value before, Value after) {
     if (!varying_[options_.fetches.size() + u]) return after;
     const Node* variable = step_.variables[static_cast<size_t>(step_.updated[u])];
@@ -256,7 +256,7 @@ class LoopWriter {
     return mean_or_first(b, after, options_.num_replicas);
   }
 
-  // `last`: what the last step made.
+  // `last`: the values after the last step.
   StepModule finish(std::span<const Value> last) {
     std::vector<Value> results;
     for (size_t f = 0; f < options_.fetches.size(); ++f) {
@@ -297,7 +297,7 @@ class LoopWriter {
   const StepLoopOptions& options_;
   const UpdatesGo updates_;
   SpecializedProgram step_;
-  const Computation& one_;  // a step
+  const Computation& one_;  // main of step_
   std::vector<bool> varying_;
   std::unique_ptr<hlo::Module> module_;
   Computation* main_ = nullptr;
@@ -306,7 +306,7 @@ class LoopWriter {
   Value random_state_;
   Value first_;
   Value steps_;
-  std::map<size_t, Value> aside_;  // by update
+  std::map<size_t, Value> aside_;  // parameters, by update
   StepModule result_;
 };
 

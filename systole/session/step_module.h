@@ -10,29 +10,30 @@
 
 namespace systole {
 
-// Where a loop puts the values of variables that it reads and updates.
+// Where a loop stores updates of variables that it reads.
 enum class UpdatesGo : uint8_t {
   in_place,
-  // To memory that a further parameter brings; the old values stay where they are. For launches of
-  // one step.
+  // In memory that further parameters bring; the old values do not change. For launches of one
+  // step.
   aside,
 };
 
-// main(variables that are read or updated in part, input stacks, random state, first step: s32,
-//      end: s32, memory for updates that go aside)
+// main(variables that are read, input stacks, random state, first step: s32, end: s32,
+//      memory of updates that go aside)
 //   -> (fetches, updated variables, checks)
 struct StepModule {
   UpdatesGo updates = UpdatesGo::in_place;
   std::unique_ptr<hlo::Module> module;
   std::vector<bool> replicated_parameters;
   std::vector<const Node*> variables;  // one a parameter, in order
-  // By these: the index in `updated` of the update that may be written over the parameter; -1 for
+  // For each of `variables`: the index in `updated` of the update that is written over it; -1:
   // none.
   std::vector<int> update_of_variable;
-  std::vector<const Node*> updated;  // one a result behind the fetches
+  std::vector<const Node*> updated;  // one a result after the fetches
   std::vector<TensorType> updated_types;
-  std::vector<bool> in_place;  // of these, whether a parameter is aliased with it; aside: the
-                               // parameters behind `end`, in this order
+  // For each of `updated`: whether a parameter is aliased with it. With UpdatesGo::aside these are
+  // the parameters after `end`, in this order.
+  std::vector<bool> in_place;
   std::vector<const Node*> random_nodes;
   std::vector<SpecializedProgram::Check> checks;
   std::vector<TensorType> fetch_types;  // of one replica and one step

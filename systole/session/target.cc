@@ -27,7 +27,7 @@ class TargetSchemes {
     schemes_.push_back(std::make_unique<const TargetScheme>(std::move(scheme)));
   }
 
-  // Null when there is none; lives until exit.
+  // Null if there is none. Lives until exit.
   const TargetScheme* find_for(std::string_view target) {
     const std::string_view name = target.substr(0, target.find(':'));
     if (name.empty() && !target.empty()) return nullptr;
@@ -35,7 +35,7 @@ class TargetSchemes {
     return find(name);
   }
 
-  // In the order of registration. `with_empty`: that of the empty target, too.
+  // In the order of registration. `with_empty`: include the empty target.
   std::string forms(bool with_empty) {
     const std::lock_guard lock(mutex_);
     std::string text;

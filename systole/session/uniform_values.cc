@@ -30,7 +30,7 @@ Value of_first_replica(Builder& b, Value x, int num_replicas) {
   return b.op(Opcode::collective_broadcast, {x}, attrs)->result();
 }
 
-// The name of a node, also of one in a function that the node calls: "while" of "while/add".
+// The name of the top-level node: "while" for the node "while/add" in its body.
 bool is_inside(const std::string& name, const std::unordered_set<std::string>& nodes) {
   for (size_t end = name.size(); end != std::string::npos && end != 0;
        end = name.rfind('/', end - 1)) {
@@ -39,7 +39,7 @@ bool is_inside(const std::string& name, const std::unordered_set<std::string>& n
   return false;
 }
 
-// What variables begin with: one value for all replicas, wherever the variable is made.
+// Initial values of variables are the same on all replicas, wherever the variable is created.
 std::unordered_set<const Node*> initial_values(const Graph& graph) {
   std::vector<const Node*> open;
   for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
@@ -57,7 +57,7 @@ std::unordered_set<const Node*> initial_values(const Graph& graph) {
   return found;
 }
 
-// What is drawn outside of the computation is one draw for all.
+// Random ops outside of the computation draw once for all replicas.
 void draw_by_replica(hlo::Module& module, const Graph& graph) {
   const std::unordered_set<const Node*> initial = initial_values(graph);
   std::unordered_set<std::string> inside;
