@@ -6,14 +6,14 @@
 namespace systole {
 
 struct TPUClusterResolverOptions {
-  // "local" or "local:v3-8" (a virtual TPU on this machine), "grpc://host:port" (a worker). When
-  // empty: the environment variable TPU_NAME, by the same rules.
+  // A session target: "local" or "local:v3-8" (a virtual TPU on this machine), "grpc://host:port"
+  // (a worker), or another registered scheme. If empty, the environment variable TPU_NAME.
   std::string tpu;
 };
 
-// Errors of the constructor: NOT_FOUND when no TPU is named anywhere; INVALID_ARGUMENT for a name
-// that cannot be an address (the names of Google's cloud cannot be looked up from here: give the
-// worker's address).
+// Errors of the constructor: NOT_FOUND if neither the options nor TPU_NAME name a TPU;
+// INVALID_ARGUMENT for a name that is no session target. Names of cloud TPUs are not looked up: use
+// the address of the worker.
 class TPUClusterResolver {
  public:
   explicit TPUClusterResolver(const TPUClusterResolverOptions& options = {});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kNamed = 3;  // tensors in a message
 
-// Nothing where the file is not there, or says "max".
+// Returns `otherwise` if the file does not exist or says "max".
 int64_t number_in_file(const char* path, int64_t otherwise) {
   std::FILE* file = std::fopen(path, "r");
   if (file == nullptr) return otherwise;
@@ -30,7 +30,7 @@ struct NamedTensor {
 
 void collect(const hlo::Computation& computation, std::vector<NamedTensor>& tensors) {
   for (const hlo::Instruction* x : computation.instructions()) {
-    // Their value lies where another's does.
+    // A bitcast or barrier shares the memory of its operand.
     const bool own = !x->traits().has(hlo::kBitcast) && !x->is(hlo::Opcode::optimization_barrier);
     for (const TensorType& type : x->results()) {
       if (own) tensors.push_back({x, &type});
@@ -80,7 +80,7 @@ std::string bytes_text(double bytes) {
 
 void check_memory(std::string_view platform, const hlo::Module& module,
                   const ExecutableStats& stats, int64_t available) {
-  // Sums of sizes near 2^63 stay in range this way.
+  // As doubles: sums of sizes near 2^63 would overflow.
   const auto arguments = static_cast<double>(stats.argument_bytes);
   const auto results = static_cast<double>(stats.result_bytes);
   const auto temporaries = static_cast<double>(stats.temp_bytes);

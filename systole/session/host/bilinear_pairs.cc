@@ -9,13 +9,13 @@
 namespace systole {
 namespace {
 
-// With more, a pixel and the one beside it might not lie in a narrow window.
+// With more channels, a pixel and its neighbour might not fit into a narrow window.
 constexpr int64_t kMaxChannels = 4;
 // Lanes of a step. Its window has four bytes for each.
 constexpr int64_t kNarrow = 4;
 constexpr int64_t kWide = 16;
 
-// A byte that is chosen from a window becomes a number: zeros are chosen for the other three.
+// Selects one byte of the window for each 32-bit lane and zeros for its other three bytes.
 constexpr uint32_t kNumber = 0x80808000U;
 
 constexpr int64_t window_bytes(int64_t lanes) { return 4 * lanes; }
@@ -33,20 +33,20 @@ bool has_wide() {
   return has;
 }
 
-// What a row of the result is made of.
+// The sources of an output row.
 struct Taps {
-  const uint8_t* low;  // the rows of the image
+  const uint8_t* low;  // rows of the image
   const uint8_t* high;
-  float fraction;  // between them
+  float fraction;  // weight of the second
   const BilinearPairs::Step* steps;
   const BilinearPairs::Lanes* lanes;
   int64_t count;
 };
 
-// How many narrow steps one Lanes holds.
+// The number of narrow steps in one Lanes.
 constexpr int64_t kNarrowSteps = kWide / kNarrow;
 
-// Two steps, side by side.
+// Two narrow steps at once.
 struct NarrowLanes {
   __m256i left;
   __m256i right;
@@ -69,8 +69,8 @@ struct NarrowLanes {
   return _mm256_add_ps(left, _mm256_mul_ps(_mm256_sub_ps(right, left), lanes.fractions));
 }
 
-// Along the width first, then between the rows, as TensorFlow's kernel rounds. (By value: what is
-// written to `out` changes no pointer.)
+// Interpolates along the width first, then between the rows, to round as TensorFlow's kernel does.
+// (Arguments by value: stores to `out` then cannot alias them.)
 [[gnu::target("avx2")]] void mix_narrow(Taps taps, float* out) {
   const __m256 fraction = _mm256_set1_ps(taps.fraction);
   for (int64_t i = 0; i < taps.count; i += 2) {
@@ -94,7 +94,7 @@ struct WideLanes {
   __m512 fractions;
 };
 
-// Rounded by itself: the compiler must not make one instruction of it and the sum behind it.
+// Rounds the product by itself: the compiler must not fuse it with the following addition.
 [[gnu::target("avx512f")]] inline __m512 wide_product(__m512 a, __m512 b) {
   __m512 product = _mm512_mul_ps(a, b);
   asm("" : "+v"(product));
@@ -125,7 +125,7 @@ struct WideLanes {
   }
 }
 
-// 0 where there is no way.
+// Returns 0 if the machine supports none.
 int64_t lanes_for(int64_t row_bytes, bool wide) {
   if (wide && has_wide() && row_bytes >= window_bytes(kWide)) return kWide;
   return has_narrow() && row_bytes >= window_bytes(kNarrow) ? kNarrow : 0;
@@ -163,17 +163,17 @@ void BilinearPairs::add_steps() {
   steps_.reserve(most);
   lanes_.reserve(most);
   for (int64_t first = 0; first < numbers_;) {
-    // No window ends behind its row.
+    // No window reaches past the end of its row.
     const auto pixel = static_cast<size_t>(first / channels_);
     const int64_t from =
         std::min(axes_.columns.low[pixel] * channels_, row_bytes_ - window_bytes(step_lanes_));
     first += add_step({.from = static_cast<int32_t>(from), .to = static_cast<int32_t>(first)});
   }
-  // Narrow steps are taken two at a time.
+  // Narrow steps run two at a time.
   if (steps_.size() % 2 == 1) add_step(steps_.back());
 }
 
-// Returns how many numbers it makes.
+// Returns the number of elements that the step computes.
 int64_t BilinearPairs::add_step(const Step step) {
   const int64_t before = static_cast<int64_t>(steps_.size()) * step_lanes_;
   steps_.push_back(step);

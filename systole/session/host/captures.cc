@@ -12,7 +12,7 @@
 namespace systole {
 namespace {
 
-// Gives the same in every run, if its inputs do.
+// Whether equal inputs give equal results in every run.
 bool is_fixed(const Node& node) {
   if (node.op().stateful || is_random(node)) return false;
   return std::ranges::all_of(node.attrs(), [](const auto& attr) {
@@ -27,8 +27,8 @@ bool is_given(const Node& node) {
   return op == "Placeholder" || op == "PlaceholderWithDefault" || op == "_Arg";
 }
 
-// The earliest node that makes `output` differ between runs, a variable before all others; null
-// where none does.
+// Returns the node that makes `output` differ between runs: a variable if there is one, else the
+// earliest node. Null if there is none.
 const Node* changing(const Output& output) {
   const auto rank = [](const Node& node) {
     return std::pair(node.op_name() != "VarHandleOp", node.id());
@@ -89,7 +89,7 @@ Output Captures::add(const Output& value) {
         "one of constants; {}",
         value.name(), node->describe(), node->op_name(), advice(*node));
   }
-  // The same for all elements, wherever in the function it is first used.
+  // At the top of the function, also if a branch or a loop uses it first.
   const GraphScope scope(function_);
   const ControlDependencies none(nullptr);
   const NameScope top("/");

@@ -14,9 +14,9 @@ namespace {
 template <class T>
 using PartSmall = absl::InlinedVector<T, 16>;
 
-// Programs that are kept: those of a stream of ever new shapes come and go.
+// Limits memory where every element has another shape.
 constexpr size_t kMaxPrograms = 64;
-// A shape or an index, as opposed to data.
+// The largest shape or index; larger inputs are data.
 constexpr int64_t kMaxKnownElements = 16;
 
 bool may_be_known(const Tensor& value) {

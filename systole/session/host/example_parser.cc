@@ -12,7 +12,7 @@
 namespace systole {
 namespace {
 
-// How a feature's values come out of a record: strings as views, to be copied once.
+// The values of a feature as read from a record; strings are views.
 template <class T>
 struct Raw {
   using type = T;
@@ -37,21 +37,21 @@ Shape joined(std::initializer_list<int64_t> front, const Shape& back) {
   return Shape(std::move(dims));
 }
 
-// Values of every record, one behind the other, and how many each has.
+// The values of all records, concatenated, and their count in each record.
 template <class T>
 struct Ragged {
   std::vector<RawOf<T>> values;
   std::vector<int64_t> lengths;
 };
 
-// Records that are asked for before their turn comes.
+// Number of records to prefetch.
 constexpr size_t kAhead = 3;
 
 }  // namespace
 
 class ExampleBatch::Parser {
  public:
-  // `capacity` records, and `most` when they prove to be more.
+  // Allocates for `capacity` records, for `most` if more are added.
   Parser(const ExampleSchema& schema, size_t capacity, size_t most, bool batched,
          std::span<const Tensor> defaults)
       : schema_(schema), capacity_(capacity), most_(most), batched_(batched), defaults_(defaults) {
@@ -84,11 +84,11 @@ class ExampleBatch::Parser {
       const ExampleSchema::Dense& feature = schema_.dense[i];
       if (feature.variable) {
         add_ragged(feature.dtype, feature.shape, &defaults_[i], ragged_[next++], false, results);
-      } else if (!dense_[i].valid()) {  // no record that would say how many bytes it has
+      } else if (!dense_[i].valid()) {  // no record tells the number of bytes
         results.emplace_back(feature.raw, Shape{0, 0});
       } else if (count_ < capacity_) {
         const Tensor filled = dense_[i].slice(0, static_cast<int64_t>(count_));
-        // A few do not keep the memory of many.
+        // A small batch must not keep the memory of a large one.
         results.push_back(count_ < capacity_ / 2 ? filled.clone() : filled);
       } else {
         results.push_back(std::move(dense_[i]));
@@ -114,7 +114,7 @@ class ExampleBatch::Parser {
     }
   };
 
-  // They are inputs of the op, and may be of any size in a graph that was read.
+  // Defaults are inputs of the op; in an imported graph they may have any size.
   void check_defaults() const {
     for (size_t i = 0; i < schema_.dense.size(); ++i) {
       const ExampleSchema::Dense& feature = schema_.dense[i];
@@ -142,7 +142,7 @@ class ExampleBatch::Parser {
     ragged_.resize(num_ragged);
   }
 
-  // For more records than were likely: those that are there move.
+  // Reallocates for `most` records and moves the existing rows.
   void grow() {
     capacity_ = std::min(2 * capacity_, most_);
     for (Tensor& rows : dense_) {
@@ -150,7 +150,7 @@ class ExampleBatch::Parser {
     }
   }
 
-  // Features of one length alone, of many records: most are read in one pass.
+  // Fast path for schemas with features of fixed length only: one pass over the record.
   void make_splitter() {
     if (!batched_ || !ragged_.empty()) return;
     std::vector<std::string> keys;
@@ -159,7 +159,7 @@ class ExampleBatch::Parser {
     splitter_.emplace(std::move(keys));
   }
 
-  // False, with whatever in the record's row, where read_record() has to look closer.
+  // Returns false if read_record() must read the record; the record's row is undefined then.
   bool read_plain(std::string_view record) {
     if (!splitter_ || !splitter_->split(record, found_)) return false;
     for (size_t i = 0; i < found_.size(); ++i) {
@@ -224,7 +224,7 @@ class ExampleBatch::Parser {
     }
   }
 
-  // Of the record that is being read.
+  // State of the current record.
   template <class T>
   std::span<T> row(size_t feature) {
     const std::span<T> all = dense_[feature].data<T>();
@@ -235,7 +235,7 @@ class ExampleBatch::Parser {
   template <class T>
   bool read_fixed(const ExampleSchema::Dense& feature, size_t index) {
     const std::span<T> out = row<T>(index);
-    // A feature without values counts as absent, as TensorFlow has it.
+    // As in TensorFlow, a feature without values counts as absent.
     const FeatureView* const found = view_.find(feature.key);
     if (found == nullptr || found->kind() == FeatureKind::none) return false;
     if constexpr (std::is_same_v<T, std::string>) {
@@ -248,7 +248,8 @@ class ExampleBatch::Parser {
     }
   }
 
-  // The bytes of a string scalar, as numbers in the record's row. The first record says how many.
+  // Stores the bytes of a string scalar as elements of the record's row. The first record
+  // determines their number.
   void read_raw(const ExampleSchema::Dense& feature, size_t index) {
     std::string_view bytes;
     if (!view_.read(feature.key, std::span(&bytes, 1))) {
@@ -330,11 +331,11 @@ class ExampleBatch::Parser {
   }
 
   const ExampleSchema& schema_;
-  size_t capacity_;  // records that there is memory for
+  size_t capacity_;  // in records
   const size_t most_;
   const bool batched_;
   const std::span<const Tensor> defaults_;
-  size_t count_ = 0;  // records that were read
+  size_t count_ = 0;  // records read
   std::optional<ExampleSplitter> splitter_;
   std::vector<PlainFeature> found_;
   ExampleView view_;

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 using HostSmall = absl::InlinedVector<T, 8>;
 
-// The values of one run, by slot: fed ones are borrowed, constants are the plan's.
+// The values of one run, by slot. Feeds are borrowed; constants belong to the plan.
 class HostRun {
  public:
   HostRun(const HostPlan& plan, std::span<const Tensor* const> feeds,
@@ -25,7 +25,7 @@ class HostRun {
     for (const auto& [slot, value] : plan.constants) values_[static_cast<size_t>(slot)] = &value;
   }
 
-  // What is stored in `slot` goes into the memory of `tensor`, which it takes, where it can.
+  // The device program that computes `slot` may take over the memory of `tensor`.
   void set_target(int slot, Tensor& tensor) { targets_[static_cast<size_t>(slot)] = &tensor; }
 
   void run(const HostPlan::Step& step) {
@@ -85,7 +85,7 @@ class HostRun {
   DeviceRunner& device_;
   HostSmall<const Tensor*> values_;
   HostSmall<Tensor> owned_;
-  HostSmall<Tensor*> targets_;  // null where there is none
+  HostSmall<Tensor*> targets_;  // by slot; null for none
 };
 
 bool is_made_by_device(const HostPlan& plan, int slot) {
@@ -111,7 +111,7 @@ void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
     if (is_made_by_device(plan, slot)) {
       run.set_target(slot, fetched[i]);
     } else {
-      fetched[i] = Tensor();  // a kernel may get its memory, while caches still know it
+      fetched[i] = Tensor();  // lets a kernel allocate this memory while it is in the CPU caches
     }
   }
   for (const HostPlan::Step& step : plan.steps) run.run(step);

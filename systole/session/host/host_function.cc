@@ -17,7 +17,7 @@
 namespace systole {
 namespace {
 
-// The device programs of a function's plan, each a compiled part.
+// A CompiledPart for each device program of the plan.
 class Parts {
  public:
   Parts(const Graph& graph, const HostPlan& plan, uint64_t entropy) {
@@ -33,7 +33,7 @@ class Parts {
   std::map<const HostPlan::Step*, std::unique_ptr<CompiledPart>> parts_;
 };
 
-// Them in one call.
+// Runs the parts of one call.
 class PartRunner final : public DeviceRunner {
  public:
   PartRunner(const Parts& parts, const RandomDraw& draw) : parts_(parts), draw_(draw) {}

@@ -30,7 +30,7 @@ class KernelRegistry {
     return it == kernels_.end() ? nullptr : &it->second;
   }
 
-  // The kernel in `def` as one of this layer.
+  // Wraps OpDef::host.
   const HostKernel* own_kernel(const OpDef& def) {
     const std::lock_guard lock(mutex_);
     HostKernel& kernel = own_[&def];
@@ -52,7 +52,7 @@ class KernelRegistry {
 
   std::mutex mutex_;
   std::map<std::string, HostKernel, std::less<>> kernels_;  // entries never move
-  std::map<const OpDef*, HostKernel> own_;                  // likewise
+  std::map<const OpDef*, HostKernel> own_;                  // entries never move
 };
 
 bool is_string(const TensorType& type) { return type.dtype == DType::string; }

@@ -21,23 +21,23 @@ bool touches_variables(const Node& node) {
                              [](const Output& o) { return o.dtype() == DType::resource; });
 }
 
-// Unlike an assertion, whose effect is an error.
+// (Assertions have effects, too, but change no variable.)
 bool changes_variables(const Node& node) { return has_effect(node) && touches_variables(node); }
 
-// May fail the run on a device.
+// Whether the node can fail the run on a device.
 bool checks(const Node& node) {
   return node.op_name() == "CheckNumerics" ||
          (has_effect(node) && !runs_on_host(node) && !touches_variables(node));
 }
 
-// Prints what the device computes, whose programs do not wait for it.
+// Whether the node prints a device value. Device programs do not wait for the output.
 bool prints_of_device(const Node& node) { return node.op_name() == "Print" && !runs_on_host(node); }
 
-// Even levels are the host's, odd ones device programs.
+// Even levels are host steps, odd levels device programs.
 bool on_host_level(int level) { return level % 2 == 0; }
 
-// An op for which a device has a program for each size of what it is given, and the host a kernel
-// for all: images of many sizes, each as its file says. (A batch of unknown size is one size.)
+// Whether the input has an unknown dimension besides the batch (images of many sizes) and the op
+// has a host kernel. A device would need one program for each size.
 bool takes_any_size(const Node& node) {
   if (node.op().host != nullptr || find_host_kernel(node.op_name()) == nullptr) return false;
   const Shape& shape = node.input(0).shape();
@@ -84,7 +84,7 @@ class HostPlanner {
   }
 
  private:
-  // A device program, while it is collected.
+  // A device program under construction.
   struct Part {
     std::vector<Output> fetched;
     std::vector<Node*> targets;
@@ -94,7 +94,7 @@ class HostPlanner {
   bool on_host(const Node& node) const {
     return runs_on_host(node) || (is_function_ && (takes_any_size(node) || keeps_elements(node)));
   }
-  // Another shape for what the host has made: a device would copy it.
+  // Whether the node only changes the shape of a host value; a device would copy the elements.
   bool keeps_elements(const Node& node) const {
     const bool keeps = node.op_name() == "Squeeze" || node.op_name() == "EnsureShape";
     return keeps && !fed_.contains(node.input(0)) && on_host(*node.input(0).node());
@@ -121,7 +121,7 @@ class HostPlanner {
     std::ranges::sort(order_, {}, &Node::id);
   }
 
-  // The level of `node` when those of its inputs are known; at least `floor` on a device.
+  // The level of `node`, given those of its inputs; at least `floor` on a device.
   int level_of(const Node& node, int floor) const {
     const bool host = on_host(node);
     int level = host ? 0 : std::max(1, floor);
@@ -138,8 +138,8 @@ class HostPlanner {
     return level;
   }
 
-  // The last level of what is to be in one program: what touches variables, and `with_checks` what
-  // may fail the run.
+  // Sets all levels. Returns the last level of a node that touches variables or, `with_checks`, can
+  // fail the run.
   int set_levels(int variable_floor, bool with_checks) {
     int last_joined_level = 0;
     levels_.clear();
@@ -156,9 +156,9 @@ class HostPlanner {
     return last_joined_level;
   }
 
-  // All that reads or changes variables is put into one program where that can be: it then sees
-  // them as they were when the run started. That is the program of the last check, or a later one,
-  // where that can be: variables stay as they were when the run fails.
+  // If possible, puts all nodes that touch variables into one program, so that they see the values
+  // at the start of the run, and puts this program at or after the last check, so that a failed run
+  // changes no variable.
   void set_levels() {
     if (!join_variables(/*with_checks=*/true) && !join_variables(false)) set_levels(0, false);
     for (Node* node : order_) set_static(*node);
@@ -169,7 +169,7 @@ class HostPlanner {
     return wanted <= 1 || set_levels(wanted, with_checks) <= wanted;
   }
 
-  // What is printed is printed as soon as it is there.
+  // A value is printed as soon as it is computed.
   void set_print_levels() {
     for (Node* node : order_) {
       if (!prints_of_device(*node)) continue;
@@ -183,7 +183,7 @@ class HostPlanner {
     }
   }
 
-  // Whether its value follows from constants and static shapes alone.
+  // Marks a node whose value depends on constants and static shapes alone.
   void set_static(Node& node) {
     if (on_host(node)) return;
     const std::string_view op = node.op_name();
@@ -230,8 +230,7 @@ class HostPlanner {
            !is_constant(*output.node());
   }
 
-  // What other levels want of the program at `level` is known when its turn comes: those levels
-  // are later.
+  // Called from the last level to the first, so that the needs of later levels are known.
   void collect_device_inputs(int level) {
     for (const FetchKey& fetch : fetches_) {
       if (!fetch.is_operation() && fed_.contains({fetch.node, fetch.index})) continue;
@@ -294,7 +293,7 @@ class HostPlanner {
               "in one run, expected them in two",
               node->describe(), control->describe());
         }
-        enter(control);  // an earlier program's (an assertion) is computed again
+        enter(control);  // repeats an assertion of an earlier program
       }
     }
   }
@@ -344,7 +343,7 @@ class HostPlanner {
   std::unordered_set<Output> fed_;
   std::span<const Output> fed_order_;
   const bool is_function_;
-  std::vector<Node*> order_;  // what is needed, inputs first
+  std::vector<Node*> order_;  // needed nodes, inputs first
   std::unordered_map<const Node*, int> levels_;
   int last_level_ = 0;
   std::unordered_map<Node*, int> print_levels_;

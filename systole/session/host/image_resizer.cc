@@ -9,7 +9,7 @@
 namespace systole {
 namespace {
 
-// Four neighbouring floats, wherever they lie.
+// Four adjacent floats, unaligned.
 using Four [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 constexpr int64_t kFour = 4;
 
@@ -18,7 +18,7 @@ Four mixed(const float* low, const float* high, float fraction) {
   return from + (*reinterpret_cast<const Four*>(high) - from) * fraction;
 }
 
-// In blocks of a known size, which the compiler turns into vector instructions.
+// Works in blocks of constant size, which the compiler vectorises.
 [[gnu::always_inline]] inline void convert(const uint8_t* __restrict from, float* __restrict to,
                                            int64_t count) {
   constexpr int64_t kBlock = 16;
@@ -43,7 +43,7 @@ void to_floats(const uint8_t* from, float* to, int64_t count) {
 }
 void to_floats(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
 
-// Resizes images of T, row by row: along the width first, as TensorFlow's kernel rounds.
+// Resizes images of T row by row, along the width first, to round as TensorFlow's kernel does.
 template <class T>
 class Bilinear {
  public:
@@ -64,7 +64,7 @@ class Bilinear {
   void run(const T* image, float* out) {
     low_.source = high_.source = -1;
     for (size_t i = 0; i < axes_.rows.low.size(); ++i) {
-      // What was the lower row is often the upper one of the next.
+      // The lower source row is often the upper one of the next output row.
       if (low_.source != axes_.rows.low[i]) std::swap(low_, high_);
       load(image, axes_.rows.low[i], low_);
       load(image, axes_.rows.high[i], high_);
@@ -74,7 +74,7 @@ class Bilinear {
   }
 
  private:
-  // A row of the image, resized, and room for what is written past its end.
+  // A resized source row, with padding for writes past its end.
   struct Row {
     std::vector<float> values;
     int32_t source = -1;
@@ -90,7 +90,7 @@ class Bilinear {
     const float* const fractions = axes_.columns.fraction.data();
     const int64_t channels = channels_;
     float* out = row.values.data();
-    // What is written behind a pixel is overwritten by the next.
+    // The next pixel overwrites elements written past this one.
     for (size_t i = 0; i < left_.size(); ++i, out += channels) {
       for (int64_t c = 0; c < channels; c += kFour) {
         *reinterpret_cast<Four*>(out + c) =
@@ -113,7 +113,7 @@ class Bilinear {
   const int64_t width_;
   const int64_t channels_;
   const int64_t columns_;
-  std::vector<int32_t> left_;  // of a pixel, its numbers in a row of the image
+  std::vector<int32_t> left_;  // by output pixel: index of its left source element
   std::vector<int32_t> right_;
   std::vector<float> source_;
   Row low_;

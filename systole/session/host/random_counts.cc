@@ -1,7 +1,7 @@
-// How far the random numbers of a session have gone, as bytes:
+// Random state of a session as bytes:
 //   "systole random 1\n" entropy "\n" (number " " count " " name "\n")*
-// A node's number is its place in the graph, functions walked where they stand: the same in every
-// process that builds the same program.
+// `number` is the index of the node in the graph, with functions inlined. It is the same in every
+// process that builds the same graph.
 #include <charconv>
 #include <vector>
 
@@ -21,7 +21,7 @@ void add_nodes(const Graph& graph, std::vector<const Node*>& nodes) {
   }
 }
 
-// Takes what is before `end` off the front.
+// Removes and returns the text before `end`.
 std::string_view take(std::string_view& text, char end) {
   const size_t at = text.find(end);
   const std::string_view part = text.substr(0, at);

@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-// Data sets of JPEG files have a PNG file now and then: TensorFlow's op takes those, too.
+// Also decodes PNG, as TensorFlow's op does: some data sets of JPEG files contain PNG files.
 std::vector<Tensor> run_decode_jpeg(KernelContext& c) {
   const std::string& bytes = c.input(0).data<std::string>()[0];
   const auto channels = static_cast<int>(c.attr<int64_t>("channels"));

@@ -4,7 +4,7 @@
 namespace systole::kernels {
 namespace {
 
-// And JPEG files of 8 bits, as TensorFlow's op.
+// Also decodes JPEG with 8 bits, as TensorFlow's op does.
 std::vector<Tensor> run_decode_png(KernelContext& c) {
   const std::string& bytes = c.input(0).data<std::string>()[0];
   const PngOptions options{.channels = static_cast<int>(c.attr<int64_t>("channels")),

@@ -2,7 +2,7 @@
 
 namespace systole::kernels {
 
-// The same elements: nothing is copied.
+// Shares the elements; copies nothing.
 extern const HostKernelDef expand_dims_kernel;
 const HostKernelDef expand_dims_kernel{
     .op = "ExpandDims",

@@ -7,8 +7,8 @@
 namespace systole::kernels {
 namespace {
 
-// As a step of its own, behind a device's program, it is given what it prints and has no results;
-// where it stands among host ops it is given all its inputs.
+// A step after a device program gets the printed values and has no results; a step among host ops
+// gets all inputs.
 std::vector<Tensor> run_print(KernelContext& c) {
   const bool passes = c.inputs.size() == static_cast<size_t>(c.node.num_inputs());
   const auto first_n = c.attr<int64_t>("first_n");

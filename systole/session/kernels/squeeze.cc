@@ -3,7 +3,7 @@
 
 namespace systole::kernels {
 
-// The same elements: nothing is copied.
+// Shares the elements; copies nothing.
 extern const HostKernelDef squeeze_kernel;
 const HostKernelDef squeeze_kernel{
     .op = "Squeeze",
