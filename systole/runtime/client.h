@@ -168,8 +168,8 @@ struct CompileOptions {
   bool profile = false;  // take the time of every step: see ExecuteOptions::profile
   // Bytes that a replica may use; 0: what its device has.
   int64_t memory_limit = 0;
-  // Where compiled code is kept for other processes; "": where the backend's environment says (the
-  // CPU's: $SYSTOLE_CACHE_DIR), nowhere when it says nothing.
+  // The folder where compiled code is kept for other processes; "": the backend's default (the
+  // CPU's: $SYSTOLE_CACHE_DIR, else ~/.cache/systole).
   std::string cache_folder = {};
 };
 
