@@ -26,19 +26,26 @@ class Group {
 
   int size() const { return static_cast<int>(given_.size()); }
 
-  // Brings a value and returns those of all ranks, which stay until the rank calls done(). Errors:
-  // see Collective.
-  std::vector<const Tensor*> exchange(int rank, Contribution contribution) {
+  // Brings a value, which must stay in place until the next call of meet(), and waits for those of
+  // all ranks.
+  void bring(int rank, Contribution contribution) {
     std::unique_lock lock(mutex_);
     given_[static_cast<size_t>(rank)] = std::move(contribution);
     meet(lock);
-    for (const Contribution& other : given_) check_same(other);
+  }
+
+  // The values of all ranks, between bring() and meet(). Errors: INVALID_ARGUMENT if ranks differ.
+  std::vector<const Tensor*> values() {
+    const std::lock_guard lock(mutex_);
     std::vector<const Tensor*> values;
-    for (const Contribution& other : given_) values.push_back(other.value);
+    for (const Contribution& other : given_) {
+      check_same(other);
+      values.push_back(other.value);
+    }
     return values;
   }
 
-  void done() {
+  void meet() {
     std::unique_lock lock(mutex_);
     meet(lock);
   }
@@ -162,18 +169,24 @@ class InMemoryCollective final : public Collective {
     return all;
   }
 
-  // `compute` makes the result of all ranks' values, which `store` puts in place once no rank reads
-  // them any more.
+  // `compute` makes the result of all ranks' values; `store` puts it in place after all ranks have
+  // read them. Ranks also wait for each other before they throw, since others read their values.
   template <class Compute, class Store>
   void operate(std::string operation, const Tensor* value, Compute&& compute, Store&& store) {
+    group_->bring(rank_, {std::move(operation), value});
+    Tensor result;
+    std::optional<Error> failure;
     try {
-      Tensor result = compute(group_->exchange(rank_, {std::move(operation), value}));
-      group_->done();
-      store(std::move(result));
+      result = compute(group_->values());
     } catch (const Error& error) {
-      group_->fail(error);
-      throw;
+      failure = error;
     }
+    group_->meet();
+    if (failure) {
+      group_->fail(*failure);
+      throw Error(*failure);
+    }
+    store(std::move(result));
   }
 
   std::shared_ptr<Group> group_;
