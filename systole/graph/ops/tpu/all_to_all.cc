@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <ranges>
+
 #include "systole/graph/api/composition.h"
 #include "systole/graph/ops/tpu/tpu_groups.h"
 
@@ -29,10 +32,17 @@ std::vector<TensorType> infer_all_to_all(const InferContext& c) {
 }
 
 std::vector<hlo::Value> lower_all_to_all(LowerContext& c) {
-  const hlo::AllToAllAttrs attrs{.split_dimension = c.attr<int64_t>("split_dimension"),
-                                 .concat_dimension = c.attr<int64_t>("concat_dimension"),
-                                 .split_count = c.attr<int64_t>("split_count"),
-                                 .groups = collective_attrs(c, 1)};
+  hlo::AllToAllAttrs attrs{.split_dimension = c.attr<int64_t>("split_dimension"),
+                           .concat_dimension = c.attr<int64_t>("concat_dimension"),
+                           .split_count = c.attr<int64_t>("split_count"),
+                           .groups = collective_attrs(c, 1)};
+  // Empty groups are one group of all replicas, which StableHLO's all_to_all lists.
+  Tensor& groups = attrs.groups.replica_groups;
+  if (groups.dim(0) == 0) {
+    groups = Tensor(DType::s64, {1, attrs.split_count});
+    std::ranges::iota_view<int64_t, int64_t> ids(0, attrs.split_count);
+    std::ranges::copy(ids, groups.data<int64_t>().begin());
+  }
   return {c.b.op(hlo::Opcode::all_to_all, {c.input(0)}, attrs)->result()};
 }
 
