@@ -6,7 +6,7 @@
 #include "systole/base/counted.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/graph_def_node.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/io/wire/message.h"
@@ -456,7 +456,7 @@ ImportedGraph import_graph_def(std::string_view bytes, const ImportOptions& opti
 
 ImportedGraph import_graph_def_file(const std::string& path, ImportOptions options) {
   options.what = path;
-  return import_graph_def(*read_graph_def(local_file_system(), path), options);
+  return import_graph_def(*read_graph_def(default_file_system(), path), options);
 }
 
 }  // namespace systole

@@ -8,7 +8,7 @@
 #include "systole/graph/lowering/loop_lowering.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/op_signature.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
@@ -222,7 +222,7 @@ void write_graph_def(const Graph& graph, const std::string& path,
                      std::span<const Operation> wanted) {
   const auto message = to_graph_def(graph, wanted);
   write_file_atomically(
-      local_file_system(), path,
+      default_file_system(), path,
       path.ends_with(".pbtxt") ? print_message_text(*message) : serialize_message(*message));
 }
 
