@@ -1,19 +1,18 @@
-// Large blocks of memory that are used again. A fresh one of a megabyte costs the system some
-// hundred page faults, which is more than most ops take for what they write there. Those of 4 MB on
-// ask the system for huge pages.
+// A cache of large memory blocks. A new block of a megabyte costs some hundred page faults, which
+// take longer than most ops need to fill it. Blocks from 4 MB on use huge pages where the system
+// has them.
 #pragma once
 
 #include <cstddef>
 
 namespace systole {
 
-// Blocks are 64-byte aligned. Up to 64 MB of them are kept when they are given back, those of 64 KB
-// to 32 MB, for requests that they fit well; all are given to the system when memory is short.
-// Thread-safe.
+// Blocks are 64-byte aligned. The cache keeps up to 64 MB of freed blocks of 64 KB to 32 MB for
+// later requests of about their size, and releases them if memory is short. Thread-safe.
 
-// Null when memory is short.
+// Returns null if memory is short.
 void* allocate_block(size_t bytes);
-// REQUIRES: `bytes` as allocate_block was given.
+// REQUIRES: `bytes` is that of allocate_block.
 void free_block(void* block, size_t bytes);
 
 }  // namespace systole

@@ -1,4 +1,4 @@
-// Time. Code takes a Clock& from its caller, so that tests run on a time of their own.
+// Time. Code takes a Clock& from its caller, so that tests can control it.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // The time of day: what is written into files. It may jump.
+  // The time of day, for files. It may jump.
   virtual std::chrono::system_clock::time_point now() = 0;
-  // Time that only goes forward: what durations are measured with.
+  // A steady clock, for durations.
   virtual std::chrono::steady_clock::time_point steady_now() = 0;
-  // Returns at once when `duration` is not positive.
+  // Returns at once if `duration` is not positive.
   virtual void sleep(std::chrono::nanoseconds duration) = 0;
 };
 
 // The clock of this machine. It lives until the process ends.
 Clock& real_clock();
 
-// A clock that moves only when told to: by advance, or by sleep, which advances it and returns at
-// once. It starts at the Unix epoch.
+// A clock that only advance() and sleep() move; sleep() returns at once. It starts at the Unix
+// epoch.
 class FakeClock final : public Clock {
  public:
   std::chrono::system_clock::time_point now() override;

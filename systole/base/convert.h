@@ -41,7 +41,7 @@ struct IntegerRange<uint4> {
 template <class To, class Float>
 To saturate(Float value) {
   using Range = IntegerRange<To>;
-  // highest + 1 is a power of two, which every floating type holds exactly; highest itself may not
+  // highest + 1 is a power of two, which every floating type represents exactly; highest may not
   // be.
   constexpr auto kHalfEnd = Range::highest / 2 + 1;
   constexpr Float kEnd = static_cast<Float>(kHalfEnd) * 2;
@@ -57,12 +57,12 @@ To saturate(Float value) {
 
 }  // namespace convert_detail
 
-// `value` as a To:
-//   floating -> integer: truncated towards zero; out of range saturates; NaN gives 0
-//   integer  -> integer: the low bits (wraps), as TensorFlow and XLA do
-//   anything -> floating: to nearest, ties to even; to f16 and bf16 by way of f32
-//   anything -> pred: value != 0 (NaN is true)
-//   complex  -> others: as its real part
+// Converts `value` to To:
+//   floating -> integer: truncates toward zero, saturates; NaN becomes 0
+//   integer  -> integer: keeps the low bits (wraps), as TensorFlow and XLA do
+//   any      -> floating: rounds to nearest, ties to even; to f16 and bf16 through f32
+//   any      -> pred: value != 0 (NaN is true)
+//   complex  -> others: converts the real part
 template <class To, class From>
 To convert_element(From value) {
   using convert_detail::is_complex_type;

@@ -1,4 +1,4 @@
-// A number of things, for people.
+// Numbers of things in messages.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 namespace systole {
 
-// "1 file", "2 files", "0 files" for the noun `what` in the singular, whose plural ends in s.
+// Returns "1 file", "2 files", "0 files" for the noun `what`, whose plural must end in s.
 inline std::string counted(int64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }

@@ -14,7 +14,7 @@
 
 namespace systole {
 
-// Names are StableHLO's in lower case; `tf_name` gives TensorFlow's. The values are not stored in
+// Names are StableHLO's in lower case; `tf_name` is TensorFlow's. The values are not stored in
 // files.
 enum class DType : uint8_t {
   invalid,
@@ -42,7 +42,7 @@ enum class DType : uint8_t {
 
 inline constexpr int kNumDTypes = static_cast<int>(DType::token) + 1;
 
-// One row of facts a dtype.
+// The properties of a dtype.
 struct DTypeInfo {
   std::string_view name;       // "f32"
   std::string_view mlir_name;  // "f32", "i32", "ui8", "i1"
@@ -61,14 +61,14 @@ inline bool is_floating(DType dtype) { return dtype_info(dtype).floating; }
 inline bool is_integer(DType dtype) { return dtype_info(dtype).integer; }
 inline bool is_complex(DType dtype) { return dtype_info(dtype).complex; }
 inline int size_of(DType dtype) { return dtype_info(dtype).size; }
-// Has elements that a device can hold.
+// Returns whether a device can hold its elements.
 inline bool is_numeric(DType dtype) { return dtype > DType::invalid && dtype < DType::string; }
-// The dtype of the parts of a complex dtype (c64 -> f32); any other dtype itself.
+// Returns the dtype of the parts of a complex dtype (c64 -> f32), or any other dtype itself.
 DType real_dtype(DType dtype);
 
 std::string_view to_string(DType dtype);
 std::optional<DType> dtype_from_mlir(std::string_view name);
-// "float32", "float", "tf.float32"... Errors: INVALID_ARGUMENT names what is unknown.
+// Parses "float32", "float", "tf.float32"... Errors: INVALID_ARGUMENT.
 DType dtype_from_tf(std::string_view name);
 
 // Maps a C++ element type to its dtype: dtype_of<float>() == DType::f32. bool is pred; s4 and u4

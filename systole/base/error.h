@@ -32,8 +32,8 @@ enum class Code {
 // "INVALID_ARGUMENT" for Code::invalid_argument, and so on.
 std::string_view code_name(Code code);
 
-// What every function of Systole throws. `message()` reads
-// `<op or file>: <what>, got <value>, expected <value>`; `what()` puts the code's name before it.
+// The exception that every function of Systole throws. `message()` reads `<op or file>: <what>, got
+// <value>, expected <value>`; `what()` puts the code's name before it.
 class Error : public std::runtime_error {
  public:
   Error(Code code, std::string message);
@@ -41,8 +41,8 @@ class Error : public std::runtime_error {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same code with `context` (a node and its source line, a file and its offset) after the
-  // message.
+  // Returns the error with `context` (a node and its source line, a file and its offset) appended
+  // to the message.
   Error with_context(std::string_view context) const;
 
  private:
@@ -50,8 +50,8 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-// An error of `code` with a formatted message. Not inline: what throws is rarely run and much of
-// the code.
+// Makes an error with a formatted message. Not inline: error paths are rarely run and much of the
+// code.
 Error format_error(Code code, fmt::string_view format, fmt::format_args args);
 
 template <class... Args>

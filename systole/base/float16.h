@@ -1,5 +1,5 @@
-// The two 16-bit floating-point element types. Storage types only: arithmetic is done in float and
-// rounded back, as StableHLO's reference does.
+// The 16-bit floating-point element types. Storage only: arithmetic is done in float and rounded,
+// as in StableHLO's reference.
 #pragma once
 
 #include <bit>

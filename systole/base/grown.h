@@ -1,4 +1,4 @@
-// Tensors that are filled row by row, by something that does not know how many there will be.
+// Tensors that grow along the first dimension.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace systole {
 
-// The rows, whose texts are moved, with room behind them for as many as make `count`. REQUIRES:
-// count is not less than there are.
+// Returns a tensor of `count` rows that starts with `rows`. Moves strings. REQUIRES: count is not
+// less than the rows of `rows`.
 inline Tensor grown(Tensor& rows, int64_t count) {
   Shape shape = rows.shape();
   shape.set_dim(0, count);

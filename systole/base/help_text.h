@@ -1,4 +1,4 @@
-// Text for people who read it in a terminal.
+// Text for terminals.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,20 @@
 
 namespace systole {
 
-// The columns of the terminal that standard output is, from 40 to 100; 100 when it is none.
+// Returns the columns of the terminal on standard output, clamped to 40 to 100; 100 without a
+// terminal.
 size_t terminal_width();
 
-// The text in lines of `width` columns, where it has blanks; all lines but the first begin with
-// `indent` blanks, after which the first is thought to begin too.
+// Breaks the text at spaces into lines of `width` columns. Indents all lines but the first, and
+// counts the indent for the first.
 std::string wrapped(const std::string& text, size_t indent, size_t width);
 
-// What stands left of what.
+// A label and its text.
 struct HelpRow {
   std::string label;
   std::string text;
 };
-// An empty line, the heading, and the rows with their texts below each other; nothing when there
-// are no rows.
+// Returns an empty line, the heading, and the rows with aligned texts; "" without rows.
 std::string help_rows(const std::string& heading, const std::vector<HelpRow>& rows, size_t width);
 
 }  // namespace systole

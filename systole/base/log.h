@@ -1,7 +1,7 @@
-// Messages to whoever runs the program, on stderr.
+// Log messages on stderr. If stderr cannot be written, messages are lost and the program runs on.
 //   log_info("{}: {} steps", name, steps);
-// SYSTOLE_LOG in the environment sets the least level shown: debug, info (the default), warning,
-// error, off.
+// The environment variable SYSTOLE_LOG sets the lowest level shown: debug, info (the default),
+// warning, error, off.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,11 +15,11 @@ namespace systole {
 
 enum class LogLevel { debug, info, warning, error, off };
 
-// All functions are thread-safe; a message is one line that others do not break into.
+// All functions are thread-safe. Messages of several threads do not mix within a line.
 bool log_enabled(LogLevel level);
 void set_log_level(LogLevel level);
 void log_message(LogLevel level, std::string_view message);
-// Each distinct text once in the life of the process.
+// Logs each distinct text once in the life of the process.
 void log_message_once(LogLevel level, std::string_view message);
 
 template <class... Args>
@@ -48,9 +48,8 @@ void log_once(LogLevel level, fmt::format_string<Args...> format, Args&&... args
   log_message_once(level, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// While it lives, messages of all threads and of every level but `off` are kept here in place of
-// stderr, as "warning: text", and log_message_once forgets what was said before. For tests; one at
-// a time.
+// While it lives, keeps the messages of all threads and of every level but `off` as "warning: text"
+// instead of writing them to stderr. log_message_once starts anew. For tests; one at a time.
 class LogCapture {
  public:
   LogCapture();

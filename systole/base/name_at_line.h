@@ -1,4 +1,4 @@
-// Names that are looked up, with the line that asks for them.
+// Names for lookups, with the line of the caller.
 #pragma once
 
 #include <source_location>

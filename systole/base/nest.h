@@ -1,4 +1,4 @@
-// Nested structures of values: what a data set's elements, features and labels are. (tf.nest)
+// Nested structures of values: the elements, features and labels of a data set. (tf.nest)
 #pragma once
 
 #include <fmt/core.h>
@@ -20,16 +20,15 @@
 
 namespace systole {
 
-// Stands for any value in a structure that is compared without its values.
+// The leaf of a structure that is compared without its values.
 struct NestLeaf {
   std::string to_string() const { return "*"; }
   friend bool operator==(const NestLeaf&, const NestLeaf&) = default;
 };
 
-// A value of type T, a tuple of nests, or a dict of named nests. Dicts are sorted by name, as
-// TensorFlow flattens them. A default-constructed Nest is the empty tuple: "nothing here" (no
-// labels). A value type, thread-safe as its values are; names are shared between copies.
-// T is default-constructible.
+// A value of type T, a tuple of nests, or a dict of named nests. Dicts are sorted by name, as in
+// TensorFlow. A default-constructed Nest is the empty tuple, such as missing labels. A value type,
+// as thread-safe as its values; copies share the names. T must be default-constructible.
 template <class T>
 class Nest {
  public:
@@ -67,20 +66,20 @@ class Nest {
   bool is_leaf() const { return kind_ == Kind::leaf; }
   bool is_tuple() const { return kind_ == Kind::tuple; }
   bool is_dict() const { return kind_ == Kind::dict; }
-  // No value anywhere in it.
+  // Returns whether it has no leaf.
   bool empty() const {
     return !is_leaf() && std::ranges::all_of(elements_, [](const Nest& e) { return e.empty(); });
   }
-  // Elements of the tuple or dict itself; 1 for a leaf.
+  // The number of elements of the tuple or dict; 1 for a leaf.
   size_t size() const { return is_leaf() ? 1 : elements_.size(); }
-  // Values in it.
+  // The number of leaves.
   size_t num_leaves() const {
     size_t count = is_leaf() ? 1 : 0;
     for (const Nest& element : elements_) count += element.num_leaves();
     return count;
   }
 
-  // Errors: INVALID_ARGUMENT, with the structure, when it is no leaf.
+  // Errors: INVALID_ARGUMENT, with the structure, if it is not a leaf.
   const T& leaf() const {
     if (!is_leaf()) throw not_a_leaf();
     return leaf_;
@@ -90,8 +89,7 @@ class Nest {
     return leaf_;
   }
   operator const T&() const { return leaf(); }  // NOLINT(google-explicit-constructor)
-  // A leaf is taken where its value would be. (A type that names itself TakesNests has a
-  // constructor for it.)
+  // Converts a leaf to its value. (A type that names itself TakesNests has its own constructor.)
   template <class U>
   requires(!std::same_as<U, T> && !std::same_as<U, std::optional<Nest>> &&
            std::is_convertible_v<const T&, U> && !requires { typename U::TakesNests; })
@@ -99,7 +97,7 @@ class Nest {
     return leaf();
   }
 
-  // Element `i` of a tuple, or of a dict in the order of its names. Errors: OUT_OF_RANGE.
+  // Returns element `i` of a tuple, or of a dict in the order of its names. Errors: OUT_OF_RANGE.
   const Nest& operator[](size_t i) const {
     if (is_leaf() || i >= elements_.size()) {
       throw make_error(Code::out_of_range, "Nest: element, got {}, expected one of the {} of {}", i,
@@ -107,7 +105,7 @@ class Nest {
     }
     return elements_[i];
   }
-  // Errors: NOT_FOUND, with the names that are there; INVALID_ARGUMENT when it is no dict.
+  // Errors: NOT_FOUND, with the existing names; INVALID_ARGUMENT if it is not a dict.
   const Nest& operator[](std::string_view name) const {
     if (!is_dict()) {
       throw invalid_argument("Nest: element '{}' by name, got {}, expected a dict", name,
@@ -119,14 +117,14 @@ class Nest {
   }
   const Nest& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
   const Nest& operator[](int i) const { return (*this)[static_cast<size_t>(i)]; }
-  // Null when it is no dict or has no such name.
+  // Returns null if it is not a dict or has no such name.
   const Nest* find(std::string_view name) const {
     if (!is_dict()) return nullptr;
     const auto it = std::ranges::lower_bound(*names_, name);
     if (it == names_->end() || *it != name) return nullptr;
     return &elements_[static_cast<size_t>(it - names_->begin())];
   }
-  // The names of a dict, sorted; empty for anything else.
+  // The names of a dict, sorted; empty otherwise.
   const std::vector<std::string>& names() const {
     static const std::vector<std::string> none;
     return names_ == nullptr ? none : *names_;
@@ -141,13 +139,13 @@ class Nest {
     if (is_leaf()) f(leaf_);
     for (const Nest& element : elements_) element.for_each(f);
   }
-  // The leaves: those of element 0, those of element 1...
+  // Returns the leaves, in order.
   std::vector<T> flatten() const {
     std::vector<T> leaves;
     for_each([&](const T& leaf) { leaves.push_back(leaf); });
     return leaves;
   }
-  // The same structure with f(leaf) for each leaf, called in order.
+  // Returns the same structure with f(leaf) for each leaf, called in order.
   template <class F>
   auto map(F&& f) const -> Nest<std::decay_t<std::invoke_result_t<F&, const T&>>> {
     Nest<std::decay_t<std::invoke_result_t<F&, const T&>>> result;
@@ -162,7 +160,7 @@ class Nest {
     return map([](const T&) { return NestLeaf{}; });
   }
 
-  // "({x: f32[2]}, s32[])"; a leaf as its to_string, that of its type, or fmt's.
+  // Returns "({x: f32[2]}, s32[])": leaves are printed by to_string, as their type, or by fmt.
   std::string to_string() const {
     if (is_leaf()) return leaf_to_string();
     std::string text(1, is_dict() ? '{' : '(');
@@ -210,7 +208,7 @@ class Nest {
   std::shared_ptr<const std::vector<std::string>> names_;  // of a dict, one an element
 };
 
-// The structure of `like` with these leaves. Errors: INVALID_ARGUMENT when the counts differ.
+// Returns the structure of `like` with these leaves. Errors: INVALID_ARGUMENT if the counts differ.
 template <class T, class U>
 Nest<U> pack_like(const Nest<T>& like, std::vector<U> leaves) {
   if (leaves.size() != like.num_leaves()) {

@@ -1,4 +1,4 @@
-// Numbers as text spells them.
+// Numbers as text.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace systole {
 
-// An element with as few digits as give it back: "0.96", not "0.95999998". REQUIRES: a tensor of
-// numbers or of booleans, which are 0 and 1.
+// Returns an element with the fewest digits that restore it: "0.96", not "0.95999998". Booleans are
+// 0 and 1. REQUIRES: a tensor of numbers or booleans.
 std::string number_text(const Tensor& tensor, int64_t index = 0);
 
-// What a number becomes that is too large for a float or a double: infinity of its sign, as strtod
-// has it, or none.
+// The result for a number too large for a float or double: infinity, as from strtod, or none.
 enum class TooLarge : uint8_t { infinite, none };
 
-// The number that all of `text` spells, white space at its ends left out; nullopt when it spells
-// none. Integers: decimal, in the range of T. Floats: as strtod reads decimal ones, "inf" and
-// "nan"; one that is too small is 0 or subnormal. T: an integer of 8 to 64 bits, float or double.
+// Parses all of `text` as a number, without white space at its ends; nullopt if it is not one.
+// Integers are decimal and in the range of T. Floats are those that strtod reads in decimal, "inf"
+// and "nan"; too small ones become 0 or subnormal. T is an integer of 8 to 64 bits, float or
+// double.
 template <class T>
 std::optional<T> parse_number(std::string_view text, TooLarge too_large = TooLarge::infinite);
 

@@ -1,4 +1,4 @@
-// Memory that is read soon.
+// Prefetching of memory.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace systole {
 
-// Asks for the first kilobyte of [begin, begin + size) to be on its way to the caches: what a
-// shuffle leaves all over the memory is slow to come when its turn is there.
+// Prefetches the first kilobyte of [begin, begin + size). Shuffled elements are scattered in
+// memory; without a prefetch each read stalls.
 inline void prefetch_bytes(const void* begin, size_t size) {
   constexpr size_t kLine = 64;
   constexpr size_t kMax = 16 * kLine;

@@ -1,4 +1,4 @@
-// How far a long command has come: a bar on a terminal, else a line every few seconds.
+// Progress of a long command: a bar on a terminal, otherwise a line every few seconds.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace systole {
 
-// "train  [=====>    ]   50 %  30000 of 60000, 6 s left". `width` is that of the bar; 0: none.
-// Negative `seconds`: how long it will take is not known; negative `total`: nor of how many.
+// Returns "train  [=====>    ]   50 %  30000 of 60000, 6 s left". `width` is that of the bar; 0
+// omits it. Negative `seconds`: the remaining time is unknown. Negative `total`: the total is
+// unknown.
 std::string progress_line(const std::string& name, int64_t done, int64_t total, double seconds,
                           int width);
 // "6 s", "2 min 5 s", "3 h 20 min".
@@ -20,16 +21,15 @@ std::string duration_text(double seconds);
 // Not thread-safe.
 class Progress {
  public:
-  // Writes to `out` (may be null: nothing), which with `terminal` shows one line that is replaced.
-  // `already` of `total` were done before and do not count for the speed. Negative `total`: nobody
-  // knows.
+  // Writes to `out` (null: nothing). With `terminal`, rewrites one line. `already` of `total` were
+  // done before and do not count for the speed. Negative `total`: unknown.
   Progress(Clock& clock, std::FILE* out, bool terminal, std::string name, int64_t total,
            int64_t already = 0);
 
   void add(int64_t count);
-  // What stands behind the numbers from now on: "loss 0.1234".
+  // Sets the text after the numbers: "loss 0.1234".
   void set_note(std::string note) { note_ = std::move(note); }
-  // The last line, and its end on a terminal. Elsewhere a last line is written if it is wanted.
+  // Ends the line on a terminal. Otherwise writes a last line if `plain_line`.
   void finish(bool plain_line = false);
 
  private:

@@ -1,4 +1,5 @@
-// Counter-based random numbers: pure functions of (key, counter), never of threads or call order.
+// Counter-based random numbers: pure functions of (key, counter), independent of threads and call
+// order.
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
@@ -13,9 +14,9 @@ std::array<uint32_t, 2> threefry2x32(std::array<uint32_t, 2> key, std::array<uin
 // Philox-4x32 with 10 rounds: one 128-bit block of output.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
 
-// A stream of random values for host code (shuffles, tests): 32-bit word i is a function of
-// (seed, stream, i) alone. A value type; not thread-safe. Words are taken from Philox blocks:
-// next_u32 takes one, next_u64, next_below (rarely more) and next_uniform two, next_normal four.
+// A stream of random values for host code (shuffles, tests): 32-bit word i depends only on (seed,
+// stream, i). A value type; not thread-safe. next_u32 takes one word, next_u64, next_below (rarely
+// more) and next_uniform two, next_normal four.
 class RandomStream {
  public:
   explicit RandomStream(uint64_t seed, uint64_t stream = 0);
@@ -36,7 +37,7 @@ class RandomStream {
   std::array<uint32_t, 2> key_;
   uint64_t stream_;
   uint64_t position_ = 0;
-  std::array<uint32_t, 4> block_{};  // holds word position_ unless position_ begins a block
+  std::array<uint32_t, 4> block_{};  // contains word position_, unless that starts a block
 };
 
 }  // namespace systole

@@ -14,12 +14,12 @@
 
 namespace systole {
 
-// A dimension whose size is known only when a program is specialised (a batch, usually).
+// A dimension whose size is known only when a program is specialized (usually the batch).
 inline constexpr int64_t kUnknown = -1;
 
 using Dims = absl::InlinedVector<int64_t, 6>;
 
-// `axis` in [-rank, rank) -> [0, rank). Errors: INVALID_ARGUMENT that begins with `op`.
+// Maps `axis` in [-rank, rank) to [0, rank). Errors: INVALID_ARGUMENT that starts with `op`.
 int normalize_axis(std::string_view op, int64_t axis, int rank);
 
 // An ordered list of dimension sizes; row-major. A size is >= 0 or kUnknown. The rank is always
@@ -32,8 +32,8 @@ class Shape {
   explicit Shape(Dims dims);
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  // The size of an axis; -1 is the last one, as in Python. Errors: INVALID_ARGUMENT for an axis
-  // that is not there.
+  // Returns the size of an axis; -1 is the last one, as in Python. Errors: INVALID_ARGUMENT for an
+  // axis out of range.
   int64_t operator[](int axis) const { return dims_[place_of(axis)]; }
   void set_dim(int axis, int64_t size) { dims_[place_of(axis)] = size; }
   const Dims& dims() const { return dims_; }
@@ -41,12 +41,13 @@ class Shape {
   auto end() const { return dims_.end(); }
 
   bool is_static() const;
-  // The product of the sizes, 0 when any is 0. REQUIRES: is_static().
-  // Errors: INVALID_ARGUMENT when the product does not fit in 63 bits.
+  // Returns the product of the sizes, 0 if any is 0. REQUIRES: is_static(). Errors:
+  // INVALID_ARGUMENT if the product does not fit in 63 bits.
   int64_t num_elements() const;
-  // Row-major strides in elements; all 1 where there are no elements. REQUIRES: is_static().
+  // Returns the row-major strides in elements; all 1 if there are no elements. REQUIRES:
+  // is_static().
   Dims strides() const;
-  // True when every size equals the other's or either is unknown.
+  // Returns whether each size equals the other shape's or either is unknown.
   bool compatible_with(const Shape& other) const;
 
   std::string to_string() const;  // "[?,28,28]"

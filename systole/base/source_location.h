@@ -1,4 +1,4 @@
-// Where in the user's program a node was built.
+// The line of the user's program that built a node.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace systole {
 
-// The file keeps the pointer that the compiler made: no allocation, valid for the program's life.
+// Keeps the compiler's pointer to the file name: no allocation, valid until the process ends.
 struct SourceLocation {
   const char* file = "";
   uint32_t line = 0;
@@ -17,7 +17,7 @@ struct SourceLocation {
       : file(where.file_name()), line(where.line()) {}
 
   bool known() const { return line != 0; }
-  std::string to_string() const;  // "iris.cc:41", the base name only; "" when not known
+  std::string to_string() const;  // "iris.cc:41", the base name only; "" if unknown
 };
 
 }  // namespace systole

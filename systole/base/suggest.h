@@ -1,4 +1,4 @@
-// "Did you mean": the known name nearest to a mistyped one.
+// "Did you mean": the known name nearest to a misspelled one.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace systole {
 
-// The least number of characters inserted, removed, replaced or swapped with their neighbour that
-// turns a into b (optimal string alignment).
+// Returns the optimal string alignment distance: the least number of insertions, deletions,
+// replacements and swaps of neighbours that turns a into b.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `name`, in upper or lower case, or one of which it is a part ("Adam" of
-// "AdamOptimizer"); "" when none is near enough to be meant. The first wins a tie.
+// Returns the candidate nearest to `name`, ignoring case, or one that contains it ("AdamOptimizer"
+// for "Adam"); "" if none is near. The first wins a tie.
 std::string closest_name(std::string_view name, std::span<const std::string> candidates);
 
-// ", did you mean 'x'?" to end a message with, or "".
+// Returns ", did you mean 'x'?" to end a message, or "".
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace systole

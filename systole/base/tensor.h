@@ -27,13 +27,14 @@ concept ScalarNumber =
     std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
 
 // A dtype, a shape and a shared buffer. Copying a Tensor copies the handle (as in TensorFlow's C++
-// API); `clone` copies the elements. Distinct Tensors may be used from different threads; elements
-// are not synchronised. A default-constructed Tensor has dtype `invalid` and no elements.
+// API); `clone` copies the elements. Different Tensors may be used on different threads; access to
+// shared elements is not synchronized. A default-constructed Tensor has dtype `invalid` and no
+// elements.
 class Tensor {
  public:
   Tensor() = default;
-  // Numeric elements are uninitialised, strings empty. Errors: INVALID_ARGUMENT when `shape` is not
-  // static or `dtype` has no elements; RESOURCE_EXHAUSTED names the bytes when memory is short.
+  // Leaves numbers uninitialized; strings are empty. Errors: INVALID_ARGUMENT if `shape` is not
+  // static or `dtype` has no elements; RESOURCE_EXHAUSTED, with the bytes, if memory is short.
   Tensor(DType dtype, Shape shape);
   explicit Tensor(const TensorType& type) : Tensor(type.dtype, type.shape) {}
 
@@ -46,7 +47,7 @@ class Tensor {
   Tensor(const char* value);  // NOLINT(google-explicit-constructor)
   Tensor(std::string value);  // NOLINT(google-explicit-constructor)
 
-  // From elements in row-major order. Errors: INVALID_ARGUMENT when the counts differ.
+  // Makes a tensor of elements in row-major order. Errors: INVALID_ARGUMENT if the counts differ.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> elements);
   template <class T>
@@ -67,16 +68,16 @@ class Tensor {
   static Tensor scalar(T value) {
     return of<T>({}, {value});
   }
-  // All elements equal to `value`, converted to `dtype` as `cast` does.
-  // Errors: INVALID_ARGUMENT when `dtype` is not numeric.
+  // Fills with `value`, converted to `dtype` as by `cast`. Errors: INVALID_ARGUMENT if `dtype` is
+  // not numeric.
   static Tensor full(DType dtype, Shape shape, double value);
-  // Zero bits; empty strings.
+  // Fills with zero bits or empty strings.
   static Tensor zeros(DType dtype, Shape shape);
   // Views memory that the caller keeps alive and unchanged while any copy of the result lives.
   static Tensor view(DType dtype, Shape shape, void* data);
-  // Numbers in a part of something larger, a stack of batches say, that the caller lends and keeps
-  // alive while any copy of the result lives. Unlike that of view() the memory is there to be
-  // written to: the result is unique() until it is copied.
+  // Wraps writable memory of numbers that the caller lends and keeps alive while any copy of the
+  // result lives, such as a place in a stack of batches. Unlike with view(), the result may be
+  // written to: it is unique() until it is copied.
   static Tensor lent(DType dtype, Shape shape, void* data);
 
   DType dtype() const { return dtype_; }
@@ -90,7 +91,7 @@ class Tensor {
 
   void* raw() { return data_; }
   const void* raw() const { return data_; }
-  // The elements. Errors: INVALID_ARGUMENT when T is not the element type of dtype().
+  // Returns the elements. Errors: INVALID_ARGUMENT if T is not the element type of dtype().
   template <class T>
   std::span<T> data() {
     check_dtype(dtype_of<T>());
@@ -102,7 +103,7 @@ class Tensor {
     return {static_cast<const T*>(static_cast<const void*>(data_)),
             static_cast<size_t>(num_elements_)};
   }
-  // The one element of a tensor with one element.
+  // Returns the element of a tensor with one element.
   template <class T>
   T item() const {
     check_single();
@@ -118,30 +119,30 @@ class Tensor {
       return static_cast<T>(single_as_integer(dtype_of<T>()));
     }
   }
-  // Element `index` (row-major) as a double; complex gives its real part, pred 0 or 1.
-  // Errors: INVALID_ARGUMENT when out of range.
+  // Returns element `index` (row-major) as a double: the real part of a complex number, 0 or 1 for
+  // pred. Errors: INVALID_ARGUMENT if out of range.
   double as_double(int64_t index) const;
 
-  // Rows [begin, end) along the first dimension, sharing memory: x.slice(i, i + 1).
-  // Errors: INVALID_ARGUMENT when out of range or a scalar.
+  // Returns rows [begin, end) along the first dimension, sharing memory: x.slice(i, i + 1). Errors:
+  // INVALID_ARGUMENT for a scalar or if out of range.
   Tensor slice(int64_t begin, int64_t end) const;
-  // The same elements under another shape, sharing memory. Errors: INVALID_ARGUMENT when counts
+  // Returns the elements with another shape, sharing memory. Errors: INVALID_ARGUMENT if the counts
   // differ.
   Tensor reshape(Shape shape) const;
   Tensor clone() const;
-  // Elements converted as convert_element (base/convert.h) does: floats to integers truncate,
-  // saturate when out of range and give 0 for NaN; integers to integers wrap; to pred is != 0. The
-  // same dtype gives the same handle. Errors: INVALID_ARGUMENT when either dtype is not numeric.
+  // Converts the elements as convert_element (base/convert.h) does: floats to integers truncate,
+  // saturate, and map NaN to 0; integers to integers wrap; to pred is != 0. Returns the same handle
+  // for the same dtype. Errors: INVALID_ARGUMENT if either dtype is not numeric.
   Tensor cast(DType dtype) const;
-  // True when no other Tensor shares the buffer.
+  // Returns whether no other Tensor shares the buffer.
   bool unique() const { return buffer_ != nullptr && buffer_.use_count() == 1; }
-  // Whether its memory is that of a Tensor::lent().
+  // Returns whether its memory is from Tensor::lent().
   bool is_lent() const;
 
-  // "f32[2,3] {{1, 2, 3}, {4, 5, 6}}"; "..." stands for what is beyond `max_elements`.
+  // Returns "f32[2,3] {{1, 2, 3}, {4, 5, 6}}", with "..." after `max_elements` elements.
   std::string to_string(int64_t max_elements = 100) const;
 
-  // Same type and bit-identical elements.
+  // Returns whether types are equal and elements bit-identical.
   bool identical(const Tensor& other) const;
 
  private:

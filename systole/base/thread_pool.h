@@ -7,15 +7,14 @@
 
 namespace systole {
 
-// `num_threads` counts the calling thread: a pool of 1 starts no thread and runs everything in
-// place. `parallel_for` may be called from several threads at once and from inside a task; a call
-// never waits for a thread that is busy elsewhere (the caller works through the chunks itself). No
-// allocation a call. An idle thread spins for some tens of microseconds, so that calls that follow
-// each other closely find it awake, and then sleeps. REQUIRES: no call is running when the pool is
-// destroyed.
+// `num_threads` counts the calling thread: a pool of 1 starts no thread and runs everything on the
+// caller. parallel_for may be called from several threads at once and from inside a task. A call
+// never waits for a thread that is busy elsewhere: the caller works through the remaining chunks
+// itself. Calls do not allocate. An idle thread spins for some tens of microseconds, so that the
+// next call finds it awake, and then sleeps. REQUIRES: no call is running at destruction.
 class ThreadPool {
  public:
-  // 0 means one thread for each CPU this process may run on.
+  // 0 means one thread for each CPU that this process may use.
   explicit ThreadPool(int num_threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,12 +23,12 @@ class ThreadPool {
   int num_threads() const;
 
   using RangeFn = void (*)(void* context, int64_t begin, int64_t end);
-  // Calls fn(context, begin, end) over disjoint chunks that cover [0, n), each of at least `grain`
-  // elements (the last may be shorter); returns when all are done. The chunks depend on n, grain
-  // and num_threads alone. Every chunk runs; then the exception of the first chunk that threw is
-  // rethrown.
+  // Calls fn(context, begin, end) for disjoint chunks that cover [0, n), each of at least `grain`
+  // elements (the last may be shorter), and returns when all are done. The chunks depend only on n,
+  // grain and num_threads. All chunks run even if one throws; then the exception of the first chunk
+  // that threw is rethrown.
   void parallel_for(int64_t n, int64_t grain, RangeFn fn, void* context);
-  // The same with any callable body(begin, end).
+  // As above, with a callable body(begin, end).
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& body) {
     using Body = std::remove_reference_t<F>;
@@ -40,7 +39,7 @@ class ThreadPool {
     parallel_for(n, grain, call, const_cast<void*>(context));
   }
 
-  // The process-wide pool, sized to the CPUs. It lives until the process ends.
+  // Returns the pool of the process, with a thread for each CPU. It lives until the process ends.
   static ThreadPool& global();
 
  private:

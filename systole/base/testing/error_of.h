@@ -1,4 +1,4 @@
-// For tests of errors.
+// Errors in tests.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace systole::testing {
 
-// What the Error that `action` throws says, its code first; "no error" when it throws none.
+// Returns the text of the Error that `action` throws, starting with its code, or "no error".
 inline std::string error_of(const std::function<void()>& action) {
   try {
     action();

@@ -1,4 +1,4 @@
-// A folder of a test's own.
+// A temporary folder for a test.
 #pragma once
 
 #include <cstdlib>
@@ -10,9 +10,8 @@
 
 namespace systole::testing {
 
-// A new, empty folder under $TMPDIR (/tmp), removed with all that is in it at the end. Tests run
-// side by side, each in a process of its own, so that a name that two of them know would be two
-// tests' folder.
+// A new, empty folder under $TMPDIR (/tmp); removed with its contents at the end. Tests run in
+// parallel processes, so fixed names would collide.
 class TempFolder {
  public:
   TempFolder() : path_((std::filesystem::temp_directory_path() / "systole_test_XXXXXX").string()) {
@@ -28,7 +27,7 @@ class TempFolder {
   TempFolder& operator=(const TempFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  // The path of what is called `name` in it.
+  // Returns the path of `name` in it.
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:
