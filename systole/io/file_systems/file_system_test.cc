@@ -260,6 +260,7 @@ TEST(FileSystemsTest, FindsAFileSystemByScheme) {
 
 TEST(FileSystemsTest, OneRegistrationAddsAScheme) {
   static MemoryFileSystem files;
+  files.make_directories("test+1://");
   register_file_system("test+1", files);
   write_file_atomically(default_file_system(), "test+1://a", "A");
   EXPECT_EQ(read_file(files, "test+1://a"), "A");
