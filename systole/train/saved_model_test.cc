@@ -132,7 +132,7 @@ TEST_F(ExportTest, TablesAreServed) {
   export_saved_model(*session_, folder / "m", options_);
   const Tensor fed = Tensor::of<std::string>({4}, {"palmer", "emerson", "bass", "lake"});
   const std::vector<Tensor> expected = session_->run({ids, plain, names}, {{words, fed}});
-  local_file_system().remove_file(file);  // the model has its own
+  local_file_system().remove(file);  // the model has its own
 
   SavedModel model(folder / "m");
   const NamedTensors served = model.predict({{"words", fed}});
