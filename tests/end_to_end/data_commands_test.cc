@@ -91,7 +91,7 @@ TEST_F(DataCommands, OneConversionAtATimeWritesIntoAFolder) {
   ASSERT_EQ(::flock(folder, LOCK_EX), 0);
   const ProgramResult other = run_program(convert);
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.output, HasSubstr("out: folder, got one that another conversion is writing"));
+  EXPECT_THAT(other.output, HasSubstr("out: folder, got one that another conversion writes to"));
   ::close(folder);
   EXPECT_EQ(run_program(convert).status, 0);
 }

@@ -106,7 +106,8 @@ TEST_F(TrainCommands, BadInput) {
               HasSubstr("--set model.layers.0.dense.units: dense units, got -3, expected an"));
   EXPECT_THAT(run("evaluate").output, HasSubstr("Could not find trained model in model_dir"));
   EXPECT_THAT(run("train", "--set data.train=").output, HasSubstr("pipeline, got nothing"));
-  EXPECT_THAT(run("predict", "--input x.npy").output, HasSubstr("expected them with a SavedModel"));
+  EXPECT_THAT(run("predict", "--input x.npy").output,
+              HasSubstr("expected none: a configuration file names its data"));
 }
 
 }  // namespace

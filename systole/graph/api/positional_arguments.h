@@ -105,81 +105,102 @@ inline Output stop_gradient(const Input& x, const char* name) {
 
 // -- Axes. An empty list is left out: all axes.
 
-using AxisList = std::initializer_list<int64_t>;
-
 namespace positional {
 
-inline Axes axes_of(AxisList list) { return list.size() == 0 ? Axes() : Axes(list); }
+template <std::integral T>
+Axes axes_of(std::initializer_list<T> list) {
+  return list.size() == 0 ? Axes() : Axes(std::vector<int64_t>(list.begin(), list.end()));
+}
 
 }  // namespace positional
 
 inline Output reduce_sum(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_sum(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_sum(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_sum(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_sum(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_prod(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_prod(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_prod(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_prod(const Input& input_tensor, std::initializer_list<T> axis,
+                          bool keepdims = false) {
   return reduce_prod(input_tensor,
                      ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_mean(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_mean(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_mean(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_mean(const Input& input_tensor, std::initializer_list<T> axis,
+                          bool keepdims = false) {
   return reduce_mean(input_tensor,
                      ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_max(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_max(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_max(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_max(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_max(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_min(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_min(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_min(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_min(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_min(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_any(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_any(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_any(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_any(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_any(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_all(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_all(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_all(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_all(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_all(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_logsumexp(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_logsumexp(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_logsumexp(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_logsumexp(const Input& input_tensor, std::initializer_list<T> axis,
+                               bool keepdims = false) {
   return reduce_logsumexp(input_tensor,
                           ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_variance(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_variance(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_variance(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_variance(const Input& input_tensor, std::initializer_list<T> axis,
+                              bool keepdims = false) {
   return reduce_variance(input_tensor,
                          ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
 inline Output reduce_std(const Input& input_tensor, int64_t axis, bool keepdims = false) {
   return reduce_std(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
 }
-inline Output reduce_std(const Input& input_tensor, AxisList axis, bool keepdims = false) {
+template <std::integral T>
+inline Output reduce_std(const Input& input_tensor, std::initializer_list<T> axis,
+                         bool keepdims = false) {
   return reduce_std(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
@@ -198,10 +219,12 @@ inline Output log_softmax(const Input& logits, int64_t axis) {
 inline Output cumsum(const Input& x, int64_t axis) {
   return cumsum(x, CumsumOptions{.axis = axis});
 }
-inline Output transpose(const Input& a, AxisList perm) {
-  return transpose(a, TransposeOptions{.perm = perm});
+template <std::integral T>
+inline Output transpose(const Input& a, std::initializer_list<T> perm) {
+  return transpose(a, TransposeOptions{.perm = std::vector<int64_t>(perm.begin(), perm.end())});
 }
-inline Output squeeze(const Input& input, AxisList axis) {
+template <std::integral T>
+inline Output squeeze(const Input& input, std::initializer_list<T> axis) {
   return squeeze(input, SqueezeOptions{.axis = positional::axes_of(axis)});
 }
 inline Output stack(const InputList& values, int64_t axis) {

@@ -177,7 +177,7 @@ TEST(OptimizerTest, ConfigurationsRoundTrip) {
   }
   EXPECT_EQ(OptimizerSpec("adam")->config().at("lr").get<double>(), 0.0010000000474974513);
   EXPECT_THAT(systole::testing::error_of([] { OptimizerSpec("adm"); }),
-              ::testing::HasSubstr("Unknown optimizer: adm, did you mean 'adam'?"));
+              ::testing::HasSubstr("Unknown optimizer: adm, did you mean 'Adam'?"));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ struct TrainLoopOptions {
   // Called once hooks have begun, while `graph` is current. Returns what a step runs: the train op
   // and updates. Nothing adds to the step afterwards.
   std::function<std::vector<Operation>()> complete_graph;
-  // Returns a session of the completed graph.
+  // Returns a session of the completed graph, whose local variables are initialised.
   std::function<std::unique_ptr<Session>()> make_session;
   // Gives the variables their first values, unless a checkpoint was restored. `graph` is current.
   std::function<void(Session&)> initialize;

@@ -69,7 +69,11 @@ struct Fit {
     }
     options.complete_graph = [=] { return std::vector<Operation>{train_op}; };
     options.make_session = [this] {
-      return std::make_unique<Session>("", SessionConfig{.graph = graph.get(), .entropy = 5});
+      auto session =
+          std::make_unique<Session>("", SessionConfig{.graph = graph.get(), .entropy = 5});
+      const GraphScope scope(*graph);
+      session->run({variables_initializer(local_variables())});
+      return session;
     };
     options.initialize = [](Session& session) { session.run({global_variables_initializer()}); };
     options.input = {.datasets = {input}, .replica_batch = 4, .name = "fit"};
