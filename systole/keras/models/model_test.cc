@@ -143,6 +143,39 @@ TEST_F(ModelTest, EightReplicasTrainAsOne) {
   for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5);
 }
 
+// The layer of docs/keras.md.
+class Scale : public LayerDefinition {
+ public:
+  std::string class_name() const override { return "Scale"; }
+  void build(const std::vector<Shape>& inputs) override {
+    scale_ = add_weight("scale", {inputs[0][1]}, {.initializer = ones_initializer()});
+  }
+  std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
+    return {inputs[0] * context.value(scale_)};
+  }
+
+ private:
+  WeightPtr scale_;
+};
+
+TEST_F(ModelTest, LayersOfAProgramTrain) {
+  const auto scale = std::make_shared<Scale>();
+  scale->set_name("scale");
+  const KerasTensor input = Input({3});
+  const Model model(input, Layer(scale)(input));
+  const Tensor x = normal({64, 3}, 5);
+  EXPECT_TRUE(model.predict(x).identical(x));
+  Tensor y(DType::f32, {64, 3});
+  for (size_t i = 0; i < 192; ++i) {
+    y.data<float>()[i] = x.data<float>()[i] * static_cast<float>(i % 3);
+  }
+  model.compile({.optimizer = optimizers::SGD(0.5), .loss = "mse"});
+  model.fit(x, y, {.epochs = 60, .verbose = 0, .validation_data = Arrays{{x}, {y}}});
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(model.get_weights()[0].data<float>()[i], static_cast<float>(i), 0.01);
+  }
+}
+
 TEST_F(ModelTest, ErrorsNameWhatIsWrong) {
   Sequential model({layers::Dense(2, {.input_shape = Shape{4}})});
   EXPECT_THAT(systole::testing::error_of([&] {
