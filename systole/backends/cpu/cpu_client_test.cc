@@ -160,7 +160,7 @@ TEST(CpuClient, TakesItsOwnResultAsAnArgument) {
       Tensor want(kRow);
       for (size_t k = 0; k < 40; ++k)
         want.data<float>()[k] = y.data<float>()[39 - k] + 2 * y.data<float>()[k];
-      executable->execute(arguments, results);
+      executable->execute(arguments, results).wait();
       EXPECT_EQ(testing::difference(y, want, {}), "") << aliased;
     }
   }
@@ -177,7 +177,7 @@ TEST(CpuClient, ReplacesAnArgumentByAResultOfAnotherShape) {
   Tensor y = row(1);
   const std::vector<runtime::Argument> arguments = {{.host = &y}};
   const std::vector<runtime::Result> results = {{.host = &y}};
-  executable->execute(arguments, results);
+  executable->execute(arguments, results).wait();
   EXPECT_EQ(y.item<float>(), 820);
 }
 

@@ -118,7 +118,7 @@ TEST(Fork, ChildRunsPrograms) {
                                                    {.host = &arguments[1]}};
     Tensor output;
     const std::vector<runtime::Result> results = {{.host = &output}};
-    executable->execute(inputs, results);
+    executable->execute(inputs, results).wait();
     return all_are(output, 512) &&
            all_are(testing::run(*products(1 << 20), {{full({1 << 20}, 2), full({1 << 20}, 3)}})[0],
                    6);
@@ -161,7 +161,7 @@ TEST(ControlFlow, EndlessLoopsEndBySignalsAlone) {
     alarm(1);
     Tensor output;
     const std::vector<runtime::Result> results = {{.host = &output}};
-    executable->execute({}, results);
+    executable->execute({}, results).wait();
     _exit(0);
   }
   ASSERT_GT(child, 0);
