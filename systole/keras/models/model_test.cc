@@ -6,6 +6,7 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/graph.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {
