@@ -103,7 +103,7 @@ inline Output stop_gradient(const Input& x, const char* name) {
   return stop_gradient(x, NameOptions{.name = name == nullptr ? "" : name});
 }
 
-// -- Axes. An empty list is left out: all axes.
+// -- Axes. An empty list, {}, stands for all axes: templates, so that it is no axis 0.
 
 namespace positional {
 
@@ -114,8 +114,10 @@ Axes axes_of(std::initializer_list<T> list) {
 
 }  // namespace positional
 
-inline Output reduce_sum(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_sum(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_sum(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_sum(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_sum(const Input& input_tensor, std::initializer_list<T> axis,
@@ -123,8 +125,10 @@ inline Output reduce_sum(const Input& input_tensor, std::initializer_list<T> axi
   return reduce_sum(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_prod(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_prod(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_prod(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_prod(input_tensor,
+                     ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_prod(const Input& input_tensor, std::initializer_list<T> axis,
@@ -132,8 +136,10 @@ inline Output reduce_prod(const Input& input_tensor, std::initializer_list<T> ax
   return reduce_prod(input_tensor,
                      ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_mean(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_mean(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_mean(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_mean(input_tensor,
+                     ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_mean(const Input& input_tensor, std::initializer_list<T> axis,
@@ -141,8 +147,10 @@ inline Output reduce_mean(const Input& input_tensor, std::initializer_list<T> ax
   return reduce_mean(input_tensor,
                      ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_max(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_max(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_max(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_max(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_max(const Input& input_tensor, std::initializer_list<T> axis,
@@ -150,8 +158,10 @@ inline Output reduce_max(const Input& input_tensor, std::initializer_list<T> axi
   return reduce_max(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_min(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_min(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_min(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_min(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_min(const Input& input_tensor, std::initializer_list<T> axis,
@@ -159,8 +169,10 @@ inline Output reduce_min(const Input& input_tensor, std::initializer_list<T> axi
   return reduce_min(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_any(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_any(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_any(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_any(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_any(const Input& input_tensor, std::initializer_list<T> axis,
@@ -168,8 +180,10 @@ inline Output reduce_any(const Input& input_tensor, std::initializer_list<T> axi
   return reduce_any(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_all(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_all(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_all(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_all(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_all(const Input& input_tensor, std::initializer_list<T> axis,
@@ -177,8 +191,10 @@ inline Output reduce_all(const Input& input_tensor, std::initializer_list<T> axi
   return reduce_all(input_tensor,
                     ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_logsumexp(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_logsumexp(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_logsumexp(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_logsumexp(input_tensor,
+                          ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_logsumexp(const Input& input_tensor, std::initializer_list<T> axis,
@@ -186,8 +202,10 @@ inline Output reduce_logsumexp(const Input& input_tensor, std::initializer_list<
   return reduce_logsumexp(input_tensor,
                           ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_variance(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_variance(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_variance(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_variance(input_tensor,
+                         ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_variance(const Input& input_tensor, std::initializer_list<T> axis,
@@ -195,8 +213,10 @@ inline Output reduce_variance(const Input& input_tensor, std::initializer_list<T
   return reduce_variance(input_tensor,
                          ReduceOptions{.axis = positional::axes_of(axis), .keepdims = keepdims});
 }
-inline Output reduce_std(const Input& input_tensor, int64_t axis, bool keepdims = false) {
-  return reduce_std(input_tensor, ReduceOptions{.axis = axis, .keepdims = keepdims});
+template <std::integral T>
+inline Output reduce_std(const Input& input_tensor, T axis, bool keepdims = false) {
+  return reduce_std(input_tensor,
+                    ReduceOptions{.axis = static_cast<int64_t>(axis), .keepdims = keepdims});
 }
 template <std::integral T>
 inline Output reduce_std(const Input& input_tensor, std::initializer_list<T> axis,

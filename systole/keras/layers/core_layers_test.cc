@@ -120,13 +120,14 @@ TEST(CallbacksTest, StopReduceAndSchedule) {
   std::vector<double> rates;
   const auto watch = callbacks::LambdaCallback(
       {.on_epoch_end = [&](int64_t, Logs& logs) { rates.push_back(*logs.find("lr")); }});
-  const History history = model.fit(
-      x, x,
-      {.epochs = 10,
-       .verbose = 0,
-       .callbacks = {
-           callbacks::ReduceLROnPlateau({.monitor = "loss", .factor = 0.5, .patience = 2}), watch,
-           callbacks::EarlyStopping({.monitor = "loss", .patience = 4})}});
+  const History history =
+      model.fit(x, x,
+                {.epochs = 10,
+                 .verbose = 0,
+                 .callbacks = {callbacks::ReduceLROnPlateau(
+                                   {.monitor = "loss", .factor = 0.5, .patience = 2}),
+                               watch, callbacks::EarlyStopping({.monitor = "loss", .patience = 4})},
+                 .shuffle = false});
   EXPECT_EQ(history.epoch.size(), 5U);
   EXPECT_EQ(history.history.at("lr").size(), 5U);
   EXPECT_THAT(

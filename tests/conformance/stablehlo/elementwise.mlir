@@ -93,6 +93,6 @@ func.func @main() {
   %low = stablehlo.constant dense<-720.0> : tensor<f64>
   %tiny = stablehlo.logistic %low : tensor<f64>
   %zero = stablehlo.constant dense<0.0> : tensor<f64>
-  check.expect_almost_eq %tiny, %zero, tolerance = 1.0e-307 : tensor<f64>
+  check.expect_almost_eq %tiny, %zero : tensor<f64>
   return
 }

@@ -214,8 +214,12 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
   if (function == Math::log1p) {
     // SLEEF's overflows near the largest numbers, where it is the logarithm.
     llvm::Value* large = f.b.CreateFCmpOGT(x, llvm::ConstantFP::get(x->getType(), 0x1p60));
-    return f.b.CreateSelect(large, emit_math(f, Math::log, x, nullptr),
-                            emit_sleef(f, function, x, nullptr));
+    llvm::Value* result = f.b.CreateSelect(large, emit_math(f, Math::log, x, nullptr),
+                                           emit_sleef(f, function, x, nullptr));
+    // log1p(x) = x for small x, whose intermediate values would be denormal, and flushed.
+    llvm::Value* magnitude = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    llvm::Value* small = f.b.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(x->getType(), 0x1p-60));
+    return f.b.CreateSelect(small, x, result);
   }
   return emit_sleef(f, function, x, y);
 }
