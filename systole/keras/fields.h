@@ -149,8 +149,8 @@ struct Field {
 };
 
 template <class O, class T>
-Field<O> field(std::string name, T O::*member) {
-  return {.name = std::move(name),
+Field<O> field(const std::string& name, T O::*member) {
+  return {.name = name,
           .type = std::string(JsonType<T>::name),
           .get = [member](const O& options) { return JsonType<T>::to_json(options.*member); },
           .set = [member](O& options,

@@ -206,6 +206,7 @@ struct InputOptions {
   DType dtype = DType::f32;
 };
 // An input of a functional model; `shape` without the batch. (tf.keras.Input)
+// NOLINTNEXTLINE(readability-identifier-naming): the name of Keras.
 KerasTensor Input(const Shape& shape, const InputOptions& options = {});
 
 // "dense", then "dense_1", ...: unique in the current graph since clear_session().

@@ -84,8 +84,10 @@ Options options_from(Json config) {
   Options options;
   const std::vector<Field<Options>> fields = Derived::fields();
   for (const auto& [key, value] : config.items()) {
-    const auto it = std::find_if(fields.begin(), fields.end(),
-                                 [&](const Field<Options>& field) { return field.name == key; });
+    const std::string& argument = key;
+    const auto it = std::find_if(fields.begin(), fields.end(), [&](const Field<Options>& field) {
+      return field.name == argument;
+    });
     if (it == fields.end()) {
       std::vector<std::string> names;
       for (const Field<Options>& field : fields) names.push_back(field.name);

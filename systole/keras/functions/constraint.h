@@ -32,6 +32,7 @@ class ConstraintSpec {
 void register_constraint(const std::string& class_name, ClassTable<ConstraintFn>::Make make);
 
 // `axis`: the axes over which the norm is taken; 0 for a Dense kernel [inputs, units].
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace constraints {
 ConstraintSpec MaxNorm(double max_value = 2, int64_t axis = 0);
 ConstraintSpec NonNeg();
@@ -40,6 +41,7 @@ ConstraintSpec UnitNorm(int64_t axis = 0);
 ConstraintSpec MinMaxNorm(double min_value = 0, double max_value = 1, double rate = 1,
                           int64_t axis = 0);
 }  // namespace constraints
+// NOLINTEND(readability-identifier-naming)
 
 template <>
 struct JsonType<ConstraintSpec> {

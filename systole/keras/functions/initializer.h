@@ -34,6 +34,7 @@ class InitializerSpec {
 
 void register_initializer(const std::string& class_name, ClassTable<Initializer>::Make make);
 
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace initializers {
 
 struct SeedOptions {
@@ -80,6 +81,7 @@ InitializerSpec lecun_uniform(const SeedOptions& options = {});
 InitializerSpec lecun_normal(const SeedOptions& options = {});
 
 }  // namespace initializers
+// NOLINTEND(readability-identifier-naming)
 
 template <>
 struct JsonType<InitializerSpec> {

@@ -31,6 +31,7 @@ class RegularizerSpec {
 
 void register_regularizer(const std::string& class_name, ClassTable<RegularizerFn>::Make make);
 
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace regularizers {
 // l1 * sum|w| + l2 * sum w^2.
 RegularizerSpec L1L2(double l1 = 0, double l2 = 0);
@@ -38,6 +39,7 @@ RegularizerSpec l1(double l = 0.01);
 RegularizerSpec l2(double l = 0.01);
 RegularizerSpec l1_l2(double l1 = 0.01, double l2 = 0.01);
 }  // namespace regularizers
+// NOLINTEND(readability-identifier-naming)
 
 template <>
 struct JsonType<RegularizerSpec> {

@@ -38,7 +38,7 @@ Model::Model(KerasTensors inputs, KerasTensors outputs, const ModelOptions& opti
     : Layer(named(std::make_shared<NetworkDefinition>(std::move(inputs), std::move(outputs)),
                   options.name)) {}
 
-Model::Model(std::shared_ptr<ModelDefinition> definition)
+Model::Model(const std::shared_ptr<ModelDefinition>& definition)
     : Layer(definition->name().empty() ? named(definition, "") : definition) {}
 
 std::shared_ptr<ModelDefinition> Model::model() const {

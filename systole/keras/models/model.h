@@ -68,7 +68,7 @@ class Model : public Layer {
   // A functional model. Errors: those of NetworkDefinition.
   Model(KerasTensors inputs, KerasTensors outputs, const ModelOptions& options = {});
   // A model of the user's class.
-  explicit Model(std::shared_ptr<ModelDefinition> definition);
+  explicit Model(const std::shared_ptr<ModelDefinition>& definition);
 
   std::vector<Layer> layers() const { return model()->layers(); }
   // Errors: NOT_FOUND `No such layer: <name>`; OUT_OF_RANGE.
@@ -113,8 +113,8 @@ class Sequential : public Model {
  public:
   explicit Sequential(const ModelOptions& options = {});
   Sequential(std::initializer_list<Layer> layers, const ModelOptions& options = {});
-  explicit Sequential(std::shared_ptr<SequentialDefinition> definition)
-      : Model(std::move(definition)) {}
+  explicit Sequential(const std::shared_ptr<SequentialDefinition>& definition)
+      : Model(definition) {}
 
   void add(const Layer& layer) const;
   void pop() const;

@@ -33,7 +33,7 @@ Layer layer_from_config(const Json& json) {
 
 Model sequential_from_config(const Json& config) {
   const bool list = config.is_array();  // Keras up to 2.2.2
-  const Sequential model({.name = list ? "" : config.value("name", "")});
+  Sequential model({.name = list ? "" : config.value("name", "")});
   for (const Json& layer : list ? config : config.at("layers")) model.add(layer_from_config(layer));
   return model;
 }

@@ -1,6 +1,7 @@
 // Keras's table of a model's layers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "systole/keras/models/model.h"
@@ -28,8 +29,8 @@ std::string shape_text(const Shape& shape) {
 std::string row_text(const std::vector<std::string>& fields, const std::vector<size_t>& ends) {
   std::string line;
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0) line = line.substr(0, line.size() - 1) + " ";
-    line = (line + fields[i]).substr(0, ends[i]);
+    if (i > 0) line.back() = ' ';
+    line.append(fields[i]).resize(std::min(line.size(), ends[i]));
     line.append(ends[i] - line.size(), ' ');
   }
   return line;
@@ -42,9 +43,10 @@ std::string output_shape(const NetworkDefinition* network, const Layer& layer) {
     if (call->layer != layer.definition()) continue;
     if (!text.empty()) return "multiple";
     for (const TensorType& type : call->outputs) {
-      text += (text.empty() ? "" : ", ") + shape_text(type.shape);
+      if (!text.empty()) text += ", ";
+      text += shape_text(type.shape);
     }
-    if (call->outputs.size() > 1) text = "[" + text + "]";
+    if (call->outputs.size() > 1) text = fmt::format("[{}]", text);
   }
   return text;
 }

@@ -87,6 +87,7 @@ class OptimizerSpec {
 // From {"class_name": ..., "config": {...}} or a name.
 OptimizerSpec optimizer_from_json(const Json& json);
 
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace optimizers {
 
 struct SGDOptions {
@@ -167,4 +168,5 @@ struct NadamOptions {
 OptimizerSpec Nadam(double lr = 0.002, const NadamOptions& options = {});
 
 }  // namespace optimizers
+// NOLINTEND(readability-identifier-naming)
 }  // namespace systole::keras

@@ -17,7 +17,7 @@ namespace {
 
 WeightPtr learning_rate(ModelDefinition& model) {
   const OptimizerSpec& optimizer = model.trainer->options().optimizer;
-  const WeightPtr lr = optimizer ? optimizer->lr() : nullptr;
+  WeightPtr lr = optimizer ? optimizer->lr() : nullptr;
   if (!lr) {
     throw make_error(Code::failed_precondition, "Optimizer must have a \"lr\" attribute.");
   }

@@ -9,6 +9,7 @@
 
 #include "systole/keras/training/callback.h"
 
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace systole::keras::callbacks {
 
 // Which of two values of a monitored metric is better: "min", "max", or "auto": max for names with
@@ -66,3 +67,4 @@ struct LambdaCallbackOptions {
 CallbackPtr LambdaCallback(const LambdaCallbackOptions& options);
 
 }  // namespace systole::keras::callbacks
+// NOLINTEND(readability-identifier-naming)

@@ -24,9 +24,12 @@ template <class T>
 class PerOutput {
  public:
   PerOutput() = default;
+  // NOLINTBEGIN(bugprone-forwarding-reference-overload): never another PerOutput.
   template <class U>
-  requires std::constructible_from<T, U> PerOutput(U&& one)
-      : list_{T(std::forward<U>(one))}, one_(true) {}                      // NOLINT
+  requires(std::constructible_from<T, U> && !std::same_as<std::remove_cvref_t<U>, PerOutput>)
+      PerOutput(U&& one)
+      : list_{T(std::forward<U>(one))}, one_(true) {}
+  // NOLINTEND(bugprone-forwarding-reference-overload)
   PerOutput(std::vector<T> list) : list_(std::move(list)) {}               // NOLINT
   PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}  // NOLINT
 
@@ -66,7 +69,7 @@ struct CompileOptions {
 
 // Where programs run: a session's target and the number of replicas (cores).
 struct Placement {
-  std::string target = "";
+  std::string target = {};
   int64_t replicas = 1;
 };
 
