@@ -1,4 +1,4 @@
-// systole cache: the compiled code that processes keep for each other.
+// systole cache: shows and clears the folder of compiled code that processes share.
 #include <fmt/core.h>
 
 #include <memory>

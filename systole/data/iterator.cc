@@ -54,7 +54,7 @@ struct Iterator::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Made by the first call: restoring may change the random state before.
+  // Created by the first call, because a restore before it may change the random state.
   data::Stage& running() {
     if (stage == nullptr)
       stage = data::make_stage(dataset.node(), {.root = &root, .shared = &root.shared()});

@@ -67,8 +67,7 @@ class Callback {
     static_cast<void>(batch);
     static_cast<void>(logs);
   }
-  // Whether each batch must end on the host before the next begins (a hook that reads or sets
-  // weights).
+  // Returns true if batch hooks read or set weights: each batch is then a launch of its own.
   virtual bool needs_each_batch() const { return false; }
 
   // Set by fit() before on_train_begin().

@@ -68,7 +68,8 @@ class SessionRunHook {
   virtual void begin() {}
   // Tensors for after_run. Called once, after begin().
   virtual std::vector<Output> fetches() { return {}; }
-  // Variables have their values. Nodes added to the graph from now on are not part of the step.
+  // Called once the variables have values. Nodes added to the graph from here on are not part of
+  // the step.
   virtual void after_create_session(Session& session) { static_cast<void>(session); }
   // Returns how many steps (batches in an evaluation) may run before after_run() must be called,
   // when it was last called at `global_step`; at least 1. A loop whose length was not chosen is as

@@ -34,7 +34,7 @@ struct Move {
 };
 
 struct BufferOptions {
-  // Whether values may share memory. False gives each its own, for tests.
+  // Whether values with disjoint lifetimes may share memory. Tests turn it off.
   bool reuse = true;
   // Returns whether the step may write `result` over `operand`.
   std::function<bool(const hlo::Instruction&, int operand, int result)> in_place;
