@@ -14,15 +14,6 @@
 namespace systole::keras {
 namespace {
 
-std::string sizes_in_parentheses(const Shape& shape) {
-  std::string text = "(";
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i > 0) text += ", ";
-    text += shape[i] < 0 ? "None" : std::to_string(shape[i]);
-  }
-  return text + (shape.rank() == 1 ? ",)" : ")");
-}
-
 // Why `shape` does not meet `spec`; "" when it does.
 std::string mismatch(const InputSpec& spec, const Shape& shape) {
   const int rank = shape.rank();
@@ -50,6 +41,15 @@ Output mask_placeholder(const KerasTensor& tensor) {
 }
 
 }  // namespace
+
+std::string sizes_text(const Shape& shape) {
+  std::string text = "(";
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i > 0) text += ", ";
+    text += shape[i] < 0 ? "None" : std::to_string(shape[i]);
+  }
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
 
 const TensorType& KerasTensor::type() const {
   if (!valid()) throw invalid_argument("KerasTensor: got none, expected the result of a layer");
@@ -135,7 +135,7 @@ void LayerDefinition::check_inputs(const std::vector<Output>& inputs) const {
     if (problem.empty()) continue;
     throw invalid_argument(
         "Input {} of layer {} is incompatible with the layer: {}. Full shape received: {}", i,
-        name_, problem, sizes_in_parentheses(shape));
+        name_, problem, sizes_text(shape));
   }
 }
 

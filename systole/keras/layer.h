@@ -211,6 +211,8 @@ KerasTensor Input(const Shape& shape, const InputOptions& options = {});
 
 // "dense", then "dense_1", ...: unique in the current graph since clear_session().
 std::string unique_layer_name(std::string_view class_name);
+// A shape in errors, as Python prints a tuple: "(None, 4)", "(4,)".
+std::string sizes_text(const Shape& shape);
 // "SeparableConv2D" -> "separable_conv2d".
 std::string snake_case(std::string_view class_name);
 

@@ -7,15 +7,6 @@
 namespace systole::keras {
 namespace {
 
-std::string sizes_text(const Shape& shape) {
-  std::string text = "(";
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i > 0) text += ", ";
-    text += shape[i] < 0 ? "None" : std::to_string(shape[i]);
-  }
-  return text + (shape.rank() == 1 ? ",)" : ")");
-}
-
 Shape without_batch(const Shape& shape) { return Shape(Dims(shape.begin() + 1, shape.end())); }
 
 Tensor with_feature_axis(const Tensor& array, int wanted_rank) {
