@@ -45,6 +45,7 @@ void add_embedding_figures();
 void add_input_figures();
 void add_iris_figures();
 void add_jpeg_figures();
+void add_keras_figures();
 void add_matmul_figures();
 void add_mnist_train_figures();
 void add_pool_figures();

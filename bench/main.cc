@@ -9,6 +9,7 @@
 #include "bench/cnn_step.h"
 #include "bench/figures.h"
 #include "bench/iris.h"
+#include "bench/keras.h"
 
 // Runs the task of a child process of startup.cc and prints its seconds. Returns false if the
 // arguments name no such task.
@@ -20,6 +21,8 @@ bool measured_in_child(std::span<char*> arguments) {
     seconds = bench::seconds_to_compile_iris();
   } else if (what == "--compile-cnn-cold") {
     seconds = bench::seconds_to_compile_cnn();
+  } else if (what == "--compile-imdb-lstm-cold") {
+    seconds = bench::seconds_to_compile_imdb_lstm();
   } else {
     return false;
   }
@@ -51,6 +54,7 @@ int main(int argc, char** argv) {
   bench::add_cnn_figures();
   bench::add_conv_figures();
   bench::add_jpeg_figures();
+  bench::add_keras_figures();
   bench::add_matmul_figures();
   bench::add_mnist_train_figures();
   bench::add_pool_figures();

@@ -139,6 +139,8 @@ void add_startup_figures() {
   add({.name = "startup.version", .unit = "ms", .ours = start_version});
   add_cold_and_cached("iris.compile", [] { return measured_child("--compile-iris-cold"); });
   add_cold_and_cached("cnn_step.compile", [] { return measured_child("--compile-cnn-cold"); });
+  add_cold_and_cached("keras.compile.imdb_lstm",
+                      [] { return measured_child("--compile-imdb-lstm-cold"); });
   add_cold_and_cached("startup.first_step", [] { return first_mnist_step(1024); });
   add_cold_and_cached("startup.first_step_of_64", [] { return first_mnist_step(64); });
 }

@@ -34,7 +34,8 @@ class LoopGradient {
   std::vector<Output> run() {
     std::vector<Output> initial = {subtract(c_.output(outputs_.iterations()), 1)};
     for (const int i : changing_) initial.push_back(c_.grad(i));
-    for (const int i : fixed_) initial.push_back(zeros_like(c_.input(i)));
+    // -0 changes nothing that is added to it.
+    for (const int i : fixed_) initial.push_back(negative(zeros_like(c_.input(i))));
     Node* loop = add_while({.initial = std::move(initial),
                             .cond = [](const auto& vars) { return greater_equal(vars[0], 0); },
                             .body = [this](const auto& vars) { return step(vars); },

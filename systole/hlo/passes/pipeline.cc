@@ -5,7 +5,11 @@
 #include "systole/hlo/passes/cse.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/inline_calls.h"
+#include "systole/hlo/passes/loop_history.h"
 #include "systole/hlo/passes/loop_invariant_code_motion.h"
+#include "systole/hlo/passes/loop_rows.h"
+#include "systole/hlo/passes/loop_sums.h"
+#include "systole/hlo/passes/merge_carried.h"
 
 namespace systole::hlo {
 namespace {
@@ -35,8 +39,19 @@ Pipeline optimization_pipeline(const PipelineOptions& options) {
   pipeline.add_fixed_point(simplification(options));
   // Runs on the simplified program. Each instruction in a training loop runs once per step.
   pipeline.add<LoopInvariantCodeMotion>();
+  // Outputs and states of recurrent cells are carried twice; the next passes see them as one.
+  pipeline.add<MergeCarried>();
+  // Shows the passes after it which rows loops read and write.
+  pipeline.add<LoopRows>();
+  // A loop back through time reads products instead of computing them again.
+  pipeline.add<LoopHistory>();
   // Merges hoisted values with equal ones outside of loops; loops then carry less.
   pipeline.add_fixed_point(simplification(options));
+  // Weight gradients of all steps are one product. Uses the stacks that loops have; the rules above
+  // make their rows plain.
+  pipeline.add<LoopSums>();
+  // Removes the sums inside of loops.
+  pipeline.add<DeadCodeElimination>();
   return pipeline;
 }
 

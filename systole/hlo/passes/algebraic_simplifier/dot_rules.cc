@@ -22,9 +22,21 @@ bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
   return std::ranges::is_sorted(free);
 }
 
+// Returns whether the contracted axes of both operands are in the order of memory at once, so that
+// a backend can read both as matrices.
+bool contracts_in_order(const DotAttrs& attrs) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (size_t i = 0; i < attrs.lhs_contracting_dimensions.size(); ++i) {
+    pairs.emplace_back(attrs.lhs_contracting_dimensions[i], attrs.rhs_contracting_dimensions[i]);
+  }
+  std::ranges::sort(pairs);
+  return std::ranges::is_sorted(pairs, {}, &std::pair<int64_t, int64_t>::second);
+}
+
 // dot(transpose(x), y) -> dot(x, y) with other axes. The pairs of contracted axes keep their order,
-// and so do the sums.
+// and so do the sums. Leaves a transpose that brings the contracted axes of both into one order.
 Replacement dot_of_transpose(Instruction& op, Builder& builder) {
+  const bool in_order = contracts_in_order(op.attrs<DotAttrs>());
   DotAttrs attrs = op.attrs<DotAttrs>();
   Value x = op.operand(0);
   Value y = op.operand(1);
@@ -32,7 +44,8 @@ Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   if (const Instruction* transpose = match(x, Opcode::transpose)) {
     DotAttrs renamed = attrs;
     if (rename_axes(transpose->attrs<TransposeAttrs>().permutation, renamed.lhs_batching_dimensions,
-                    renamed.lhs_contracting_dimensions)) {
+                    renamed.lhs_contracting_dimensions) &&
+        (!in_order || contracts_in_order(renamed))) {
       attrs = renamed;
       x = transpose->operand(0);
       changed = true;
@@ -41,7 +54,8 @@ Replacement dot_of_transpose(Instruction& op, Builder& builder) {
   if (const Instruction* transpose = match(y, Opcode::transpose)) {
     DotAttrs renamed = attrs;
     if (rename_axes(transpose->attrs<TransposeAttrs>().permutation, renamed.rhs_batching_dimensions,
-                    renamed.rhs_contracting_dimensions)) {
+                    renamed.rhs_contracting_dimensions) &&
+        (!in_order || contracts_in_order(renamed))) {
       attrs = renamed;
       y = transpose->operand(0);
       changed = true;

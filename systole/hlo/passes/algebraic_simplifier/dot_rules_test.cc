@@ -49,6 +49,15 @@ const RuleCase kCases[] = {
                             {.lhs_contracting_dimensions = {2}, .rhs_contracting_dimensions = {0}});
      }},
 
+    // The contracted axes would be in another order than those of the right operand.
+    {"dot_of_transpose",
+     {kF324, {DType::f32, {2, 3, 5}}},
+     [](Builder& b, P p) {
+       return b.dot_general(
+           b.transpose(p[0], {1, 0, 2}), p[1],
+           {.lhs_contracting_dimensions = {0, 1}, .rhs_contracting_dimensions = {0, 1}});
+     }},
+
     {"dot_without_unit_axes",
      {{DType::f32, {1, 2, 3}}, {DType::f32, {1, 3, 4}}},
      [](Builder& b, P p) {
