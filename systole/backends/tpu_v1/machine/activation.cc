@@ -1,0 +1,107 @@
+#include "systole/backends/tpu_v1/machine/activation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "systole/base/error.h"
+
+namespace systole::tpu_v1 {
+namespace {
+
+constexpr int kTableSize = 1 << 16;
+
+double function_value(bool sigmoid, int input) {
+  const double x = std::ldexp(static_cast<double>(input), -kFunctionInputBits);
+  return sigmoid ? 1 / (1 + std::exp(-x)) : std::tanh(x);
+}
+
+std::vector<int16_t> function_table(bool sigmoid, double scale, int offset, int most) {
+  std::vector<int16_t> table(kTableSize);
+  for (int i = 0; i < kTableSize; ++i) {
+    const auto value =
+        static_cast<int>(std::lround(scale * function_value(sigmoid, i - kTableSize / 2))) + offset;
+    table[static_cast<size_t>(i)] = static_cast<int16_t>(std::min(value, most));
+  }
+  return table;
+}
+
+const std::vector<int16_t>& table_of(int64_t flags) {
+  static const auto sigmoid8 = function_table(true, 256, -128, 127);
+  static const auto sigmoid_u8 = function_table(true, 256, 0, 255);
+  static const auto sigmoid16 = function_table(true, 32768, 0, 32767);
+  static const auto tanh8 = function_table(false, 128, 0, 127);
+  static const auto tanh16 = function_table(false, 32768, 0, 32767);
+  const bool wide = (flags & kOutput16) != 0;
+  if ((flags & kTanh) != 0) return wide ? tanh16 : tanh8;
+  if (wide) return sigmoid16;
+  return (flags & kUnsignedOutput) != 0 ? sigmoid_u8 : sigmoid8;
+}
+
+int32_t rounded_average(int64_t sum, int64_t count) {
+  return static_cast<int32_t>(sum >= 0 ? (sum + count / 2) / count : (sum - count / 2) / count);
+}
+
+}  // namespace
+
+int32_t hardwired_function(int64_t flags, int32_t input) {
+  const int32_t index = std::clamp(input, -kTableSize / 2, kTableSize / 2 - 1) + kTableSize / 2;
+  return table_of(flags)[static_cast<size_t>(index)];
+}
+
+Bounds result_bounds(int64_t flags) {
+  if ((flags & kOutput16) != 0) return {INT16_MIN, INT16_MAX};
+  if ((flags & kUnsignedOutput) != 0) return {0, UINT8_MAX};
+  return {INT8_MIN, INT8_MAX};
+}
+
+int32_t finish_value(int32_t value, int64_t flags, const Registers& registers) {
+  if ((flags & (kSigmoid | kTanh)) != 0) return hardwired_function(flags, value);
+  if ((flags & kRelu) != 0) value = std::max(value, 0);
+  const Bounds type = result_bounds(flags);
+  const int64_t least = std::max<int64_t>(registers[Register::output_min], type.least);
+  const int64_t most = std::min<int64_t>(registers[Register::output_max], type.most);
+  const int64_t shifted =
+      int64_t{value} + std::clamp<int64_t>(registers[Register::output_zero], INT32_MIN, INT32_MAX);
+  return static_cast<int32_t>(std::max(least, std::min(most, shifted)));
+}
+
+std::vector<int32_t> pool_rows(std::span<const int32_t> values, int64_t columns, int64_t flags,
+                               const Registers& r) {
+  const int64_t images = r[Register::pool_images];
+  const int64_t height = r[Register::pool_height];
+  const int64_t width = r[Register::pool_width];
+  const int64_t out_height = r[Register::pool_out_height];
+  const int64_t out_width = r[Register::pool_out_width];
+  const bool max_pool = (flags & kMaxPool) != 0;
+  std::vector<int32_t> out(static_cast<size_t>(images * out_height * out_width * columns));
+  std::vector<int64_t> sums(static_cast<size_t>(columns));
+  for (int64_t position = 0; position < images * out_height * out_width; ++position) {
+    const int64_t image = position / (out_height * out_width);
+    const int64_t y0 =
+        position / out_width % out_height * r[Register::pool_stride_y] + r[Register::pool_offset_y];
+    const int64_t x0 =
+        position % out_width * r[Register::pool_stride_x] + r[Register::pool_offset_x];
+    const int64_t y1 = std::min(y0 + r[Register::pool_window_y], height);
+    const int64_t x1 = std::min(x0 + r[Register::pool_window_x], width);
+    const int64_t count = std::max<int64_t>(y1 - std::max<int64_t>(y0, 0), 0) *
+                          std::max<int64_t>(x1 - std::max<int64_t>(x0, 0), 0);
+    if (count == 0)
+      throw invalid_argument("pooling: window at output {}, got no input, expected some", position);
+    std::fill(sums.begin(), sums.end(), max_pool ? INT64_MIN : 0);
+    for (int64_t y = std::max<int64_t>(y0, 0); y < y1; ++y) {
+      for (int64_t x = std::max<int64_t>(x0, 0); x < x1; ++x) {
+        const int32_t* in = values.data() + ((image * height + y) * width + x) * columns;
+        for (size_t c = 0; c < sums.size(); ++c) {
+          sums[c] = max_pool ? std::max<int64_t>(sums[c], in[c]) : sums[c] + in[c];
+        }
+      }
+    }
+    int32_t* to = out.data() + position * columns;
+    for (size_t c = 0; c < sums.size(); ++c) {
+      to[c] = max_pool ? static_cast<int32_t>(sums[c]) : rounded_average(sums[c], count);
+    }
+  }
+  return out;
+}
+
+}  // namespace systole::tpu_v1

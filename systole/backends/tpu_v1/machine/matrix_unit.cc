@@ -1,0 +1,132 @@
+// The part of the machine that multiplies.
+#include <algorithm>
+#include <cstring>
+
+#include "systole/backends/tpu_v1/machine/machine.h"
+#include "systole/backends/tpu_v1/machine/rounding.h"
+#include "systole/base/error.h"
+
+namespace systole::tpu_v1 {
+namespace {
+
+constexpr int64_t kChunkRows = 1024;  // multiplied at a time
+
+}  // namespace
+
+void Machine::next_tile(const Program& program, const Instruction& instruction, int64_t index) {
+  if ((instruction.flags & kNext) != 0) {
+    if (fifo_.empty()) {
+      throw failed_precondition(
+          "instruction {} ({}): weight FIFO underflow, got no tile, expected a read_weights "
+          "before it",
+          index, name_of(instruction.opcode));
+    }
+    in_array_ = fifo_.front();
+    fifo_.pop_front();
+    packed_ = nullptr;
+  } else if (packed_ == nullptr) {
+    throw failed_precondition(
+        "instruction {} ({}): weights, got none in the array, expected flag next first", index,
+        name_of(instruction.opcode));
+  }
+  const int64_t kind = instruction.flags & (kUnsignedWeights | kWeights16);
+  if (packed_ != nullptr && packed_flags_ == kind) return;
+  const auto found = program.tiles.find(in_array_.index);
+  if (found == program.tiles.end()) {
+    throw failed_precondition(
+        "instruction {} ({}): read of weight tile {}, which was never written", index,
+        name_of(instruction.opcode), in_array_.index);
+  }
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(found->second.data()),
+                                       found->second.size());
+  packed_ = std::make_unique<PackedTile>(config_.array, bytes, (kind & kUnsignedWeights) != 0,
+                                         (kind & kWeights16) != 0);
+  packed_flags_ = kind;
+}
+
+// Copies the input rows of vectors [first, first + count), one plane of them, unsigned.
+void Machine::gather(const Instruction& instruction, int64_t first, int64_t count, int64_t plane,
+                     std::vector<uint8_t>& rows) const {
+  const Registers& r = registers_;
+  const int64_t planes = (instruction.flags & kInput16) != 0 ? 2 : 1;
+  const int64_t stride = packed_->input_stride();
+  // The sign bit is in the highest plane.
+  const bool flips = plane == planes - 1 && (instruction.flags & kUnsignedInput) == 0;
+  const auto flip = static_cast<uint8_t>(flips ? 0x80 : 0);
+  // The high bytes of a fill value extend its sign.
+  const int64_t fill_value = r[Register::fill] >> (8 * plane);
+  const auto fill = static_cast<uint8_t>(static_cast<uint8_t>(fill_value) ^ flip);
+  const int64_t height = r[Register::conv_height];
+  const int64_t width = r[Register::conv_width];
+  for (int64_t i = 0; i < count; ++i) {
+    uint8_t* to = rows.data() + i * stride;
+    int64_t row = first + i;
+    if (instruction.opcode == Opcode::convolve) {
+      const int64_t positions = instruction.height * instruction.width;
+      const int64_t image = row / positions;
+      const int64_t y = row % positions / instruction.width * r[Register::conv_stride_y] +
+                        r[Register::conv_offset_y];
+      const int64_t x =
+          row % instruction.width * r[Register::conv_stride_x] + r[Register::conv_offset_x];
+      if (y < 0 || y >= height || x < 0 || x >= width) {
+        std::memset(to, fill, static_cast<size_t>(config_.array));
+        continue;
+      }
+      row = (image * height + y) * width + x;
+    }
+    const uint8_t* from = buffer_row(instruction.ub + row * planes + plane);
+    for (int64_t k = 0; k < config_.array; ++k) to[k] = from[k] ^ flip;
+  }
+}
+
+// Adds the products of the planes, each worth 256 times the one before, to the accumulators.
+void Machine::accumulate(const Instruction& instruction, int64_t index, int64_t first,
+                         int64_t count, std::span<const std::vector<int32_t>> planes) {
+  const bool overwrite = (instruction.flags & kOverwrite) != 0;
+  const bool pairs = (instruction.flags & kWeights16) != 0;
+  const int64_t stride = packed_->output_stride();
+  const int64_t columns = pairs ? config_.array / 2 : config_.array;
+  int64_t overflows = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t* sums = accumulators_.data() + (instruction.acc + first + i) * config_.array;
+    if (overwrite) std::fill(sums, sums + config_.array, 0);
+    for (int64_t c = 0; c < columns; ++c) {
+      int64_t total = sums[c];
+      for (size_t p = 0; p < planes.size(); ++p) {
+        const int32_t* product = planes[p].data() + i * stride;
+        const int64_t value =
+            pairs ? product[2 * c] + int64_t{product[2 * c + 1]} * 256 : product[c];
+        total += p == 0 ? value : value * 256;
+      }
+      sums[c] = wrap32(total);
+      overflows += sums[c] != total ? 1 : 0;
+    }
+  }
+  count_overflow(index, overflows);
+}
+
+void Machine::matrix(const Program& program, const Instruction& instruction, int64_t index) {
+  next_tile(program, instruction, index);
+  const int64_t vectors = matrix_vectors(instruction, registers_);
+  const int64_t planes = (instruction.flags & kInput16) != 0 ? 2 : 1;
+  const bool is_signed = (instruction.flags & kUnsignedInput) == 0;
+  const int64_t chunk = std::min(vectors, kChunkRows);
+  std::vector<uint8_t> rows(static_cast<size_t>(chunk * packed_->input_stride()));
+  std::vector<std::vector<int32_t>> products(
+      static_cast<size_t>(planes),
+      std::vector<int32_t>(static_cast<size_t>(chunk * packed_->output_stride())));
+  for (int64_t first = 0; first < vectors; first += chunk) {
+    const int64_t count = std::min(chunk, vectors - first);
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      gather(instruction, first, count, plane, rows);
+      multiply_rows(rows.data(), count, is_signed && plane == planes - 1, *packed_,
+                    products[static_cast<size_t>(plane)].data());
+    }
+    accumulate(instruction, index, first, count, products);
+  }
+  const int64_t columns =
+      (instruction.flags & kWeights16) != 0 ? (in_array_.columns + 1) / 2 : in_array_.columns;
+  report_.multiply_adds += vectors * in_array_.rows * columns;
+}
+
+}  // namespace systole::tpu_v1
