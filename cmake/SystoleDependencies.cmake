@@ -14,6 +14,7 @@ find_package(Snappy REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(LibArchive REQUIRED)
 find_package(yaml-cpp REQUIRED CONFIG)
 
 # systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>])

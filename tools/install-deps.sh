@@ -24,6 +24,7 @@ build    libsnappy-dev        compressed blocks of checkpoint indices
 build    zlib1g-dev           compressed TFRecord files
 build    libjpeg62-turbo-dev  decode_jpeg
 build    libpng-dev           decode_png, encode_png
+build    libarchive-dev       tar and zip archives of data sets
 build    libre2-dev           regular expressions of string ops, the library that TensorFlow uses
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests

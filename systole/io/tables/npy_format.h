@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "systole/base/file_system.h"
 #include "systole/base/shape.h"
 
 namespace systole {
@@ -30,6 +31,13 @@ struct NpyHeader {
   bool fortran_order = false;
   Shape shape;
 };
+
+struct NpyHeaderText {
+  std::string text;
+  uint64_t data_offset = 0;  // in the file
+};
+// Reads the text of a file's header. Errors: those of read_npy.
+NpyHeaderText read_npy_header_text(const RandomAccessFile& file);
 
 // Parses the text of a header. Errors start with `path` and are those of read_npy.
 NpyHeader parse_npy_header(const std::string& path, std::string_view text);

@@ -22,28 +22,8 @@ struct Preamble {
 };
 
 Preamble read_preamble(const RandomAccessFile& file) {
-  std::array<unsigned char, 12> prefix{};
-  read_exactly(file, 0, 8, prefix.data());
-  if (std::memcmp(prefix.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
-    throw invalid_argument("{}: npy file, got other first bytes, expected '\\x93NUMPY'",
-                           file.path());
-  }
-  const int major = prefix[6];
-  if (major < 1 || major > 3) {
-    throw invalid_argument("{}: npy version, got {}.{}, expected 1.0, 2.0 or 3.0", file.path(),
-                           major, prefix[7]);
-  }
-  const size_t length_bytes = major == 1 ? 2 : 4;
-  read_exactly(file, 8, length_bytes, prefix.data() + 8);
-  size_t length = 0;
-  for (size_t i = length_bytes; i-- > 0;) length = length << 8 | prefix.at(8 + i);
-  if (length > kMaxHeaderBytes) {
-    throw invalid_argument("{}: npy header, got {} bytes, expected at most {}", file.path(), length,
-                           kMaxHeaderBytes);
-  }
-  std::string text(length, '\0');
-  read_exactly(file, 8 + length_bytes, length, text.data());
-  return {.header = parse_npy_header(file.path(), text), .data_offset = 8 + length_bytes + length};
+  const NpyHeaderText header = read_npy_header_text(file);
+  return {.header = parse_npy_header(file.path(), header.text), .data_offset = header.data_offset};
 }
 
 // Returns the size of the data, checked against the file's before anything is allocated.
@@ -138,6 +118,31 @@ Tensor strings_of(const std::string& path, const NpyHeader& header, std::string_
 }
 
 }  // namespace
+
+NpyHeaderText read_npy_header_text(const RandomAccessFile& file) {
+  std::array<unsigned char, 12> prefix{};
+  read_exactly(file, 0, 8, prefix.data());
+  if (std::memcmp(prefix.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
+    throw invalid_argument("{}: npy file, got other first bytes, expected '\\x93NUMPY'",
+                           file.path());
+  }
+  const int major = prefix[6];
+  if (major < 1 || major > 3) {
+    throw invalid_argument("{}: npy version, got {}.{}, expected 1.0, 2.0 or 3.0", file.path(),
+                           major, prefix[7]);
+  }
+  const size_t length_bytes = major == 1 ? 2 : 4;
+  read_exactly(file, 8, length_bytes, prefix.data() + 8);
+  size_t length = 0;
+  for (size_t i = length_bytes; i-- > 0;) length = length << 8 | prefix.at(8 + i);
+  if (length > kMaxHeaderBytes) {
+    throw invalid_argument("{}: npy header, got {} bytes, expected at most {}", file.path(), length,
+                           kMaxHeaderBytes);
+  }
+  std::string text(length, '\0');
+  read_exactly(file, 8 + length_bytes, length, text.data());
+  return {.text = std::move(text), .data_offset = 8 + length_bytes + length};
+}
 
 Tensor read_npy(const RandomAccessFile& file) {
   const Preamble preamble = read_preamble(file);
