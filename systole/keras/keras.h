@@ -9,12 +9,22 @@
 //   model.fit(x_train, y_train, {.batch_size = 64, .epochs = 20});
 #pragma once
 
+#include "systole/keras/datasets/boston_housing.h"
+#include "systole/keras/datasets/cifar.h"
+#include "systole/keras/datasets/imdb.h"
+#include "systole/keras/datasets/mnist.h"
+#include "systole/keras/datasets/reuters.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/recurrent.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/optimizers/optimizer.h"
+#include "systole/keras/preprocessing/image.h"
+#include "systole/keras/preprocessing/sequence.h"
+#include "systole/keras/preprocessing/text.h"
+#include "systole/keras/preprocessing/utils.h"
 #include "systole/keras/seed.h"
 #include "systole/keras/training/callbacks.h"
+#include "systole/keras/training/sequence.h"
 
 namespace systole::keras {
 

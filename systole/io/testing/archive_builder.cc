@@ -16,6 +16,12 @@ void append_little(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
+// A text with the zeros in it.
+template <size_t Size>
+std::string raw_text(const char (&text)[Size]) {
+  return {text, Size - 1};
+}
+
 std::string deflated(const std::string& bytes) {
   z_stream stream{};
   deflateInit2(&stream, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
@@ -117,17 +123,15 @@ std::string npy_of_lists(const std::vector<std::vector<int32_t>>& lists) {
   std::string npy("\x93NUMPY\x01\0", 8);
   append_little(npy, text.size(), 2);
   npy += text;
-  npy += std::string(
+  npy += raw_text(
       "\x80\x02"
       "cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01"
-      "b\x87R(K\x01J",
-      65);
+      "b\x87R(K\x01J");
   append_little(npy, lists.size(), 4);
-  npy += std::string(
+  npy += raw_text(
       "\x85"
       "cnumpy\ndtype\nU\x02O8K\0K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff"
-      "\xff\xffK?tb\x89](",
-      50);
+      "\xff\xffK?tb\x89](");
   for (const auto& list : lists) {
     npy += "](";
     for (const int32_t item : list) {

@@ -1,0 +1,106 @@
+#include "systole/keras/datasets/word_lists.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "systole/io/file_systems/file_systems.h"
+
+namespace systole::keras::datasets {
+namespace {
+
+WordListPart part_of(LabelledLists& lists, size_t begin, size_t end) {
+  WordListPart part;
+  for (size_t i = begin; i < end; ++i) part.x.push_back(std::move(lists.x[i]));
+  part.y = Tensor::of<int64_t>({static_cast<int64_t>(end - begin)},
+                               std::span<const int64_t>(lists.y).subspan(begin, end - begin));
+  return part;
+}
+
+void add_start(LabelledLists& lists, const WordListSteps& steps) {
+  for (auto& text : lists.x) {
+    for (int32_t& word : text) word += steps.index_from;
+    if (steps.start_char) text.insert(text.begin(), *steps.start_char);
+  }
+}
+
+void drop_long(LabelledLists& lists, const WordListSteps& steps, std::string_view op) {
+  if (steps.maxlen.value_or(0) == 0) return;
+  LabelledLists kept;
+  for (size_t i = 0; i < lists.x.size(); ++i) {
+    if (static_cast<int64_t>(lists.x[i].size()) >= *steps.maxlen) continue;
+    kept.x.push_back(std::move(lists.x[i]));
+    kept.y.push_back(lists.y[i]);
+  }
+  if (kept.x.empty()) {
+    throw invalid_argument(
+        "{}: After filtering for sequences shorter than maxlen={}, no sequence was kept. Increase "
+        "maxlen.",
+        op, *steps.maxlen);
+  }
+  lists = std::move(kept);
+}
+
+}  // namespace
+
+void shuffle_lists(LabelledLists& lists, NumpyRandom& random) {
+  LabelledLists shuffled;
+  shuffled.x.reserve(lists.x.size());
+  shuffled.y.reserve(lists.y.size());
+  for (const int64_t i : random.permutation(static_cast<int64_t>(lists.x.size()))) {
+    shuffled.x.push_back(std::move(lists.x[static_cast<size_t>(i)]));
+    shuffled.y.push_back(lists.y[static_cast<size_t>(i)]);
+  }
+  lists = std::move(shuffled);
+}
+
+void apply_steps(LabelledLists& lists, const WordListSteps& steps, std::string_view op) {
+  add_start(lists, steps);
+  drop_long(lists, steps, op);
+  int64_t num_words = steps.num_words.value_or(0);
+  if (num_words == 0) {
+    for (const auto& text : lists.x) {
+      for (const int32_t word : text) num_words = std::max<int64_t>(num_words, word);
+    }
+  }
+  const auto outside = [&](int32_t word) { return word < steps.skip_top || word >= num_words; };
+  for (auto& text : lists.x) {
+    if (steps.oov_char) {
+      std::replace_if(text.begin(), text.end(), outside, *steps.oov_char);
+    } else {
+      std::erase_if(text, outside);
+    }
+  }
+}
+
+WordListDataSet split_lists(LabelledLists lists, size_t train) {
+  const size_t all = lists.x.size();
+  const size_t split = std::min(train, all);
+  WordListPart first = part_of(lists, 0, split);
+  return {.train = std::move(first), .test = part_of(lists, split, all)};
+}
+
+std::string decode_words(const std::vector<int32_t>& sequence, const WordIndex& word_index,
+                         int32_t index_from) {
+  std::unordered_map<int32_t, const std::string*> words;
+  for (const auto& [word, rank] : word_index) words[rank + index_from] = &word;
+  std::string text;
+  for (const int32_t number : sequence) {
+    const auto found = words.find(number);
+    if (!text.empty()) text += ' ';
+    text += found == words.end() ? "?" : *found->second;
+  }
+  return text;
+}
+
+WordIndex read_word_index(const std::string& path) {
+  try {
+    const auto json = nlohmann::json::parse(read_file(default_file_system(), path));
+    return json.get<WordIndex>();
+  } catch (const nlohmann::json::exception& error) {
+    throw invalid_argument("{}: word index, got {}, expected a JSON object of words and ranks",
+                           path, error.what());
+  }
+}
+
+}  // namespace systole::keras::datasets
