@@ -11,24 +11,24 @@ namespace {
 class TridiagonalQl {
  public:
   TridiagonalQl(std::vector<double> matrix, int64_t size)
-      : n(size), v(std::move(matrix)), d(static_cast<size_t>(n)), e(static_cast<size_t>(n)) {}
+      : n_(size), v_(std::move(matrix)), d_(static_cast<size_t>(n_)), e_(static_cast<size_t>(n_)) {}
 
   SymmetricEigen run() {
-    if (n > 0) {
-      for (int64_t j = 0; j < n; ++j) diagonal(j) = at(n - 1, j);
-      for (int64_t i = n - 1; i > 0; --i) reduce(i);
+    if (n_ > 0) {
+      for (int64_t j = 0; j < n_; ++j) diagonal(j) = at(n_ - 1, j);
+      for (int64_t i = n_ - 1; i > 0; --i) reduce(i);
       accumulate();
-      for (int64_t i = 1; i < n; ++i) side(i - 1) = side(i);
-      side(n - 1) = 0;
-      for (int64_t l = 0; l < n; ++l) find_value(l);
+      for (int64_t i = 1; i < n_; ++i) side(i - 1) = side(i);
+      side(n_ - 1) = 0;
+      for (int64_t l = 0; l < n_; ++l) find_value(l);
     }
-    return {.values = std::move(d), .vectors = std::move(v)};
+    return {.values = std::move(d_), .vectors = std::move(v_)};
   }
 
  private:
-  double& at(int64_t k, int64_t j) { return v[static_cast<size_t>(j * n + k)]; }
-  double& diagonal(int64_t i) { return d[static_cast<size_t>(i)]; }
-  double& side(int64_t i) { return e[static_cast<size_t>(i)]; }
+  double& at(int64_t k, int64_t j) { return v_[static_cast<size_t>(j * n_ + k)]; }
+  double& diagonal(int64_t i) { return d_[static_cast<size_t>(i)]; }
+  double& side(int64_t i) { return e_[static_cast<size_t>(i)]; }
 
   // One Householder step of tred2: clears row i beside the diagonal.
   void reduce(int64_t i) {
@@ -85,8 +85,8 @@ class TridiagonalQl {
   }
 
   void accumulate() {
-    for (int64_t i = 0; i < n - 1; ++i) {
-      at(n - 1, i) = at(i, i);
+    for (int64_t i = 0; i < n_ - 1; ++i) {
+      at(n_ - 1, i) = at(i, i);
       at(i, i) = 1;
       const double h = diagonal(i + 1);
       if (h != 0) {
@@ -99,26 +99,26 @@ class TridiagonalQl {
       }
       for (int64_t k = 0; k <= i; ++k) at(k, i + 1) = 0;
     }
-    for (int64_t j = 0; j < n; ++j) {
-      diagonal(j) = at(n - 1, j);
-      at(n - 1, j) = 0;
+    for (int64_t j = 0; j < n_; ++j) {
+      diagonal(j) = at(n_ - 1, j);
+      at(n_ - 1, j) = 0;
     }
-    at(n - 1, n - 1) = 1;
+    at(n_ - 1, n_ - 1) = 1;
     side(0) = 0;
   }
 
   // Iterations of tql2 for value l.
   void find_value(int64_t l) {
     constexpr double kEpsilon = 2.220446049250313e-16;
-    limit = std::max(limit, std::abs(diagonal(l)) + std::abs(side(l)));
+    limit_ = std::max(limit_, std::abs(diagonal(l)) + std::abs(side(l)));
     int64_t m = l;
-    while (m < n && std::abs(side(m)) > kEpsilon * limit) ++m;
+    while (m < n_ && std::abs(side(m)) > kEpsilon * limit_) ++m;
     if (m > l) {
       do {
         step(l, m);
-      } while (std::abs(side(l)) > kEpsilon * limit);
+      } while (std::abs(side(l)) > kEpsilon * limit_);
     }
-    diagonal(l) += shift;
+    diagonal(l) += shift_;
     side(l) = 0;
   }
 
@@ -130,8 +130,8 @@ class TridiagonalQl {
     diagonal(l + 1) = side(l) * (ratio + root);
     const double next = diagonal(l + 1);
     const double change = start - diagonal(l);
-    for (int64_t i = l + 2; i < n; ++i) diagonal(i) -= change;
-    shift += change;
+    for (int64_t i = l + 2; i < n_; ++i) diagonal(i) -= change;
+    shift_ += change;
     const double second = side(l + 1);
     double p = diagonal(m);
     double c = 1;
@@ -151,7 +151,7 @@ class TridiagonalQl {
       c = p / r;
       p = c * diagonal(i) - s * g;
       diagonal(i + 1) = h + s * (c * g + s * diagonal(i));
-      for (int64_t k = 0; k < n; ++k) {
+      for (int64_t k = 0; k < n_; ++k) {
         const double upper = at(k, i + 1);
         at(k, i + 1) = s * at(k, i) + c * upper;
         at(k, i) = c * at(k, i) - s * upper;
@@ -162,12 +162,12 @@ class TridiagonalQl {
     diagonal(l) = c * p;
   }
 
-  int64_t n;
-  std::vector<double> v;
-  std::vector<double> d;
-  std::vector<double> e;
-  double limit = 0;
-  double shift = 0;
+  int64_t n_;
+  std::vector<double> v_;
+  std::vector<double> d_;
+  std::vector<double> e_;
+  double limit_ = 0;
+  double shift_ = 0;
 };
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
+#include "systole/keras/training/sequence.h"
 
 namespace systole::keras::utils {
+
+using keras::Sequence;
 
 // One-hot rows of classes: integers [...] or [..., 1] -> f32 [..., num_classes]. `num_classes` is
 // the largest class + 1 if it is not given. Errors: INVALID_ARGUMENT for classes outside [0,

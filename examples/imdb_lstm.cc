@@ -1,0 +1,97 @@
+// An LSTM that tells good from bad film reviews: the Keras program of "TPU survival guide on Google
+// Colaboratory" (2019), statement for statement.
+//
+//   imdb_lstm --data_dir DATA              DATA/imdb holds aclImdb_v1.tar.gz, aclImdb/ or imdb.npz
+//   imdb_lstm --data_dir DATA --cores 1    on one core in place of the eight of a virtual TPU
+//
+// The guide reports a validation accuracy of 83 % after 20 epochs, and overfitting from the third
+// or so on.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "examples/support/mnist_data.h"
+#include "systole/base/command_line.h"
+#include "systole/keras/keras.h"
+#include "systole/systole.h"
+
+namespace {
+
+namespace imdb = st::keras::datasets::imdb;
+namespace layers = st::keras::layers;
+namespace sequence = st::keras::preprocessing::sequence;
+
+struct Flags {
+  std::string data_dir = examples::default_data_dir();
+  int64_t cores = 8;
+  int64_t epochs = 20;
+  int64_t samples = 0;
+};
+
+// The first `samples` examples, or all for 0.
+st::keras::Arrays first_of(const st::Tensor& x, const st::Tensor& y, int64_t samples) {
+  const int64_t count = samples == 0 ? x.dim(0) : std::min(samples, x.dim(0));
+  return {.x = {x.slice(0, count)}, .y = {y.slice(0, count)}, .sample_weights = {}};
+}
+
+void run(const Flags& flags) {
+  st::set_random_seed(1);
+
+  const int64_t top_words = 15000;
+  const int64_t max_review_length = 250;
+  const int32_t index_from = 3;
+  const int64_t embedding_vector_length = 32;
+
+  auto [train, test] = imdb::load_data(
+      {.num_words = top_words, .index_from = index_from, .data_dir = flags.data_dir});
+  auto x_train = sequence::pad_sequences(train.x, max_review_length);
+  auto x_test = sequence::pad_sequences(test.x, max_review_length);
+  const auto training = first_of(x_train, train.y, flags.samples);
+  const auto testing = first_of(x_test, test.y, flags.samples);
+
+  st::keras::clear_session();
+  st::keras::Sequential model;
+
+  model.add(
+      layers::Embedding(top_words, embedding_vector_length, {.input_length = max_review_length}));
+  model.add(layers::LSTM(100));
+  model.add(layers::Dense(1, {.activation = "sigmoid"}));
+
+  model.summary();
+
+  model.compile({.optimizer = "adam", .loss = "binary_crossentropy", .metrics = {"accuracy"}});
+  model.place({.target = "local:v3-8", .replicas = flags.cores});
+
+  const auto history =
+      model.fit(training.x, training.y,
+                {.batch_size = 64, .epochs = flags.epochs, .validation_data = testing});
+
+  const auto scores = model.evaluate(testing.x, testing.y, {.batch_size = 128 * 8});
+  std::printf("test loss %.4f, acc %.4f\n", scores["loss"], scores["acc"]);
+
+  // Six reviews need no multiple of eight here.
+  const auto y_pred = model.predict(testing.x[0].slice(0, 6));
+  const auto word_index = imdb::get_word_index({.data_dir = flags.data_dir});
+  for (int64_t i = 0; i < y_pred.dim(0); ++i) {
+    const std::string review = imdb::decode_review(test.x[static_cast<size_t>(i)], word_index);
+    std::printf("%.3f, label %d: %s\n", y_pred.as_double(i),
+                static_cast<int>(testing.y[0].as_double(i)), review.substr(0, 70).c_str());
+  }
+
+  const auto& accuracies = history.history.at("val_acc");
+  std::printf("best val_acc %.4f, last %.4f\n",
+              *std::max_element(accuracies.begin(), accuracies.end()), accuracies.back());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  st::CommandLine line("imdb_lstm", "Trains an LSTM on the IMDB film reviews with Keras.");
+  line.option("--data_dir", flags.data_dir, "Holds imdb/").value_name("FOLDER").show_default();
+  line.option("--cores", flags.cores, "Cores of a virtual TPU: 1 or 8").show_default();
+  line.option("--epochs", flags.epochs).show_default();
+  line.option("--samples", flags.samples, "Reviews of each part; 0: all 25,000").show_default();
+  line.on_run([&flags] { run(flags); });
+  return line.run(argc, argv);
+}
