@@ -71,9 +71,14 @@ endfunction()
 # systole_sources(GLOB|GLOB_RECURSE)
 #
 # Splits the *.cc of the calling folder into the lists `tests` (*_test.cc), `testing` (below a folder testing/) and
-# `sources` (all others).
+# `sources` (all others). A subfolder with a CMakeLists.txt is not part of it.
 macro(systole_sources glob)
   file(${glob} sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  file(GLOB subfolders CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
+  foreach(subfolder IN LISTS subfolders)
+    cmake_path(GET subfolder PARENT_PATH subfolder)
+    list(FILTER sources EXCLUDE REGEX "^${subfolder}/")
+  endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")

@@ -15,9 +15,8 @@ struct Signature {
 };
 
 constexpr std::string_view kBytecodeAdvice =
-    "`stablehlo-translate --deserialize FILE` prints a portable artifact, `stablehlo-opt FILE` "
-    "other "
-    "bytecode; JAX's `lowered.as_text()` and `exported.mlir_module()` are text";
+    "`systole hlo translate FILE` prints a portable artifact, `stablehlo-opt FILE` other bytecode; "
+    "JAX's `lowered.as_text()` and `exported.mlir_module()` are text";
 constexpr Signature kSignatures[] = {
     {"ML\xefR", "MLIR bytecode", kBytecodeAdvice},
     {"StableHLO_v", "a StableHLO portable artifact", kBytecodeAdvice},
