@@ -18,6 +18,10 @@ constexpr Command kCommands[] = {
      .summary = "Prints an optimised program",
      .add = add_opt_command,
      .examples = {"model.mlir --pretty", "model.mlir --passes cse,dce", "model.mlir --dump"}},
+    {.name = "translate",
+     .summary = "Converts a program between text and MLIR bytecode",
+     .add = add_translate_command,
+     .examples = {"exported.mlirbc", "model.mlir --output model.mlirbc --target-version 1.8.0"}},
     {.name = "bench",
      .summary = "Times a program and each of its steps",
      .add = add_bench_command,
@@ -32,7 +36,7 @@ constexpr Command kCommands[] = {
 
 const Command kHloCommand{
     .name = "hlo",
-    .summary = "Runs, tests, optimises and times StableHLO programs",
+    .summary = "Runs, tests, optimises, converts and times StableHLO programs",
     .add = [](CommandLine& line) { add_commands(line, kCommands); },
     .examples = {"run model.mlir --random 1", "bench model.mlir"},
 };

@@ -70,6 +70,25 @@ TEST_F(HloCommands, RunPrintsResultsOrWritesThem) {
       cpu.output);
 }
 
+TEST_F(HloCommands, TranslateWritesBytecodeThatAllCommandsTake) {
+  const std::string file = write("double.mlir", kDouble);
+  const std::string bytecode = path("double.mlirbc");
+  const ProgramResult written = run_program(
+      fmt::format("systole hlo translate {} --output {} --target-version 1.8.0", file, bytecode));
+  EXPECT_EQ(written.status, 0) << written.output;
+  EXPECT_EQ(run_program("systole hlo translate " + bytecode).output,
+            run_program("systole hlo translate " + file).output);
+  EXPECT_EQ(run_program("systole hlo run " + bytecode + " --random 1").output,
+            run_program("systole hlo run " + file + " --random 1").output);
+  EXPECT_EQ(run_program("systole hlo translate --raw " + bytecode).status, 0);
+  EXPECT_THAT(run_program("systole inspect " + bytecode).output, HasSubstr("main"));
+  EXPECT_THAT(
+      run_program("systole hlo translate --output-format bytecode --target-version 9.0.0 " + file)
+          .output,
+      HasSubstr(
+          "INVALID_ARGUMENT: bytecode: version of VHLO, got 9.0.0, expected 0.9.0 to 1.20.0"));
+}
+
 TEST_F(HloCommands, RunSaysWhatItMisses) {
   const std::string file = write("double.mlir", kDouble);
   const ProgramResult none = run_program("systole hlo run " + file);

@@ -216,7 +216,8 @@ void run_bench(const BenchOptions& options) {
 
 void add_bench_command(CommandLine& line) {
   auto options = std::make_shared<BenchOptions>();
-  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("file", options->file, "StableHLO text or MLIR bytecode; - is standard input")
+      .required();
   line.option("--backend", options->backend, "The backend that runs the program")
       .one_of({"cpu", "reference"})
       .show_default();

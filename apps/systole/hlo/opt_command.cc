@@ -64,7 +64,8 @@ void run_opt(const OptOptions& options) {
 
 void add_opt_command(CommandLine& line) {
   auto options = std::make_shared<OptOptions>();
-  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("file", options->file, "StableHLO text or MLIR bytecode; - is standard input")
+      .required();
   line.option("--passes", options->passes, "Runs only these passes, in this order; comma-separated")
       .value_name("NAMES")
       .separated_by(',');

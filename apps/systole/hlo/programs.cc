@@ -8,10 +8,10 @@
 
 #include "apps/systole/hlo/checks.h"
 #include "systole/base/error.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/runtime/registry.h"
 
@@ -23,13 +23,17 @@ std::string read_text(const std::string& path) {
 
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
                                                          const std::string& path) {
-  auto modules = hlo::parse_all(text, path);
+  auto modules = hlo::read_modules(text, path);
   for (const auto& module : modules) hlo::verify(*module);
   return modules;
 }
 
 std::unique_ptr<hlo::Module> read_program(const std::string& path) {
-  auto modules = parse_programs(read_text(path), path);
+  return read_program(read_text(path), path);
+}
+
+std::unique_ptr<hlo::Module> read_program(const std::string& bytes, const std::string& path) {
+  auto modules = parse_programs(bytes, path);
   if (modules.size() != 1)
     throw invalid_argument("{}: modules, got {}, expected one", path, modules.size());
   return std::move(modules[0]);

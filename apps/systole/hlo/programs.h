@@ -12,14 +12,17 @@
 
 namespace systole::app {
 
-// Returns the text of a file, or of standard input for "-". Errors: those of the file system.
+// Returns the bytes of a file, or of standard input for "-". Errors: those of the file system.
 std::string read_text(const std::string& path);
 
-// Parses and verifies every module of a text. Errors: those of hlo::parse_all and hlo::verify.
+// Reads and verifies every module of a StableHLO text or an MLIR bytecode file. Errors: those of
+// hlo::read_modules and hlo::verify.
 std::vector<std::unique_ptr<hlo::Module>> parse_programs(const std::string& text,
                                                          const std::string& path);
-// Returns the only module of a file. Errors: INVALID_ARGUMENT if there are several or none.
+// Returns the only module of a file, whose bytes may be given. Errors: INVALID_ARGUMENT if there
+// are several or none.
 std::unique_ptr<hlo::Module> read_program(const std::string& path);
+std::unique_ptr<hlo::Module> read_program(const std::string& bytes, const std::string& path);
 
 // Adds a main to a module without one. It calls the module's only function, else its only public
 // function that no other function calls, else all such functions if none has parameters. Errors:

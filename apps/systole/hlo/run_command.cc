@@ -51,7 +51,8 @@ void run_main(const RunOptions& options) {
 
 void add_run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
-  line.option("file", options->file, "StableHLO text; - is standard input").required();
+  line.option("file", options->file, "StableHLO text or MLIR bytecode; - is standard input")
+      .required();
   line.option("--backend", options->backend, "The backend that runs the program")
       .one_of({"cpu", "reference"})
       .show_default();

@@ -85,7 +85,7 @@ Verdict test_file(const std::string& path, const TestOptions& options) {
   }
 }
 
-// Returns the named files and all *.mlir below the named folders, sorted.
+// Returns the named files and all *.mlir and *.mlirbc below the named folders, sorted.
 std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -96,13 +96,14 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
     }
     std::vector<std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".mlir")
+      const auto ending = entry.path().extension();
+      if (entry.is_regular_file() && (ending == ".mlir" || ending == ".mlirbc"))
         found.push_back(entry.path().string());
     }
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
-  if (files.empty()) throw not_found("hlo test: files *.mlir, got none");
+  if (files.empty()) throw not_found("hlo test: files *.mlir and *.mlirbc, got none");
   return files;
 }
 
@@ -184,7 +185,8 @@ void run_test(TestOptions options) {
 
 void add_test_command(CommandLine& line) {
   auto options = std::make_shared<TestOptions>();
-  line.option("path", options->paths, "Files, or folders with *.mlir files").required();
+  line.option("path", options->paths, "Files, or folders with *.mlir and *.mlirbc files")
+      .required();
   line.option("--backend", options->backend, "The backend that runs the programs")
       .one_of({"cpu", "reference"})
       .show_default();

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/inspect/curves.h"
-#include "systole/hlo/text/text.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/events/event_reader.h"
@@ -221,7 +221,7 @@ Json describe_records(FileSystem& file_system, const std::string& path) {
 
 Json describe_hlo(FileSystem& file_system, const std::string& path) {
   Json modules = Json::array();
-  for (const auto& module : hlo::parse_all(read_file(file_system, path), path)) {
+  for (const auto& module : hlo::read_modules(read_file(file_system, path), path)) {
     Json functions = Json::array();
     for (const auto& function : module->functions()) {
       Json parameters = Json::array();
@@ -244,7 +244,7 @@ Error unknown_kind(const std::string& path) {
   const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
   return invalid_argument(
       "{}: kind of file, got one that is none of ours, expected a checkpoint, SavedModel, graph, "
-      "event file, TFRecord, .mlir or .npy{}",
+      "event file, TFRecord, .mlir, .mlirbc or .npy{}",
       path, config ? "; systole check tells of a configuration file" : "");
 }
 

@@ -59,7 +59,7 @@ void add_inspect_command(CommandLine& line) {
   auto options = std::make_shared<InspectOptions>();
   line.option("path", options->path,
               "A checkpoint (prefix, directory or one of its files), a SavedModel, an event file "
-              "or a directory of them, a TFRecord file, a GraphDef, an .mlir or .npy file")
+              "or a directory of them, a TFRecord file, a GraphDef, an .mlir, .mlirbc or .npy file")
       .required();
   const CommandLineOption tensor =
       line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel")

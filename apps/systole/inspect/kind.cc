@@ -79,7 +79,9 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   for (const std::string_view ending : {".pb", ".pbtxt", ".meta"}) {
     if (name.ends_with(ending)) return {FileKind::graph, path};
   }
-  if (name.ends_with(".mlir")) return {FileKind::hlo, path};
+  for (const std::string_view ending : {".mlir", ".mlirbc", ".mlir.bc"}) {
+    if (name.ends_with(ending)) return {FileKind::hlo, path};
+  }
   if (name.ends_with(".npy")) return {FileKind::npy, path};
   const auto file = file_system.open(path);
   try {
