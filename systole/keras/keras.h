@@ -17,13 +17,16 @@
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/recurrent.h"
 #include "systole/keras/models/model.h"
+#include "systole/keras/models/plot_model.h"
 #include "systole/keras/optimizers/optimizer.h"
 #include "systole/keras/preprocessing/image.h"
 #include "systole/keras/preprocessing/sequence.h"
 #include "systole/keras/preprocessing/text.h"
 #include "systole/keras/preprocessing/utils.h"
 #include "systole/keras/seed.h"
+#include "systole/keras/tpu/keras_support.h"
 #include "systole/keras/training/callbacks.h"
+#include "systole/keras/training/model_saver.h"
 #include "systole/keras/training/sequence.h"
 
 namespace systole::keras {
@@ -35,6 +38,13 @@ using keras::Sequential;
 
 namespace backend {
 using keras::clear_session;
+
+// The value of a weight, such as model.optimizer()->lr(). (tf.keras.backend.get_value)
+inline Tensor get_value(const WeightPtr& weight) { return weight->value().clone(); }
+// Errors: INVALID_ARGUMENT for another shape. A number takes the weight's dtype.
+inline void set_value(const WeightPtr& weight, const Tensor& value) {
+  weight->set_value(value.cast(weight->type().dtype).clone());
+}
 }  // namespace backend
 
 }  // namespace systole::keras

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
@@ -67,26 +68,53 @@ MetricFn loss_as_metric(const std::string& name) {
   return [loss](const Output& t, const Output& p) { return loss(t, p); };
 }
 
-// The one of three functions that fits an output and its loss.
+enum class AccuracyKind : uint8_t { binary, categorical, sparse };
+
+AccuracyKind kind_by_output(const Shape& output, const Shape& target, const LossSpec& loss) {
+  const auto last = [](const Shape& shape) { return shape.rank() == 0 ? 1 : shape[-1]; };
+  if (last(output) == 1) return AccuracyKind::binary;
+  if (loss.sparse() || target.rank() < output.rank()) return AccuracyKind::sparse;
+  if (last(target) == 1) return AccuracyKind::sparse;
+  return loss.name() == "binary_crossentropy" ? AccuracyKind::binary : AccuracyKind::categorical;
+}
+
+// Says what 'accuracy' means where users are known to expect something else.
+void note_accuracy(AccuracyKind kind, const Shape& output, const LossSpec& loss) {
+  if (kind == AccuracyKind::binary && output.rank() > 0 && output[-1] > 1) {
+    log_once(LogLevel::info,
+             "metric 'accuracy' of an output with {} columns and the loss binary_crossentropy is "
+             "binary_accuracy, of each column by itself; for one class an example name "
+             "'categorical_accuracy'",
+             output[-1]);
+  } else if (loss.name().empty()) {
+    log_once(LogLevel::info, "metric 'accuracy' with a loss of your own is {}",
+             kind == AccuracyKind::binary        ? "binary_accuracy"
+             : kind == AccuracyKind::categorical ? "categorical_accuracy"
+                                                 : "sparse_categorical_accuracy");
+  }
+}
+
 template <class F>
-F by_output(const Shape& output, const LossSpec& loss, F binary, F categorical, F sparse) {
-  const int64_t last = output.rank() == 0 ? 1 : output[output.rank() - 1];
-  if (last == 1 || loss.name() == "binary_crossentropy") return binary;
-  return loss.sparse() ? sparse : categorical;
+F by_kind(AccuracyKind kind, F binary, F categorical, F sparse) {
+  if (kind == AccuracyKind::binary) return binary;
+  return kind == AccuracyKind::sparse ? sparse : categorical;
 }
 
 }  // namespace
 
-MetricSpec::Resolved MetricSpec::resolve(const Shape& output, const LossSpec& loss) const {
+MetricSpec::Resolved MetricSpec::resolve(const Shape& output, const Shape& target,
+                                         const LossSpec& loss) const {
   if (function_) return {name_, function_};
+  const AccuracyKind kind = kind_by_output(output, target, loss);
   if (name_ == "accuracy" || name_ == "acc") {
-    return {"acc", by_output<MetricFn>(output, loss, binary_accuracy, categorical_accuracy,
-                                       sparse_categorical_accuracy)};
+    note_accuracy(kind, output, loss);
+    return {"acc", by_kind<MetricFn>(kind, binary_accuracy, categorical_accuracy,
+                                     sparse_categorical_accuracy)};
   }
   if (name_ == "crossentropy" || name_ == "ce") {
-    return {"ce", loss_as_metric(by_output<std::string>(output, loss, "binary_crossentropy",
-                                                        "categorical_crossentropy",
-                                                        "sparse_categorical_crossentropy"))};
+    return {"ce", loss_as_metric(by_kind<std::string>(kind, "binary_crossentropy",
+                                                      "categorical_crossentropy",
+                                                      "sparse_categorical_crossentropy"))};
   }
   if (const auto it = metric_table().find(name_); it != metric_table().end())
     return {name_, it->second};

@@ -22,15 +22,18 @@ class MetricSpec {
       : name_(std::move(name)), function_(std::move(function)) {}
 
   const std::string& name() const { return name_; }
+  bool has_function() const { return function_ != nullptr; }
 
   struct Resolved {
     std::string name;  // in History: "acc"
     MetricFn function;
   };
-  // The function for an output of this shape, trained with `loss`. 'accuracy' becomes binary,
-  // categorical or sparse accuracy. Errors: NOT_FOUND `Unknown metric function:<name>` with the
-  // nearest name.
-  Resolved resolve(const Shape& output, const LossSpec& loss) const;
+  // The function for an output and a target of these shapes, trained with `loss`. 'accuracy'
+  // becomes binary accuracy for one output or binary_crossentropy; sparse accuracy for a sparse
+  // loss, and for targets that have one column where the output has several; else categorical
+  // accuracy. Logs the choice where the loss leaves it open. Errors: NOT_FOUND `Unknown metric
+  // function:<name>` with the nearest name.
+  Resolved resolve(const Shape& output, const Shape& target, const LossSpec& loss) const;
 
  private:
   std::string name_;

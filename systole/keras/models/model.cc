@@ -4,7 +4,6 @@
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
-#include "systole/keras/training/fit.h"
 
 namespace systole::keras {
 namespace {
@@ -67,79 +66,6 @@ Layer Model::get_layer(int64_t index) const {
 
 KerasTensors Model::inputs() const { return network_of(*this, "inputs").inputs(); }
 KerasTensors Model::outputs() const { return network_of(*this, "outputs").outputs(); }
-
-void Model::compile(CompileOptions options) const {
-  const Placement placement = model()->trainer ? model()->trainer->placement() : Placement{};
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), placement);
-}
-
-void Model::place(Placement placement) const {
-  CompileOptions options = model()->trainer ? model()->trainer->options() : CompileOptions{};
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), std::move(placement));
-}
-
-History Model::fit(const ArrayList& x, const ArrayList& y, const FitOptions& options) const {
-  compiled(*model());
-  Arrays arrays = prepare_arrays(*model(), x.all(), &y.all(), options.sample_weight);
-  std::optional<Arrays> validation;
-  if (options.validation_data) {
-    validation = prepare_arrays(*model(), options.validation_data->x, &options.validation_data->y,
-                                options.validation_data->sample_weights);
-  } else if (options.validation_split != 0) {
-    auto [train, held_out] = split_arrays(arrays, options.validation_split);
-    arrays = std::move(train);
-    validation = std::move(held_out);
-  }
-  apply_class_weight(arrays, options.class_weight, output_names());
-  return fit_arrays(*model(), arrays, validation, options);
-}
-
-Scores Model::evaluate(const ArrayList& x, const ArrayList& y,
-                       const EvaluateOptions& options) const {
-  compiled(*model());
-  const Arrays arrays = prepare_arrays(*model(), x.all(), &y.all(), options.sample_weight);
-  return evaluate_arrays(*model(), arrays, options.batch_size, options.verbose);
-}
-
-std::vector<Tensor> Model::predict_all(const ArrayList& x, const PredictOptions& options) const {
-  const Arrays arrays = prepare_arrays(*model(), x.all(), nullptr, {});
-  return predict_arrays(*model(), arrays, options.batch_size);
-}
-
-Tensor Model::predict(const ArrayList& x, const PredictOptions& options) const {
-  std::vector<Tensor> outputs = predict_all(x, options);
-  if (outputs.size() != 1) {
-    throw invalid_argument("predict: the model has {} outputs, expected one: use predict_all()",
-                           outputs.size());
-  }
-  return std::move(outputs[0]);
-}
-
-Scores Model::train_on_batch(const ArrayList& x, const ArrayList& y,
-                             const std::vector<Tensor>& sample_weight) const {
-  compiled(*model());
-  const Arrays arrays = prepare_arrays(*model(), x.all(), &y.all(), sample_weight);
-  const FitOptions options{.batch_size = arrays.examples(), .verbose = 0, .shuffle = false};
-  const History history = fit_arrays(*model(), arrays, std::nullopt, options);
-  Scores scores{.names = metrics_names(), .values = {}};
-  for (const std::string& name : scores.names) {
-    scores.values.push_back(history.history.at(name).at(0));
-  }
-  return scores;
-}
-
-Scores Model::test_on_batch(const ArrayList& x, const ArrayList& y,
-                            const std::vector<Tensor>& sample_weight) const {
-  compiled(*model());
-  const Arrays arrays = prepare_arrays(*model(), x.all(), &y.all(), sample_weight);
-  return evaluate_arrays(*model(), arrays, arrays.examples(), 0);
-}
-
-Tensor Model::predict_on_batch(const ArrayList& x) const {
-  return predict(x, {.batch_size = x.all().empty() ? 1 : x.all()[0].dim(0)});
-}
-
-std::vector<std::string> Model::metrics_names() const { return compiled(*model()).metrics_names(); }
 
 Sequential::Sequential(const ModelOptions& options)
     : Model(named(std::make_shared<SequentialDefinition>(), options.name)) {}

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "systole/keras/layer.h"
 #include "systole/keras/models/network.h"
-#include "systole/keras/training/callback.h"
+#include "systole/keras/training/fit_options.h"
 #include "systole/keras/training/history.h"
 #include "systole/keras/training/trainer.h"
 
@@ -16,28 +18,6 @@ namespace systole::keras {
 
 struct ModelOptions {
   std::string name = {};
-};
-
-struct FitOptions {
-  int64_t batch_size = 32;  // of all replicas together
-  int64_t epochs = 1;       // the index of the last epoch
-  int verbose = 1;          // 0: silent, 1: a progress bar, 2: one line an epoch
-  std::vector<CallbackPtr> callbacks = {};
-  double validation_split = 0;  // the last part of the arrays, before they are shuffled
-  std::optional<Arrays> validation_data = std::nullopt;
-  bool shuffle = true;
-  std::map<int64_t, double> class_weight = {};
-  std::vector<Tensor> sample_weight = {};  // one an output
-  int64_t initial_epoch = 0;
-};
-struct EvaluateOptions {
-  int64_t batch_size = 32;
-  int verbose = 1;
-  std::vector<Tensor> sample_weight = {};
-};
-struct PredictOptions {
-  int64_t batch_size = 32;
-  int verbose = 0;
 };
 
 // One array, or one for each input or output.
@@ -85,19 +65,41 @@ class Model : public Layer {
   std::string to_json() const;
 
   // Chooses what is trained, and how. Recompiling keeps weights and drops the optimizer's state
-  // unless it is the same optimizer. Errors: NOT_FOUND for unknown names.
+  // unless it is the same optimizer. Errors: NOT_FOUND for unknown names; INVALID_ARGUMENT for
+  // losses, weights and metrics of outputs that the model does not have.
   void compile(CompileOptions options) const;
-  // Trains. x, y: [examples, ...]. Errors: FAILED_PRECONDITION `You must compile your model before
-  // using it.`; INVALID_ARGUMENT for arrays that do not fit, with what was expected.
+  // The one that compile() got; its lr(), iterations() and weights() have the present values.
+  // Errors: FAILED_PRECONDITION before compile().
+  OptimizerSpec optimizer() const;
+  // Trains. x, y: [examples, ...]. On SIGINT, SIGTERM or SIGHUP it ends after the steps under way,
+  // without the validation, and returns the History of the complete epochs; a second signal ends
+  // the process. Errors: FAILED_PRECONDITION `You must compile your model before using it.`;
+  // INVALID_ARGUMENT for arrays that do not fit, with what was expected; those of callbacks.
   History fit(const ArrayList& x, const ArrayList& y, const FitOptions& options = {}) const;
+  // Trains on a generator, a Sequence, a data set of batches, or arrays. The next batches are read
+  // on another thread while the device works.
+  History fit(const FitInput& input, const FitOptions& options = {}) const;
+  History fit_generator(const FitInput& input, const FitOptions& options = {}) const {
+    return fit(input, options);
+  }
+  // Means over the examples. Errors: as fit(); CANCELLED after a signal, also of predict().
   Scores evaluate(const ArrayList& x, const ArrayList& y,
                   const EvaluateOptions& options = {}) const;
+  Scores evaluate(const FitInput& input, const EvaluateOptions& options = {}) const;
+  Scores evaluate_generator(const FitInput& input, const EvaluateOptions& options = {}) const {
+    return evaluate(input, options);
+  }
   // The model's only output. Errors: INVALID_ARGUMENT when it has several.
   Tensor predict(const ArrayList& x, const PredictOptions& options = {}) const;
+  Tensor predict_generator(const FitInput& input, const PredictOptions& options = {}) const;
+  // All outputs.
   std::vector<Tensor> predict_all(const ArrayList& x, const PredictOptions& options = {}) const;
+  std::vector<Tensor> predict_all_generator(const FitInput& input,
+                                            const PredictOptions& options = {}) const;
   // One step; the values before the update.
   Scores train_on_batch(const ArrayList& x, const ArrayList& y,
-                        const std::vector<Tensor>& sample_weight = {}) const;
+                        const std::vector<Tensor>& sample_weight = {},
+                        const std::map<int64_t, double>& class_weight = {}) const;
   Scores test_on_batch(const ArrayList& x, const ArrayList& y,
                        const std::vector<Tensor>& sample_weight = {}) const;
   Tensor predict_on_batch(const ArrayList& x) const;
@@ -107,6 +109,18 @@ class Model : public Layer {
   void place(Placement placement) const;
 
   std::shared_ptr<ModelDefinition> model() const;
+  // The programs of this handle. Errors: FAILED_PRECONDITION `You must compile your model before
+  // using it.`
+  Trainer& trainer() const;
+
+ protected:
+  // A handle on the same model whose programs run elsewhere.
+  Model(const Model& model, Placement placement);
+  // As trainer(); before compile(), with programs to predict only.
+  Trainer& trainer_or_bare() const;
+
+ private:
+  std::optional<Placement> placement_;  // nullopt: the model's own
 };
 
 class Sequential : public Model {

@@ -1,6 +1,7 @@
 // Models as layers: a graph of layer calls, a stack of layers, or a user's class.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,9 @@ class ModelDefinition : public LayerDefinition {
 
   // What compile() made; null before.
   std::unique_ptr<Trainer> trainer;
+  // Of handles with a placement of their own (keras/tpu), by placement. They share weights, the
+  // optimizer and the compile options with `trainer`.
+  std::map<std::string, std::unique_ptr<Trainer>> placed_trainers;
 };
 
 // A functional model. (tf.keras.Model(inputs, outputs))

@@ -1,8 +1,17 @@
 #include "systole/keras/training/arrays.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string_view>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/keras/models/network.h"
+#include "systole/keras/training/trainer.h"
 
 namespace systole::keras {
 namespace {
@@ -12,6 +21,15 @@ Shape without_batch(const Shape& shape) { return Shape(Dims(shape.begin() + 1, s
 Tensor with_feature_axis(const Tensor& array, int wanted_rank) {
   if (array.shape().rank() == 1 && wanted_rank == 2) return array.reshape({array.dim(0), 1});
   return array;
+}
+
+void check_ranks(std::string_view role, std::span<const Tensor> arrays) {
+  for (const Tensor& array : arrays) {
+    if (array.valid() && array.rank() > 0) continue;
+    throw invalid_argument(
+        "Error when checking {}: got {}, expected an array with the samples as its first axis",
+        role, array.valid() ? "a scalar" : "no array");
+  }
 }
 
 // `role`: "input" or "target".
@@ -32,6 +50,7 @@ void check_shape(std::string_view role, const std::string& name, const Shape& go
 
 std::vector<Tensor> prepare_inputs(ModelDefinition& model, std::span<const Tensor> x) {
   if (x.empty()) throw invalid_argument("x: got no array, expected one for each input");
+  check_ranks("input", x);
   if (model.input_types().empty()) {
     std::vector<TensorType> types;
     for (const Tensor& array : x) {
@@ -62,6 +81,129 @@ std::vector<Tensor> prepare_inputs(ModelDefinition& model, std::span<const Tenso
   return prepared;
 }
 
+// Types of the outputs, with a batch of -1; empty for a model that is no graph of layers.
+std::vector<TensorType> output_types(const ModelDefinition& model) {
+  std::vector<TensorType> types;
+  const auto* const network = dynamic_cast<const NetworkDefinition*>(&model);
+  if (network == nullptr) return types;
+  for (const KerasTensor& output : network->outputs()) types.push_back(output.type());
+  return types;
+}
+
+void check_target(const std::string& name, const Shape& target, const Shape& output,
+                  const LossSpec& loss) {
+  if (loss.sparse()) {
+    Dims dims = output.dims();
+    dims.back() = 1;
+    // Without the trailing axis too.
+    const bool bare = target.rank() == output.rank() - 1;
+    if (bare) dims.pop_back();
+    check_shape("target", name, target, Shape(std::move(dims)));
+    return;
+  }
+  const bool classes = loss.name() == "categorical_crossentropy";
+  if (classes && target.rank() == output.rank() && target[-1] == 1 && output[-1] != 1) {
+    throw invalid_argument(
+        "You are passing a target array of shape {} while using as loss "
+        "`categorical_crossentropy`. `categorical_crossentropy` expects targets to be binary "
+        "matrices (1s and 0s) of shape (samples, classes). If your targets are integer classes, "
+        "use the loss `sparse_categorical_crossentropy`, or to_categorical() first",
+        sizes_text(target));
+  }
+  check_shape("target", name, target, output);
+}
+
+// Class numbers of a sparse loss, and those of the one column of a one-hot loss, must be classes.
+void check_labels(const std::string& name, const Tensor& target, const Shape& output) {
+  const int64_t classes = output[-1];
+  if (classes < 0) return;
+  const std::span<const float> labels = target.data<float>();
+  const int64_t per_example = target.num_elements() / std::max<int64_t>(target.dim(0), 1);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const float label = labels[i];
+    if (label >= 0 && label < static_cast<float>(classes) && label == std::floor(label)) continue;
+    throw invalid_argument(
+        "Error when checking target: {} of example {}, got class {}, which is outside the valid "
+        "range of [0, {}), expected a whole number in it",
+        name, static_cast<int64_t>(i) / std::max<int64_t>(per_example, 1), label, classes);
+  }
+}
+
+std::vector<Tensor> prepare_targets(const ModelDefinition& model, const std::vector<Tensor>& y,
+                                    const CompileOptions& compiled) {
+  const std::vector<std::string> names = model.output_names();
+  if (y.size() != names.size()) {
+    throw invalid_argument(
+        "Error when checking model target: the list of arrays that you are passing to your model "
+        "is not the size the model expected. Expected to see {} array(s), for outputs {}, but "
+        "instead got {}",
+        names.size(), fmt::join(names, ", "), y.size());
+  }
+  check_ranks("target", y);
+  const std::vector<TensorType> types = output_types(model);
+  std::vector<Tensor> prepared;
+  for (size_t i = 0; i < y.size(); ++i) {
+    Tensor array = with_feature_axis(y[i], 2);
+    if (array.dtype() != DType::f32) array = array.cast(DType::f32);
+    const std::optional<LossSpec> loss = compiled.loss.of(i, names.size(), names[i]);
+    if (loss && *loss && !loss->name().empty() && !types.empty()) {
+      check_target(names[i], array.shape(), types[i].shape, *loss);
+      if (loss->sparse()) check_labels(names[i], array, types[i].shape);
+    }
+    prepared.push_back(std::move(array));
+  }
+  return prepared;
+}
+
+void check_sample_weight(const std::string& name, const Tensor& weights, const Tensor& target,
+                         const std::string& mode) {
+  if (mode != "temporal") {
+    if (weights.rank() == 1) return;
+    throw invalid_argument(
+        "Found a sample_weight array for output '{}' with shape {}. In order to use timestep-wise "
+        "sample weights, you should specify sample_weight_mode=\"temporal\" in compile(). If you "
+        "just mean to use sample-wise weights, make sure your sample_weight array is 1D",
+        name, sizes_text(weights.shape()));
+  }
+  if (weights.rank() != 2) {
+    throw invalid_argument(
+        "Found a sample_weight array for output '{}' with shape {}. In order to use "
+        "timestep-wise sample weighting, you should pass a 2D sample_weight array",
+        name, sizes_text(weights.shape()));
+  }
+  if (target.rank() < 3) {
+    throw invalid_argument(
+        "Found a target array for output '{}' with shape {}. Timestep-wise sample weighting "
+        "(use of sample_weight_mode=\"temporal\") is restricted to outputs that are at least 3D, "
+        "i.e. that have a time dimension",
+        name, sizes_text(target.shape()));
+  }
+  if (weights.dim(1) == target.dim(1)) return;
+  throw invalid_argument(
+      "Found a sample_weight array for output '{}' with shape {} for a target with shape {}, "
+      "expected a weight for each time step",
+      name, sizes_text(weights.shape()), sizes_text(target.shape()));
+}
+
+std::vector<Tensor> prepare_weights(const ModelDefinition& model,
+                                    const std::vector<Tensor>& weights,
+                                    const std::vector<Tensor>& y, const CompileOptions& compiled) {
+  std::vector<Tensor> prepared;
+  if (weights.empty()) return prepared;
+  const std::vector<std::string> names = model.output_names();
+  if (weights.size() != y.size()) {
+    throw invalid_argument("sample_weight, got {} arrays, expected one for each of {} outputs",
+                           weights.size(), y.size());
+  }
+  check_ranks("sample weight", weights);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const std::string mode = compiled.sample_weight_mode.of(i, names.size(), names[i]).value_or("");
+    check_sample_weight(names[i], weights[i], y[i], mode);
+    prepared.push_back(weights[i].dtype() == DType::f32 ? weights[i] : weights[i].cast(DType::f32));
+  }
+  return prepared;
+}
+
 void check_counts(const Arrays& arrays) {
   const int64_t count = arrays.examples();
   if (count == 0) throw invalid_argument("x: got no examples, expected at least one");
@@ -79,41 +221,39 @@ void check_counts(const Arrays& arrays) {
   check(arrays.sample_weights, "sample weight");
 }
 
+// The class of each example by its targets: the largest, or the only one.
+std::vector<int64_t> classes_of(const Tensor& y) {
+  const int64_t count = y.dim(0);
+  const int64_t width = y.num_elements() / std::max<int64_t>(count, 1);
+  const std::span<const float> targets = y.data<float>();
+  std::vector<int64_t> classes;
+  for (int64_t n = 0; n < count; ++n) {
+    const auto row = targets.subspan(static_cast<size_t>(n * width), static_cast<size_t>(width));
+    classes.push_back(width == 1 ? static_cast<int64_t>(row[0])
+                                 : std::ranges::max_element(row) - row.begin());
+  }
+  return classes;
+}
+
 }  // namespace
 
-Arrays prepare_arrays(ModelDefinition& model, std::span<const Tensor> x,
-                      const std::vector<Tensor>* y, std::span<const Tensor> sample_weights) {
-  Arrays arrays;
-  arrays.x = prepare_inputs(model, x);
-  if (y != nullptr) {
-    const size_t outputs = model.output_names().size();
-    if (y->size() != outputs) {
-      throw invalid_argument(
-          "Error when checking model target: got {} arrays, expected one for each of {} outputs",
-          y->size(), outputs);
-    }
-    for (const Tensor& target : *y) {
-      const Tensor array = with_feature_axis(target, 2);
-      arrays.y.push_back(array.dtype() == DType::f32 ? array : array.cast(DType::f32));
-    }
+Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays,
+                      const CompileOptions* compiled) {
+  Arrays prepared;
+  prepared.x = prepare_inputs(model, arrays.x);
+  if (compiled != nullptr) {
+    prepared.y = prepare_targets(model, arrays.y, *compiled);
+    prepared.sample_weights = prepare_weights(model, arrays.sample_weights, prepared.y, *compiled);
   }
-  for (const Tensor& weights : sample_weights) {
-    arrays.sample_weights.push_back(weights.dtype() == DType::f32 ? weights
-                                                                  : weights.cast(DType::f32));
-  }
-  check_counts(arrays);
-  return arrays;
+  check_counts(prepared);
+  return prepared;
 }
 
 void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_weight,
                         const std::vector<std::string>& outputs) {
   if (class_weight.empty()) return;
   const int64_t count = arrays.examples();
-  if (arrays.sample_weights.empty()) {
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      arrays.sample_weights.push_back(Tensor::full(DType::f32, {count}, 1));
-    }
-  }
+  const bool given = !arrays.sample_weights.empty();
   for (size_t i = 0; i < arrays.y.size(); ++i) {
     const Tensor& y = arrays.y[i];
     if (y.shape().rank() > 2) {
@@ -121,22 +261,24 @@ void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_w
           "`class_weight` not supported for 3+ dimensional targets, got {} for output '{}'",
           y.type(), outputs[i]);
     }
-    const int64_t classes = y.num_elements() / count;
-    const std::span<const float> targets = y.data<float>();
-    const std::span<float> weights = arrays.sample_weights[i].data<float>();
-    for (int64_t n = 0; n < count; ++n) {
-      const auto row =
-          targets.subspan(static_cast<size_t>(n * classes), static_cast<size_t>(classes));
-      const int64_t label =
-          classes == 1 ? static_cast<int64_t>(row[0]) : std::ranges::max_element(row) - row.begin();
-      const auto it = class_weight.find(label);
+    // The user's array stays as it is.
+    Tensor weights =
+        given ? arrays.sample_weights[i].clone() : Tensor::full(DType::f32, {count}, 1);
+    const std::vector<int64_t> classes = classes_of(y);
+    for (size_t n = 0; n < classes.size(); ++n) {
+      const auto it = class_weight.find(classes[n]);
       if (it == class_weight.end()) {
         throw invalid_argument(
             "`class_weight` must contain all classes in the data. The class {} "
             "exists in the data but not in `class_weight`.",
-            label);
+            classes[n]);
       }
-      weights[static_cast<size_t>(n)] *= static_cast<float>(it->second);
+      weights.data<float>()[n] *= static_cast<float>(it->second);
+    }
+    if (given) {
+      arrays.sample_weights[i] = std::move(weights);
+    } else {
+      arrays.sample_weights.push_back(std::move(weights));
     }
   }
 }
@@ -163,6 +305,27 @@ std::pair<Arrays, Arrays> split_arrays(const Arrays& arrays, double split) {
     return result;
   };
   return {part(0, at), part(at, count)};
+}
+
+void warn_of_missing_classes(const Arrays& train, const Arrays& validation,
+                             const CompileOptions& compiled,
+                             const std::vector<std::string>& outputs) {
+  for (size_t i = 0; i < train.y.size(); ++i) {
+    const std::optional<LossSpec> loss = compiled.loss.of(i, outputs.size(), outputs[i]);
+    if (!loss || !loss->name().ends_with("crossentropy") || train.y[i].rank() != 2) continue;
+    const std::vector<int64_t> known = classes_of(train.y[i]);
+    const std::set<int64_t> trained(known.begin(), known.end());
+    std::set<int64_t> missing;
+    for (const int64_t label : classes_of(validation.y[i])) {
+      if (!trained.contains(label)) missing.insert(label);
+    }
+    if (missing.empty()) continue;
+    log_warning(
+        "validation_split takes the last {} examples before they are shuffled; their class{} {} "
+        "of output '{}' {} not in the other {}: shuffle the arrays first",
+        validation.examples(), missing.size() == 1 ? "" : "es", fmt::join(missing, ", "),
+        outputs[i], missing.size() == 1 ? "is" : "are", train.examples());
+  }
 }
 
 }  // namespace systole::keras

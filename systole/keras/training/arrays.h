@@ -1,29 +1,50 @@
-// Checks and conversions of the arrays that users give to fit(), evaluate() and predict().
+// The arrays that users give to fit(), evaluate() and predict(), and their checks.
 #pragma once
 
 #include <map>
-#include <span>
-#include <string_view>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "systole/keras/training/trainer.h"
+#include "systole/base/tensor.h"
 
 namespace systole::keras {
 
-// The arrays as a model takes them: vectors get an axis, dtypes become the model's. Builds a
-// Sequential model whose input was not known. `y` is null for predict. Errors: INVALID_ARGUMENT
-// with Keras's texts `Error when checking input: expected dense_input to have shape (4,) but got
-// array with shape (5,)`.
-Arrays prepare_arrays(ModelDefinition& model, std::span<const Tensor> x,
-                      const std::vector<Tensor>* y, std::span<const Tensor> sample_weights);
+class ModelDefinition;
+struct CompileOptions;
 
-// Adds the weight of each example's class: by the largest target, or the only one.
+// The arrays of some examples: inputs, targets and sample weights of each output, in the model's
+// order. Weights may be empty.
+struct Arrays {
+  std::vector<Tensor> x;
+  std::vector<Tensor> y;
+  std::vector<Tensor> sample_weights;
+
+  int64_t examples() const { return x.empty() ? 0 : x[0].dim(0); }
+};
+
+// The arrays as a compiled model takes them: vectors get an axis, dtypes become the model's. Builds
+// a Sequential model whose input was not known. `compiled`: null to take the inputs alone. Errors:
+// INVALID_ARGUMENT with Keras's texts: `Error when checking input: expected dense_input to have
+// shape (4,) but got array with shape (5,)`; for other numbers of arrays or examples; for targets
+// and sample weights that do not fit the output, its loss and its sample_weight_mode; for class
+// numbers outside of the output.
+Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays, const CompileOptions* compiled);
+
+// Multiplies the weight of each example by that of its class: its largest target, or the only one.
+// Errors: INVALID_ARGUMENT for targets of three or more axes and for classes without a weight.
 void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_weight,
                         const std::vector<std::string>& outputs);
 
 // The first int(n * (1 - split)) examples and the others. Errors: INVALID_ARGUMENT unless 0 < split
 // < 1, and when a part is empty.
 std::pair<Arrays, Arrays> split_arrays(const Arrays& arrays, double split);
+
+// Warns of classes that the validation has and the training lacks: arrays that are sorted by class
+// lose classes in validation_split. Does nothing for targets that are no classes.
+void warn_of_missing_classes(const Arrays& train, const Arrays& validation,
+                             const CompileOptions& compiled,
+                             const std::vector<std::string>& outputs);
 
 }  // namespace systole::keras

@@ -4,49 +4,33 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
+
+#include "systole/keras/training/logs.h"
 
 namespace systole::keras {
 
-class ModelDefinition;
-
-// Names and values, in the order in which Keras shows them. A callback may add to those of an
-// epoch.
-class Logs {
- public:
-  double* find(std::string_view name) {
-    for (auto& [key, value] : values_) {
-      if (key == name) return &value;
-    }
-    return nullptr;
-  }
-  const double* find(std::string_view name) const { return const_cast<Logs*>(this)->find(name); }
-  void set(std::string name, double value) {
-    if (double* const found = find(name)) {
-      *found = value;
-    } else {
-      values_.emplace_back(std::move(name), value);
-    }
-  }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
-  bool empty() const { return values_.empty(); }
-
- private:
-  std::vector<std::pair<std::string, double>> values_;
-};
+class Model;
 
 // What a callback is told of the run.
 struct FitParams {
   int64_t batch_size = 0;
   int64_t epochs = 0;
-  int64_t steps = 0;    // batches of an epoch
-  int64_t samples = 0;  // examples of an epoch
+  int64_t steps = 0;    // batches of an epoch; 0 when not known
+  int64_t samples = 0;  // examples of an epoch; 0 when not known
   int verbose = 1;
   bool do_validation = false;
   int64_t validation_samples = 0;
   std::vector<std::string> metrics;  // names, with those of validation
+};
+
+// Where and when fit() saves all that it needs to go on after it was killed.
+struct BackupOptions {
+  std::string directory;
+  int64_t save_steps = 0;  // besides after each epoch; 0: only then
+  // Whether the backups are removed once the training is complete.
+  bool remove_when_complete = true;
 };
 
 // Derive from it. Hooks are called on the thread that calls fit(). A callback that does not need
@@ -70,8 +54,16 @@ class Callback {
   // Returns true if batch hooks read or set weights: each batch is then a launch of its own.
   virtual bool needs_each_batch() const { return false; }
 
-  // Set by fit() before on_train_begin().
-  ModelDefinition* model = nullptr;
+  // What the callback needs to go on in another process where this one was at the end of a batch or
+  // epoch (BackupAndRestore). restore_state() is called after on_train_begin().
+  virtual std::string save_state() const { return ""; }
+  virtual void restore_state(std::string_view state) { static_cast<void>(state); }
+  // Where fit() keeps its backups, if this callback asks for them.
+  virtual const BackupOptions* backup() const { return nullptr; }
+
+  // Set by fit() before on_train_begin(): the model in training. Its get_weights(), set_weights()
+  // and optimizer()->lr() see the values after the last step.
+  const Model* model = nullptr;
   FitParams params;
   // Shared by all callbacks of a run: true ends the training after this batch or epoch.
   bool* stop_training = nullptr;

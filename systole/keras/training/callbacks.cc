@@ -2,21 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/data/state.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/keras/models/model.h"
 #include "systole/keras/training/monitor.h"
-#include "systole/keras/training/trainer.h"
 
 namespace systole::keras::callbacks {
 namespace {
 
-WeightPtr learning_rate(ModelDefinition& model) {
-  const OptimizerSpec& optimizer = model.trainer->options().optimizer;
+WeightPtr learning_rate(const Model& model) {
+  const OptimizerSpec optimizer = model.optimizer();
   WeightPtr lr = optimizer ? optimizer->lr() : nullptr;
   if (!lr) {
     throw make_error(Code::failed_precondition, "Optimizer must have a \"lr\" attribute.");
@@ -49,6 +52,29 @@ class EarlyStoppingCallback : public Callback {
     stopped_epoch_ = epoch;
     *stop_training = true;
     for (auto& [weight, best] : weights_) weight->set_value(best.clone());
+  }
+
+  std::string save_state() const override {
+    StateWriter writer;
+    writer.number(static_cast<uint64_t>(wait_));
+    writer.number(std::bit_cast<uint64_t>(best_));
+    writer.number(static_cast<uint64_t>(stopped_epoch_ + 1));
+    Components best;
+    for (const auto& [weight, value] : weights_) best.push_back(value);
+    writer.row(best);
+    return writer.take();
+  }
+  void restore_state(std::string_view state) override {
+    StateReader reader(state);
+    wait_ = static_cast<int64_t>(reader.number());
+    best_ = std::bit_cast<double>(reader.number());
+    stopped_epoch_ = static_cast<int64_t>(reader.number()) - 1;
+    const Components best = reader.row();
+    weights_.clear();
+    const std::vector<WeightPtr> all = model->weights();
+    for (size_t i = 0; i < std::min(best.size(), all.size()); ++i) {
+      weights_.emplace_back(all[i], best[i]);
+    }
   }
 
   void on_train_end() override {
@@ -89,6 +115,20 @@ class ReduceLearningRateCallback : public Callback {
     best_ = monitor_.worst();
     wait_ = 0;
     cooldown_ = 0;
+  }
+
+  std::string save_state() const override {
+    StateWriter writer;
+    writer.number(std::bit_cast<uint64_t>(best_));
+    writer.number(static_cast<uint64_t>(wait_));
+    writer.number(static_cast<uint64_t>(cooldown_));
+    return writer.take();
+  }
+  void restore_state(std::string_view state) override {
+    StateReader reader(state);
+    best_ = std::bit_cast<double>(reader.number());
+    wait_ = static_cast<int64_t>(reader.number());
+    cooldown_ = static_cast<int64_t>(reader.number());
   }
 
   void on_epoch_end(int64_t epoch, Logs& logs) override {
@@ -156,17 +196,12 @@ class CsvCallback : public Callback {
  public:
   CsvCallback(std::string filename, CSVLoggerOptions options)
       : filename_(std::move(filename)), options_(std::move(options)) {}
-  ~CsvCallback() override { close(); }
 
   void on_train_begin() override {
-    std::FILE* const there = options_.append ? std::fopen(filename_.c_str(), "r") : nullptr;
-    header_ = there == nullptr || std::fgetc(there) == EOF;
-    if (there != nullptr) std::fclose(there);
-    close();
-    file_ = std::fopen(filename_.c_str(), options_.append ? "a" : "w");
-    if (file_ == nullptr) {
-      throw make_error(Code::permission_denied, "{}: CSVLogger, cannot write the file", filename_);
-    }
+    FileSystem& files = default_file_system();
+    text_ = options_.append && files.exists(filename_) ? read_file(files, filename_) : "";
+    header_ = text_.empty();
+    rewrite();
   }
 
   void on_epoch_end(int64_t epoch, Logs& logs) override {
@@ -180,21 +215,68 @@ class CsvCallback : public Callback {
     }
     line += std::to_string(epoch);
     for (const auto& [name, value] : sorted) line += fmt::format("{}{}", options_.separator, value);
-    fmt::print(file_, "{}\n", line);
-    std::fflush(file_);
+    line += "\n";
+    text_ += line;
+    file_->append(line);
+    file_->flush();
   }
 
-  void on_train_end() override { close(); }
+  void on_train_end() override {
+    file_->close();
+    file_.reset();
+  }
+
+  std::string save_state() const override { return (header_ ? "0" : "1") + text_; }
+  // Drops the lines of epochs after the backup.
+  void restore_state(std::string_view state) override {
+    header_ = state.substr(0, 1) == "0";
+    text_ = state.substr(1);
+    rewrite();
+  }
 
  private:
-  void close() {
-    if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
+  void rewrite() {
+    file_.reset();
+    file_ = default_file_system().create(filename_);
+    file_->append(text_);
+    file_->flush();
   }
 
   std::string filename_;
   CSVLoggerOptions options_;
-  std::FILE* file_ = nullptr;
+  std::string text_;  // all that is in the file
+  std::unique_ptr<WritableFile> file_;
   bool header_ = true;
+};
+
+class BackupCallback : public Callback {
+ public:
+  BackupCallback(const std::string& directory, const BackupAndRestoreOptions& options)
+      : options_{.directory = directory,
+                 .save_steps = options.save_freq,
+                 .remove_when_complete = options.delete_checkpoint} {
+    if (options.save_freq < 0) {
+      throw invalid_argument("BackupAndRestore: save_freq, got {}, expected steps, or 0",
+                             options.save_freq);
+    }
+  }
+  const BackupOptions* backup() const override { return &options_; }
+
+ private:
+  BackupOptions options_;
+};
+
+class HistoryKeeper : public Callback {
+ public:
+  explicit HistoryKeeper(History& history) : history_(history) {}
+  void on_train_begin() override { history_ = History(); }
+  void on_epoch_end(int64_t epoch, Logs& logs) override {
+    history_.epoch.push_back(epoch);
+    for (const auto& [name, value] : logs) history_.history[name].push_back(value);
+  }
+
+ private:
+  History& history_;
 };
 
 class NanCallback : public Callback {
@@ -210,6 +292,7 @@ class NanCallback : public Callback {
 class FunctionsCallback : public Callback {
  public:
   explicit FunctionsCallback(LambdaCallbackOptions f) : f_(std::move(f)) {}
+  bool needs_each_batch() const override { return f_.on_batch_begin || f_.on_batch_end; }
   void on_epoch_begin(int64_t epoch) override {
     if (f_.on_epoch_begin) f_.on_epoch_begin(epoch);
   }
@@ -247,6 +330,11 @@ CallbackPtr LearningRateScheduler(std::function<double(int64_t, double)> schedul
 CallbackPtr CSVLogger(const std::string& filename, const CSVLoggerOptions& options) {
   return std::make_shared<CsvCallback>(filename, options);
 }
+CallbackPtr BackupAndRestore(const std::string& backup_dir,
+                             const BackupAndRestoreOptions& options) {
+  return std::make_shared<BackupCallback>(backup_dir, options);
+}
+CallbackPtr HistoryCallback(History& history) { return std::make_shared<HistoryKeeper>(history); }
 CallbackPtr TerminateOnNaN() { return std::make_shared<NanCallback>(); }
 CallbackPtr LambdaCallback(const LambdaCallbackOptions& options) {
   return std::make_shared<FunctionsCallback>(options);

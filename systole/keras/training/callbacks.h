@@ -8,6 +8,7 @@
 #include <string>
 
 #include "systole/keras/training/callback.h"
+#include "systole/keras/training/history.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace systole::keras::callbacks {
@@ -50,8 +51,65 @@ struct CSVLoggerOptions {
   std::string separator = ",";
   bool append = false;
 };
-// Writes a line an epoch: the epoch, then the logs sorted by name.
+// Writes a line an epoch: the epoch, from 0, then the logs sorted by name. The file may be on any
+// file system (io/file_systems). Errors: those of the file system.
 CallbackPtr CSVLogger(const std::string& filename, const CSVLoggerOptions& options = {});
+
+struct ModelCheckpointOptions {
+  std::string monitor = "val_loss";
+  int verbose = 0;
+  bool save_best_only = false;
+  bool save_weights_only = false;
+  std::string mode = "auto";
+  int64_t period = 1;  // epochs between saves
+};
+// Saves the model, or its weights, after epochs. `filepath` may have fields in Python's form:
+// "weights.{epoch:02d}-{val_loss:.2f}.h5", where the first epoch is 1. Errors at the start of the
+// training: INVALID_ARGUMENT for fields that the model does not report, and for bad formats.
+CallbackPtr ModelCheckpoint(const std::string& filepath,
+                            const ModelCheckpointOptions& options = {});
+
+// "batch", "epoch", or a number of examples.
+class UpdateFreq {
+ public:
+  // Errors: INVALID_ARGUMENT for another text or a number below 1.
+  UpdateFreq(const char* text);  // NOLINT(google-explicit-constructor)
+  UpdateFreq(int64_t examples);  // NOLINT(google-explicit-constructor)
+  UpdateFreq(int examples) : UpdateFreq(int64_t{examples}) {}  // NOLINT
+  // Examples between two writes; 0: each batch, -1: none.
+  int64_t examples() const { return examples_; }
+
+ private:
+  int64_t examples_;
+};
+struct TensorBoardOptions {
+  std::string log_dir = "./logs";
+  int64_t histogram_freq = 0;  // epochs between histograms of the weights; 0: none
+  bool write_graph = true;
+  UpdateFreq update_freq = "batch";
+};
+// Writes event files: `epoch_<name>` at each epoch's index and, by update_freq, `batch_<name>` at
+// the number of batches before; histograms of weights as `<layer>/<weight>_0`.
+CallbackPtr TensorBoard(const TensorBoardOptions& options = {});
+
+struct BackupAndRestoreOptions {
+  // Steps between backups, besides those after each epoch; 0: only those.
+  int64_t save_freq = 0;
+  // Whether the backups are removed once fit() has run to its end. (TensorFlow 2 removes them.)
+  bool delete_checkpoint = true;
+};
+// Lets fit() go on where it was when its process was killed: the same program, run again, continues
+// from the last backup, and its weights, History and logs are bit for bit those of a run that was
+// not killed. Backups have the weights, the optimizer's state, the random numbers, the position in
+// the input and its order, and the state of the other callbacks. A generator is called again for
+// the batches that were taken; on_epoch_end() of a Sequence is called for each epoch that was
+// complete. Layers that draw random numbers, such as Dropout, need set_random_seed() or a seed of
+// their own. One process uses the directory at a time. (tf.keras.callbacks.BackupAndRestore)
+CallbackPtr BackupAndRestore(const std::string& backup_dir,
+                             const BackupAndRestoreOptions& options = {});
+
+// Fills a History that outlives the training, for programs that look at it while it grows.
+CallbackPtr HistoryCallback(History& history);
 
 // Stops after a batch whose loss is NaN or infinite.
 CallbackPtr TerminateOnNaN();
@@ -64,6 +122,8 @@ struct LambdaCallbackOptions {
   std::function<void()> on_train_begin = nullptr;
   std::function<void()> on_train_end = nullptr;
 };
+// With a function of batches each batch is a launch of its own; a class that derives from Callback
+// may leave that out.
 CallbackPtr LambdaCallback(const LambdaCallbackOptions& options);
 
 }  // namespace systole::keras::callbacks

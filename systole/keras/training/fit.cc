@@ -1,175 +1,294 @@
 #include "systole/keras/training/fit.h"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <bit>
+#include <utility>
 
 #include "systole/base/error.h"
-#include "systole/base/random.h"
-#include "systole/keras/seed.h"
-#include "systole/keras/training/batch_stacker.h"
+#include "systole/base/log.h"
+#include "systole/keras/training/backup.h"
+#include "systole/keras/training/pace.h"
 #include "systole/keras/training/progress_bar.h"
+#include "systole/keras/training/running_means.h"
+#include "systole/train/loop/signals.h"
 
 namespace systole::keras {
 namespace {
 
-// Steps of one launch: enough that the host's work for a launch does not count, few enough for a
-// lively bar.
-int64_t steps_per_launch(const Arrays& arrays, int64_t batch_size) {
-  constexpr int64_t kMaxBytes = int64_t{64} << 20;
-  constexpr int64_t kMaxSteps = 32;
-  int64_t row_bytes = 1;
-  for (const auto* list : {&arrays.x, &arrays.y, &arrays.sample_weights}) {
-    for (const Tensor& array : *list) row_bytes += array.byte_size() / array.dim(0);
+void save_history(StateWriter& writer, const History& history) {
+  writer.number(history.epoch.size());
+  for (const int64_t epoch : history.epoch) writer.number(static_cast<uint64_t>(epoch));
+  writer.number(history.history.size());
+  for (const auto& [name, values] : history.history) {
+    writer.bytes(name);
+    writer.number(values.size());
+    for (const double value : values) writer.number(std::bit_cast<uint64_t>(value));
   }
-  const int64_t steps = (arrays.examples() + batch_size - 1) / batch_size;
-  return std::clamp<int64_t>(kMaxBytes / (row_bytes * batch_size), 1, std::min(kMaxSteps, steps));
 }
 
-std::vector<int64_t> in_order(int64_t count) {
-  std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-// The order of an epoch depends on (seed, epoch) alone, so that a resumed run takes the same rows.
-std::vector<int64_t> shuffled(int64_t count, uint64_t seed, int64_t epoch) {
-  std::vector<int64_t> order = in_order(count);
-  RandomStream stream(seed, static_cast<uint64_t>(epoch));
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[stream.next_below(i)]);
+History restored_history(StateReader& reader) {
+  History history;
+  for (size_t n = reader.count(); n > 0; --n) {
+    history.epoch.push_back(static_cast<int64_t>(reader.number()));
   }
-  return order;
-}
-
-// Means over examples of what steps report.
-class RunningMeans {
- public:
-  explicit RunningMeans(size_t count) : sums_(count) {}
-  void add(std::span<const float> values, int64_t examples) {
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      sums_[i] += static_cast<double>(values[i]) * static_cast<double>(examples);
+  for (size_t n = reader.count(); n > 0; --n) {
+    std::vector<double>& values = history.history[std::string(reader.bytes())];
+    for (size_t k = reader.count(); k > 0; --k) {
+      values.push_back(std::bit_cast<double>(reader.number()));
     }
-    examples_ += examples;
   }
-  std::vector<double> means() const {
-    std::vector<double> values = sums_;
-    for (double& value : values) value /= static_cast<double>(std::max<int64_t>(examples_, 1));
-    return values;
-  }
-  int64_t examples() const { return examples_; }
-
- private:
-  std::vector<double> sums_;
-  int64_t examples_ = 0;
-};
-
-Logs logs_of(const std::vector<std::string>& names, const std::vector<double>& values,
-             const std::string& prefix = "") {
-  Logs logs;
-  for (size_t i = 0; i < names.size(); ++i) logs.set(prefix + names[i], values[i]);
-  return logs;
-}
-
-int64_t examples_of_step(int64_t step, int64_t batch_size, int64_t count) {
-  return std::min(batch_size, count - step * batch_size);
+  return history;
 }
 
 class FitRun {
  public:
-  FitRun(ModelDefinition& model, const Arrays& arrays, const std::optional<Arrays>& validation,
-         const FitOptions& options)
-      : model_(model),
-        trainer_(compiled(model)),
-        arrays_(arrays),
-        validation_(validation),
-        options_(options),
-        count_(arrays.examples()),
-        stacker_(arrays, options.batch_size, trainer_.placement().replicas, max_steps()),
-        steps_(stacker_.steps_for(count_)) {}
+  explicit FitRun(const FitRunOptions& run)
+      : run_(run), trainer_(run.trainer), options_(run.options), steps_(run.train->steps()) {}
 
   History run() {
-    trainer_.prepare(Phase::train, stacker_.batch_shape());
-    const uint64_t seed = options_.shuffle ? static_cast<uint64_t>(next_seed()) : 0;
+    const StopSignals signals("ends fit() after the steps under way");
+    open_backup();
+    prepare();
     begin();
-    for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !stop_; ++epoch) {
-      run_epoch(epoch, options_.shuffle ? shuffled(count_, seed, epoch) : in_order(count_));
+    bool whole = true;
+    for (; epoch_ < options_.epochs && !stop_ && !interrupted(); ++epoch_) {
+      whole = run_epoch();
+      if (!whole) break;
+      step_ = 0;
+      input_done_ = false;
+      if (backup_) save(epoch_ + 1);
     }
+    if (backup_ && !whole) save(epoch_);
     for (const CallbackPtr& callback : options_.callbacks) callback->on_train_end();
+    if (interrupted()) history_.stopped_by = StopSignals::received();
+    if (backup_) backup_->finish(history_.stopped_by.empty());
     return std::move(history_);
   }
 
  private:
-  int64_t max_steps() const {
+  static bool interrupted() { return StopSignals::received() != nullptr; }
+
+  void open_backup() {
+    for (const CallbackPtr& callback : options_.callbacks) {
+      if (callback == nullptr) throw invalid_argument("fit: callbacks, got a null pointer");
+      const BackupOptions* const wanted = callback->backup();
+      if (wanted == nullptr) continue;
+      if (backup_) throw invalid_argument("fit: BackupAndRestore, got a second one, expected one");
+      backup_.emplace(*wanted);
+    }
+    epoch_ = options_.initial_epoch;
+    if (!backup_ || !backup_->state()) return;
+    StateReader reader(*backup_->state());
+    restore_position(reader);
+  }
+
+  // The sources continue before they are read.
+  void restore_position(StateReader& reader) {
+    epoch_ = static_cast<int64_t>(reader.number());
+    step_ = static_cast<int64_t>(reader.number());
+    total_steps_ = static_cast<int64_t>(reader.number());
+    stop_ = reader.flag();
+    input_done_ = reader.flag();
+    history_ = restored_history(reader);
+    rest_ = reader.bytes();
+    const std::string_view train = reader.bytes();
+    if (complete()) return;  // the input may have ended
+    StateReader train_reader(train);
+    run_.train->restore(train_reader);
+    const bool validates = reader.flag();
+    if (validates != (run_.validation != nullptr)) {
+      throw failed_precondition("fit: validation data, got {}, expected {}, as the backup has it",
+                                run_.validation != nullptr ? "some" : "none",
+                                validates ? "some" : "none");
+    }
+    if (!validates) return;
+    StateReader validation(reader.bytes());
+    run_.validation->restore(validation);
+  }
+
+  bool complete() const { return epoch_ >= options_.epochs || stop_; }
+
+  void prepare() {
     const bool each = std::ranges::any_of(options_.callbacks, &Callback::needs_each_batch);
-    return each ? 1 : steps_per_launch(arrays_, options_.batch_size);
+    const int64_t replicas = trainer_.placement().replicas;
+    feed_.emplace(*run_.train, replicas, each ? 1 : 0);
+    trainer_.prepare(Phase::train, feed_->batch_shape());
+    if (run_.validation != nullptr) {
+      validation_feed_.emplace(*run_.validation, replicas, 0);
+      trainer_.prepare(Phase::test, validation_feed_->batch_shape());
+      validation_position_ = validation_feed_->position();
+    }
+    if (backup_ && backup_->state()) backup_->restore(trainer_);
+  }
+
+  FitParams make_params() const {
+    FitParams params{
+        .batch_size = options_.batch_size,
+        .epochs = options_.epochs,
+        .steps = steps_.value_or(0),
+        .samples = run_.train->examples(),
+        .verbose = options_.verbose,
+        .do_validation = run_.validation != nullptr,
+        .validation_samples = run_.validation != nullptr ? run_.validation->examples() : 0,
+        .metrics = trainer_.metrics_names()};
+    if (run_.validation == nullptr) return params;
+    for (const std::string& name : trainer_.metrics_names()) {
+      params.metrics.push_back("val_" + name);
+    }
+    return params;
   }
 
   void begin() {
-    FitParams params{.batch_size = options_.batch_size,
-                     .epochs = options_.epochs,
-                     .steps = steps_,
-                     .samples = count_,
-                     .verbose = options_.verbose,
-                     .do_validation = validation_.has_value(),
-                     .validation_samples = validation_ ? validation_->examples() : 0,
-                     .metrics = trainer_.metrics_names()};
-    if (validation_) {
-      for (const std::string& name : trainer_.metrics_names()) {
-        params.metrics.push_back("val_" + name);
-      }
-    }
+    means_.emplace(trainer_.metrics_names().size());
+    const FitParams params = make_params();
     for (const CallbackPtr& callback : options_.callbacks) {
-      callback->model = &model_;
+      callback->model = &run_.model;
       callback->params = params;
       callback->stop_training = &stop_;
       callback->on_train_begin();
     }
-    if (options_.verbose == 0) return;
-    fmt::print("Train on {} samples", count_);
-    if (validation_) fmt::print(", validate on {} samples", validation_->examples());
+    if (!rest_.empty()) restore_rest();
+    if (options_.verbose == 0 || !run_.counts_examples) return;
+    fmt::print("Train on {} samples", params.samples);
+    if (params.do_validation && params.validation_samples > 0) {
+      fmt::print(", validate on {} samples", params.validation_samples);
+    }
     fmt::print("\n");
   }
 
-  void run_epoch(int64_t epoch, const std::vector<int64_t>& order) {
-    if (options_.verbose > 0) fmt::print("Epoch {}/{}\n", epoch + 1, options_.epochs);
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_begin(epoch);
-    ProgressBar bar(stdout, count_);
-    RunningMeans means(trainer_.metrics_names().size());
-    for (int64_t step = 0; step < steps_ && !stop_;) {
-      const int64_t steps = std::min(stacker_.batch_shape().max_steps, steps_ - step);
-      launch(order, step, steps, means);
-      if (options_.verbose == 1) {
-        bar.update(means.examples(), logs_of(trainer_.metrics_names(), means.means()));
-      }
-      step += steps;
+  void restore_rest() {
+    StateReader reader(rest_);
+    means_->restore(reader);
+    const size_t count = reader.count();
+    if (count != options_.callbacks.size()) {
+      log_warning("fit: the backup has the state of {} callbacks, this run has {}: they begin anew",
+                  count, options_.callbacks.size());
+      return;
     }
-    finish_epoch(epoch, means, bar);
+    for (const CallbackPtr& callback : options_.callbacks) {
+      callback->restore_state(reader.bytes());
+    }
   }
 
-  void launch(const std::vector<int64_t>& order, int64_t first, int64_t steps,
-              RunningMeans& means) {
-    if (stacker_.batch_shape().max_steps == 1) batch_begin(first);
-    const std::span<const Tensor> results = trainer_.run(Phase::train, stacker_.batch_shape(),
-                                                         stacker_.fill(order, first, steps), steps);
+  // What follows next: `epoch`, after step_ of its steps.
+  void save(int64_t epoch) {
+    StateWriter rest;
+    means_->save(rest);
+    rest.number(options_.callbacks.size());
+    for (const CallbackPtr& callback : options_.callbacks) rest.bytes(callback->save_state());
+    StateWriter writer;
+    writer.number(static_cast<uint64_t>(epoch));
+    writer.number(static_cast<uint64_t>(step_));
+    writer.number(static_cast<uint64_t>(total_steps_));
+    writer.flag(stop_ && !interrupted());
+    writer.flag(input_done_);
+    save_history(writer, history_);
+    writer.bytes(rest.data());
+    writer.bytes(feed_->position());
+    writer.flag(run_.validation != nullptr);
+    if (run_.validation != nullptr) writer.bytes(validation_position_);
+    backup_->save(trainer_, total_steps_, writer.take());
+  }
+
+  ProgressBar make_bar() const {
+    if (run_.counts_examples) return ProgressBar(stdout, run_.train->examples(), "sample");
+    return ProgressBar(stdout, steps_.value_or(seen_steps_), "step");
+  }
+
+  // Returns false if a signal came before its end.
+  bool run_epoch() {
+    ProgressBar bar = make_bar();
+    const std::string title = fmt::format("Epoch {}/{}", epoch_ + 1, options_.epochs);
+    if (options_.verbose == 2 || (options_.verbose == 1 && bar.terminal())) {
+      fmt::print("{}\n", title);
+    }
+    if (step_ == 0) {  // else the epoch began in the run that was killed
+      means_.emplace(trainer_.metrics_names().size());
+      for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_begin(epoch_);
+    }
+    bool more = !input_done_;
+    while (more && !stop_ && (!steps_ || step_ < *steps_)) {
+      // A backup has the position of the input: what was read ahead is used first.
+      if (interrupted() && (!backup_ || ahead_ == 0)) return false;
+      more = launch();
+      if (options_.verbose == 1) {
+        bar.update(run_.counts_examples ? means_->examples() : step_,
+                   make_logs(trainer_.metrics_names(), means_->means()));
+      }
+      if (more && backup_is_due()) save(epoch_);
+    }
+    // Data that ended with the last epoch make no epoch.
+    return stop_ && step_ == 0 ? true : finish_epoch(bar, title);
+  }
+
+  bool backup_is_due() const {
+    return backup_ && backup_->save_steps() > 0 && !stop_ && (!steps_ || step_ < *steps_) &&
+           total_steps_ % backup_->save_steps() == 0;
+  }
+
+  // How many steps a launch may take that begins at this step of this epoch.
+  int64_t launch_steps(int64_t step, int64_t total) const {
+    int64_t steps = pace_.steps(feed_->batch_shape().max_steps);
+    if (steps_) steps = std::min(steps, *steps_ - step);
+    if (backup_ && backup_->save_steps() > 0) steps = std::min(steps, steps_to_save(total));
+    return steps;
+  }
+  int64_t steps_to_save(int64_t total) const {
+    return backup_->save_steps() - total % backup_->save_steps();
+  }
+
+  // The steps to read while the device runs `steps`. None before a backup, which has the position
+  // of the input.
+  int64_t steps_ahead(int64_t steps) const {
+    const bool ends = steps_ && step_ + steps >= *steps_;
+    const bool saves =
+        backup_ && (ends || interrupted() ||
+                    (backup_->save_steps() > 0 && steps >= steps_to_save(total_steps_)));
+    if (saves) return 0;
+    if (!ends) return launch_steps(step_ + steps, total_steps_ + steps);
+    return epoch_ + 1 < options_.epochs ? launch_steps(0, total_steps_ + steps) : 0;
+  }
+
+  // Runs some steps. Returns false at the end of the input or of the epoch.
+  bool launch() {
+    int64_t wanted = ahead_ > 0 ? ahead_ : launch_steps(step_, total_steps_);
+    if (steps_) wanted = std::min(wanted, *steps_ - step_);
+    ahead_ = steps_ahead(wanted);
+    const std::optional<BatchStack> stack = feed_->next(wanted, ahead_);
+    if (!stack) {
+      ahead_ = 0;
+      seen_steps_ = step_;
+      input_done_ = true;
+      if (steps_ || step_ == 0) note_missing_data();
+      return false;
+    }
+    if (stack->steps == 1) batch_begin(step_);
+    std::span<const Tensor> results;
+    pace_.time(stack->steps, [&] {
+      results = trainer_.run(Phase::train, feed_->batch_shape(), stack->inputs, stack->steps);
+    });
+    report(*stack, results[0].data<float>());
+    return true;
+  }
+
+  void note_missing_data() {
+    log_warning(
+        "fit: the input ran out of data; interrupting training. It should give at least {} "
+        "batches (steps_per_epoch * epochs): a data set may need repeat()",
+        steps_.value_or(1) * (options_.epochs - options_.initial_epoch));
+    stop_ = true;
+  }
+
+  void report(const BatchStack& stack, std::span<const float> values) {
     const size_t width = trainer_.metrics_names().size();
     const size_t stride = width * static_cast<size_t>(trainer_.placement().replicas);
-    const std::span<const float> values = results[0].data<float>();
-    for (int64_t i = 0; i < steps; ++i) {
-      const std::span<const float> of_step = values.subspan(static_cast<size_t>(i) * stride, width);
-      const int64_t examples = examples_of_step(first + i, options_.batch_size, count_);
-      means.add(of_step, examples);
-      if (options_.callbacks.empty()) continue;
-      if (stacker_.batch_shape().max_steps > 1) batch_begin(first + i);
-      Logs logs;
-      logs.set("batch", static_cast<double>(first + i));
-      logs.set("size", static_cast<double>(examples));
-      for (size_t k = 0; k < width; ++k) {
-        logs.set(trainer_.metrics_names()[k], static_cast<double>(of_step[k]));
-      }
-      for (const CallbackPtr& callback : options_.callbacks) {
-        callback->on_batch_end(first + i, logs);
-      }
+    for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
+      const std::span<const float> of_step = values.subspan(i * stride, width);
+      means_->add(of_step, stack.examples[i]);
+      if (stack.steps > 1) batch_begin(step_);
+      batch_end(of_step, stack.examples[i]);
+      ++step_;
+      ++total_steps_;
     }
   }
 
@@ -177,121 +296,66 @@ class FitRun {
     for (const CallbackPtr& callback : options_.callbacks) callback->on_batch_begin(batch);
   }
 
-  void finish_epoch(int64_t epoch, const RunningMeans& means, ProgressBar& bar) {
-    Logs logs = logs_of(trainer_.metrics_names(), means.means());
-    if (validation_) {
-      const Scores scores = evaluate_arrays(model_, *validation_, options_.batch_size, 0);
+  void batch_end(std::span<const float> values, int64_t examples) {
+    if (options_.callbacks.empty()) return;
+    Logs logs;
+    logs.set("batch", static_cast<double>(step_));
+    logs.set("size", static_cast<double>(examples));
+    for (size_t k = 0; k < values.size(); ++k) {
+      logs.set(trainer_.metrics_names()[k], static_cast<double>(values[k]));
+    }
+    for (const CallbackPtr& callback : options_.callbacks) callback->on_batch_end(step_, logs);
+  }
+
+  // Returns false if a signal ended the validation.
+  bool finish_epoch(ProgressBar& bar, const std::string& title) {
+    Logs logs = make_logs(trainer_.metrics_names(), means_->means());
+    const bool whole = !stop_ || (steps_ && step_ == *steps_);
+    if (validation_feed_ && whole) {
+      const Scores scores = run_evaluate(trainer_, *validation_feed_, 0);
+      if (interrupted()) return false;
+      validation_position_ = validation_feed_->position();
       for (size_t i = 0; i < scores.names.size(); ++i) {
         logs.set("val_" + scores.names[i], scores.values[i]);
       }
     }
     const Logs shown = logs;
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_end(epoch, logs);
-    history_.epoch.push_back(epoch);
+    for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_end(epoch_, logs);
+    history_.epoch.push_back(epoch_);
     for (const auto& [name, value] : logs) history_.history[name].push_back(value);
-    if (options_.verbose == 1) bar.finish(shown);
-    if (options_.verbose == 2) fmt::print("{}\n", values_text(shown).substr(1));
+    if (options_.verbose == 1) {
+      if (!bar.terminal()) fmt::print("{} ", title);
+      bar.finish(shown);
+    }
+    if (options_.verbose == 2) bar.finish_without_bar(shown);
+    return true;
   }
 
-  ModelDefinition& model_;
+  const FitRunOptions& run_;
   Trainer& trainer_;
-  const Arrays& arrays_;
-  const std::optional<Arrays>& validation_;
   const FitOptions& options_;
-  int64_t count_;
-  BatchStacker stacker_;
-  int64_t steps_;
+  std::optional<TrainingBackup> backup_;
+  std::string rest_;  // of the restored state, for once the callbacks have begun
+
+  std::optional<int64_t> steps_;  // of an epoch
+  int64_t seen_steps_ = 0;        // of the last epoch, where steps_ is not known
+  bool input_done_ = false;       // in this epoch
+  int64_t ahead_ = 0;             // steps that the feed reads for the next launch
+  std::string validation_position_;
+  std::optional<BatchFeed> feed_;
+  std::optional<BatchFeed> validation_feed_;
+  Pace pace_;
+
+  int64_t epoch_ = 0;
+  int64_t step_ = 0;  // of the epoch
+  int64_t total_steps_ = 0;
   bool stop_ = false;
+  std::optional<RunningMeans> means_;  // of the epoch
   History history_;
 };
 
-void check_batch_size(int64_t batch_size) {
-  if (batch_size < 1) throw invalid_argument("batch_size, got {}, expected at least 1", batch_size);
-}
-
 }  // namespace
 
-Trainer& compiled(ModelDefinition& model) {
-  if (!model.trainer || model.trainer->options().loss.empty()) {
-    throw make_error(Code::failed_precondition, "You must compile your model before using it.");
-  }
-  return *model.trainer;
-}
-
-Trainer& compiled_or_bare(ModelDefinition& model) {
-  if (!model.trainer) {
-    model.trainer = std::make_unique<Trainer>(model, CompileOptions{}, Placement{});
-  }
-  return *model.trainer;
-}
-
-History fit_arrays(ModelDefinition& model, const Arrays& arrays,
-                   const std::optional<Arrays>& validation, const FitOptions& options) {
-  check_batch_size(options.batch_size);
-  return FitRun(model, arrays, validation, options).run();
-}
-
-Scores evaluate_arrays(ModelDefinition& model, const Arrays& arrays, int64_t batch_size,
-                       int verbose) {
-  check_batch_size(batch_size);
-  Trainer& trainer = compiled(model);
-  const int64_t count = arrays.examples();
-  BatchStacker stacker(arrays, batch_size, trainer.placement().replicas,
-                       steps_per_launch(arrays, batch_size));
-  trainer.prepare(Phase::test, stacker.batch_shape());
-  const std::vector<std::string> names = trainer.metrics_names();
-  const std::vector<int64_t> order = in_order(count);
-  RunningMeans means(names.size());
-  ProgressBar bar(stdout, count);
-  const int64_t all = stacker.steps_for(count);
-  for (int64_t step = 0; step < all;) {
-    const int64_t steps = std::min(stacker.batch_shape().max_steps, all - step);
-    const std::span<const Tensor> results =
-        trainer.run(Phase::test, stacker.batch_shape(), stacker.fill(order, step, steps), steps);
-    const size_t stride = names.size() * static_cast<size_t>(trainer.placement().replicas);
-    for (int64_t i = 0; i < steps; ++i) {
-      means.add(results[0].data<float>().subspan(static_cast<size_t>(i) * stride, names.size()),
-                examples_of_step(step + i, batch_size, count));
-    }
-    step += steps;
-    if (verbose == 1) bar.update(means.examples(), logs_of(names, means.means()));
-  }
-  if (verbose == 1) bar.finish(logs_of(names, means.means()));
-  return {names, means.means()};
-}
-
-std::vector<Tensor> predict_arrays(ModelDefinition& model, const Arrays& arrays,
-                                   int64_t batch_size) {
-  check_batch_size(batch_size);
-  Trainer& trainer = compiled_or_bare(model);
-  const int64_t replicas = trainer.placement().replicas;
-  const int64_t count = arrays.examples();
-  BatchStacker stacker(arrays, batch_size, replicas, steps_per_launch(arrays, batch_size));
-  trainer.prepare(Phase::predict, stacker.batch_shape());
-  const std::vector<int64_t> order = in_order(count);
-  std::vector<Tensor> outputs;
-  const int64_t all = stacker.steps_for(count);
-  for (int64_t step = 0; step < all;) {
-    const int64_t steps = std::min(stacker.batch_shape().max_steps, all - step);
-    const std::span<const Tensor> results =
-        trainer.run(Phase::predict, stacker.batch_shape(), stacker.fill(order, step, steps), steps);
-    for (size_t k = 0; k < results.size(); ++k) {
-      // [steps, replicas, batch of a replica, ...]: rows of a step lie together.
-      const Shape& stacked = results[k].shape();
-      Dims dims(stacked.begin() + 2, stacked.end());
-      const int64_t rows_of_step = stacked[1] * stacked[2];
-      dims[0] = count;
-      if (step == 0) outputs.emplace_back(results[k].dtype(), Shape(std::move(dims)));
-      const int64_t row_bytes = results[k].byte_size() / (stacked[0] * rows_of_step);
-      for (int64_t i = 0; i < steps; ++i) {
-        std::memcpy(static_cast<char*>(outputs[k].raw()) + (step + i) * batch_size * row_bytes,
-                    static_cast<const char*>(results[k].raw()) + i * rows_of_step * row_bytes,
-                    static_cast<size_t>(examples_of_step(step + i, batch_size, count) * row_bytes));
-      }
-    }
-    step += steps;
-  }
-  return outputs;
-}
+History run_fit(const FitRunOptions& run) { return FitRun(run).run(); }
 
 }  // namespace systole::keras

@@ -1,27 +1,57 @@
-// The loops of fit(), evaluate() and predict() over arrays.
+// The loops of fit(), evaluate() and predict().
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/arrays.h"
+#include "systole/keras/training/batch_feed.h"
+#include "systole/keras/training/batch_source.h"
 
 namespace systole::keras {
 
-// `arrays` as prepare_arrays() returns them.
-History fit_arrays(ModelDefinition& model, const Arrays& arrays,
-                   const std::optional<Arrays>& validation, const FitOptions& options);
+// A training that is about to run. The sources' order of examples is given by `seed`, unless the
+// run goes on from a backup.
+struct FitRunOptions {
+  const Model& model;
+  Trainer& trainer;
+  BatchSource* train = nullptr;  // required
+  BatchSource* validation = nullptr;
+  const FitOptions& options;
+  // Whether the bar and the first line count examples, not steps.
+  bool counts_examples = true;
+};
+History run_fit(const FitRunOptions& run);
 
-// Values of metrics_names over all examples; `verbose` 1 draws a bar.
-Scores evaluate_arrays(ModelDefinition& model, const Arrays& arrays, int64_t batch_size,
-                       int verbose);
+// Values of metrics_names over the source's steps; `verbose` 1 draws a bar.
+Scores run_evaluate(Trainer& trainer, BatchFeed& feed, int verbose, bool counts_examples = true);
 
-std::vector<Tensor> predict_arrays(ModelDefinition& model, const Arrays& arrays,
-                                   int64_t batch_size);
+// Outputs of all examples.
+std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, int verbose,
+                                bool counts_examples = true);
 
-// Errors: FAILED_PRECONDITION `You must compile your model before using it.`
-Trainer& compiled(ModelDefinition& model);
-// As compiled(), or with programs to predict only.
-Trainer& compiled_or_bare(ModelDefinition& model);
+// One batch in one launch, stacked on the caller's thread. Results: those of Trainer::run().
+struct BatchResult {
+  std::span<const Tensor> results;
+  int64_t examples = 0;
+};
+BatchResult run_batch(Trainer& trainer, Phase phase, const Arrays& batch);
+
+// Copies the rows that are examples out of results of predict(), [steps, replicas, batch, ...].
+class RowCollector {
+ public:
+  // `expected`: examples in all, if known.
+  explicit RowCollector(int64_t expected) : expected_(expected) {}
+  void add(std::span<const Tensor> results, std::span<const int64_t> examples);
+  std::vector<Tensor> take();
+
+ private:
+  void reserve(int64_t rows, std::span<const Tensor> results);
+
+  int64_t expected_;
+  int64_t rows_ = 0;
+  int64_t capacity_ = 0;
+  std::vector<Tensor> outputs_;
+};
 
 }  // namespace systole::keras

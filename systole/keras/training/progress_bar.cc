@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace systole::keras {
 namespace {
@@ -16,10 +17,25 @@ std::string eta_text(double seconds) {
   return fmt::format("{}s", s);
 }
 
-std::string per_sample_text(double seconds) {
-  if (seconds >= 1 || seconds == 0) return fmt::format("{:.0f}s/sample", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.0f}ms/sample", seconds * 1e3);
-  return fmt::format("{:.0f}us/sample", seconds * 1e6);
+std::string time_text(double seconds) {
+  if (seconds >= 1 || seconds == 0) return fmt::format("{:.0f}s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.0f}ms", seconds * 1e3);
+  return fmt::format("{:.0f}us", seconds * 1e6);
+}
+
+constexpr int64_t kBarWidth = 30;
+
+// " 3200/25000 [==>...........................]", or "   3200/Unknown".
+std::string bar_text(int64_t done, int64_t target) {
+  if (target <= 0) return fmt::format("{:>7}/Unknown", done);
+  std::string text = fmt::format("{:>{}}/{} [", done, std::to_string(target).size(), target);
+  const int64_t filled = std::min(kBarWidth * done / target, kBarWidth);
+  if (filled > 0) {
+    text.append(static_cast<size_t>(filled - 1), '=');
+    text += done < target ? '>' : '=';
+  }
+  text.append(static_cast<size_t>(kBarWidth - filled), '.');
+  return text + "]";
 }
 
 }  // namespace
@@ -33,53 +49,56 @@ std::string values_text(const Logs& logs) {
   return text;
 }
 
-ProgressBar::ProgressBar(std::FILE* out, int64_t target)
+ProgressBar::ProgressBar(std::FILE* out, int64_t target, std::string unit)
     : out_(out),
       terminal_(isatty(fileno(out)) == 1),
       target_(target),
+      unit_(std::move(unit)),
       start_(std::chrono::steady_clock::now()) {}
 
 double ProgressBar::elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-std::string ProgressBar::line(int64_t done, int64_t target, double seconds, const Logs& logs) {
-  constexpr int64_t kWidth = 30;
-  const size_t digits = std::to_string(target).size();
-  std::string text = fmt::format("{:>{}}/{} [", done, digits, target);
-  const int64_t filled = target > 0 ? kWidth * done / target : kWidth;
-  if (filled > 0) {
-    text.append(static_cast<size_t>(filled - 1), '=');
-    text += done < target ? '>' : '=';
-  }
-  text.append(static_cast<size_t>(kWidth - filled), '.');
-  text += ']';
+std::string ProgressBar::line(int64_t done, int64_t target, double seconds, const Logs& logs,
+                              const std::string& unit) {
+  std::string text = bar_text(done, target);
   const double each = done > 0 ? seconds / static_cast<double>(done) : 0;
   if (done < target) {
     text += " - ETA: " + eta_text(each * static_cast<double>(target - done));
   } else {
-    text += fmt::format(" - {:.0f}s {}", seconds, per_sample_text(each));
+    text += fmt::format(" - {:.0f}s {}/{}", seconds, time_text(each), unit);
   }
   return text + values_text(logs);
 }
 
+// Over the text before it: back to its begin, and blanks over what remains.
+void ProgressBar::draw(const std::string& text) {
+  if (terminal_) fmt::print(out_, "{}\r", std::string(width_, '\b'));
+  fmt::print(out_, "{}", text);
+  if (terminal_ && text.size() < width_) fmt::print(out_, "{:{}}", "", width_ - text.size());
+  width_ = text.size();
+}
+
 void ProgressBar::update(int64_t done, const Logs& logs) {
-  if (!terminal_ || done >= target_) return;
+  done_ = done;
+  if (!terminal_ || (target_ > 0 && done >= target_)) return;
   const double now = elapsed();
   if (drawn_at_ >= 0 && now - drawn_at_ < 0.05) return;
   drawn_at_ = now;
-  std::string text = line(done, target_, now, logs);
-  const size_t width = text.size();
-  if (width < width_) text.append(width_ - width, ' ');
-  width_ = width;
-  fmt::print(out_, "\r{}", text);
+  draw(line(done, target_, now, logs, unit_));
   std::fflush(out_);
 }
 
 void ProgressBar::finish(const Logs& logs) {
-  std::string text = line(target_, target_, elapsed(), logs);
-  if (text.size() < width_) text.append(width_ - text.size(), ' ');
-  fmt::print(out_, "{}{}\n", terminal_ ? "\r" : "", text);
+  const int64_t done = target_ > 0 ? target_ : done_;
+  draw(line(done, target_, elapsed(), logs, unit_));
+  fmt::print(out_, "\n");
+  std::fflush(out_);
+}
+
+void ProgressBar::finish_without_bar(const Logs& logs) {
+  fmt::print(out_, " - {:.0f}s{}\n", elapsed(), values_text(logs));
   std::fflush(out_);
 }
 

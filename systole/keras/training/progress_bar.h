@@ -15,20 +15,28 @@ namespace systole::keras {
 // terminal; elsewhere finish() writes one line.
 class ProgressBar {
  public:
-  ProgressBar(std::FILE* out, int64_t target);
+  // `target`: 0 when not known. `unit`: what is counted, "sample" or "step".
+  ProgressBar(std::FILE* out, int64_t target, std::string unit);
+  bool terminal() const { return terminal_; }
   void update(int64_t done, const Logs& logs);
   // The last state, with the time that a sample took.
   void finish(const Logs& logs);
+  // " - 17s - loss: 0.6931": the last state for verbose = 2.
+  void finish_without_bar(const Logs& logs);
 
   // The text of a state after `seconds`: exposed for tests.
-  static std::string line(int64_t done, int64_t target, double seconds, const Logs& logs);
+  static std::string line(int64_t done, int64_t target, double seconds, const Logs& logs,
+                          const std::string& unit);
 
  private:
   double elapsed() const;
+  void draw(const std::string& text);
 
   std::FILE* out_;
   bool terminal_;
   int64_t target_;
+  std::string unit_;
+  int64_t done_ = 0;
   std::chrono::steady_clock::time_point start_;
   double drawn_at_ = -1;
   size_t width_ = 0;

@@ -1,15 +1,14 @@
 #include "systole/keras/training/trainer.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/keras/models/weight_paths.h"
 #include "systole/keras/seed.h"
+#include "systole/keras/training/step_values.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/replicas.h"
 
@@ -18,41 +17,14 @@ namespace {
 
 std::string key_of(Phase phase, const Trainer::BatchShape& shape) {
   std::string key =
-      fmt::format("{} {} {}", static_cast<int>(phase), shape.weighted, shape.max_steps);
-  for (const auto* types : {&shape.x, &shape.y}) {
+      fmt::format("{} {} {}", static_cast<int>(phase), shape.weights.size(), shape.max_steps);
+  for (const auto* types : {&shape.x, &shape.y, &shape.weights}) {
     for (const TensorType& type : *types) key += " " + type.to_string();
   }
   return key;
 }
 
-// sum(values * weights) / sum(weights) over all replicas, 0 without weights. `values` may have axes
-// after those of `weights`.
-Output weighted_mean(const Output& values, const Output& weights) {
-  Output w = weights;
-  while (w.shape().rank() < values.shape().rank()) w = expand_dims(w, -1);
-  const Output spread = w * ones_like(values);
-  const Output total = stop_gradient(replica_sum(reduce_sum(spread)));
-  return reduce_sum(values * spread) / maximum(total, 1e-30);
-}
-
-// Per-example losses have no axis of features; those of a mask have the axis of time.
-Output with_mask(const Output& weights, const Output& mask, const Output& values) {
-  if (!mask.valid() || values.shape().rank() < 2) return weights;
-  const Output m = cast(mask, DType::f32);
-  return weights.shape().rank() == 1 ? expand_dims(weights, 1) * m : weights * m;
-}
-
 }  // namespace
-
-// Duplicate names get a number.
-void Trainer::OutputValues::add(const std::string& name, const Output& value) {
-  std::string unique = name;
-  for (int n = 1; std::ranges::find(names, unique) != names.end(); ++n) {
-    unique = fmt::format("{}_{}", name, n);
-  }
-  names.push_back(std::move(unique));
-  values.push_back(value);
-}
 
 Trainer::Trainer(ModelDefinition& model, CompileOptions options, Placement placement)
     : model_(model), options_(std::move(options)), placement_(std::move(placement)) {
@@ -67,100 +39,22 @@ Trainer::~Trainer() {
   }
 }
 
+// Does not depend on the order in which programs are built.
+std::string Trainer::variable_name(const Weight& weight) {
+  if (!paths_.contains(&weight)) paths_ = weight_paths(model_);
+  const auto it = paths_.find(&weight);
+  return it != paths_.end() ? it->second : "optimizer/" + weight.name();
+}
+
 Variable Trainer::variable_of(const WeightPtr& weight) {
   const auto [it, added] = index_of_.emplace(weight.get(), held_.size());
   if (added) {
     const NameScope top("");
     const Variable variable(zeros(weight->shape(), weight->type().dtype),
-                            {.name = weight->name(), .trainable = weight->trainable()});
+                            {.name = variable_name(*weight), .trainable = weight->trainable()});
     held_.push_back({.weight = weight, .variable = variable});
   }
   return held_[it->second].variable;
-}
-
-Output Trainer::regularization(CallContext& context) {
-  Output total;
-  for (const WeightPtr& weight : model_.weights()) {
-    const RegularizerFn& penalty = weight->options().regularizer;
-    if (!penalty) continue;
-    const Output term = penalty(context.value(weight));
-    total = total.valid() ? total + term : term;
-  }
-  return total;
-}
-
-Output Trainer::build_output_losses(OutputValues& values, const Program& program,
-                                    const CallContext& context, const std::vector<Output>& outputs,
-                                    const BatchShape& shape) {
-  const size_t count = outputs.size();
-  const std::vector<std::string> names = model_.output_names();
-  Output loss;
-  for (size_t i = 0; i < count; ++i) {
-    const std::optional<LossSpec> spec = options_.loss.of(i, count, names[i]);
-    if (!spec || !*spec) continue;
-    const Output target = program.inputs[shape.x.size() + i];
-    const Output mask = program.inputs.back();
-    const Output weights =
-        shape.weighted ? program.inputs[shape.x.size() + count + i] * mask : mask;
-    const Output each = (*spec)(target, outputs[i]);
-    const Output mean = weighted_mean(each, with_mask(weights, context.mask(outputs[i]), each));
-    if (count > 1) values.add(names[i] + "_loss", mean);
-    const Output term = mean * options_.loss_weights.of(i, count, names[i]).value_or(1.0);
-    loss = loss.valid() ? loss + term : term;
-  }
-  if (!loss.valid()) {
-    throw invalid_argument(
-        "The model cannot be compiled because it has no loss to optimize: got no loss for outputs "
-        "{}",
-        fmt::join(names, ", "));
-  }
-  return loss;
-}
-
-void Trainer::build_metrics(OutputValues& values, const Program& program,
-                            const CallContext& context, const std::vector<Output>& outputs,
-                            const BatchShape& shape) {
-  const size_t count = outputs.size();
-  const std::vector<std::string> names = model_.output_names();
-  const Output mask = program.inputs.back();
-  for (size_t i = 0; i < count; ++i) {
-    const std::optional<LossSpec> spec = options_.loss.of(i, count, names[i]);
-    if (!spec || !*spec) continue;
-    const auto add = [&](const MetricSpec& metric, bool weighted) {
-      const MetricSpec::Resolved resolved = metric.resolve(outputs[i].shape(), *spec);
-      const Output each = resolved.function(program.inputs[shape.x.size() + i], outputs[i]);
-      const Output weights =
-          weighted && shape.weighted ? program.inputs[shape.x.size() + count + i] * mask : mask;
-      const std::string name = (weighted ? "weighted_" : "") + resolved.name;
-      values.add(count > 1 ? names[i] + "_" + name : name,
-                 weighted_mean(each, with_mask(weights, context.mask(outputs[i]), each)));
-    };
-    for (const MetricSpec& metric : options_.metrics) add(metric, false);
-    if (const auto it = options_.output_metrics.find(names[i]);
-        it != options_.output_metrics.end()) {
-      for (const MetricSpec& metric : it->second) add(metric, false);
-    }
-    for (const MetricSpec& metric : options_.weighted_metrics) add(metric, true);
-  }
-}
-
-void Trainer::build_losses(Program& program, CallContext& context,
-                           const std::vector<Output>& outputs, const BatchShape& shape,
-                           Phase phase) {
-  OutputValues values{.names = {"loss"}, .values = {Output()}};
-  Output loss = build_output_losses(values, program, context, outputs, shape);
-  build_metrics(values, program, context, outputs, shape);
-  // What does not depend on the examples is divided among the replicas, so that their sum is right.
-  const double share = 1.0 / static_cast<double>(placement_.replicas);
-  if (const Output penalty = regularization(context); penalty.valid()) {
-    loss = loss + penalty * share;
-  }
-  for (const Output& added : context.losses()) loss = loss + added;
-  if (phase == Phase::train) build_updates(program, context, loss);
-  values.values[0] = loss;
-  for (Output& value : values.values) value = replica_sum(value);
-  program.fetches = {stack(values.values)};
-  metrics_names_ = std::move(values.names);
 }
 
 void Trainer::build_updates(Program& program, CallContext& context, const Output& loss) {
@@ -205,10 +99,8 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   for (const TensorType& type : shape.y) {
     program.inputs.push_back(placeholder(type.dtype, type.shape));
   }
-  if (shape.weighted) {
-    for (size_t i = 0; i < shape.y.size(); ++i) {
-      program.inputs.push_back(placeholder(DType::f32, {batch}));
-    }
+  for (const TensorType& type : shape.weights) {
+    program.inputs.push_back(placeholder(type.dtype, type.shape));
   }
   const Output mask = placeholder(DType::f32, {batch}, "example_mask");
   program.inputs.push_back(mask);
@@ -222,14 +114,26 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
     return program;
   }
   if (phase == Phase::train && trainable_.empty()) trainable_ = model_.trainable_weights();
-  build_losses(program, context, outputs, shape, phase);
+  const auto targets = program.inputs.begin() + static_cast<std::ptrdiff_t>(shape.x.size());
+  const auto weights = targets + static_cast<std::ptrdiff_t>(shape.y.size());
+  StepValues values = make_step_values(
+      model_, options_, context,
+      {.outputs = outputs,
+       .targets = {targets, weights},
+       .sample_weights = {weights, weights + static_cast<std::ptrdiff_t>(shape.weights.size())},
+       .example_mask = mask},
+      placement_.replicas);
+  if (phase == Phase::train) build_updates(program, context, values.loss());
+  for (Output& value : values.values) value = replica_sum(value);
+  program.fetches = {stack(values.values)};
+  metrics_names_ = std::move(values.names);
   return program;
 }
 
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
-  Program& program = programs_[key_of(phase, shape)];
-  if (program.loop) return *program.loop;
-  program = build(phase, shape);
+  const std::string key = key_of(phase, shape);
+  if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
+  Program program = build(phase, shape);
   StepLoopOptions options{.inputs = program.inputs,
                           .fetches = program.fetches,
                           .targets = program.targets,
@@ -238,7 +142,7 @@ StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
                           .keep = StepLoopOptions::Keep::every_step};
   for (const Output& input : program.inputs) options.input_types.push_back(input.type());
   program.loop = std::make_unique<StepLoop>(*session_, std::move(options));
-  return *program.loop;
+  return *programs_.emplace(key, std::move(program)).first->second.loop;
 }
 
 void Trainer::upload() {
@@ -266,6 +170,19 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
     held_[index_of_.at(weight.get())].version = weight->version();
   }
   return loop.results();
+}
+
+std::vector<Variable> Trainer::variables() const {
+  std::vector<Variable> variables;
+  for (const Held& held : held_) variables.push_back(held.variable);
+  return variables;
+}
+
+void Trainer::take_over_weights() {
+  for (Held& held : held_) {
+    held.weight->hold(this);
+    held.version = held.weight->version();
+  }
 }
 
 void Trainer::release_weights() {

@@ -14,6 +14,7 @@
 #include "systole/keras/functions/metric.h"
 #include "systole/keras/models/network.h"
 #include "systole/keras/optimizers/optimizer.h"
+#include "systole/keras/training/arrays.h"
 #include "systole/session/session.h"
 #include "systole/session/step_loop.h"
 
@@ -34,6 +35,12 @@ class PerOutput {
   PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}  // NOLINT
 
   bool empty() const { return list_.empty() && named_.empty(); }
+  // Of a dict.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : named_) all.push_back(name);
+    return all;
+  }
   // The value for output `i` of `count`; nullopt where a dict does not name it. Errors:
   // INVALID_ARGUMENT for another number of values.
   std::optional<T> of(size_t i, size_t count, const std::string& name) const {
@@ -56,6 +63,13 @@ class PerOutput {
   bool one_ = false;
 };
 
+// How sample weights w and masks m enter the loss of an output, of values L.
+enum class WeightRule : uint8_t {
+  sum_of_weights,  // sum(L w m) / sum(w m): tf.keras 1.11 to 1.13
+  // mean(L m / mean(m) w) / mean(w != 0): Keras 2.2.4; larger weights make a larger loss.
+  count_of_weighted,
+};
+
 struct CompileOptions {
   OptimizerSpec optimizer = {};
   PerOutput<LossSpec> loss = {};
@@ -65,22 +79,15 @@ struct CompileOptions {
   PerOutput<double> loss_weights = {};
   // Metrics that see sample weights.
   std::vector<MetricSpec> weighted_metrics = {};
+  // "temporal": sample weights are [batch, time], for targets of three or more axes.
+  PerOutput<std::string> sample_weight_mode = {};
+  WeightRule weight_rule = WeightRule::sum_of_weights;
 };
 
 // Where programs run: a session's target and the number of replicas (cores).
 struct Placement {
   std::string target = {};
   int64_t replicas = 1;
-};
-
-// The arrays of some examples: inputs, targets and sample weights of each output, in the model's
-// order. Weights may be empty.
-struct Arrays {
-  std::vector<Tensor> x;
-  std::vector<Tensor> y;
-  std::vector<Tensor> sample_weights;
-
-  int64_t examples() const { return x.empty() ? 0 : x[0].dim(0); }
 };
 
 enum class Phase : uint8_t { train, test, predict };
@@ -102,7 +109,7 @@ class Trainer : public WeightHolder {
   struct BatchShape {
     std::vector<TensorType> x;  // of one replica's batch
     std::vector<TensorType> y;
-    bool weighted = false;
+    std::vector<TensorType> weights;  // of samples; empty without
     int64_t max_steps = 1;
   };
   // Compiles the program of a phase for batches of these types, or finds it.
@@ -113,8 +120,18 @@ class Trainer : public WeightHolder {
                               int64_t steps);
 
   void release_weights() override;
-  std::string random_state() { return session_->random_state(); }
-  void set_random_state(std::string_view bytes) { session_->set_random_state(bytes); }
+
+  // For checkpoints: a variable for each weight that a program uses, of the model under its path
+  // ("dense/kernel"), of the optimizer below "optimizer/".
+  Session& session() { return *session_; }
+  std::vector<Variable> variables() const;
+  // Gives variables the values of weights that were changed on the host.
+  void upload();
+  // Tells the weights that the session's variables have their newest values.
+  void take_over_weights();
+  const Graph& graph() const { return graph_; }
+  // Programs compiled so far.
+  size_t num_programs() const { return programs_.size(); }
 
  private:
   struct Program {
@@ -127,22 +144,8 @@ class Trainer : public WeightHolder {
 
   Variable variable_of(const WeightPtr& weight);
   Program build(Phase phase, const BatchShape& shape);
-  // What a step reports: scalars with their names, "loss" first.
-  struct OutputValues {
-    std::vector<std::string> names;
-    std::vector<Output> values;
-    void add(const std::string& name, const Output& value);
-  };
-  Output build_output_losses(OutputValues& values, const Program& program,
-                             const CallContext& context, const std::vector<Output>& outputs,
-                             const BatchShape& shape);
-  void build_metrics(OutputValues& values, const Program& program, const CallContext& context,
-                     const std::vector<Output>& outputs, const BatchShape& shape);
-  void build_losses(Program& program, CallContext& context, const std::vector<Output>& outputs,
-                    const BatchShape& shape, Phase phase);
   void build_updates(Program& program, CallContext& context, const Output& loss);
-  Output regularization(CallContext& context);
-  void upload();
+  std::string variable_name(const Weight& weight);
 
   ModelDefinition& model_;
   CompileOptions options_;
@@ -158,6 +161,7 @@ class Trainer : public WeightHolder {
   };
   std::vector<Held> held_;
   std::unordered_map<const Weight*, size_t> index_of_;
+  std::unordered_map<const Weight*, std::string> paths_;
   std::map<std::string, Program> programs_;
 };
 

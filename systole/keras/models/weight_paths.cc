@@ -1,0 +1,24 @@
+#include "systole/keras/models/weight_paths.h"
+
+namespace systole::keras {
+namespace {
+
+void add_weight_paths(const LayerDefinition& layer, const std::string& scope,
+                      std::unordered_map<const Weight*, std::string>& paths) {
+  for (const WeightPtr& weight : layer.own_weights()) {
+    paths.emplace(weight.get(), scope + weight->name());
+  }
+  for (const auto& inner : layer.sublayers()) {
+    add_weight_paths(*inner, scope + inner->name() + "/", paths);
+  }
+}
+
+}  // namespace
+
+std::unordered_map<const Weight*, std::string> weight_paths(const LayerDefinition& model) {
+  std::unordered_map<const Weight*, std::string> paths;
+  add_weight_paths(model, "", paths);
+  return paths;
+}
+
+}  // namespace systole::keras

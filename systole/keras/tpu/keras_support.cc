@@ -1,0 +1,85 @@
+#include "systole/keras/tpu/keras_support.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/keras/training/trainer.h"
+#include "systole/session/target.h"
+
+namespace systole::keras::tpu {
+namespace {
+
+int64_t cores_of(const std::string& master) {
+  const Target target = resolve_target(master, "");
+  if (!target.environment.is_tpu) {
+    throw not_found("No TPU found on given worker. '{}' is {}, expected {}", master,
+                    target.client->platform(), target_forms());
+  }
+  return target.environment.num_cores;
+}
+
+// Whether a layer in it keeps states between batches.
+bool is_stateful(const LayerDefinition& layer) {
+  for (const auto& inner : layer.sublayers()) {
+    if (is_stateful(*inner)) return true;
+  }
+  try {
+    const Json config = layer.config();
+    const auto it = config.find("stateful");
+    return it != config.end() && it->is_boolean() && it->get<bool>();
+  } catch (const Error&) {  // a layer of a program, without a configuration
+    return false;
+  }
+}
+
+Placement placement_for(const Model& model, const TPUDistributionStrategy& strategy) {
+  int64_t cores = strategy.num_towers();
+  if (cores > 1 && is_stateful(*model.definition())) {
+    log_warning(
+        "Model replication does not currently support stateful models. Degrading to a single "
+        "core.");
+    cores = 1;
+  }
+  return {.target = strategy.master(), .replicas = cores};
+}
+
+}  // namespace
+
+TPUDistributionStrategy::TPUDistributionStrategy()
+    : TPUDistributionStrategy(TPUClusterResolver()) {}
+
+TPUDistributionStrategy::TPUDistributionStrategy(const TPUClusterResolver& tpu_cluster_resolver,
+                                                 const TPUDistributionStrategyOptions& options)
+    : master_(tpu_cluster_resolver.master()), cores_(cores_of(master_)) {
+  if (options.using_single_core) cores_ = 1;
+}
+
+KerasTPUModel::KerasTPUModel(const Model& model, const TPUDistributionStrategy& strategy)
+    : Model(model, placement_for(model, strategy)), cpu_model_(model) {}
+
+Model KerasTPUModel::sync_to_cpu() const {
+  // A weight's value() asks the trainer that has it.
+  for (const WeightPtr& weight : weights()) {
+    if (weight->has_value()) static_cast<void>(weight->value());
+  }
+  return cpu_model_;
+}
+
+int64_t KerasTPUModel::num_cores() const { return trainer_or_bare().placement().replicas; }
+
+int64_t KerasTPUModel::num_compilations() const {
+  return static_cast<int64_t>(trainer_or_bare().num_programs());
+}
+
+KerasTPUModel keras_to_tpu_model(const Model& model, const KerasToTpuModelOptions& options) {
+  if (!model.model()->is_graph_network()) {
+    throw invalid_argument(
+        "keras_to_tpu_model: model '{}' is a subclass, expected a Sequential or functional model",
+        model.name());
+  }
+  return {model, options.strategy ? *options.strategy : TPUDistributionStrategy()};
+}
+
+}  // namespace systole::keras::tpu

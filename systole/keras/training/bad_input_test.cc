@@ -1,0 +1,191 @@
+// What fit(), evaluate(), predict() and compile() refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "systole/base/log.h"
+#include "systole/base/testing/error_of.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/keras/keras.h"
+
+namespace systole::keras {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class KerasBadInputTest : public ::testing::Test {
+ protected:
+  KerasBadInputTest() : scope_(graph_) {}
+  // Four features to three classes.
+  static Sequential classifier(const char* loss) {
+    Sequential model({layers::Dense(3, {.activation = "softmax", .input_shape = Shape{4}})});
+    model.compile({.optimizer = "sgd", .loss = loss, .metrics = {"accuracy"}});
+    return model;
+  }
+  static Tensor zeros(const Shape& shape) { return Tensor::zeros(DType::f32, shape); }
+  static std::string fit_error(const Sequential& model, const Tensor& x, const Tensor& y,
+                               FitOptions options = {}) {
+    options.verbose = 0;
+    return error_of([&] { model.fit(x, y, options); });
+  }
+
+  Graph graph_;
+  GraphScope scope_;
+};
+
+TEST_F(KerasBadInputTest, Inputs) {
+  const Sequential model = classifier("mse");
+  const Tensor y = zeros({6, 3});
+  EXPECT_THAT(fit_error(model, zeros({6, 5}), y),
+              HasSubstr("Error when checking input: expected dense_input to have shape (4,) but "
+                        "got array with shape (5,)"));
+  EXPECT_THAT(fit_error(model, zeros({6, 4, 1}), y),
+              HasSubstr("Error when checking input: expected dense_input to have 2 dimensions, "
+                        "but got array with shape (6, 4, 1)"));
+  EXPECT_THAT(fit_error(model, zeros({5, 4}), y),
+              HasSubstr("Input arrays should have the same number of samples as target arrays. "
+                        "Found 5 input samples and 6 target samples."));
+  EXPECT_THAT(fit_error(model, zeros({0, 4}), zeros({0, 3})), HasSubstr("got no examples"));
+  EXPECT_THAT(fit_error(model, Tensor(1.0F), y), HasSubstr("got a scalar"));
+  EXPECT_THAT(error_of([&] {
+                model.predict(std::vector<Tensor>{zeros({6, 4}), zeros({6, 4})});
+              }),
+              HasSubstr("Expected to see 1 array(s), but instead got 2"));
+  EXPECT_THAT(error_of([&] {
+                model.predict(zeros({6, 4}), {.batch_size = 0});
+              }),
+              HasSubstr("batch_size, got 0, expected at least 1"));
+}
+
+TEST_F(KerasBadInputTest, Targets) {
+  const Tensor x = zeros({6, 4});
+  EXPECT_THAT(fit_error(classifier("mse"), x, zeros({6, 2})),
+              HasSubstr("Error when checking target: expected dense to have shape (3,) but got "
+                        "array with shape (2,)"));
+  EXPECT_THAT(fit_error(classifier("categorical_crossentropy"), x, zeros({6, 1})),
+              HasSubstr("You are passing a target array of shape (6, 1) while using as loss "
+                        "`categorical_crossentropy`."));
+  const Sequential sparse = classifier("sparse_categorical_crossentropy");
+  EXPECT_THAT(fit_error(sparse, x, zeros({6, 3})),
+              HasSubstr("to have shape (1,) but got array with shape (3,)"));
+  Tensor labels = zeros({6});
+  EXPECT_EQ(fit_error(sparse, x, labels), "no error");
+  labels.data<float>()[4] = 3;
+  EXPECT_THAT(fit_error(sparse, x, labels),
+              HasSubstr("of example 4, got class 3, which is outside the valid range of [0, 3)"));
+  labels.data<float>()[4] = -1;
+  EXPECT_THAT(fit_error(sparse, x, labels), HasSubstr("got class -1"));
+  labels.data<float>()[4] = 0.5F;
+  EXPECT_THAT(fit_error(sparse, x, labels), HasSubstr("got class 0.5"));
+  EXPECT_THAT(error_of([&] {
+                sparse.evaluate(x, std::vector<Tensor>{labels, labels});
+              }),
+              HasSubstr("but instead got 2"));
+}
+
+TEST_F(KerasBadInputTest, Weights) {
+  const Sequential model = classifier("sparse_categorical_crossentropy");
+  const Tensor x = zeros({6, 4});
+  const Tensor y = zeros({6});
+  EXPECT_THAT(fit_error(model, x, y, {.sample_weight = {zeros({6, 2})}}),
+              HasSubstr("specify sample_weight_mode=\"temporal\" in compile()"));
+  EXPECT_THAT(fit_error(model, x, y, {.sample_weight = {zeros({5})}}),
+              HasSubstr("Found 6 input samples and 5 sample weight samples."));
+  EXPECT_THAT(fit_error(model, x, y, {.sample_weight = {zeros({6}), zeros({6})}}),
+              HasSubstr("sample_weight, got 2 arrays, expected one for each of 1 outputs"));
+  EXPECT_THAT(fit_error(model, x, y, {.class_weight = {{1, 2.0}}}),
+              HasSubstr("The class 0 exists in the data but not in `class_weight`."));
+}
+
+TEST_F(KerasBadInputTest, Options) {
+  const Sequential model = classifier("mse");
+  const Tensor x = zeros({6, 4});
+  const Tensor y = zeros({6, 3});
+  EXPECT_THAT(fit_error(model, x, y, {.batch_size = -2}),
+              HasSubstr("batch_size, got -2, expected at least 1"));
+  EXPECT_THAT(fit_error(model, x, y, {.validation_split = 1.5}),
+              HasSubstr("validation_split, got 1.5, expected a number between 0 and 1"));
+  EXPECT_THAT(fit_error(model, x, y, {.steps_per_epoch = 7}),
+              HasSubstr("got 7 for arrays of 1 batches"));
+  EXPECT_THAT(fit_error(model, x, y, {.callbacks = {nullptr}}),
+              HasSubstr("callbacks, got a null pointer"));
+  EXPECT_THAT(fit_error(model, x, y, {.validation_data = Arrays{{zeros({6, 9})}, {y}, {}}}),
+              HasSubstr("expected dense_input to have shape (4,)"));
+  const auto generator = [&] { return Arrays{{x}, {y}, {}}; };
+  EXPECT_THAT(
+      error_of([&] { model.fit(generator, {.validation_split = 0.5, .steps_per_epoch = 1}); }),
+      HasSubstr("`validation_split` and `sample_weight` are for arrays"));
+  EXPECT_THAT(error_of([&] { model.fit(generator, {.steps_per_epoch = 0}); }),
+              HasSubstr("steps, got 0, expected at least 1"));
+  const Dataset dataset = Dataset::from_tensors(Element::tuple({x, y, y, y}));
+  EXPECT_THAT(error_of([&] { model.fit(dataset, {.verbose = 0}); }),
+              HasSubstr("should be a tuple `(x, y, sample_weight)` or `(x, y)`"));
+}
+
+TEST_F(KerasBadInputTest, Compile) {
+  const KerasTensor input = Input({4});
+  const Model two(input,
+                  {layers::Dense(1, {.name = "a"})(input), layers::Dense(1, {.name = "b"})(input)});
+  using Losses = std::map<std::string, LossSpec>;
+  EXPECT_THAT(error_of([&] {
+                two.compile({.optimizer = "sgd", .loss = Losses{{"c", "mse"}}});
+              }),
+              HasSubstr("Unknown entry in loss dictionary: \"c\". Only expected the following "
+                        "keys: a, b"));
+  EXPECT_THAT(
+      error_of([&] { two.compile({.optimizer = "sgd", .loss = std::vector<LossSpec>{"mse"}}); }),
+      HasSubstr("got a list of 1 values, expected one for each of 2 outputs"));
+  EXPECT_THAT(
+      error_of([&] { two.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"acurracy"}}); }),
+      HasSubstr("Unknown metric function:acurracy"));
+  const LogCapture log;
+  two.compile({.optimizer = "sgd", .loss = Losses{{"a", "mse"}}});
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("Output \"b\" missing from loss dictionary.")));
+  EXPECT_THAT(error_of([&] { Model(input, layers::Dense(1)(input)).optimizer(); }),
+              HasSubstr("You must compile your model before using it."));
+}
+
+// Trap: the tail of sorted arrays has classes that the training lacks.
+TEST_F(KerasBadInputTest, WarnsOfClassesThatOnlyTheValidationHas) {
+  const Sequential model = classifier("sparse_categorical_crossentropy");
+  Tensor labels = zeros({10});
+  for (size_t i = 8; i < 10; ++i) labels.data<float>()[i] = 2;
+  const LogCapture log;
+  model.fit(zeros({10, 4}), labels, {.verbose = 0, .validation_split = 0.2});
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("their class 2 of output 'dense' is not in the "
+                                                 "other 8")));
+}
+
+// Trap: 'accuracy' looks at the loss, the output and the target.
+TEST_F(KerasBadInputTest, AccuracySaysWhatItIs) {
+  const auto chosen = [](const Shape& output, const Shape& target, const LossSpec& loss) {
+    return MetricSpec("accuracy").resolve(output, target, loss).name;
+  };
+  const LossSpec own([](const Output& t, const Output& p) { return t - p; });
+  const LogCapture log;
+  EXPECT_EQ(chosen({8, 3}, {8, 1}, own), "acc");
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("with a loss of your own is "
+                                                 "sparse_categorical_accuracy")));
+  EXPECT_EQ(chosen({8, 3}, {8, 3}, "binary_crossentropy"), "acc");
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("is binary_accuracy, of each column by itself")));
+}
+
+// With three columns and a loss of one's own, class numbers are compared as such.
+TEST_F(KerasBadInputTest, AccuracyOfClassNumbersUnderALossOfOnesOwn) {
+  Sequential model({layers::Dense(3, {.use_bias = false, .input_shape = Shape{3}})});
+  model.compile({.optimizer = "sgd",
+                 .loss = LossSpec([](const Output& t, const Output& p) {
+                   return reduce_mean(square(p - t), {.axis = -1});
+                 }),
+                 .metrics = {"accuracy"}});
+  Tensor eye = zeros({3, 3});
+  for (size_t i = 0; i < 3; ++i) eye.data<float>()[4 * i] = 1;
+  model.set_weights({eye});
+  const Tensor labels(Shape{3, 1}, {0.0F, 1.0F, 0.0F});
+  EXPECT_NEAR(model.evaluate(eye, labels, {.verbose = 0})["acc"], 2.0 / 3, 1e-6);
+}
+
+}  // namespace
+}  // namespace systole::keras

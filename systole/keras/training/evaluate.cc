@@ -1,0 +1,157 @@
+// evaluate(), predict(), and single batches.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/data/feed/step_stack.h"
+#include "systole/keras/training/fit.h"
+#include "systole/keras/training/logs.h"
+#include "systole/keras/training/pace.h"
+#include "systole/keras/training/progress_bar.h"
+#include "systole/keras/training/running_means.h"
+#include "systole/train/loop/signals.h"
+
+namespace systole::keras {
+namespace {
+
+// Calls `run` with the stacks of an epoch, until a signal comes.
+void for_each_stack(BatchFeed& feed, const std::function<void(const BatchStack&)>& run) {
+  const StopSignals signals;
+  Pace pace;
+  const std::optional<int64_t> steps = feed.source().steps();
+  for (int64_t step = 0; !steps || step < *steps;) {
+    const int64_t most = feed.batch_shape().max_steps;
+    const auto fit_in = [&](int64_t from) {
+      return std::min(pace.steps(most), steps ? *steps - from : most);
+    };
+    const int64_t wanted = fit_in(step);
+    const std::optional<BatchStack> stack = feed.next(wanted, fit_in(step + wanted));
+    if (!stack) return;
+    pace.time(stack->steps, [&] { run(*stack); });
+    step += stack->steps;
+    if (StopSignals::received() != nullptr) return;
+  }
+}
+
+ProgressBar bar_of(const BatchSource& source, bool counts_examples) {
+  return counts_examples ? ProgressBar(stdout, source.examples(), "sample")
+                         : ProgressBar(stdout, source.steps().value_or(0), "step");
+}
+
+}  // namespace
+
+Scores run_evaluate(Trainer& trainer, BatchFeed& feed, int verbose, bool counts_examples) {
+  trainer.prepare(Phase::test, feed.batch_shape());
+  const std::vector<std::string> names = trainer.metrics_names();
+  RunningMeans means(names.size());
+  ProgressBar bar = bar_of(feed.source(), counts_examples);
+  int64_t done = 0;
+  for_each_stack(feed, [&](const BatchStack& stack) {
+    const std::span<const Tensor> results =
+        trainer.run(Phase::test, feed.batch_shape(), stack.inputs, stack.steps);
+    const size_t stride = names.size() * static_cast<size_t>(trainer.placement().replicas);
+    for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
+      means.add(results[0].data<float>().subspan(i * stride, names.size()), stack.examples[i]);
+    }
+    done += stack.steps;
+    if (verbose != 1) return;
+    bar.update(counts_examples ? means.examples() : done, make_logs(names, means.means()));
+  });
+  if (verbose == 1) bar.finish(make_logs(names, means.means()));
+  return {names, means.means()};
+}
+
+std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, int verbose,
+                                bool counts_examples) {
+  RowCollector collector(feed.source().examples());
+  ProgressBar bar = bar_of(feed.source(), counts_examples);
+  int64_t done = 0;
+  for_each_stack(feed, [&](const BatchStack& stack) {
+    collector.add(trainer.run(Phase::predict, feed.batch_shape(), stack.inputs, stack.steps),
+                  stack.examples);
+    for (const int64_t examples : stack.examples) done += counts_examples ? examples : 1;
+    if (verbose == 1) bar.update(done, {});
+  });
+  if (verbose == 1) bar.finish({});
+  return collector.take();
+}
+
+BatchResult run_batch(Trainer& trainer, Phase phase, const Arrays& batch) {
+  const int64_t replicas = trainer.placement().replicas;
+  const data::StepSource source{
+      .layout = data::StepLayout::split, .replicas = replicas, .pad = true, .name = "batch"};
+  Components row;
+  Trainer::BatchShape shape{.max_steps = 1};
+  const auto add = [&](const std::vector<Tensor>& arrays, std::vector<TensorType>& types) {
+    std::vector<TensorType> of_arrays;
+    for (const Tensor& array : arrays) {
+      row.push_back(array);
+      of_arrays.push_back(array.type());
+    }
+    types = data::part_types(source, std::move(of_arrays));
+  };
+  add(batch.x, shape.x);
+  add(batch.y, shape.y);
+  add(batch.sample_weights, shape.weights);
+  data::StepStack stack(source);
+  std::vector<TensorType> types;
+  for (const Tensor& part : row) types.push_back(part.type());
+  stack.set_types(data::part_types(source, std::move(types)), 1);
+  stack.push({row});
+  return {trainer.run(phase, shape, stack.buffers(), 1), batch.examples()};
+}
+
+void RowCollector::reserve(int64_t rows, std::span<const Tensor> results) {
+  if (!outputs_.empty() && rows <= capacity_) return;
+  capacity_ = std::max({rows, 2 * capacity_, expected_});
+  std::vector<Tensor> grown;
+  for (size_t k = 0; k < results.size(); ++k) {
+    Dims dims(results[k].shape().begin() + 2, results[k].shape().end());
+    dims[0] = capacity_;
+    grown.emplace_back(results[k].dtype(), Shape(std::move(dims)));
+    if (outputs_.empty()) continue;
+    const Tensor filled = outputs_[k].slice(0, rows_);
+    if (filled.byte_size() / std::max<int64_t>(rows_, 1) != grown[k].byte_size() / capacity_) {
+      throw invalid_argument("predict: outputs, got rows of {} after {}, expected one size",
+                             results[k].type(), filled.type());
+    }
+    std::memcpy(grown[k].raw(), filled.raw(), static_cast<size_t>(filled.byte_size()));
+  }
+  outputs_ = std::move(grown);
+}
+
+void RowCollector::add(std::span<const Tensor> results, std::span<const int64_t> examples) {
+  int64_t added = 0;
+  for (const int64_t count : examples) added += count;
+  reserve(rows_ + added, results);
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Tensor& from = results[k];
+    // [steps, replicas, batch of a replica, ...]: rows of a step lie together.
+    const int64_t rows_of_step = from.dim(1) * from.dim(2);
+    const int64_t row_bytes = from.byte_size() / (from.dim(0) * rows_of_step);
+    if (row_bytes * capacity_ != outputs_[k].byte_size()) {
+      throw invalid_argument("predict: output {}, got rows of {} after {}, expected one size", k,
+                             from.type(), outputs_[k].type());
+    }
+    int64_t row = rows_;
+    for (size_t step = 0; step < examples.size(); ++step) {
+      std::memcpy(static_cast<char*>(outputs_[k].raw()) + row * row_bytes,
+                  static_cast<const char*>(from.raw()) +
+                      static_cast<int64_t>(step) * rows_of_step * row_bytes,
+                  static_cast<size_t>(examples[step] * row_bytes));
+      row += examples[step];
+    }
+  }
+  rows_ += added;
+}
+
+std::vector<Tensor> RowCollector::take() {
+  std::vector<Tensor> taken;
+  for (const Tensor& output : outputs_) {
+    taken.push_back(rows_ == capacity_ ? output : output.slice(0, rows_).clone());
+  }
+  return taken;
+}
+
+}  // namespace systole::keras

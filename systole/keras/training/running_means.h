@@ -1,0 +1,44 @@
+// Means over examples of what steps report.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "systole/data/state.h"
+
+namespace systole::keras {
+
+class RunningMeans {
+ public:
+  explicit RunningMeans(size_t count) : sums_(count) {}
+  void add(std::span<const float> values, int64_t examples) {
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      sums_[i] += static_cast<double>(values[i]) * static_cast<double>(examples);
+    }
+    examples_ += examples;
+  }
+  std::vector<double> means() const {
+    std::vector<double> values = sums_;
+    for (double& value : values) value /= static_cast<double>(std::max<int64_t>(examples_, 1));
+    return values;
+  }
+  int64_t examples() const { return examples_; }
+
+  void save(StateWriter& writer) const {
+    writer.number(static_cast<uint64_t>(examples_));
+    for (const double sum : sums_) writer.number(std::bit_cast<uint64_t>(sum));
+  }
+  void restore(StateReader& reader) {
+    examples_ = static_cast<int64_t>(reader.number());
+    for (double& sum : sums_) sum = std::bit_cast<double>(reader.number());
+  }
+
+ private:
+  std::vector<double> sums_;
+  int64_t examples_ = 0;
+};
+
+}  // namespace systole::keras
