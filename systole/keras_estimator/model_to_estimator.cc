@@ -1,0 +1,190 @@
+#include "systole/keras_estimator/model_to_estimator.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/gradients.h"
+#include "systole/keras/models/weight_paths.h"
+#include "systole/keras/seed.h"
+#include "systole/keras/training/step_values.h"
+#include "systole/train/example_mask.h"
+#include "systole/train/replicas.h"
+
+namespace systole::keras::estimator {
+namespace {
+
+// The variables of one graph that stand for weights.
+class GraphWeights {
+ public:
+  explicit GraphWeights(const ModelDefinition& model) : model_(model) {}
+
+  Variable variable_of(const WeightPtr& weight) {
+    const auto it = variables_.find(weight.get());
+    if (it != variables_.end()) return it->second;
+    if (!paths_.contains(weight.get())) paths_ = weight_paths(model_);
+    const auto path = paths_.find(weight.get());
+    const NameScope top("");
+    const Variable variable(
+        zeros(weight->shape(), weight->type().dtype),
+        {.name = path != paths_.end() ? path->second : "optimizer/" + weight->name(),
+         .trainable = weight->trainable()});
+    weights_.push_back(weight);
+    variables_.emplace(weight.get(), variable);
+    return variable;
+  }
+
+  void set_values(Session& session) const {
+    initialize(weights_);
+    for (const WeightPtr& weight : weights_) {
+      session.set_variable(variables_.at(weight.get()), weight->value());
+    }
+  }
+
+ private:
+  const ModelDefinition& model_;
+  std::vector<WeightPtr> weights_;
+  std::unordered_map<const Weight*, Variable> variables_;
+  std::unordered_map<const Weight*, std::string> paths_;
+};
+
+// The parts of features or labels in the model's order, of these types; vectors get an axis.
+std::vector<Output> ordered(const Nest<Output>& part, const std::vector<std::string>& names,
+                            const std::vector<TensorType>& types, std::string_view what) {
+  std::vector<Output> outputs;
+  if (part.is_dict()) {
+    for (const std::string& name : names) outputs.push_back(part[name].leaf());
+  } else {
+    outputs = part.flatten();
+  }
+  if (outputs.size() != names.size()) {
+    throw invalid_argument("model_to_estimator: {}, got {} tensors, expected {} of the model", what,
+                           outputs.size(), names.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool column = outputs[i].shape().rank() == 1 && types[i].shape.rank() == 2;
+    if (column) outputs[i] = expand_dims(outputs[i], -1);
+    if (outputs[i].dtype() != types[i].dtype) outputs[i] = cast(outputs[i], types[i].dtype);
+  }
+  return outputs;
+}
+
+class ModelFunction {
+ public:
+  explicit ModelFunction(const Model& model)
+      : model_(model.model()), options_(model.trainer().options()) {}
+
+  TPUEstimatorSpec operator()(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                              const Params& params) const {
+    const auto weights = std::make_shared<GraphWeights>(*model_);
+    CallContext context(mode == Mode::train,
+                        [&](const WeightPtr& weight) { return weights->variable_of(weight); });
+    const std::vector<Output> x =
+        ordered(features, model_->input_names(), model_->input_types(), "features");
+    const std::vector<Output> outputs = model_->apply(context, x);
+    const std::vector<std::string> names = model_->output_names();
+    TPUEstimatorSpec spec{.mode = mode};
+    std::vector<Nest<Output>::Entry> predictions;
+    for (size_t i = 0; i < names.size(); ++i) predictions.emplace_back(names[i], outputs[i]);
+    spec.predictions = Nest<Output>::dict(std::move(predictions));
+    // The model outlives the graph in `weights`.
+    spec.scaffold_fn = [weights, model = model_] {
+      return Scaffold{.init_fn = [weights](Session& session) { weights->set_values(session); }};
+    };
+    if (mode == Mode::predict) return spec;
+    add_loss(spec, context, outputs, labels, params);
+    if (mode == Mode::train) spec.train_op = train_op(context, *weights, spec);
+    spec.loss = replica_sum(spec.loss);
+    return spec;
+  }
+
+ private:
+  void add_loss(TPUEstimatorSpec& spec, CallContext& context, const std::vector<Output>& outputs,
+                const Nest<Output>& labels, const Params& params) const {
+    std::vector<TensorType> types;
+    for (const Output& output : outputs) types.push_back({DType::f32, output.shape()});
+    const std::vector<Output> targets = ordered(labels, model_->output_names(), types, "labels");
+    const Output batch = slice_of_batch(outputs[0]);
+    const Output mask = example_mask().value_or(ones_like(batch));
+    const int64_t replicas =
+        params.contains("context") ? params["context"].as<TPUContext>().num_replicas() : 1;
+    const StepValues values = make_step_values(
+        *model_, options_, context,
+        {.outputs = outputs, .targets = targets, .sample_weights = {}, .example_mask = mask},
+        replicas);
+    spec.loss = values.loss();
+    if (spec.mode != Mode::eval) return;
+    const Output examples = reduce_sum(mask);
+    for (size_t i = 1; i < values.names.size(); ++i) {
+      spec.eval_metric_ops[values.names[i]] =
+          metrics::mean({.values = replica_sum(values.values[i]), .weights = examples});
+    }
+  }
+
+  // f32 [batch], of any values that are numbers.
+  static Output slice_of_batch(const Output& output) {
+    Output result = cast(output, DType::f32);
+    while (result.shape().rank() > 1) result = reduce_mean(result, {.axis = -1});
+    return result;
+  }
+
+  Operation train_op(CallContext& context, GraphWeights& weights,
+                     const TPUEstimatorSpec& spec) const {
+    std::vector<WeightPtr> trained = model_->trainable_weights();
+    std::vector<Output> values;
+    for (const WeightPtr& weight : trained) values.push_back(context.value(weight));
+    const std::vector<Output> gradients = systole::gradients({spec.loss}, values);
+    std::vector<Parameter> parameters;
+    for (size_t i = 0; i < trained.size(); ++i) {
+      if (gradients[i].valid()) {
+        parameters.push_back({trained[i], replica_sum(gradients[i])});
+      }
+    }
+    if (parameters.empty()) {
+      throw invalid_argument(
+          "No gradients provided for any variable: the loss depends on none of "
+          "{} trainable weights",
+          trained.size());
+    }
+    options_.optimizer->add_updates(context, parameters);
+    std::vector<Operation> updates;
+    for (const CallContext::Update& update : context.updates()) {
+      updates.emplace_back(weights.variable_of(update.weight).assign(update.value));
+    }
+    updates.emplace_back(get_global_step().assign_add(int64_t{1}));
+    return group(updates);
+  }
+
+  std::shared_ptr<ModelDefinition> model_;
+  CompileOptions options_;
+};
+
+}  // namespace
+
+TPUEstimator model_to_estimator(const Model& model, const ModelToEstimatorOptions& options) {
+  if (!model.model()->trainer || model.model()->trainer->options().loss.empty() ||
+      !model.model()->trainer->options().optimizer) {
+    throw failed_precondition(
+        "The given keras model has not been compiled yet. Please compile first before calling "
+        "`model_to_estimator`.");
+  }
+  if (!model.model()->is_graph_network()) {
+    throw invalid_argument(
+        "model_to_estimator: model '{}' is a subclass, expected a Sequential or "
+        "functional model",
+        model.name());
+  }
+  return TPUEstimator({.model_fn = ModelFunction(model),
+                       .model_dir = options.model_dir,
+                       .config = options.config,
+                       .params = options.params,
+                       .use_tpu = options.use_tpu,
+                       .train_batch_size = options.train_batch_size,
+                       .eval_batch_size = options.eval_batch_size,
+                       .predict_batch_size = options.predict_batch_size});
+}
+
+}  // namespace systole::keras::estimator
