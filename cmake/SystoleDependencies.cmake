@@ -42,5 +42,7 @@ systole_find_library(dnnl HEADER dnnl.hpp LIBRARY dnnl)
 systole_find_library(llvm HEADER llvm/ExecutionEngine/Orc/LLJIT.h LIBRARY LLVM-19 PREFIX /usr/lib/llvm-19)
 # SLEEF: vector math within 1 ULP for the fused loops of the CPU backend. It has no package file.
 systole_find_library(sleef HEADER sleef.h LIBRARY sleef)
+# HDF5: Keras's files are written with it. Debian installs the serial library in a folder of its own.
+systole_find_library(hdf5 HEADER hdf5/serial/hdf5.h LIBRARY hdf5_serial hdf5)
 # RE2: regular expressions in linear time, with the syntax of TensorFlow's string ops.
 systole_find_library(re2 HEADER re2/re2.h LIBRARY re2)
