@@ -75,6 +75,18 @@ std::vector<ImagePart> parts_of(const ConvolutionLayer& layer, int64_t most) {
 
 int64_t plane_rows(int64_t flags, uint16_t wide) { return (flags & wide) != 0 ? 2 : 1; }
 
+// The rows of the input that the output of a part depends on: all channels of its images.
+std::vector<Access> rows_of_part(const ProgramBuilder& builder, const ConvolutionLayer& layer,
+                                 const ImagePart& part) {
+  const int64_t image_rows = layer.height * layer.width * plane_rows(layer.matrix_flags, kInput16);
+  std::vector<Access> rows;
+  for (int64_t k = 0; k < blocks_of(layer.channels, builder.config().array); ++k) {
+    rows.push_back({Memory::buffer, layer.input + (k * layer.images + part.image) * image_rows,
+                    part.images * image_rows, false});
+  }
+  return rows;
+}
+
 void emit_passes(ProgramBuilder& builder, const ConvolutionLayer& layer,
                  std::span<const ImagePart> parts, std::span<const uint32_t> tiles, int64_t block) {
   const int64_t array = builder.config().array;
@@ -95,6 +107,7 @@ void emit_passes(ProgramBuilder& builder, const ConvolutionLayer& layer,
         const int64_t flags =
             layer.matrix_flags | (p == 0 ? kNext : 0) | (tile == 0 ? kOverwrite : 0);
         const int64_t ub = layer.input + (k * layer.images + part.image) * image_rows * planes;
+        if (tile == 0) builder.wait(Unit::matrix, rows_of_part(builder, layer, part));
         builder.convolve(flags, ub, static_cast<int64_t>(p) * half, part.lines, layer.out_width);
       }
       ++tile;
@@ -118,6 +131,12 @@ void emit_dense(ProgramBuilder& builder, const DenseLayer& layer) {
   }
   const int64_t planes = plane_rows(layer.matrix_flags, kInput16);
   const int64_t out_planes = plane_rows(layer.activation_flags, kOutput16);
+  std::vector<Access> input_rows;
+  for (const DenseInput& input : layer.inputs) {
+    const int64_t rows = rows_of_array(builder.config(), input.features, layer.batch, planes == 2);
+    input_rows.push_back({Memory::buffer, input.ub, rows, false});
+  }
+  builder.wait(Unit::matrix, input_rows);
   for (int64_t block = 0; block < blocks_of(layer.outputs, array); ++block) {
     const int64_t acc = block % 2 * half;
     int64_t first = kOverwrite;

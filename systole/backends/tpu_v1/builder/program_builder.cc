@@ -50,20 +50,24 @@ int64_t ProgramBuilder::add_constant(std::string bytes) {
   return offset;
 }
 
+void ProgramBuilder::wait(Unit unit, std::span<const Access> accesses) {
+  for (const Wait& wait : hazards_.missing(unit, accesses)) {
+    const Instruction sync{.opcode = wait.buffer ? Opcode::sync_buffer : Opcode::sync,
+                           .waiter = static_cast<int64_t>(unit),
+                           .on = static_cast<int64_t>(wait.on),
+                           .behind = wait.behind};
+    hazards_.sync(sync);
+    program_.instructions.push_back(sync);
+  }
+}
+
 void ProgramBuilder::emit(const Instruction& instruction) {
   const auto index = static_cast<int64_t>(program_.instructions.size());
   check_instruction(instruction, index);
   const int unit = unit_of(instruction.opcode);
   if (unit >= 0) {
     const std::vector<Access> accesses = accesses_of(instruction, registers_, config_, index);
-    for (const Wait& wait : hazards_.missing(static_cast<Unit>(unit), accesses)) {
-      const Instruction sync{.opcode = wait.buffer ? Opcode::sync_buffer : Opcode::sync,
-                             .waiter = unit,
-                             .on = static_cast<int64_t>(wait.on),
-                             .behind = wait.behind};
-      hazards_.sync(sync);
-      program_.instructions.push_back(sync);
-    }
+    wait(static_cast<Unit>(unit), accesses);
     hazards_.issue(static_cast<Unit>(unit), accesses,
                    static_cast<int64_t>(program_.instructions.size()));
   } else if (instruction.opcode == Opcode::set) {

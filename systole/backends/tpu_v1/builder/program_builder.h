@@ -59,6 +59,9 @@ class ProgramBuilder {
   // `b` is the row of the second operand.
   void vector(int64_t flags, const Rows& rows, int64_t b = 0);
 
+  // Adds the syncs that `unit` needs before it touches rows. A layer that waits once for all of its
+  // input needs one sync, not one for each instruction.
+  void wait(Unit unit, std::span<const Access> accesses);
   // Adds any instruction, after the syncs that it needs.
   void emit(const Instruction& instruction);
 
