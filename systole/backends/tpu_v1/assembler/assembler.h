@@ -1,17 +1,18 @@
 // Programs as text.
-//   program   := line*                        ';' begins a comment
-//   line      := [directive | instruction]
-//   instruction := opcode ('.' flag)* (field '=' value)*      matmul.next.overwrite ub=0 acc=0
-//   rows=200
-//              | 'set' register '=' number                    set conv_height=19
-//   value     := number | unit                                sync waiter=matrix on=activation
-//   behind=1 directive := '.array' number | '.rounding' ('tflite' | 'single')
-//              | '.tile' number bytes* | '.constant' number bytes* | '+' bytes*      '+' continues
-//              the line above | ('.input' | '.output') name (key '=' value)*   keys: element offset
-//              rows bytes stride
-//   bytes     := (hex hex)+ ['*' number]      00*240 is 240 zero bytes
-// A field that is left out is 0. Numbers are decimal or 0x hexadecimal. layout.h has the fields and
-// flags of each opcode.
+//   program     := line*                               ';' begins a comment
+//   line        := [directive | instruction]
+//   instruction := opcode ('.' flag)* (field '=' value)*
+//                | 'set' register '=' number
+//   value       := number | unit
+//   directive   := '.array' number | '.rounding' ('tflite' | 'single')
+//                | '.tile' number bytes* | '.constant' number bytes*
+//                | '+' bytes*                          continues the line above
+//                | ('.input' | '.output') name (key '=' value)*
+//   key         := 'element' | 'offset' | 'rows' | 'bytes' | 'stride'
+//   bytes       := (hex hex)+ ['*' number]             00*240 is 240 zero bytes
+// Examples: `matmul.next.overwrite ub=0 acc=0 rows=200`, `sync waiter=matrix on=activation
+// behind=1`. A field that is left out is 0. Numbers are decimal or 0x hexadecimal. layout.h has the
+// fields and flags of each opcode.
 #pragma once
 
 #include <string>

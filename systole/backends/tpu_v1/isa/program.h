@@ -1,12 +1,13 @@
-// A program of the machine and its file.
-//   file     := magic:"TPUV1PRG" version:u32 array:u32 rounding:u32 instructions:u32 tiles:u32
-//   constants:u32 ports:u32
-//               bytes:u64 instruction{instructions} tile{tiles} constant{constants} port{ports}
-//   tile     := index:u32 weight:u8{array * array}                 row-major: row k holds the
-//   weights of input k constant := offset:u64 size:u32 byte{size}                     initial
-//   contents of host memory port     := output:u8 element:u8 size:u16 name:byte{size} offset:u64
-//   rows:u32 row_bytes:u32 stride:u32
-// Integers are little-endian; `bytes` is the length of the file. Fields of instructions: layout.h.
+// A program of the machine and its file. Integers are little-endian; fields of instructions:
+// layout.h.
+//   file     := magic:"TPUV1PRG" version:u32 array:u32 rounding:u32
+//               instructions:u32 tiles:u32 constants:u32 ports:u32 bytes:u64
+//               instruction{instructions} tile{tiles} constant{constants} port{ports}
+//   bytes    := the length of the file
+//   tile     := index:u32 weight:u8{array * array}    row-major: row k has the weights of input k
+//   constant := offset:u64 size:u32 byte{size}        initial contents of host memory
+//   port     := output:u8 element:u8 size:u16 name:byte{size}
+//               offset:u64 rows:u32 row_bytes:u32 stride:u32
 #pragma once
 
 #include <cstdint>
