@@ -20,26 +20,37 @@ class CallContext {
   struct Update {
     WeightPtr weight;
     Output value;
+    bool state = false;  // set in every program, not only where it trains
   };
 
   // `variable_of` returns the variable that stands for a weight; without it (shape inference)
   // weights are placeholders.
   // The program's graph is the current one; layers may ask from functions within it (bodies of
-  // loops).
-  CallContext(bool training, std::function<Variable(const WeightPtr&)> variable_of)
-      : graph_(Graph::current()), training_(training), variable_of_(std::move(variable_of)) {}
+  // loops). `replicas`: how many run the program, each with its part of a batch.
+  CallContext(bool training, std::function<Variable(const WeightPtr&)> variable_of,
+              int64_t replicas = 1)
+      : graph_(Graph::current()),
+        training_(training),
+        replicas_(replicas),
+        variable_of_(std::move(variable_of)) {}
 
   // Whether the program trains (the learning phase, or the `training` of the call).
   bool training() const { return training_override_.value_or(training_); }
   // Whether it only infers shapes.
   bool abstract() const { return variable_of_ == nullptr; }
+  int64_t replicas() const { return replicas_; }
 
   // The value of a weight in this program.
   Output value(const WeightPtr& weight);
-  // Sets a weight after each step (running statistics, states). On several replicas the mean of
+  // Sets a weight after each step of training (running statistics). On several replicas the mean of
   // the replicas' values.
   void add_update(const WeightPtr& weight, const Output& value) {
     updates_.push_back({weight, value});
+  }
+  // Sets a weight after each step of any program (states of stateful layers). Equal on all
+  // replicas.
+  void set_state(const WeightPtr& weight, const Output& value) {
+    updates_.push_back({.weight = weight, .value = value, .state = true});
   }
   // Adds a scalar to the total loss.
   void add_loss(const Output& loss) { losses_.push_back(loss); }
@@ -70,6 +81,7 @@ class CallContext {
  private:
   Graph& graph_;
   bool training_;
+  int64_t replicas_;
   std::optional<bool> training_override_;
   std::function<Variable(const WeightPtr&)> variable_of_;
   std::unordered_map<const Weight*, Output> values_;

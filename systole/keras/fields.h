@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "systole/base/dtype.h"
@@ -153,8 +154,13 @@ Field<O> field(const std::string& name, T O::*member) {
   return {.name = name,
           .type = std::string(JsonType<T>::name),
           .get = [member](const O& options) { return JsonType<T>::to_json(options.*member); },
-          .set = [member](O& options,
-                          const Json& json) { options.*member = JsonType<T>::from_json(json); }};
+          .set =
+              [member](O& options, const Json& json) {
+                if constexpr (std::is_arithmetic_v<T>) {
+                  if (json.is_null()) return;  // TensorFlow.js writes null for the default
+                }
+                options.*member = JsonType<T>::from_json(json);
+              }};
 }
 
 }  // namespace systole::keras

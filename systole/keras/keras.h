@@ -16,6 +16,7 @@
 #include "systole/keras/datasets/reuters.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/recurrent.h"
+#include "systole/keras/layers/wrappers.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/models/plot_model.h"
 #include "systole/keras/optimizers/optimizer.h"

@@ -116,6 +116,52 @@ std::vector<WeightPtr> LayerDefinition::weights() const {
   return all;
 }
 
+void LayerDefinition::add_weight_names(
+    const std::string& scope, std::unordered_map<const Weight*, std::string>& names) const {
+  for (const WeightPtr& weight : own_weights_) names.emplace(weight.get(), scope + weight->name());
+  for (const auto& layer : sublayers()) {
+    layer->add_weight_names(sublayer_scope(scope, *layer), names);
+  }
+}
+
+std::vector<std::string> LayerDefinition::weight_names() const {
+  std::unordered_map<const Weight*, std::string> name_of;
+  add_weight_names(name_ + "/", name_of);
+  std::vector<std::string> names;
+  std::unordered_map<std::string, int> taken;
+  for (const WeightPtr& weight : weights()) {
+    const std::string& name = name_of.at(weight.get());
+    const int count = taken[name]++;
+    names.push_back(count == 0 ? name + ":0" : fmt::format("{}_{}:0", name, count));
+  }
+  return names;
+}
+
+bool LayerDefinition::stateful() const {
+  const auto inside = sublayers();
+  return std::ranges::any_of(inside, [](const auto& layer) { return layer->stateful(); });
+}
+
+std::vector<WeightPtr> LayerDefinition::states() const {
+  std::vector<WeightPtr> all;
+  for (const auto& layer : sublayers()) {
+    for (const WeightPtr& state : layer->states()) all.push_back(state);
+  }
+  return all;
+}
+
+void LayerDefinition::reset_states(const std::vector<Tensor>& values) {
+  if (!values.empty()) {
+    throw invalid_argument("Layer {}: reset_states, got {} values, expected those of one layer",
+                           name_, values.size());
+  }
+  const auto inside = sublayers();
+  if (inside.empty()) throw make_error(Code::failed_precondition, "Layer must be stateful.");
+  for (const auto& layer : inside) {
+    if (layer->stateful()) layer->reset_states({});
+  }
+}
+
 WeightPtr LayerDefinition::add_weight(std::string name, Shape shape, WeightOptions options) {
   own_weights_.push_back(
       std::make_shared<Weight>(std::move(name), std::move(shape), std::move(options)));
@@ -177,6 +223,12 @@ KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& op
   auto call = std::make_shared<LayerCall>();
   call->layer = definition_;
   call->inputs = inputs.all();
+  if (options.initial_state.size() > 0 && !definition_->takes_initial_state()) {
+    throw invalid_argument(
+        "layer '{}': initial_state, got {} tensors, expected none: {} has no states", name(),
+        options.initial_state.size(), class_name());
+  }
+  for (const KerasTensor& state : options.initial_state) call->inputs.push_back(state);
   call->training = options.training;
   // Types come from building the call in a graph that is thrown away.
   const UserGraphScope user_graph;
@@ -184,7 +236,7 @@ KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& op
   const GraphScope scope(scratch);
   CallContext context(/*training=*/false, nullptr);
   std::vector<Output> values;
-  for (const KerasTensor& input : inputs) {
+  for (const KerasTensor& input : call->inputs) {
     values.push_back(placeholder(input.dtype(), input.shape()));
     const Output mask = mask_placeholder(input);
     if (mask.valid()) context.set_mask(values.back(), mask);

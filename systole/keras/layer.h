@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "systole/graph/api/graph.h"
@@ -119,6 +120,17 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   virtual Json config() const;
   // The type of a placeholder for the layer's first input; the dtype of ids for Embedding.
   virtual DType input_dtype() const { return DType::f32; }
+  // Whether initial states may follow the first input.
+  virtual bool takes_initial_state() const { return false; }
+
+  // Whether the layer, or one inside it, keeps states from one batch to the next.
+  virtual bool stateful() const;
+  // The states that it keeps: for each batch size that it was called with. Not among weights().
+  virtual std::vector<WeightPtr> states() const;
+  // Sets the states, to zero for all batch sizes when `values` is empty. Errors:
+  // FAILED_PRECONDITION `Layer must be stateful.`; INVALID_ARGUMENT for values of another number or
+  // shape, and for values of a layer with layers inside.
+  virtual void reset_states(const std::vector<Tensor>& values);
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -138,6 +150,9 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   std::vector<WeightPtr> weights() const;
   std::vector<WeightPtr> trainable_weights() const;
   std::vector<WeightPtr> non_trainable_weights() const;
+  // Names of weights(), in their order, as Keras's files have them: "lstm/kernel:0",
+  // "bidirectional/forward_lstm/kernel:0"; a name that is taken gets a number.
+  std::vector<std::string> weight_names() const;
   // Weights that this layer itself added.
   const std::vector<WeightPtr>& own_weights() const { return own_weights_; }
 
@@ -150,10 +165,17 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
 
  protected:
   WeightPtr add_weight(std::string name, Shape shape, WeightOptions options);
+  // What the names of a sublayer's weights begin with, where this layer's begin with `scope`.
+  virtual std::string sublayer_scope(const std::string& scope,
+                                     const LayerDefinition& sublayer) const {
+    return scope + sublayer.name() + "/";
+  }
   // Requirements on input i, in order; set by build() or the constructor.
   std::vector<InputSpec> input_specs_;
 
  private:
+  void add_weight_names(const std::string& scope,
+                        std::unordered_map<const Weight*, std::string>& names) const;
   void check_inputs(const std::vector<Output>& inputs) const;
   void propagate_mask(CallContext& context, const std::vector<Output>& inputs,
                       const std::vector<Output>& outputs) const;
@@ -169,6 +191,8 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
 
 struct CallOptions {
   std::optional<bool> training = std::nullopt;
+  // Of a recurrent layer: the states before the first step, in place of zeros.
+  KerasTensors initial_state = {};
 };
 
 // A handle on a layer.
@@ -177,7 +201,8 @@ class Layer {
   explicit Layer(std::shared_ptr<LayerDefinition> definition)
       : definition_(std::move(definition)) {}
 
-  // Calls the layer on symbolic tensors.
+  // Calls the layer on symbolic tensors. Errors: INVALID_ARGUMENT for an initial_state where the
+  // layer is not recurrent.
   KerasTensors operator()(const KerasTensors& inputs, const CallOptions& options = {}) const;
 
   const std::string& name() const { return definition_->name(); }
@@ -190,6 +215,10 @@ class Layer {
   // Errors: INVALID_ARGUMENT for another number of arrays or other shapes; nothing has changed
   // then.
   void set_weights(const std::vector<Tensor>& values) const;
+  // See LayerDefinition::reset_states. Of a model: those of all its layers.
+  void reset_states(const std::vector<Tensor>& values = {}) const {
+    definition_->reset_states(values);
+  }
   int64_t count_params() const;
   Json get_config() const;
   const std::shared_ptr<LayerDefinition>& definition() const { return definition_; }

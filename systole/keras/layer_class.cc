@@ -96,7 +96,7 @@ Json common_config(const LayerDefinition& layer) {
 
 void apply_common(LayerDefinition& layer, const CommonArguments& common) {
   layer.set_name(common.name.empty() ? unique_layer_name(layer.class_name()) : common.name);
-  layer.set_trainable(common.trainable);
+  if (!common.trainable) layer.set_trainable(false);  // layers inside may be frozen already
   layer.set_batch_input_shape(common.batch_input_shape);
   layer.set_where(common.where);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "systole/keras/fields.h"
@@ -47,6 +48,21 @@ std::vector<std::string> layer_class_names();
 // Adds a user's class. Errors: ALREADY_EXISTS.
 void register_layer_class(LayerClass layer_class);
 
+// Layers and models inside configurations: {"class_name": ..., "config": ...}. Errors: those of
+// find_layer_class and of the class's from_config; UNIMPLEMENTED when a layer cannot be saved.
+Json layer_to_json(const LayerDefinition& layer);
+Layer layer_from_json(const Json& json);
+
+template <>
+struct JsonType<Layer> {
+  static constexpr std::string_view name = "a layer";
+  static Json to_json(const Layer& layer) { return layer_to_json(*layer.definition()); }
+  static Layer from_json(const Json& json) {
+    if (!json.is_object() || !json.contains("class_name")) throw wrong_json(json, name);
+    return layer_from_json(json);
+  }
+};
+
 // Reads the arguments that all layers share and removes them from `config`.
 CommonArguments take_common_arguments(Json& config);
 // Writes them.
@@ -62,8 +78,9 @@ std::span<LayerClass (*const)()> layer_class_files();
 //   static constexpr std::string_view kClassName = "Dense";
 //   static std::vector<Field<Options>> fields();
 //   explicit Derived(Options options);
-template <class Derived, class Options>
-class LayerOf : public LayerDefinition {
+// `Base` is constructed with the arguments behind the options.
+template <class Derived, class Options, class Base = LayerDefinition>
+class LayerOf : public Base {
  public:
   std::string class_name() const override { return std::string(Derived::kClassName); }
   Json config() const override {
@@ -74,7 +91,9 @@ class LayerOf : public LayerDefinition {
   const Options& options() const { return options_; }
 
  protected:
-  explicit LayerOf(Options options) : options_(std::move(options)) {}
+  template <class... Arguments>
+  explicit LayerOf(Options options, Arguments&&... base)
+      : Base(std::forward<Arguments>(base)...), options_(std::move(options)) {}
   const Options options_;
 };
 

@@ -78,6 +78,8 @@ class Inputs {
   Arrays prepare(const Arrays& arrays) const { return prepare_arrays(model_, arrays, compiled_); }
 
   BatchSource& add(Arrays prepared, SourceOptions options) {
+    options.batch_size = batch_size_for(model_, options.batch_size);
+    check_batch_size(model_, options.batch_size, prepared.examples());
     arrays_.push_back(std::make_unique<Arrays>(std::move(prepared)));
     sources_.push_back(array_source(*arrays_.back(), options));
     return *sources_.back();

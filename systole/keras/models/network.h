@@ -36,6 +36,12 @@ class ModelDefinition : public LayerDefinition {
   // Of handles with a placement of their own (keras/tpu), by placement. They share weights, the
   // optimizer and the compile options with `trainer`.
   std::map<std::string, std::unique_ptr<Trainer>> placed_trainers;
+
+ protected:
+  // A model's layers are named by themselves.
+  std::string sublayer_scope(const std::string&, const LayerDefinition& layer) const override {
+    return layer.name() + "/";
+  }
 };
 
 // A functional model. (tf.keras.Model(inputs, outputs))

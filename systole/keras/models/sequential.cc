@@ -95,7 +95,7 @@ std::vector<TensorType> SequentialDefinition::input_types() const {
 Json SequentialDefinition::config() const {
   Json layers = Json::array();
   for (const Layer& layer : stack_) {
-    layers.push_back({{"class_name", layer.class_name()}, {"config", layer.get_config()}});
+    layers.push_back(layer_to_json(*layer.definition()));
   }
   return {{"name", name()}, {"layers", std::move(layers)}};
 }

@@ -25,16 +25,10 @@ std::unordered_map<const LayerCall*, int> node_indices(const NetworkDefinition& 
   return indices;
 }
 
-Layer layer_from_config(const Json& json) {
-  const std::string class_name = json.at("class_name").get<std::string>();
-  if (class_name == "Sequential" || class_name == "Model") return model_from_config(json);
-  return Layer(find_layer_class(class_name).from_config(json.at("config")));
-}
-
 Model sequential_from_config(const Json& config) {
   const bool list = config.is_array();  // Keras up to 2.2.2
   Sequential model({.name = list ? "" : config.value("name", "")});
-  for (const Json& layer : list ? config : config.at("layers")) model.add(layer_from_config(layer));
+  for (const Json& layer : list ? config : config.at("layers")) model.add(layer_from_json(layer));
   return model;
 }
 
@@ -78,7 +72,7 @@ class NetworkReader {
                        {.batch_size = shape[0], .name = name, .dtype = layer->input_dtype()})};
       return;
     }
-    layers_.emplace(name, layer_from_config(json));
+    layers_.emplace(name, layer_from_json(json));
     results_[name].resize(inbound.size());
     for (size_t node = 0; node < inbound.size(); ++node) {
       pending_.push_back({name, node, inbound[node]});
@@ -126,6 +120,16 @@ class NetworkReader {
 };
 
 }  // namespace
+
+Layer layer_from_json(const Json& json) {
+  const std::string class_name = json.at("class_name").get<std::string>();
+  if (class_name == "Sequential" || class_name == "Model") return model_from_config(json);
+  return Layer(find_layer_class(class_name).from_config(json.at("config")));
+}
+
+Json layer_to_json(const LayerDefinition& layer) {
+  return {{"class_name", layer.class_name()}, {"config", layer.config()}};
+}
 
 Json NetworkDefinition::config() const {
   const std::unordered_map<const LayerCall*, int> indices = node_indices(*this);

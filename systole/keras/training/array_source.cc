@@ -30,9 +30,6 @@ class ArraySource : public BatchSource {
  public:
   ArraySource(const Arrays& arrays, const SourceOptions& options)
       : arrays_(arrays), options_(options), count_(arrays.examples()) {
-    if (options.batch_size < 1) {
-      throw invalid_argument("batch_size, got {}, expected at least 1", options.batch_size);
-    }
     steps_ = (count_ + options.batch_size - 1) / options.batch_size;
     if (options.steps && *options.steps != steps_) {
       throw invalid_argument(

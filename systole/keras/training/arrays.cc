@@ -249,6 +249,23 @@ Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays,
   return prepared;
 }
 
+int64_t batch_size_for(const ModelDefinition& model, int64_t given) {
+  constexpr int64_t kDefault = 32;
+  if (given != kDefault || !model.stateful()) return given;
+  const std::vector<TensorType> types = model.input_types();
+  const int64_t fixed = types.empty() ? -1 : types[0].shape[0];
+  return fixed > 0 ? fixed : given;
+}
+
+void check_batch_size(const ModelDefinition& model, int64_t batch_size, int64_t examples) {
+  if (batch_size < 1) throw invalid_argument("batch_size, got {}, expected at least 1", batch_size);
+  if (examples % batch_size == 0 || !model.stateful()) return;
+  throw invalid_argument(
+      "In a stateful network, you should only pass inputs with a number of samples that can be "
+      "divided by the batch size. Found: {} samples, a batch size of {}",
+      examples, batch_size);
+}
+
 void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_weight,
                         const std::vector<std::string>& outputs) {
   if (class_weight.empty()) return;

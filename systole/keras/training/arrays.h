@@ -32,6 +32,15 @@ struct Arrays {
 // numbers outside of the output.
 Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays, const CompileOptions* compiled);
 
+// The batch size that fit(), evaluate() and predict() use. A model with stateful layers takes
+// batches of the size that its input has, unless `given` is not the default of 32: states of
+// another batch size are states apart.
+int64_t batch_size_for(const ModelDefinition& model, int64_t given);
+
+// Errors: INVALID_ARGUMENT for a size below 1, and for a stateful model `In a stateful network, you
+// should only pass inputs with a number of samples that can be divided by the batch size. ...`
+void check_batch_size(const ModelDefinition& model, int64_t batch_size, int64_t examples);
+
 // Multiplies the weight of each example by that of its class: its largest target, or the only one.
 // Errors: INVALID_ARGUMENT for targets of three or more axes and for classes without a weight.
 void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_weight,

@@ -40,6 +40,17 @@ History restored_history(StateReader& reader) {
   return history;
 }
 
+// As run_evaluate(), from zero states; states of stateful layers are afterwards as before.
+Scores run_validation(ModelDefinition& model, Trainer& trainer, BatchFeed& feed) {
+  const std::vector<WeightPtr> states = model.states();
+  std::vector<Tensor> before;
+  for (const WeightPtr& state : states) before.push_back(state->value().clone());
+  if (!states.empty()) model.reset_states({});
+  Scores scores = run_evaluate(trainer, feed, 0);
+  for (size_t i = 0; i < states.size(); ++i) states[i]->set_value(std::move(before[i]));
+  return scores;
+}
+
 class FitRun {
  public:
   explicit FitRun(const FitRunOptions& run)
@@ -312,7 +323,7 @@ class FitRun {
     Logs logs = make_logs(trainer_.metrics_names(), means_->means());
     const bool whole = !stop_ || (steps_ && step_ == *steps_);
     if (validation_feed_ && whole) {
-      const Scores scores = run_evaluate(trainer_, *validation_feed_, 0);
+      const Scores scores = run_validation(*run_.model.model(), trainer_, *validation_feed_);
       if (interrupted()) return false;
       validation_position_ = validation_feed_->position();
       for (size_t i = 0; i < scores.names.size(); ++i) {

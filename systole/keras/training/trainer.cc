@@ -57,7 +57,7 @@ Variable Trainer::variable_of(const WeightPtr& weight) {
   return held_[it->second].variable;
 }
 
-void Trainer::build_updates(Program& program, CallContext& context, const Output& loss) {
+void Trainer::build_updates(CallContext& context, const Output& loss) {
   if (!options_.optimizer) {
     throw make_error(Code::failed_precondition,
                      "You must compile your model before training, with an optimizer.");
@@ -77,7 +77,12 @@ void Trainer::build_updates(Program& program, CallContext& context, const Output
         trainable_.size());
   }
   options_.optimizer->add_updates(context, parameters);
+}
+
+// Testing and predicting change nothing but the states of stateful layers.
+void Trainer::add_targets(Program& program, const CallContext& context, Phase phase) {
   for (const CallContext::Update& update : context.updates()) {
+    if (phase != Phase::train && !update.state) continue;
     program.targets.emplace_back(variable_of(update.weight).assign(update.value));
     program.updated.push_back(update.weight);
   }
@@ -106,11 +111,13 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   program.inputs.push_back(mask);
   set_example_mask(mask);
 
-  CallContext context(phase == Phase::train,
-                      [this](const WeightPtr& weight) { return variable_of(weight); });
+  CallContext context(
+      phase == Phase::train, [this](const WeightPtr& weight) { return variable_of(weight); },
+      placement_.replicas);
   const std::vector<Output> outputs = model_.apply(context, x);
   if (phase == Phase::predict) {
     program.fetches = outputs;
+    add_targets(program, context, phase);
     return program;
   }
   if (phase == Phase::train && trainable_.empty()) trainable_ = model_.trainable_weights();
@@ -123,7 +130,8 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
        .sample_weights = {weights, weights + static_cast<std::ptrdiff_t>(shape.weights.size())},
        .example_mask = mask},
       placement_.replicas);
-  if (phase == Phase::train) build_updates(program, context, values.loss());
+  if (phase == Phase::train) build_updates(context, values.loss());
+  add_targets(program, context, phase);
   for (Output& value : values.values) value = replica_sum(value);
   program.fetches = {stack(values.values)};
   metrics_names_ = std::move(values.names);

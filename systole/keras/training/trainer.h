@@ -144,7 +144,8 @@ class Trainer : public WeightHolder {
 
   Variable variable_of(const WeightPtr& weight);
   Program build(Phase phase, const BatchShape& shape);
-  void build_updates(Program& program, CallContext& context, const Output& loss);
+  void build_updates(CallContext& context, const Output& loss);
+  void add_targets(Program& program, const CallContext& context, Phase phase);
   std::string variable_name(const Weight& weight);
 
   ModelDefinition& model_;
