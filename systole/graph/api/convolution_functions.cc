@@ -6,29 +6,52 @@
 #include "systole/graph/ops/nn/convolution_gradient.h"
 
 namespace systole {
+namespace {
+
+// The gradient of a convolution by its input: a node of `backprop` with the forward op's
+// attributes.
+template <class Options>
+Output transposed(std::string_view op, std::string_view backprop, ConvolutionKind kind,
+                  const Input& value, const Input& filter, const ShapeInput& output_shape,
+                  const Options& options, const std::string& name) {
+  const CompositionScope scope(value, name, op);
+  const Output x = resolve_as(op, value, DTypeClass::floating);
+  const Output f = resolve(op, filter, x.dtype());
+  AttrMap attrs = convolution_attrs(op, value, options);
+  attrs.emplace("T", x.dtype());
+  const Output sizes = resolve(op, output_shape);
+  const Output result =
+      Graph::current().add_node(backprop, {sizes, f, x}, attrs, {}, scope.result().name)->output();
+  with_op(op, value.where(), [&] {
+    const Shape made = convolution_shape(attrs, result.type(), f.type(), kind);
+    if (made.compatible_with(x.shape())) return;
+    throw invalid_argument("value, got {}, expected {}, as {} makes of output_shape {}", x.type(),
+                           made, kind == ConvolutionKind::conv3d ? "conv3d" : "conv2d",
+                           result.shape());
+  });
+  return result;
+}
+
+}  // namespace
 
 Output conv2d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
                         const Conv2DTransposeOptions& options) {
-  constexpr std::string_view kOp = "conv2d_transpose";
-  const CompositionScope scope(value, options.name, kOp);
-  const Output x = resolve_as(kOp, value, DTypeClass::floating);
-  const Output f = resolve(kOp, filter, x.dtype());
-  AttrMap attrs = convolution_attrs(
-      kOp, value,
-      {.strides = options.strides, .padding = options.padding, .data_format = options.data_format});
-  attrs.emplace("T", x.dtype());
-  const Output sizes = resolve(kOp, output_shape);
-  const Output result =
-      Graph::current()
-          .add_node("Conv2DBackpropInput", {sizes, f, x}, attrs, {}, scope.result().name)
-          ->output();
-  with_op(kOp, value.where(), [&] {
-    const Shape made = convolution_shape(attrs, result.type(), f.type(), ConvolutionKind::plain);
-    if (made.compatible_with(x.shape())) return;
-    throw invalid_argument("value, got {}, expected {}, as conv2d makes of output_shape {}",
-                           x.type(), made, result.shape());
-  });
-  return result;
+  const Conv2DOptions forward{.strides = options.strides,
+                              .padding = options.padding,
+                              .dilations = options.dilations,
+                              .data_format = options.data_format};
+  return transposed("conv2d_transpose", "Conv2DBackpropInput", ConvolutionKind::conv2d, value,
+                    filter, output_shape, forward, options.name);
+}
+
+Output conv3d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
+                        const Conv3DTransposeOptions& options) {
+  const Conv3DOptions forward{.strides = options.strides,
+                              .padding = options.padding,
+                              .dilations = options.dilations,
+                              .data_format = options.data_format};
+  return transposed("conv3d_transpose", "Conv3DBackpropInputV2", ConvolutionKind::conv3d, value,
+                    filter, output_shape, forward, options.name);
 }
 
 // One row of pixels.

@@ -12,6 +12,7 @@ struct Conv2DTransposeOptions {
   // One number, {height, width}, or all four as TensorFlow writes them ({1, 2, 2, 1}).
   std::vector<int64_t> strides = {1};
   Padding padding = Padding::same;
+  std::vector<int64_t> dilations = {1};
   std::string data_format = "NHWC";  // or "NCHW"
   std::string name = {};
 };
@@ -21,6 +22,18 @@ struct Conv2DTransposeOptions {
 // shape. (tf.nn.conv2d_transpose)
 Output conv2d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
                         const Conv2DTransposeOptions& options = {});
+
+struct Conv3DTransposeOptions {
+  // One number, {depth, height, width}, or all five ({1, 2, 2, 2, 1}).
+  std::vector<int64_t> strides = {1};
+  Padding padding = Padding::same;
+  std::vector<int64_t> dilations = {1};
+  std::string data_format = "NDHWC";  // or "NCDHW"
+  std::string name = {};
+};
+// The same of conv3d: filter [depth, height, width, out, in]. (tf.nn.conv3d_transpose)
+Output conv3d_transpose(const Input& value, const Input& filter, const ShapeInput& output_shape,
+                        const Conv3DTransposeOptions& options = {});
 
 struct Conv1DOptions {
   Padding padding = Padding::valid;

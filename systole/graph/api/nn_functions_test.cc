@@ -55,6 +55,30 @@ TEST_F(NnFunctionsTest, Conv2DTransposeOfABatchOfUnknownSize) {
   EXPECT_EQ(grown.shape(), Shape({-1, 8, 8, 2}));
 }
 
+TEST_F(NnFunctionsTest, Conv2DTransposeWithDilation) {
+  const Output image = constant(Tensor::of<float>({1, 1, 2, 1}, {1, 2}));
+  const Output filter = constant(Tensor::of<float>({1, 2, 1, 1}, {1, 10}));
+  const Output grown = conv2d_transpose(image, filter, {1, 1, 4, 1},
+                                        {.padding = Padding::valid, .dilations = {1, 2}});
+  EXPECT_THAT(evaluate(grown).data<float>(), ElementsAre(1, 2, 10, 20));
+}
+
+// Two voxels that a filter spreads over 2 x 1 x 2 each.
+TEST_F(NnFunctionsTest, Conv3DTransposeSpreadsVoxels) {
+  const Output volume = constant(Tensor::of<float>({1, 1, 1, 2, 1}, {1, 2}));
+  const Output filter = constant(Tensor::of<float>({2, 1, 2, 1, 1}, {1, 10, 100, 1000}));
+  const Output grown = conv3d_transpose(volume, filter, {1, 2, 1, 4, 1}, {.strides = {2, 1, 2}});
+  EXPECT_THAT(evaluate(grown).data<float>(), ElementsAre(1, 10, 2, 20, 100, 1000, 200, 2000));
+  const auto by = gradients({reduce_sum(grown)}, {volume, filter});
+  EXPECT_THAT(evaluate(by[0]).data<float>(), ElementsAre(1111, 1111));
+  EXPECT_THAT(evaluate(by[1]).data<float>(), ElementsAre(3, 3, 3, 3));
+  EXPECT_THAT(error_of([&] {
+                conv3d_transpose(volume, filter, {1, 2, 1, 5, 1}, {.strides = {2, 1, 2}});
+              }),
+              HasSubstr("conv3d_transpose: value, got f32[1,1,1,2,1], expected [1,1,1,3,1], as "
+                        "conv3d makes of output_shape [1,2,1,5,1], at nn_functions_test.cc"));
+}
+
 TEST_F(NnFunctionsTest, Conv1D) {
   const Output value = constant(Tensor::of<float>({1, 5, 1}, {1, 2, 3, 4, 5}));
   const Output filters = constant(Tensor::of<float>({2, 1, 2}, {1, 10, 2, 20}));

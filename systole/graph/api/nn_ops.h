@@ -83,6 +83,18 @@ Output conv2d(const Input& input, const Input& filter, const Conv2DOptions& opti
 // under filter j. (tf.nn.depthwise_conv2d)
 Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOptions& options = {});
 
+struct Conv3DOptions {
+  // One number, {depth, height, width}, or all five ({1, 2, 2, 2, 1}).
+  std::vector<int64_t> strides = {1};
+  Padding padding = Padding::valid;
+  std::vector<int64_t> dilations = {1};
+  std::string data_format = "NDHWC";  // or "NCDHW"
+  std::string name = {};
+};
+// input: [batch, depth, height, width, in] (NDHWC); filter: [depth, height, width, in, out]. Sizes
+// as conv2d's. (tf.nn.conv3d)
+Output conv3d(const Input& input, const Input& filter, const Conv3DOptions& options = {});
+
 struct PoolOptions {
   std::vector<int64_t> ksize = {2};
   std::vector<int64_t> strides = {2};
@@ -95,6 +107,18 @@ struct PoolOptions {
 // tf.nn.avg_pool)
 Output max_pool(const Input& value, const PoolOptions& options = {});
 Output avg_pool(const Input& value, const PoolOptions& options = {});
+
+struct Pool3DOptions {
+  std::vector<int64_t> ksize = {2};
+  std::vector<int64_t> strides = {2};
+  Padding padding = Padding::valid;
+  std::string data_format = "NDHWC";
+  std::string name = {};
+};
+// The same of a [batch, depth, height, width, channels] tensor. (tf.nn.max_pool3d,
+// tf.nn.avg_pool3d)
+Output max_pool3d(const Input& value, const Pool3DOptions& options = {});
+Output avg_pool3d(const Input& value, const Pool3DOptions& options = {});
 
 struct BiasAddOptions {
   std::string data_format = "NHWC";

@@ -37,6 +37,10 @@ TEST_F(NnOpsTest, UnknownSizesAreInferred) {
             Shape({kUnknown, kUnknown, 4, 5}));
   EXPECT_EQ(depthwise_conv2d(x, filter).shape(), Shape({kUnknown, kUnknown, 6, 15}));
   EXPECT_EQ(max_pool(x).shape(), Shape({kUnknown, kUnknown, 4, 3}));
+  const Output volumes = placeholder(DType::f32, {kUnknown, kUnknown, 6, 8, 3});
+  const Output solid = placeholder(DType::f32, {3, 1, 3, 3, 5});
+  EXPECT_EQ(conv3d(volumes, solid).shape(), Shape({kUnknown, kUnknown, 6, 6, 5}));
+  EXPECT_EQ(avg_pool3d(volumes).shape(), Shape({kUnknown, kUnknown, 3, 4, 3}));
   EXPECT_EQ(fused_batch_norm(x, 1, 0).y.shape(), x.shape());
   EXPECT_EQ(moments(x, {0, 1, 2}).mean.shape(), Shape({3}));
   const Output logits = placeholder(DType::f32, {kUnknown, 10});
@@ -77,6 +81,10 @@ TEST_F(NnOpsTest, NodesCarryTheUsersLineAndTensorFlowsNames) {
   expect_node(__LINE__, depthwise_conv2d(x, filter), "DepthwiseConv2dNative", "depthwise");
   expect_node(__LINE__, max_pool(x), "MaxPool", "MaxPool");
   expect_node(__LINE__, avg_pool(x), "AvgPool", "AvgPool");
+  const Output volume = placeholder(DType::f32, {2, 4, 4, 4, 3}, "volume");
+  const Output solid = placeholder(DType::f32, {1, 1, 1, 3, 3}, "solid");
+  expect_node(__LINE__, conv3d(volume, solid), "Conv3D", "Conv3D");
+  expect_node(__LINE__, max_pool3d(volume), "MaxPool3D", "MaxPool3D");
   expect_node(__LINE__, softmax(rows), "Softmax", "Softmax");
   expect_node(__LINE__, softmax(rows, {.axis = 0}), "Transpose", "Softmax_1");
   expect_node(__LINE__, log_softmax(rows, {.name = "log_p"}), "LogSoftmax", "log_p");

@@ -80,6 +80,27 @@ std::vector<OpCase> nn_error_cases() {
           "DepthwiseConv2dNative: input channels, got 2 of input f32[1,4,4,2], expected 3 as "
           "filter f32[5,2,3,3] has, node 'depthwise' at nn_error_cases.cc:"),
       row(
+          "conv3d_rank", [](auto& x) { return conv3d(x[0], x[1]); },
+          "Conv3D: input, got f32[1,4,4,2], expected rank 5, node 'Conv3D' at nn_error_cases.cc:"),
+      row(
+          "conv3d_strides_count",
+          [](auto& x) {
+            return conv3d(x[0], x[1], {.strides = {1, 1}});
+          },
+          "Conv3D: strides, got [1, 1], expected one number, three, or five"),
+      row(
+          "conv3d_format", [](auto& x) { return conv3d(x[0], x[1], {.data_format = "NHWC"}); },
+          "Conv3D: data_format, got 'NHWC', expected 'NDHWC' or 'NCDHW', at nn_error_cases.cc:"),
+      row(
+          "max_pool3d_rank", [](auto& x) { return max_pool3d(x[0]); },
+          "MaxPool3D: value, got [1,4,4,2], expected rank 5"),
+      row(
+          "avg_pool3d_window",
+          [](auto& x) {
+            return avg_pool3d(expand_dims(x[0], 1), {.ksize = {1, 5, 2}});
+          },
+          "AvgPool3D: window of 5 with dilation 1, got an input of 4, expected at least 5"),
+      row(
           "max_pool_rank", [](auto& x) { return max_pool(x[2]); },
           "MaxPool: value, got [2,3], expected rank 4"),
       row(

@@ -11,8 +11,8 @@ namespace systole::graph_testing {
 std::vector<OpCase> nn_op_cases();
 
 std::vector<OpCase> softmax_op_cases();        // softmax, cross entropies
-std::vector<OpCase> convolution_op_cases();    // conv2d, depthwise_conv2d
-std::vector<OpCase> pooling_op_cases();        // max_pool, avg_pool
+std::vector<OpCase> convolution_op_cases();    // conv2d, depthwise_conv2d, conv3d
+std::vector<OpCase> pooling_op_cases();        // max_pool, avg_pool, and those of volumes
 std::vector<OpCase> normalization_op_cases();  // moments, batch norm, bias_add, dropout
 std::vector<OpCase> nn_error_cases();          // what fails while a graph is built
 

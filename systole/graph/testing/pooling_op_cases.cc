@@ -12,15 +12,14 @@ namespace {
 
 // The largest or the mean of the elements that are no padding.
 Tensor pool_by_hand(const WindowPlan& plan, const Tensor& image, bool largest) {
-  const int64_t channels = image.dim(plan.channels_first ? 1 : 3);
-  return map_windows(plan, image.shape(), channels, image.dtype(),
+  return map_windows(plan, image.shape(), image.dim(plan.channel_axis()), image.dtype(),
                      [&](int64_t batch, int64_t channel, const auto& for_each_place) {
                        double sum = 0;
                        double count = 0;
                        double most = -std::numeric_limits<double>::infinity();
-                       for_each_place([&](int64_t, int64_t, int64_t y, int64_t x) {
-                         if (!is_inside(plan, image.shape(), y, x)) return;
-                         const double v = pixel_or_0(plan, image, batch, y, x, channel);
+                       for_each_place([&](IndexSpan, IndexSpan at) {
+                         if (!is_inside(plan, image.shape(), at)) return;
+                         const double v = pixel_or_0(plan, image, batch, at, channel);
                          sum += v;
                          count += 1;
                          most = std::max(most, v);
@@ -29,22 +28,46 @@ Tensor pool_by_hand(const WindowPlan& plan, const Tensor& image, bool largest) {
                      });
 }
 
-PoolOptions options_of(const WindowPlan& plan) {
-  return {.ksize = {plan.window[0], plan.window[1]},
-          .strides = {plan.stride[0], plan.stride[1]},
-          .padding = plan.padding,
-          .data_format = plan.data_format()};
+Output build_pool(const WindowPlan& plan, bool largest, const Output& x) {
+  if (plan.num_spatial() == 3) {
+    const Pool3DOptions options{.ksize = plan.window,
+                                .strides = plan.strides(),
+                                .padding = plan.padding,
+                                .data_format = plan.data_format()};
+    return largest ? max_pool3d(x, options) : avg_pool3d(x, options);
+  }
+  const PoolOptions options{.ksize = plan.window,
+                            .strides = plan.strides(),
+                            .padding = plan.padding,
+                            .data_format = plan.data_format()};
+  return largest ? max_pool(x, options) : avg_pool(x, options);
 }
 
 OpCase pool_case(const WindowPlan& plan, bool largest) {
-  const PoolOptions options = options_of(plan);
+  const bool volume = plan.num_spatial() == 3;
+  const Shape image =
+      plan.shape(2, volume ? std::vector<int64_t>{4, 3, 5} : std::vector<int64_t>{5, 4}, 2);
   return {
-      .name = (largest ? "max_pool_" : "avg_pool_") + plan.name(),
-      .build = [=](auto& x) { return largest ? max_pool(x[0], options) : avg_pool(x[0], options); },
-      .inputs = {random_tensor(plan.shape(2, 5, 4, 2), -1, 1, DType::f64)},
+      .name = fmt::format("{}_pool{}_{}", largest ? "max" : "avg", volume ? "3d" : "", plan.name()),
+      .build = [=](auto& x) { return build_pool(plan, largest, x[0]); },
+      .inputs = {random_tensor(image, -1, 1, DType::f64)},
       .compute = [=](const auto& x) { return std::vector{pool_by_hand(plan, x[0], largest)}; },
       .tolerance = 1e-14,
       .dtypes = {DType::f32, DType::bf16, DType::f16}};
+}
+
+// The gradient's gradient flows through the window's gradient, not the selection.
+OpCase pool_twice_case(const WindowPlan& plan, bool largest) {
+  OpCase twice = pool_case(plan, largest);
+  twice.name += "_twice";
+  const bool volume = plan.num_spatial() == 3;
+  const Shape image =
+      plan.shape(1, volume ? std::vector<int64_t>{2, 3, 2} : std::vector<int64_t>{3, 4}, 2);
+  twice.inputs = {random_tensor(image, -1, 1, DType::f64)};
+  twice.build = [=](auto& x) { return square(build_pool(plan, largest, x[0])); };
+  twice.compute = nullptr;
+  twice.second_order = true;
+  return twice;
 }
 
 void add_pools(std::vector<OpCase>& cases) {
@@ -54,6 +77,9 @@ void add_pools(std::vector<OpCase>& cases) {
       {.window = {3, 2}},
       {.window = {1, 2}, .stride = {3, 2}},  // skips elements
       {.window = {4, 4}, .stride = {4, 4}},
+      {.window = {2, 2, 2}, .stride = {2, 2, 2}},
+      {.window = {3, 2, 1}, .stride = {1, 2, 3}},
+      {.window = {2, 3, 3}},
   };
   for (const bool largest : {true, false}) {
     for (const Padding padding : {Padding::valid, Padding::same}) {
@@ -64,17 +90,10 @@ void add_pools(std::vector<OpCase>& cases) {
           cases.push_back(pool_case(plan, largest));
         }
       }
-      // The gradient's gradient flows through the window's gradient, not the selection.
-      const WindowPlan plan{.window = {2, 3}, .stride = {1, 2}, .padding = padding};
-      OpCase twice = pool_case(plan, largest);
-      twice.name += "_twice";
-      twice.inputs = {random_tensor({1, 3, 4, 2}, -1, 1, DType::f64)};
-      twice.build = [largest, options = options_of(plan)](auto& x) {
-        return square(largest ? max_pool(x[0], options) : avg_pool(x[0], options));
-      };
-      twice.compute = nullptr;
-      twice.second_order = true;
-      cases.push_back(std::move(twice));
+      cases.push_back(
+          pool_twice_case({.window = {2, 3}, .stride = {1, 2}, .padding = padding}, largest));
+      cases.push_back(
+          pool_twice_case({.window = {2, 2, 1}, .stride = {1, 2, 1}, .padding = padding}, largest));
     }
   }
 }

@@ -6,19 +6,6 @@
 namespace systole::graph_testing {
 namespace {
 
-// Calls f with every index of `shape`, in row-major order.
-void for_each_index(const Shape& shape, const std::function<void(std::span<const int64_t>)>& f) {
-  std::vector<int64_t> index(static_cast<size_t>(shape.rank()), 0);
-  for (int64_t n = shape.num_elements(); n > 0; --n) {
-    f(index);
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      const auto at = static_cast<size_t>(axis);
-      if (++index[at] < shape[axis]) break;
-      index[at] = 0;
-    }
-  }
-}
-
 // The element of x at an index whose last axes are x's; where x has size 1 its only element.
 double element(const Tensor& x, std::span<const int64_t> index) {
   index = index.last(static_cast<size_t>(x.rank()));
@@ -43,6 +30,18 @@ Shape common_shape(std::span<const Tensor> tensors) {
 }
 
 }  // namespace
+
+void for_each_index(const Shape& shape, const std::function<void(IndexSpan)>& f) {
+  std::vector<int64_t> index(static_cast<size_t>(shape.rank()), 0);
+  for (int64_t n = shape.num_elements(); n > 0; --n) {
+    f(index);
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      const auto at = static_cast<size_t>(axis);
+      if (++index[at] < shape[axis]) break;
+      index[at] = 0;
+    }
+  }
+}
 
 Tensor generate(const Shape& shape, DType dtype, const std::function<double(IndexSpan)>& f) {
   Tensor result(DType::f64, shape);

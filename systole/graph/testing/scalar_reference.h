@@ -12,6 +12,9 @@ namespace systole::graph_testing {
 
 using IndexSpan = std::span<const int64_t>;
 
+// Calls f with every index of `shape`, in row-major order.
+void for_each_index(const Shape& shape, const std::function<void(IndexSpan)>& f);
+
 // f of each index of `shape`, computed in double and converted to `dtype`.
 Tensor generate(const Shape& shape, DType dtype, const std::function<double(IndexSpan)>& f);
 

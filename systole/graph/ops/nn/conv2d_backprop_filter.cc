@@ -12,8 +12,8 @@ const OpDef op_conv2d_backprop_filter{
         "strides: list(int), padding: string, data_format: string = 'NHWC', "
         "dilations: list(int) = [1, 1, 1, 1]",
     .infer = infer_backprop_filter,
-    .lower = lower_backprop_filter<ConvolutionKind::plain>,
-    .gradient = backprop_filter_gradient<ConvolutionKind::plain>,
+    .lower = lower_backprop_filter<ConvolutionKind::conv2d>,
+    .gradient = backprop_filter_gradient<ConvolutionKind::conv2d>,
 };
 
 }  // namespace systole::ops

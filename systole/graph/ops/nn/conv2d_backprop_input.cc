@@ -12,8 +12,8 @@ const OpDef op_conv2d_backprop_input{
         "strides: list(int), padding: string, data_format: string = 'NHWC', "
         "dilations: list(int) = [1, 1, 1, 1]",
     .infer = infer_backprop_input,
-    .lower = lower_backprop_input<ConvolutionKind::plain>,
-    .gradient = backprop_input_gradient<ConvolutionKind::plain>,
+    .lower = lower_backprop_input<ConvolutionKind::conv2d>,
+    .gradient = backprop_input_gradient<ConvolutionKind::conv2d>,
 };
 
 }  // namespace systole::ops

@@ -1,6 +1,6 @@
-// The three convolutions of a 2-D layer as HLO: forward, and the gradients by input and by filter.
-// Plain and depthwise ones differ in `depthwise` alone: the filter is [h, w, in, out] or [h, w, in,
-// multiplier].
+// The three convolutions of a layer as HLO: forward, and the gradients by input and by filter, of
+// images and volumes. The filter is [spatial sizes.., in, out], that of a depthwise one [height,
+// width, in, multiplier].
 #pragma once
 
 #include "systole/graph/op_def.h"
@@ -8,9 +8,11 @@
 
 namespace systole {
 
-enum class ConvolutionKind : uint8_t { plain, depthwise };
+enum class ConvolutionKind : uint8_t { conv2d, depthwise, conv3d };
 
+// The options of an op as its attributes.
 AttrMap convolution_attrs(std::string_view op, const Input& input, const Conv2DOptions& options);
+AttrMap convolution_attrs(std::string_view op, const Input& input, const Conv3DOptions& options);
 // [batch, .., out]. Errors: INVALID_ARGUMENT for ranks, dtypes, channels that differ.
 Shape convolution_shape(const AttrMap& attrs, const TensorType& input, const TensorType& filter,
                         ConvolutionKind kind);

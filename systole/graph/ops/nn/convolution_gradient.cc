@@ -16,11 +16,11 @@ struct Names {
 };
 
 const Names& names_of(ConvolutionKind kind) {
-  static constexpr Names kPlain = {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
-  static constexpr Names kDepthwise = {"DepthwiseConv2dNative",
-                                       "DepthwiseConv2dNativeBackpropInput",
-                                       "DepthwiseConv2dNativeBackpropFilter"};
-  return kind == ConvolutionKind::plain ? kPlain : kDepthwise;
+  static constexpr Names kNames[] = {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
+                                     {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+                                      "DepthwiseConv2dNativeBackpropFilter"},
+                                     {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"}};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 // One of the three ops, with the attributes of the one that is differentiated.

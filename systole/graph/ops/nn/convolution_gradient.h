@@ -1,13 +1,13 @@
-// The ops that compute the gradients of Conv2D and DepthwiseConv2dNative, TensorFlow's
-// Conv2DBackpropInput and so on. The two kinds differ in their names and in `kind` alone. All of
-// them are linear in both tensors, so that each one's gradients are the other two.
+// Conv2D, DepthwiseConv2dNative and Conv3D with the ops that compute their gradients, TensorFlow's
+// Conv2DBackpropInput and so on. The kinds differ in their names and in `kind` alone. All of them
+// are linear in both tensors, so that each one's gradients are the other two.
 #pragma once
 
 #include "systole/graph/ops/nn/convolution.h"
 
 namespace systole {
 
-// Of the forward op (input, filter).
+// The forward op: (input, filter).
 std::vector<Output> convolution_gradient(GradientContext& c, ConvolutionKind kind);
 
 // (input sizes, filter, gradient) -> the gradient by the input.
@@ -21,6 +21,14 @@ std::vector<hlo::Value> lower_backprop_filter(LowerContext& c, ConvolutionKind k
 std::vector<Output> backprop_filter_gradient(GradientContext& c, ConvolutionKind kind);
 
 // The same as functions for an OpDef.
+template <ConvolutionKind kKind>
+std::vector<TensorType> infer_convolution(const InferContext& c) {
+  return {{c.input(0).dtype, convolution_shape(c.attrs, c.input(0), c.input(1), kKind)}};
+}
+template <ConvolutionKind kKind>
+std::vector<hlo::Value> lower_convolution(LowerContext& c) {
+  return {lower_convolution(c, c.input(0), c.input(1), kKind)};
+}
 template <ConvolutionKind kKind>
 std::vector<Output> convolution_gradient(GradientContext& c) {
   return convolution_gradient(c, kKind);

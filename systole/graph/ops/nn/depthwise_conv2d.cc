@@ -2,18 +2,6 @@
 #include "systole/graph/ops/nn/convolution_gradient.h"
 
 namespace systole {
-namespace {
-
-std::vector<TensorType> infer_depthwise_conv2d(const InferContext& c) {
-  return {{c.input(0).dtype,
-           convolution_shape(c.attrs, c.input(0), c.input(1), ConvolutionKind::depthwise)}};
-}
-
-std::vector<hlo::Value> lower_depthwise_conv2d(LowerContext& c) {
-  return {lower_convolution(c, c.input(0), c.input(1), ConvolutionKind::depthwise)};
-}
-
-}  // namespace
 
 Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOptions& options) {
   constexpr std::string_view kOp = "DepthwiseConv2dNative";
@@ -31,8 +19,8 @@ const OpDef op_depthwise_conv2d{
     .attrs =
         "strides: list(int), padding: string, data_format: string = 'NHWC', "
         "dilations: list(int) = [1, 1, 1, 1]",
-    .infer = infer_depthwise_conv2d,
-    .lower = lower_depthwise_conv2d,
+    .infer = infer_convolution<ConvolutionKind::depthwise>,
+    .lower = lower_convolution<ConvolutionKind::depthwise>,
     .gradient = convolution_gradient<ConvolutionKind::depthwise>,
 };
 }  // namespace ops

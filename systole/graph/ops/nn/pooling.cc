@@ -1,24 +1,43 @@
 #include "systole/graph/ops/nn/pooling.h"
 
+#include <algorithm>
+
 #include "systole/graph/api/op_error.h"
 #include "systole/graph/lowering/dtype_class.h"
 
 namespace systole {
 
-AttrMap pool_op_attrs(std::string_view op, const Input& value, const PoolOptions& options) {
+namespace {
+
+template <class Options>
+AttrMap pool_attrs_of(std::string_view op, const Input& value, const Options& options,
+                      int num_spatial) {
   return with_op(op, value.where(), [&]() -> AttrMap {
-    const DataFormat format(options.data_format);
-    return {{"ksize", four_numbers(spatial_pair("ksize", options.ksize, format), format)},
-            {"strides", four_numbers(spatial_pair("strides", options.strides, format), format)},
+    const DataFormat format(options.data_format, num_spatial);
+    return {{"ksize", all_sizes(spatial_sizes("ksize", options.ksize, format), format)},
+            {"strides", all_sizes(spatial_sizes("strides", options.strides, format), format)},
             {"padding", std::string(padding_name(options.padding))},
             {"data_format", options.data_format}};
   });
 }
 
-std::vector<TensorType> infer_pool(const InferContext& c, DTypeClass dtypes) {
+}  // namespace
+
+AttrMap pool_op_attrs(std::string_view op, const Input& value, const PoolOptions& options) {
+  return pool_attrs_of(op, value, options, 2);
+}
+
+AttrMap pool_op_attrs(std::string_view op, const Input& value, const Pool3DOptions& options) {
+  return pool_attrs_of(op, value, options, 3);
+}
+
+std::vector<TensorType> infer_pool(const InferContext& c, DTypeClass dtypes, int num_spatial) {
   const TensorType& x = c.input(0);
   check_dtype("value", x.dtype, dtypes);
-  const ImageWindow window = pool_window(c.attrs, x.shape);
+  if (x.shape.rank() != num_spatial + 2) {
+    throw invalid_argument("value, got {}, expected rank {}", x.shape, num_spatial + 2);
+  }
+  const SpatialWindow window = pool_window(c.attrs, x.shape);
   return {{x.dtype, window.output_shape(x.shape, x.shape[window.format.channels])}};
 }
 
@@ -43,19 +62,33 @@ hlo::Value reduce_window(hlo::Builder& b, hlo::Value x, hlo::Opcode reducer,
       ->result();
 }
 
-hlo::Value divide_by_counts(hlo::Builder& b, hlo::Value x, const ImageWindow& window) {
+hlo::Value divide_by_counts(hlo::Builder& b, hlo::Value x, const SpatialWindow& window) {
   const auto padded = [](const WindowAxis& axis) {
     return axis.pads() != std::pair<int64_t, int64_t>();
   };
-  const int64_t all = window.axis[0].window * window.axis[1].window;
-  if (!padded(window.axis[0]) && !padded(window.axis[1])) {
-    return b.divide(x, b.splat_like(x, static_cast<double>(all)));
+  if (std::ranges::none_of(window.axes, padded)) {
+    double all = 1;
+    for (const WindowAxis& axis : window.axes) all *= static_cast<double>(axis.window);
+    return b.divide(x, b.splat_like(x, all));
   }
-  Shape one_image{1, 1, 1, 1};
-  for (int i = 0; i < 2; ++i) one_image.set_dim(window.format.spatial[i], window.axis[i].input);
+  Shape one_image(Dims(static_cast<size_t>(window.format.rank()), 1));
+  for (size_t i = 0; i < window.axes.size(); ++i) {
+    one_image.set_dim(window.format.spatial(i), window.axes[i].input);
+  }
   const hlo::Value ones = b.splat({x.dtype(), one_image}, 1);
   const hlo::Value counts = reduce_window(b, ones, hlo::Opcode::add, pool_attrs(window));
   return b.divide(x, b.broadcast(counts, x.shape()));
+}
+
+Output add_pool_gradient(const GradientContext& c, std::vector<Output> inputs) {
+  const std::string op = std::string(c.node.op_name()) + "Grad";
+  return {Graph::current().add_node(op, std::move(inputs), c.node.attrs()), 0};
+}
+
+Output add_pool_of_gradient(const GradientContext& c, std::vector<Output> inputs) {
+  std::string_view op = c.node.op_name();
+  op.remove_suffix(std::string_view("Grad").size());
+  return {Graph::current().add_node(op, std::move(inputs), c.node.attrs()), 0};
 }
 
 }  // namespace systole

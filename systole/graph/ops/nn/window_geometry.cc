@@ -20,40 +20,39 @@ const T& attr(const AttrMap& attrs, std::string_view name) {
 
 }  // namespace
 
-DataFormat::DataFormat(std::string_view name)
-    : channels(name == "NCHW" ? 1 : 3), spatial{name == "NCHW" ? 2 : 1, name == "NCHW" ? 3 : 2} {
-  if (name != "NHWC" && name != "NCHW") {
-    throw invalid_argument("data_format, got '{}', expected 'NHWC' or 'NCHW'", name);
+DataFormat::DataFormat(std::string_view name, int num_spatial) : num_spatial(num_spatial) {
+  const bool images = num_spatial == 2;
+  const std::string_view last = images ? "NHWC" : "NDHWC";
+  const std::string_view first = images ? "NCHW" : "NCDHW";
+  if (name != last && name != first) {
+    throw invalid_argument("data_format, got '{}', expected '{}' or '{}'", name, last, first);
   }
+  channels = name == first ? 1 : num_spatial + 1;
 }
 
-std::pair<int64_t, int64_t> spatial_pair(std::string_view what, std::span<const int64_t> values,
-                                         const DataFormat& format) {
+std::vector<int64_t> spatial_sizes(std::string_view what, std::span<const int64_t> values,
+                                   const DataFormat& format) {
   const auto bad = [&](std::string_view expected) {
     return invalid_argument("{}, got [{}], expected {}", what, fmt::join(values, ", "), expected);
   };
   if (std::ranges::any_of(values, [](int64_t v) { return v < 1; })) throw bad("positive numbers");
-  switch (values.size()) {
-    case 1:
-      return {values[0], values[0]};
-    case 2:
-      return {values[0], values[1]};
-    case 4:
-      if (values[0] != 1 || values[static_cast<size_t>(format.channels)] != 1) {
-        throw bad("1 for the batch and the channels");
-      }
-      return {values[static_cast<size_t>(format.spatial[0])],
-              values[static_cast<size_t>(format.spatial[1])]};
-    default:
-      throw bad("one number, two, or four");
+  const auto spatial = static_cast<size_t>(format.num_spatial);
+  if (values.size() == 1) return std::vector<int64_t>(spatial, values[0]);
+  if (values.size() == spatial) return {values.begin(), values.end()};
+  if (values.size() != spatial + 2) {
+    throw bad(spatial == 2 ? "one number, two, or four" : "one number, three, or five");
   }
+  if (values[0] != 1 || values[static_cast<size_t>(format.channels)] != 1) {
+    throw bad("1 for the batch and the channels");
+  }
+  const auto first = values.begin() + format.spatial(0);
+  return {first, first + format.num_spatial};
 }
 
-std::vector<int64_t> four_numbers(std::pair<int64_t, int64_t> pair, const DataFormat& format) {
-  std::vector<int64_t> four(4, 1);
-  four[static_cast<size_t>(format.spatial[0])] = pair.first;
-  four[static_cast<size_t>(format.spatial[1])] = pair.second;
-  return four;
+std::vector<int64_t> all_sizes(std::span<const int64_t> spatial, const DataFormat& format) {
+  std::vector<int64_t> all(static_cast<size_t>(format.rank()), 1);
+  std::ranges::copy(spatial, all.begin() + format.spatial(0));
+  return all;
 }
 
 std::string_view padding_name(Padding padding) {
@@ -91,47 +90,57 @@ std::pair<int64_t, int64_t> WindowAxis::pads() const {
   return {total / 2, total - total / 2};
 }
 
-Shape ImageWindow::output_shape(const Shape& input, int64_t channels) const {
+Shape SpatialWindow::output_shape(const Shape& input, int64_t channels) const {
   Shape shape = input;
   shape.set_dim(format.channels, channels);
-  for (int i = 0; i < 2; ++i) shape.set_dim(format.spatial[i], axis[i].output());
+  for (size_t i = 0; i < axes.size(); ++i) shape.set_dim(format.spatial(i), axes[i].output());
   return shape;
 }
 
-ImageWindow image_window(const AttrMap& attrs, const Shape& input,
-                         std::pair<int64_t, int64_t> window) {
-  const DataFormat format(attr<std::string>(attrs, "data_format"));
+SpatialWindow spatial_window(const AttrMap& attrs, const Shape& input,
+                             std::span<const int64_t> window) {
+  const DataFormat format(attr<std::string>(attrs, "data_format"), static_cast<int>(window.size()));
   const Padding padding = padding_from_string(attr<std::string>(attrs, "padding"));
-  const auto strides =
-      spatial_pair("strides", attr<std::vector<int64_t>>(attrs, "strides"), format);
-  std::pair<int64_t, int64_t> dilations{1, 1};
-  if (attrs.contains("dilations")) {
-    dilations = spatial_pair("dilations", attr<std::vector<int64_t>>(attrs, "dilations"), format);
+  const auto sizes = [&](std::string_view name) {
+    return spatial_sizes(name, attr<std::vector<int64_t>>(attrs, name), format);
+  };
+  const std::vector<int64_t> strides = sizes("strides");
+  const std::vector<int64_t> dilations =
+      attrs.contains("dilations") ? sizes("dilations") : std::vector<int64_t>(window.size(), 1);
+  SpatialWindow result{.format = format, .axes = {}};
+  for (size_t i = 0; i < window.size(); ++i) {
+    result.axes.push_back({.input = input[format.spatial(i)],
+                           .window = window[i],
+                           .stride = strides[i],
+                           .dilation = dilations[i],
+                           .padding = padding});
   }
-  return {format,
-          {{input[format.spatial[0]], window.first, strides.first, dilations.first, padding},
-           {input[format.spatial[1]], window.second, strides.second, dilations.second, padding}}};
+  return result;
 }
 
-ImageWindow pool_window(const AttrMap& attrs, const Shape& input) {
-  if (input.rank() != 4) throw invalid_argument("value, got {}, expected rank 4", input);
-  const DataFormat format(attr<std::string>(attrs, "data_format"));
-  return image_window(attrs, input,
-                      spatial_pair("ksize", attr<std::vector<int64_t>>(attrs, "ksize"), format));
+SpatialWindow pool_window(const AttrMap& attrs, const Shape& input) {
+  if (input.rank() != 4 && input.rank() != 5) {
+    throw invalid_argument("value, got {}, expected rank 4 or 5", input);
+  }
+  const DataFormat format(attr<std::string>(attrs, "data_format"), input.rank() - 2);
+  return spatial_window(attrs, input,
+                        spatial_sizes("ksize", attr<std::vector<int64_t>>(attrs, "ksize"), format));
 }
 
-hlo::WindowAttrs pool_attrs(const ImageWindow& window) {
+hlo::WindowAttrs pool_attrs(const SpatialWindow& window) {
+  const auto rank = static_cast<size_t>(window.format.rank());
   hlo::WindowAttrs attrs;
-  attrs.window_dimensions.assign(4, 1);
-  attrs.window_strides.assign(4, 1);
-  attrs.base_dilations.assign(4, 1);
-  attrs.window_dilations.assign(4, 1);
-  attrs.padding.assign(4, {0, 0});
-  for (int i = 0; i < 2; ++i) {
-    const auto axis = static_cast<size_t>(window.format.spatial[i]);
-    attrs.window_dimensions[axis] = window.axis[i].window;
-    attrs.window_strides[axis] = window.axis[i].stride;
-    attrs.padding[axis] = window.axis[i].pads();
+  attrs.window_dimensions.assign(rank, 1);
+  attrs.window_strides.assign(rank, 1);
+  attrs.base_dilations.assign(rank, 1);
+  attrs.window_dilations.assign(rank, 1);
+  attrs.padding.assign(rank, {0, 0});
+  for (size_t i = 0; i < window.axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(window.format.spatial(i));
+    const WindowAxis& from = window.axes[i];
+    attrs.window_dimensions[axis] = from.window;
+    attrs.window_strides[axis] = from.stride;
+    attrs.padding[axis] = from.pads();
   }
   return attrs;
 }

@@ -14,22 +14,27 @@
 
 namespace systole {
 
-// Where a 4-D image tensor keeps its axes. Errors: INVALID_ARGUMENT for anything but "NHWC" and
-// "NCHW".
+// Where a tensor of images (two spatial axes) or volumes (three) keeps its axes.
 struct DataFormat {
-  explicit DataFormat(std::string_view name);
-  int channels;
-  int spatial[2];
+  // Errors: INVALID_ARGUMENT for anything but "NHWC" and "NCHW", or "NDHWC" and "NCDHW".
+  explicit DataFormat(std::string_view name, int num_spatial = 2);
+
+  int num_spatial;
+  int channels = 0;
+  // The axis of the i-th spatial dimension.
+  int spatial(size_t i) const { return (channels == 1 ? 2 : 1) + static_cast<int>(i); }
+  int rank() const { return num_spatial + 2; }
   static constexpr int kBatch = 0;
 };
 
-// One number, two, or four in the order of the data format -> {height, width}.
+// One number, one a spatial axis, or one an axis in the order of the data format -> one a spatial
+// axis.
 // Errors: INVALID_ARGUMENT `<what>, got ..., expected ...`: other lengths, values below 1, a batch
 // or channel entry not 1.
-std::pair<int64_t, int64_t> spatial_pair(std::string_view what, std::span<const int64_t> values,
-                                         const DataFormat& format);
-// The pair as TensorFlow's attribute of four.
-std::vector<int64_t> four_numbers(std::pair<int64_t, int64_t> pair, const DataFormat& format);
+std::vector<int64_t> spatial_sizes(std::string_view what, std::span<const int64_t> values,
+                                   const DataFormat& format);
+// Sizes along the spatial axes as TensorFlow's attribute, which has a number an axis.
+std::vector<int64_t> all_sizes(std::span<const int64_t> spatial, const DataFormat& format);
 
 std::string_view padding_name(Padding padding);  // "SAME"
 
@@ -48,19 +53,21 @@ struct WindowAxis {
   std::pair<int64_t, int64_t> pads() const;  // low, high. REQUIRES: a known input
 };
 
-// The two spatial axes of an op with attributes strides, padding, dilations (where it has them) and
+// The spatial axes of an op with attributes strides, padding, dilations (where it has them) and
 // data_format.
-struct ImageWindow {
+struct SpatialWindow {
   DataFormat format;
-  WindowAxis axis[2];
+  std::vector<WindowAxis> axes;
 
   // `shape` with its spatial axes replaced by the outputs' and its channels by `channels`.
   Shape output_shape(const Shape& input, int64_t channels) const;
 };
-ImageWindow image_window(const AttrMap& attrs, const Shape& input,
-                         std::pair<int64_t, int64_t> window);
-// The window of a pooling op, whose size is its attribute ksize.
-ImageWindow pool_window(const AttrMap& attrs, const Shape& input);
-hlo::WindowAttrs pool_attrs(const ImageWindow& window);
+// `window` has a size for each spatial axis. REQUIRES: an input of two axes more.
+SpatialWindow spatial_window(const AttrMap& attrs, const Shape& input,
+                             std::span<const int64_t> window);
+// The window of a pooling op, whose size is its attribute ksize. Errors: INVALID_ARGUMENT for an
+// input of another rank than 4 and 5.
+SpatialWindow pool_window(const AttrMap& attrs, const Shape& input);
+hlo::WindowAttrs pool_attrs(const SpatialWindow& window);
 
 }  // namespace systole

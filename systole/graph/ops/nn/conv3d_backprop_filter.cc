@@ -1,0 +1,19 @@
+#include "systole/graph/ops/nn/convolution_gradient.h"
+
+namespace systole::ops {
+
+extern const OpDef op_conv3d_backprop_filter;
+const OpDef op_conv3d_backprop_filter{
+    .name = "Conv3DBackpropFilterV2",
+    .doc = "The gradient of Conv3D by its filter.",
+    .inputs = "input: T, filter_sizes: int32, out_backprop: T",
+    .outputs = "output: T",
+    .attrs =
+        "strides: list(int), padding: string, data_format: string = 'NDHWC', "
+        "dilations: list(int) = [1, 1, 1, 1, 1]",
+    .infer = infer_backprop_filter,
+    .lower = lower_backprop_filter<ConvolutionKind::conv3d>,
+    .gradient = backprop_filter_gradient<ConvolutionKind::conv3d>,
+};
+
+}  // namespace systole::ops
