@@ -142,18 +142,20 @@ TEST(BackupAndRestore, GoesOnAfterAnErrorAtAnyBatch) {
   const systole::testing::TempFolder plain;
   const TrainedState expected = train({.folder = plain.path(), .backup = false});
   ASSERT_EQ(expected.history.epoch.size(), 4U);
-  for (const int64_t batch : {0, 6, 10, 20}) {
-    for (const int64_t save_freq : {0, 3}) {
-      const systole::testing::TempFolder folder;
-      BackupRun run{.folder = folder.path(), .save_freq = save_freq};
-      run.ends = std::make_shared<EndsAt>(batch, false);
-      EXPECT_THROW(train(run), StopsHere);
-      run.ends = nullptr;
-      SCOPED_TRACE(fmt::format("batch {} save_freq {}", batch, save_freq));
-      expect_same(train(run), expected);
-      // A complete training removes its backups.
-      EXPECT_EQ(latest_checkpoint(default_file_system(), folder / "backup"), "");
-    }
+  struct Case {
+    int64_t batch;
+    int64_t save_freq;
+  };
+  for (const auto& [batch, save_freq] : {Case{0, 3}, Case{6, 3}, Case{10, 0}, Case{20, 4}}) {
+    const systole::testing::TempFolder folder;
+    BackupRun run{.folder = folder.path(), .save_freq = save_freq};
+    run.ends = std::make_shared<EndsAt>(batch, false);
+    EXPECT_THROW(train(run), StopsHere);
+    run.ends = nullptr;
+    SCOPED_TRACE(fmt::format("batch {} save_freq {}", batch, save_freq));
+    expect_same(train(run), expected);
+    // A complete training removes its backups.
+    EXPECT_EQ(latest_checkpoint(default_file_system(), folder / "backup"), "");
   }
 }
 
@@ -162,7 +164,7 @@ TEST(BackupAndRestore, GoesOnInEveryKindOfInput) {
     SCOPED_TRACE(input);
     const systole::testing::TempFolder plain;
     const TrainedState expected = train({.folder = plain.path(), .backup = false, .input = input});
-    for (const int64_t batch : {4, 15}) {
+    for (const int64_t batch : {15}) {
       const systole::testing::TempFolder folder;
       BackupRun run{.folder = folder.path(), .save_freq = 4, .input = input};
       run.ends = std::make_shared<EndsAt>(batch, false);
