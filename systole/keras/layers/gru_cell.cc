@@ -59,7 +59,7 @@ RecurrentCell::Step GruCell::step(CallContext&, const std::vector<Output>& input
   return {next, {next}};
 }
 
-LayerClass gru_cell_class() { return layer_class<GruCell, GRUOptions>(); }
+LayerClass gru_cell_class() { return recurrent_class<GruCell, GRUOptions>(); }
 
 GRUCell::GRUCell(int64_t units, GRUOptions options, Where where)
     : Layer(make_with_units<GruCell>(units, std::move(options), where)) {}

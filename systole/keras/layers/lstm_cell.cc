@@ -32,7 +32,7 @@ RecurrentCell::Step LstmCell::step(CallContext&, const std::vector<Output>& inpu
   return {h, {h, c}};
 }
 
-LayerClass lstm_cell_class() { return layer_class<LstmCell, LSTMOptions>(); }
+LayerClass lstm_cell_class() { return recurrent_class<LstmCell, LSTMOptions>(); }
 
 LSTMCell::LSTMCell(int64_t units, LSTMOptions options, Where where)
     : Layer(make_with_units<LstmCell>(units, std::move(options), where)) {}

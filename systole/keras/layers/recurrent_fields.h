@@ -1,7 +1,9 @@
 // Recurrent layers as classes over their cells: the arguments that they share, and the layer.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -99,14 +101,19 @@ class CellLoop : public LayerOf<CellLoop<Cell, O>, O, RecurrentLayer> {
   }
 };
 
-// The class of a recurrent layer. Besides its own arguments it takes those that other versions of
-// Keras write and that change nothing here.
+// The class of a recurrent layer or cell. Besides its own arguments it takes those that other
+// versions of Keras write and that change nothing here.
 template <class Derived, class O>
-LayerClass recurrent_class(std::vector<std::string> aliases = {}) {
-  LayerClass made = layer_class<Derived, O>(std::move(aliases));
-  made.from_config = [make = made.from_config](const Json& given) {
+LayerClass recurrent_class() {
+  LayerClass made = layer_class<Derived, O>();
+  std::vector<std::string> unused = {"time_major", "zero_output_for_mask", "num_constants",
+                                     "activity_regularizer"};
+  std::erase_if(unused, [&](const std::string& name) {
+    return std::ranges::find(made.arguments, name, &ArgumentDoc::name) != made.arguments.end();
+  });
+  made.from_config = [make = made.from_config, unused](const Json& given) {
     Json config = given;
-    for (const char* const off : {"time_major", "zero_output_for_mask", "num_constants"}) {
+    for (const std::string& off : unused) {
       const auto it = config.find(off);
       if (it != config.end() && (it->is_null() || *it == false)) config.erase(it);
     }

@@ -10,7 +10,7 @@ RecurrentCell::Step SimpleCell::step(CallContext&, const std::vector<Output>& in
   return {h, {h}};
 }
 
-LayerClass simple_rnn_cell_class() { return layer_class<SimpleCell, SimpleRNNOptions>(); }
+LayerClass simple_rnn_cell_class() { return recurrent_class<SimpleCell, SimpleRNNOptions>(); }
 
 SimpleRNNCell::SimpleRNNCell(int64_t units, SimpleRNNOptions options, Where where)
     : Layer(make_with_units<SimpleCell>(units, std::move(options), where)) {}
