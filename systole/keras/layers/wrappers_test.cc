@@ -4,6 +4,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/layer_class.h"
 #include "systole/keras/layers/testing/recurrent_reference.h"
 #include "systole/keras/models/serialization.h"
 
@@ -210,6 +211,23 @@ TEST(WrappersTest, EveryRecurrentLayerRoundTripsThroughJson) {
     const Tensor x = random_tensor(wrapped ? Shape{2, 4, 3, 2} : Shape{2, 3, 2}, 3);
     EXPECT_TRUE(again.predict(x).identical(model.predict(x))) << layer.class_name();
   }
+}
+
+// TensorFlow.js and later versions of Keras write other arguments besides.
+TEST(WrappersTest, ConfigurationsOfOtherVersionsLoad) {
+  const Layer layer = layer_from_json(Json::parse(R"({"class_name": "RNN", "config": {
+      "name": "rnn", "time_major": false, "zero_output_for_mask": false, "num_constants": null,
+      "cells": [{"class_name": "LSTMCell", "config": {"name": "a", "units": 3, "implementation": null,
+                 "unit_forget_bias": null, "activity_regularizer": null}},
+                {"class_name": "GRUCell", "config": {"name": "b", "units": 4}}]}})"));
+  EXPECT_EQ(layer(Input({5, 2})).shape(), (Shape{-1, 4}));
+  EXPECT_EQ(layer.weights().size(), 6U);
+  EXPECT_EQ(layer.get_weights()[2].data<float>()[3], 1);  // the forget gate's bias
+  EXPECT_THAT(error_of([] {
+                layer_from_json(Json::parse(R"({"class_name": "LSTM", "config": {"units": 2,
+                                                "time_major": true}})"));
+              }),
+              HasSubstr("argument 'time_major' is not known"));
 }
 
 // -- States
