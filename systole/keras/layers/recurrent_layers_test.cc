@@ -446,8 +446,10 @@ TEST(RecurrentLayersTest, ErrorsNameWhatIsWrong) {
               }),
               HasSubstr("If a RNN is stateful, it needs to know its batch size."));
   const KerasTensor x = Input({4, 3});
-  EXPECT_THAT(error_of([&] { LSTM(2)
-                             (x, {.initial_state = {Input({2})}}); }),
+  EXPECT_THAT(error_of([&] {
+                LSTM(2)
+                (x, {.initial_state = {Input({2})}});
+              }),
               HasSubstr("not compatible with `cell.state_size`"));
   EXPECT_THAT(error_of([&] {
                 LSTM(2)({x, Input({2}), Input({3})});
