@@ -4,8 +4,8 @@
 //   const uint32_t tile = builder.add_tile(weights);
 //   builder.read_host({.ub = 0, .rows = 200, .host = 0});
 //   builder.read_weights(tile, 256, 256);
-//   builder.matmul(kNext | kOverwrite, {.ub = 0, .acc = 0, .rows = 200});    // a sync_buffer on
-//   host_in before it
+//   // a sync_buffer on host_in comes before this
+//   builder.matmul(kNext | kOverwrite, {.ub = 0, .acc = 0, .rows = 200});
 //   ...
 //   Program program = std::move(builder).finish();
 #pragma once
