@@ -62,7 +62,7 @@ def allowed(layer, target, table):
     if rule is None:
         rule = table[layer.rsplit("/", 1)[0] + "/*"]
     if EVERYTHING in rule:
-        return not target.startswith("backends/") and target not in ("apps", "examples", "bench", "tests")
+        return target in rule or not target.startswith("backends/") and target not in ("apps", "examples", "bench", "tests")
     return target in rule
 
 

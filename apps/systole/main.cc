@@ -10,10 +10,10 @@ namespace systole::app {
 namespace {
 
 // In the order in which a person comes to need them.
-constexpr const Command* kCommands[] = {&kTrainCommand,   &kEvaluateCommand, &kPredictCommand,
-                                        &kExportCommand,  &kCheckCommand,    &kInspectCommand,
-                                        &kDataCommand,    &kHloCommand,      &kFlopsCommand,
-                                        &kDevicesCommand, &kCacheCommand,    &kVersionCommand};
+constexpr const Command* kCommands[] = {
+    &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kExportCommand, &kCheckCommand,
+    &kInspectCommand, &kDataCommand,     &kHloCommand,     &kFlopsCommand,  &kTpuV1Command,
+    &kDevicesCommand, &kCacheCommand,    &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);
