@@ -14,11 +14,13 @@
 #include "systole/keras/datasets/imdb.h"
 #include "systole/keras/datasets/mnist.h"
 #include "systole/keras/datasets/reuters.h"
+#include "systole/keras/files/saving.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/recurrent.h"
 #include "systole/keras/layers/wrappers.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/models/plot_model.h"
+#include "systole/keras/models/serialization.h"
 #include "systole/keras/optimizers/optimizer.h"
 #include "systole/keras/preprocessing/image.h"
 #include "systole/keras/preprocessing/sequence.h"
@@ -33,7 +35,11 @@
 namespace systole::keras {
 
 namespace models {
+using keras::clone_model;
+using keras::load_model;
 using keras::Model;
+using keras::model_from_json;
+using keras::save_model;
 using keras::Sequential;
 }  // namespace models
 

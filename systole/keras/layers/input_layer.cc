@@ -24,7 +24,7 @@ class InputLayer : public LayerOf<InputLayer, InputLayerOptions> {
   }
   Json config() const override {
     Json json = common_config(*this);
-    json["dtype"] = options_.dtype == DType::s32 ? "int32" : "float32";
+    json["dtype"] = std::string(dtype_info(options_.dtype).tf_name);
     json["sparse"] = false;
     json.erase("trainable");
     return json;
@@ -39,7 +39,9 @@ LayerClass input_layer_class() {
   made.from_config = [](const Json& given) -> std::shared_ptr<LayerDefinition> {
     Json config = given;
     InputLayerOptions options;
-    if (config.value("dtype", "float32") == "int32") options.dtype = DType::s32;
+    if (const auto it = config.find("dtype"); it != config.end() && it->is_string()) {
+      options.dtype = dtype_from_tf(it->get<std::string>());
+    }
     const CommonArguments common = take_common_arguments(config);
     auto layer = std::make_shared<InputLayer>(options);
     apply_common(*layer, common);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/files/options.h"
 #include "systole/keras/layer.h"
 #include "systole/keras/models/network.h"
 #include "systole/keras/training/fit_options.h"
@@ -104,6 +105,15 @@ class Model : public Layer {
                        const std::vector<Tensor>& sample_weight = {}) const;
   Tensor predict_on_batch(const ArrayList& x) const;
   std::vector<std::string> metrics_names() const;
+
+  // Writes the model to one HDF5 file: see save_model() in files/saving.h.
+  void save(const std::string& path, const SaveOptions& options = {}) const;
+  // Writes the weights, as HDF5 for paths that end in .h5, .keras or .hdf5, else as a checkpoint.
+  void save_weights(const std::string& path, const SaveWeightsOptions& options = {}) const;
+  // Reads weights that save_weights(), save() or Keras wrote. In order: layers with weights are
+  // paired, names are ignored. Says what was loaded; after an error nothing has changed. Errors:
+  // INVALID_ARGUMENT with Keras's messages for weights of another model; NOT_FOUND; DATA_LOSS.
+  LoadReport load_weights(const std::string& path, const LoadWeightsOptions& options = {}) const;
 
   // Where the programs of this model run from now on.
   void place(Placement placement) const;

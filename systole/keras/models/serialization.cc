@@ -7,11 +7,12 @@
 
 #include "systole/base/error.h"
 #include "systole/keras/layer_class.h"
+#include "systole/keras/models/config_upgrade.h"
 
 namespace systole::keras {
 namespace {
 
-constexpr const char* kKerasVersion = "2.1.6-tf";
+constexpr int kMaxJsonDepth = 500;  // what reads configurations is recursive
 
 // Keras numbers the calls of a layer within the model, in the order of the layer's calls.
 std::unordered_map<const LayerCall*, int> node_indices(const NetworkDefinition& network) {
@@ -25,10 +26,24 @@ std::unordered_map<const LayerCall*, int> node_indices(const NetworkDefinition& 
   return indices;
 }
 
+bool is_model_class(const std::string& class_name) {
+  return class_name == "Sequential" || class_name == "Model" || class_name == "Functional";
+}
+
+// TensorFlow 2 writes the shape of a Sequential model's data beside its layers.
+void build_for_shape(const Sequential& model, const Json& config) {
+  const auto it = config.find("build_input_shape");
+  if (it == config.end() || !it->is_array() || it->empty()) return;
+  Dims dims;
+  for (const Json& size : *it) dims.push_back(size.is_null() ? -1 : size.get<int64_t>());
+  model.model()->build_for({{DType::f32, Shape(std::move(dims))}});
+}
+
 Model sequential_from_config(const Json& config) {
   const bool list = config.is_array();  // Keras up to 2.2.2
   Sequential model({.name = list ? "" : config.value("name", "")});
   for (const Json& layer : list ? config : config.at("layers")) model.add(layer_from_json(layer));
+  if (!list) build_for_shape(model, config);
   return model;
 }
 
@@ -65,8 +80,12 @@ class NetworkReader {
     const std::string name = json.at("name").get<std::string>();
     const Json inbound = json.value("inbound_nodes", Json(Json::array()));
     if (json.at("class_name") == "InputLayer") {
-      const auto layer = find_layer_class("InputLayer").from_config(json.at("config"));
-      const Shape& shape = layer->batch_input_shape().value();
+      const Json input = upgrade_layer_config(json);
+      const auto layer = find_layer_class("InputLayer").from_config(input.at("config"));
+      if (!layer->batch_input_shape()) {
+        throw invalid_argument("model: input '{}' has no batch_input_shape", name);
+      }
+      const Shape& shape = *layer->batch_input_shape();
       results_[name] = {
           keras::Input(Shape(Dims(shape.begin() + 1, shape.end())),
                        {.batch_size = shape[0], .name = name, .dtype = layer->input_dtype()})};
@@ -91,12 +110,17 @@ class NetworkReader {
 
   bool make_call(const Pending& call) {
     std::vector<KerasTensor> inputs;
+    CallOptions options;
     for (const Json& reference : call.inputs) {
       const KerasTensor* const input = find(reference);
       if (input == nullptr) return false;
       inputs.push_back(*input);
+      const Json arguments = reference.size() > 3 ? reference.at(3) : Json();
+      if (arguments.is_object() && arguments.value("training", Json()).is_boolean()) {
+        options.training = arguments.at("training").get<bool>();
+      }
     }
-    results_[call.layer][call.node] = layers_.at(call.layer)(inputs);
+    results_[call.layer][call.node] = layers_.at(call.layer)(inputs, options);
     return true;
   }
 
@@ -121,9 +145,10 @@ class NetworkReader {
 
 }  // namespace
 
-Layer layer_from_json(const Json& json) {
+Layer layer_from_json(const Json& given) {
+  const Json json = upgrade_layer_config(given);
   const std::string class_name = json.at("class_name").get<std::string>();
-  if (class_name == "Sequential" || class_name == "Model") return model_from_config(json);
+  if (is_model_class(class_name)) return model_from_config(json);
   return Layer(find_layer_class(class_name).from_config(json.at("config")));
 }
 
@@ -168,7 +193,7 @@ Json NetworkDefinition::config() const {
 std::string Model::to_json() const {
   return Json{{"class_name", class_name()},
               {"config", get_config()},
-              {"keras_version", kKerasVersion},
+              {"keras_version", std::string(kKerasVersion)},
               {"backend", "tensorflow"}}
       .dump();
 }
@@ -176,6 +201,10 @@ std::string Model::to_json() const {
 Model model_from_config(const Json& json) {
   try {
     const Json& config = json.at("config");
+    if (!is_model_class(json.at("class_name").get<std::string>())) {
+      throw not_found("Unknown model: {}, expected Sequential or Model",
+                      json.at("class_name").dump());
+    }
     if (json.at("class_name") == "Sequential") return sequential_from_config(config);
     return NetworkReader(config).read();
   } catch (const nlohmann::json::exception& error) {
@@ -183,10 +212,18 @@ Model model_from_config(const Json& json) {
   }
 }
 
-Model model_from_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+Model model_from_json(const std::string& text) { return model_from_config(parse_model_json(text)); }
+
+Json parse_model_json(const std::string& text) {
+  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxJsonDepth) {
+      throw invalid_argument("model_from_json: the text has more than {} levels", kMaxJsonDepth);
+    }
+    return true;
+  };
+  Json json = Json::parse(text, check_depth, /*allow_exceptions=*/false);
   if (json.is_discarded()) throw invalid_argument("model_from_json: the text is not JSON");
-  return model_from_config(json);
+  return json;
 }
 
 }  // namespace systole::keras

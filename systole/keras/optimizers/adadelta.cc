@@ -35,7 +35,7 @@ class AdaDelta : public OptimizerDefinition {
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr a = slot(squares_, parameter);
     const WeightPtr d = slot(deltas_, parameter);
-    const double rho = options_.rho;
+    const double rho = rounded(options_.rho);
     const Output new_a = context.value(a) * rho + square(g) * (1 - rho);
     const Output delta = context.value(d);
     const Output u = g * sqrt(delta + options_.epsilon) / sqrt(new_a + options_.epsilon);

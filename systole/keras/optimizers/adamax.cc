@@ -39,7 +39,7 @@ class AdaMax : public OptimizerDefinition {
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr m = slot(m_, parameter);
     const WeightPtr u = slot(u_, parameter);
-    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - options_.beta_1);
+    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - rounded(options_.beta_1));
     const Output new_u = maximum(context.value(u) * options_.beta_2, abs(g));
     context.add_update(m, new_m);
     context.add_update(u, new_u);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/keras/optimizers/optimizer_class.h"
@@ -32,6 +35,18 @@ class NesterovAdam : public OptimizerDefinition {
     return all;
   }
 
+  // The product of the momenta of all steps so far.
+  void restored() override {
+    constexpr int64_t kStepsUntilZero = 100'000;  // in f32 the product is zero long before
+    const int64_t steps = std::min(iterations_->value().item<int64_t>(), kStepsUntilZero);
+    float product = 1;
+    for (int64_t t = 1; t <= steps; ++t) {
+      const double power = static_cast<double>(t) * options_.schedule_decay;
+      product *= static_cast<float>(options_.beta_1 * (1 - 0.5 * std::pow(0.96, power)));
+    }
+    product_->set_value(Tensor(product));
+  }
+
  protected:
   void prepare(CallContext& context) override {
     const Output base = constant(0.96F);
@@ -44,8 +59,9 @@ class NesterovAdam : public OptimizerDefinition {
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr m = slot(m_, parameter);
     const WeightPtr v = slot(v_, parameter);
-    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - options_.beta_1);
-    const Output new_v = context.value(v) * options_.beta_2 + square(g) * (1 - options_.beta_2);
+    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - rounded(options_.beta_1));
+    const Output new_v =
+        context.value(v) * options_.beta_2 + square(g) * (1 - rounded(options_.beta_2));
     context.add_update(m, new_m);
     context.add_update(v, new_v);
     const Output v_hat = new_v / (1.0F - pow(constant(static_cast<float>(options_.beta_2)), step_));

@@ -8,6 +8,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/keras/optimizers/optimizer_class.h"
+#include "systole/keras/seed.h"
 
 namespace systole::keras {
 
@@ -63,6 +64,21 @@ void OptimizerDefinition::add_updates(CallContext& context,
   }
   finish(context);
   context.add_update(iterations_, iterations + 1);
+  has_state_ = true;
+}
+
+void OptimizerDefinition::make_state(std::span<const WeightPtr> parameters) {
+  if (has_state_) return;
+  // The updates of a program that is thrown away make the slots.
+  const UserGraphScope user_graph;
+  Graph scratch;
+  const GraphScope scope(scratch);
+  CallContext context(/*training=*/true, nullptr);
+  std::vector<Parameter> all;
+  for (const WeightPtr& weight : parameters) {
+    all.push_back({weight, zeros(weight->shape(), weight->type().dtype)});
+  }
+  add_updates(context, all);
 }
 
 OptimizerSpec::OptimizerSpec(const std::string& name) : OptimizerSpec(optimizer_from_json(name)) {}

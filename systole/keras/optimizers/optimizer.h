@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,12 @@ class OptimizerDefinition {
   // The learning rate; null for an optimizer without one.
   virtual WeightPtr lr() const { return lr_; }
   const WeightPtr& iterations() const { return iterations_; }
+  // Whether weights() is complete: the optimizer has been used.
+  bool has_state() const { return has_state_; }
+  // Completes weights() for a model with these trainable weights, before its first step.
+  void make_state(std::span<const WeightPtr> parameters);
+  // Called after weights() were set from a file: finds what the file does not keep.
+  virtual void restored() {}
 
  protected:
   OptimizerDefinition();
@@ -63,6 +70,8 @@ class OptimizerDefinition {
 
  private:
   Output clipped(const Output& gradient) const;
+
+  bool has_state_ = false;
 };
 
 // A handle on an optimizer: copies are the same one.

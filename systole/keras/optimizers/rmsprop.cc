@@ -33,7 +33,7 @@ class RmsProp : public OptimizerDefinition {
  protected:
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr a = slot(squares_, parameter);
-    const Output new_a = context.value(a) * options_.rho + square(g) * (1 - options_.rho);
+    const Output new_a = context.value(a) * options_.rho + square(g) * (1 - rounded(options_.rho));
     context.add_update(a, new_a);
     return context.value(parameter) - rate_ * g / (sqrt(new_a) + options_.epsilon);
   }

@@ -41,6 +41,10 @@ class PerOutput {
     for (const auto& [name, value] : named_) all.push_back(name);
     return all;
   }
+  // How the values were given: one for all outputs, a list, or by name.
+  bool is_one() const { return one_; }
+  const std::vector<T>& list() const { return list_; }
+  const std::map<std::string, T>& named() const { return named_; }
   // The value for output `i` of `count`; nullopt where a dict does not name it. Errors:
   // INVALID_ARGUMENT for another number of values.
   std::optional<T> of(size_t i, size_t count, const std::string& name) const {

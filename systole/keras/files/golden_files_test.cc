@@ -1,0 +1,137 @@
+// Models that Keras 1.1 to 2.1 saved.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "systole/graph/api/graph.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/io/hdf5/hdf5_reader.h"
+#include "systole/io/testing/golden.h"
+#include "systole/keras/files/weight_conversions.h"
+#include "systole/keras/keras.h"
+
+namespace systole::keras {
+namespace {
+
+using ::systole::testing::golden_path;
+
+constexpr const char* kGoldenFolder = "keras_h5/dl4j/";
+
+class GoldenModelTest : public ::testing::TestWithParam<const char*> {};
+
+// Runs `action`; skips the test for a layer that is not there yet.
+template <class F>
+void unless_layer_is_unknown(F&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.message().find("Unknown layer: ") == std::string::npos) throw;
+    GTEST_SKIP() << error.message();
+  }
+}
+
+TEST_P(GoldenModelTest, LoadsAndPredicts) {
+  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
+  const std::string path = golden_path(std::string(kGoldenFolder) + GetParam());
+  unless_layer_is_unknown([&] {
+    const Model model = load_model(path);
+    // Every number of the file is in the model.
+    double sum = 0;
+    for (const Tensor& weight : model.get_weights()) {
+      for (int64_t i = 0; i < weight.num_elements(); ++i) sum += weight.as_double(i);
+    }
+    const auto& expected =
+        testing::golden_expected("keras_h5").at(std::string(kGoldenFolder) + GetParam());
+    double expected_sum = 0;
+    for (const auto& [name, array] : expected.at("datasets").items()) {
+      if (name.starts_with("model_weights/")) expected_sum += array.at("sum").get<double>();
+    }
+    EXPECT_NEAR(sum, expected_sum, 1e-4 * (1 + std::abs(expected_sum)));
+    // It computes, and comes back from a file of ours.
+    Dims dims = model.inputs().only().shape().dims();
+    if (dims[0] < 0) dims[0] = 2;
+    const Tensor x = Tensor::full(DType::f32, Shape(dims), 1);
+    const Tensor y = model.predict(x, {.batch_size = dims[0]});
+    model.save("mem://golden/again.h5");
+    EXPECT_TRUE(load_model("mem://golden/again.h5", {.compile = false})
+                    .predict(x, {.batch_size = dims[0]})
+                    .identical(y));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keras, GoldenModelTest,
+    ::testing::Values("keras_simple/cnn_tf_model.h5", "keras_simple/lstm_tf_model.h5",
+                      "optimizers/adadelta.h5", "optimizers/adagrad.h5", "optimizers/adam.h5",
+                      "optimizers/adamax.h5", "optimizers/nadam.h5", "optimizers/rmsprop.h5",
+                      "optimizers/sgd.h5", "weights/batch_to_conv2d_tensorflow_2.h5",
+                      "weights/bidirectional_lstm_tensorflow_2.h5",
+                      "weights/conv2d_tensorflow_2.h5", "weights/dense_tensorflow_1.h5",
+                      "weights/dense_tensorflow_2.h5",
+                      "weights/embedding_conv1d_flatten_tensorflow_2.h5",
+                      "weights/embedding_lstm_tensorflow_2.h5", "weights/lstm_tensorflow_1.h5",
+                      "weights/lstm_tensorflow_2.h5", "weights/sepconv2d_tensorflow_2.h5",
+                      "weights/simple_rnn_tensorflow_2.h5",
+                      "examples/simple_flatten_lstm/simple_flatten_lstm_tf_keras_2_model.h5"),
+    [](const auto& info) {
+      std::string name = info.param;
+      name = name.substr(name.rfind('/') + 1);
+      return name.substr(0, name.rfind('.'));
+    });
+
+std::vector<float> golden_numbers(const std::string& path) {
+  std::istringstream text(read_file(default_file_system(), path));
+  std::vector<float> values;
+  for (float value = 0; text >> value;) values.push_back(value);
+  return values;
+}
+
+TEST(GoldenPredictionTest, CnnOfKeras1) {
+  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
+  const std::string folder = golden_path(std::string(kGoldenFolder) + "keras_simple/");
+  unless_layer_is_unknown([&] {
+    const Model model = load_model(folder + "cnn_tf_model.h5");
+    const std::vector<float> expected = golden_numbers(folder + "cnn_tf_output.txt");
+    // The text has the channels first.
+    const Tensor channels({3, 8, 8}, golden_numbers(folder + "cnn_tf_input.txt"));
+    const Tensor x = transposed(channels, {1, 2, 0}).reshape({1, 8, 8, 3});
+    const Tensor y = model.predict(x);
+    ASSERT_EQ(y.num_elements(), static_cast<int64_t>(expected.size()));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(y.data<float>()[i], expected[i], 1e-5);
+    }
+    const Model from_json =
+        model_from_json(read_file(default_file_system(), folder + "cnn_tf_config.json"));
+    from_json.load_weights(folder + "cnn_tf_weights.h5");
+    EXPECT_TRUE(from_json.predict(x).identical(y));
+  });
+}
+
+TEST(GoldenPredictionTest, LstmOfKeras2) {
+  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
+  const std::string stem = golden_path(
+      std::string(kGoldenFolder) + "examples/simple_flatten_lstm/simple_flatten_lstm_tf_keras_2_");
+  const Hdf5Reader arrays(default_file_system(), stem + "inputs_and_outputs.h5");
+  const Tensor x = arrays.read("inputs/lstm_1_input");
+  const Tensor expected = arrays.read("predictions/dense_1");
+  const auto check = [&](const Model& model) {
+    const Tensor y = model.predict(x, {.batch_size = 25});
+    ASSERT_EQ(y.shape(), expected.shape());
+    for (int64_t i = 0; i < y.num_elements(); ++i) {
+      EXPECT_NEAR(y.as_double(i), expected.as_double(i),
+                  1e-4 * (1 + std::abs(expected.as_double(i))));
+    }
+  };
+  const Model model = load_model(stem + "model.h5");
+  check(model);
+  const Model from_json = model_from_json(read_file(default_file_system(), stem + "config.json"));
+  from_json.load_weights(stem + "weights.h5");
+  check(from_json);
+  EXPECT_TRUE(model.model()->trainer->options().optimizer->has_state());  // RMSprop had trained
+}
+
+}  // namespace
+}  // namespace systole::keras

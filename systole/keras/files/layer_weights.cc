@@ -1,0 +1,98 @@
+#include "systole/keras/files/layer_weights.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "systole/keras/layers/recurrent_cell.h"
+#include "systole/keras/models/network.h"
+
+namespace systole::keras {
+namespace {
+
+using WeightNames = std::unordered_map<const Weight*, std::string>;
+
+bool is_recurrent_layer(const LayerDefinition& layer) {
+  return dynamic_cast<const layers::RecurrentLayer*>(&layer) != nullptr;
+}
+
+bool is_model_layer(const LayerDefinition& layer) {
+  return dynamic_cast<const ModelDefinition*>(&layer) != nullptr;
+}
+
+void name_for_h5(const LayerDefinition& layer, const std::string& prefix, WeightNames& names) {
+  if (!is_recurrent_layer(layer)) {  // whose own weights are its states
+    for (const WeightPtr& weight : layer.own_weights()) {
+      names.emplace(weight.get(), fmt::format("{}/{}:0", prefix, weight->name()));
+    }
+  }
+  const std::string class_name = layer.class_name();
+  for (const auto& inner : layer.sublayers()) {
+    std::string below = prefix;
+    if (is_model_layer(layer)) below = inner->name();
+    if (class_name == "Bidirectional") below = prefix + "/" + inner->name();
+    name_for_h5(*inner, below, names);
+  }
+}
+
+// Where layer `index` of those inside is.
+std::string object_name(const LayerDefinition& layer, size_t index) {
+  const std::string class_name = layer.class_name();
+  if (is_recurrent_layer(layer)) return "cell";
+  if (class_name == "Bidirectional") return index == 0 ? "forward_layer" : "backward_layer";
+  if (class_name == "StackedRNNCells") return fmt::format("cell-{}", index);
+  return index == 0 ? "layer" : fmt::format("layer-{}", index);
+}
+
+void name_objects(const LayerDefinition& layer, const std::string& prefix, WeightNames& names) {
+  if (!is_recurrent_layer(layer)) {
+    for (const WeightPtr& weight : layer.own_weights()) {
+      names.emplace(weight.get(), prefix + weight->name());
+    }
+  }
+  size_t index = 0;
+  for (const auto& inner : layer.sublayers()) {
+    if (is_model_layer(layer)) {
+      if (h5_weights_of(*inner).empty()) continue;
+      name_objects(*inner, fmt::format("{}layer_with_weights-{}/", prefix, index++), names);
+    } else {
+      name_objects(*inner, fmt::format("{}{}/", prefix, object_name(layer, index++)), names);
+    }
+  }
+}
+
+std::vector<NamedWeight> in_order(const LayerDefinition& layer, const WeightNames& names) {
+  std::vector<NamedWeight> all;
+  std::set<const Weight*> seen;
+  for (const WeightPtr& weight : layer.weights()) {
+    const auto it = names.find(weight.get());
+    if (it != names.end() && seen.insert(weight.get()).second) all.push_back({it->second, weight});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<NamedWeight> h5_weights_of(const LayerDefinition& layer) {
+  WeightNames names;
+  name_for_h5(layer, layer.name(), names);
+  std::vector<NamedWeight> all = in_order(layer, names);
+  std::set<std::string> taken;
+  for (NamedWeight& named : all) {
+    std::string unique = named.name;
+    const std::string stem = named.name.substr(0, named.name.size() - 2);  // without ":0"
+    for (int n = 1; !taken.insert(unique).second; ++n) unique = fmt::format("{}_{}:0", stem, n);
+    named.name = std::move(unique);
+  }
+  return all;
+}
+
+std::vector<NamedWeight> object_weights_of(const LayerDefinition& layer) {
+  WeightNames names;
+  name_objects(layer, "", names);
+  return in_order(layer, names);
+}
+
+}  // namespace systole::keras

@@ -1,0 +1,208 @@
+#include "systole/keras/files/saving.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/keras/files/h5_weights.h"
+#include "systole/keras/files/optimizer_state.h"
+#include "systole/keras/files/tf_weights.h"
+#include "systole/keras/files/training_config.h"
+#include "systole/keras/models/serialization.h"
+
+namespace systole::keras {
+namespace {
+
+constexpr const char* kWeightsGroup = "model_weights";
+
+bool is_h5_path(std::string_view path) {
+  return path.ends_with(".h5") || path.ends_with(".keras") || path.ends_with(".hdf5");
+}
+
+bool wants_h5(const std::string& path, const std::string& format) {
+  if (format.empty()) return is_h5_path(path);
+  if (format == "h5" || format == "hdf5" || format == "keras") return true;
+  if (format != "tf" && format != "tensorflow") {
+    throw invalid_argument("Unknown format \"{}\". Was expecting one of {{\"tf\", \"h5\"}}.",
+                           format);
+  }
+  if (is_h5_path(path)) {
+    throw invalid_argument(
+        "save_weights got save_format=\"tf\"/\"tensorflow\", but the filepath (\"{}\") looks like "
+        "an "
+        "HDF5 file. Omit the \".h5\"/\".keras\" when saving in TensorFlow format.",
+        path);
+  }
+  return false;
+}
+
+void check_overwrite(bool overwrite, bool exists, const std::string& path) {
+  if (overwrite || !exists) return;
+  throw make_error(Code::already_exists, "{}: the file exists, expected overwrite = true", path);
+}
+
+// Errors: FAILED_PRECONDITION for a model that was not given a shape.
+void check_has_weights(const Model& model) {
+  if (!model.weights().empty() || model.definition()->built()) return;
+  const auto* network = dynamic_cast<const NetworkDefinition*>(model.definition().get());
+  if (network != nullptr && network->outputs().size() > 0) return;
+  throw failed_precondition(
+      "Unable to save weights of model '{}', which has not created its variables yet: give its "
+      "input "
+      "shape, or call it on data first",
+      model.name());
+}
+
+void write_h5(FileSystem& files, const std::string& path, Hdf5Writer& file) {
+  const std::string bytes = file.finish();
+  files.make_directories(parent_path(path));
+  write_file_atomically(files, path, bytes);
+}
+
+void write_training(Hdf5Writer& file, const Model& model) {
+  const auto& trainer = model.model()->trainer;
+  if (!trainer || !trainer->options().optimizer) return;
+  const OptimizerSpec& optimizer = trainer->options().optimizer;
+  if (optimizer->class_name() == "TFOptimizer") {
+    log_warning(
+        "TensorFlow optimizers do not make it possible to access optimizer attributes or optimizer "
+        "state after instantiation. As a result, we cannot save the optimizer as part of the model "
+        "save file. You will have to compile your model again after loading it.");
+    return;
+  }
+  file.set_string("", "training_config", training_config_of(trainer->options()).dump());
+  write_optimizer_state(file, *optimizer.definition());
+}
+
+void compile_as_saved(const Hdf5Reader& file, const Model& model) {
+  if (!file.has_attribute("", "training_config")) {
+    log_warning(
+        "No training configuration found in save file: the model was *not* compiled. Compile it "
+        "manually.");
+    return;
+  }
+  const Json config = parse_model_json(file.string("", "training_config"));
+  if (!config.is_object()) return;
+  try {
+    model.compile(compile_options_from(config));
+  } catch (const Error& error) {
+    throw error.with_context("load_model without compiling: {.compile = false}");
+  }
+  OptimizerDefinition& optimizer = *model.model()->trainer->options().optimizer.definition();
+  const std::vector<WeightPtr> parameters = model.model()->trainable_weights();
+  if (!file.contains("optimizer_weights") || read_optimizer_state(file, optimizer, parameters)) {
+    return;
+  }
+  log_warning(
+      "Error in loading the saved optimizer state. As a result, your model is starting with a "
+      "freshly "
+      "initialized optimizer.");
+  model.compile(compile_options_from(config));
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::string& path, const SaveOptions& options) {
+  if (!model.model()->is_graph_network()) {
+    throw unimplemented(
+        "Currently `save` requires model to be a graph network. Consider using `save_weights`, in "
+        "order to save the weights of the model.");
+  }
+  check_has_weights(model);
+  FileSystem& files = default_file_system();
+  check_overwrite(options.overwrite, files.exists(path), path);
+  Hdf5Writer file(path);
+  const Json config = {{"class_name", model.class_name()}, {"config", model.get_config()}};
+  file.set_string("", "keras_version", kKerasVersion);
+  file.set_string("", "backend", "tensorflow");
+  file.set_string("", "model_config", config.dump());
+  write_h5_weights(file, kWeightsGroup, model.layers());
+  if (options.include_optimizer) write_training(file, model);
+  write_h5(files, path, file);
+}
+
+Model load_model(const std::string& path, const LoadModelOptions& options) {
+  const Hdf5Reader file(default_file_system(), path);
+  if (!file.has_attribute("", "model_config")) {
+    throw invalid_argument("{}: No model found in config file, expected a file of model.save()",
+                           path);
+  }
+  try {
+    const Model model = model_from_json(file.string("", "model_config"));
+    StoredWeights stored = read_h5_weights(file, kWeightsGroup);
+    load_stored_weights(model.layers(), stored, {});
+    if (options.compile) compile_as_saved(file, model);
+    return model;
+  } catch (const Error& error) {
+    if (error.message().find(path) != std::string::npos) throw;
+    throw error.with_context(path);
+  }
+}
+
+void save_weights(const Model& model, const std::string& path, const SaveWeightsOptions& options) {
+  check_has_weights(model);
+  FileSystem& files = default_file_system();
+  if (!wants_h5(path, options.save_format)) {
+    check_overwrite(options.overwrite, bundle_exists(files, path), path);
+    files.make_directories(parent_path(path));
+    write_tf_weights(files, path, *model.model());
+    const auto& trainer = model.model()->trainer;
+    if (trainer && trainer->options().optimizer) {
+      log_warning(
+          "This model was compiled with a Keras optimizer ({}) but is being saved in TensorFlow "
+          "format with `save_weights`. The model's weights will be saved, but unlike with "
+          "TensorFlow "
+          "optimizers in the TensorFlow format the optimizer's state will not be saved.",
+          trainer->options().optimizer->class_name());
+    }
+    return;
+  }
+  check_overwrite(options.overwrite, files.exists(path), path);
+  Hdf5Writer file(path);
+  write_h5_weights(file, "", model.layers());
+  write_h5(files, path, file);
+}
+
+LoadReport load_weights(const Model& model, const std::string& path,
+                        const LoadWeightsOptions& options) {
+  FileSystem& files = default_file_system();
+  if (!is_h5_path(path) && bundle_exists(files, path)) {
+    if (options.by_name) {
+      throw invalid_argument(
+          "{}: Weights may only be loaded based on topology into Models when loading "
+          "TensorFlow-formatted weights (got by_name=True to load_weights).",
+          path);
+    }
+    return read_tf_weights(files, path, *model.model());
+  }
+  const Hdf5Reader file(files, path);
+  const bool whole_model = !file.has_attribute("", "layer_names") &&
+                           !file.has_attribute("", "layer_names0") && file.contains(kWeightsGroup);
+  const StoredWeights stored = read_h5_weights(file, whole_model ? kWeightsGroup : "");
+  LoadReport report = load_stored_weights(model.layers(), stored, options);
+  if (options.by_name && (!report.skipped.empty() || !report.missing.empty())) {
+    log_info("{}: {}", path, report.to_string());
+  }
+  return report;
+}
+
+Model clone_model(const Model& model) {
+  return model_from_config({{"class_name", model.class_name()}, {"config", model.get_config()}});
+}
+
+void Model::save(const std::string& path, const SaveOptions& options) const {
+  save_model(*this, path, options);
+}
+
+void Model::save_weights(const std::string& path, const SaveWeightsOptions& options) const {
+  keras::save_weights(*this, path, options);
+}
+
+LoadReport Model::load_weights(const std::string& path, const LoadWeightsOptions& options) const {
+  return keras::load_weights(*this, path, options);
+}
+
+}  // namespace systole::keras
