@@ -1,4 +1,5 @@
 // Models that Keras 1.1 to 2.1 saved.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ void unless_layer_is_unknown(F&& action) {
 
 TEST_P(GoldenModelTest, LoadsAndPredicts) {
   if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  const std::string path = golden_path(std::string(kGoldenFolder) + GetParam());
+  const std::string path = golden_path(fmt::format("{}{}", kGoldenFolder, GetParam()));
   unless_layer_is_unknown([&] {
     const Model model = load_model(path);
     // Every number of the file is in the model.
@@ -44,7 +45,7 @@ TEST_P(GoldenModelTest, LoadsAndPredicts) {
       for (int64_t i = 0; i < weight.num_elements(); ++i) sum += weight.as_double(i);
     }
     const auto& expected =
-        testing::golden_expected("keras_h5").at(std::string(kGoldenFolder) + GetParam());
+        testing::golden_expected("keras_h5").at(fmt::format("{}{}", kGoldenFolder, GetParam()));
     double expected_sum = 0;
     for (const auto& [name, array] : expected.at("datasets").items()) {
       if (name.starts_with("model_weights/")) expected_sum += array.at("sum").get<double>();
@@ -91,21 +92,21 @@ std::vector<float> golden_numbers(const std::string& path) {
 
 TEST(GoldenPredictionTest, CnnOfKeras1) {
   if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  const std::string folder = golden_path(std::string(kGoldenFolder) + "keras_simple/");
+  const std::string folder = golden_path(fmt::format("{}keras_simple/", kGoldenFolder));
   unless_layer_is_unknown([&] {
-    const Model model = load_model(folder + "cnn_tf_model.h5");
-    const std::vector<float> expected = golden_numbers(folder + "cnn_tf_output.txt");
+    const Model model = load_model(fmt::format("{}cnn_tf_model.h5", folder));
+    const std::vector<float> expected = golden_numbers(fmt::format("{}cnn_tf_output.txt", folder));
     // The text has the channels first.
-    const Tensor channels({3, 8, 8}, golden_numbers(folder + "cnn_tf_input.txt"));
+    const Tensor channels({3, 8, 8}, golden_numbers(fmt::format("{}cnn_tf_input.txt", folder)));
     const Tensor x = transposed(channels, {1, 2, 0}).reshape({1, 8, 8, 3});
     const Tensor y = model.predict(x);
     ASSERT_EQ(y.num_elements(), static_cast<int64_t>(expected.size()));
     for (size_t i = 0; i < expected.size(); ++i) {
       EXPECT_NEAR(y.data<float>()[i], expected[i], 1e-5);
     }
-    const Model from_json =
-        model_from_json(read_file(default_file_system(), folder + "cnn_tf_config.json"));
-    from_json.load_weights(folder + "cnn_tf_weights.h5");
+    const Model from_json = model_from_json(
+        read_file(default_file_system(), fmt::format("{}cnn_tf_config.json", folder)));
+    from_json.load_weights(fmt::format("{}cnn_tf_weights.h5", folder));
     EXPECT_TRUE(from_json.predict(x).identical(y));
   });
 }
@@ -113,8 +114,8 @@ TEST(GoldenPredictionTest, CnnOfKeras1) {
 TEST(GoldenPredictionTest, LstmOfKeras2) {
   if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
   const std::string stem = golden_path(
-      std::string(kGoldenFolder) + "examples/simple_flatten_lstm/simple_flatten_lstm_tf_keras_2_");
-  const Hdf5Reader arrays(default_file_system(), stem + "inputs_and_outputs.h5");
+      fmt::format("{}examples/simple_flatten_lstm/simple_flatten_lstm_tf_keras_2_", kGoldenFolder));
+  const Hdf5Reader arrays(default_file_system(), fmt::format("{}inputs_and_outputs.h5", stem));
   const Tensor x = arrays.read("inputs/lstm_1_input");
   const Tensor expected = arrays.read("predictions/dense_1");
   const auto check = [&](const Model& model) {
@@ -125,10 +126,11 @@ TEST(GoldenPredictionTest, LstmOfKeras2) {
                   1e-4 * (1 + std::abs(expected.as_double(i))));
     }
   };
-  const Model model = load_model(stem + "model.h5");
+  const Model model = load_model(fmt::format("{}model.h5", stem));
   check(model);
-  const Model from_json = model_from_json(read_file(default_file_system(), stem + "config.json"));
-  from_json.load_weights(stem + "weights.h5");
+  const Model from_json =
+      model_from_json(read_file(default_file_system(), fmt::format("{}config.json", stem)));
+  from_json.load_weights(fmt::format("{}weights.h5", stem));
   check(from_json);
   EXPECT_TRUE(model.model()->trainer->options().optimizer->has_state());  // RMSprop had trained
 }

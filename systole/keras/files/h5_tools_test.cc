@@ -1,4 +1,5 @@
 // What HDF5's own tools say of the files that we write.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ struct CommandResult {
 
 CommandResult run_command(const std::string& command) {
   CommandResult result;
-  std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
+  std::FILE* const pipe = ::popen((fmt::format("{} 2>&1", command)).c_str(), "r");
   if (pipe == nullptr) return result;
   std::array<char, 4096> part{};
   for (size_t size = 0; (size = std::fread(part.data(), 1, part.size(), pipe)) > 0;) {
@@ -65,7 +66,7 @@ TEST_F(Hdf5ToolsTest, H5lsListsTheGroups) {
   model.fit(Tensor::full(DType::f32, {4, 2}, 1), Tensor::full(DType::f32, {4, 3}, 1),
             {.verbose = 0});
   model.save(folder_ / "model.h5");
-  EXPECT_EQ(run_command("h5ls -r " + (folder_ / "model.h5")).output,
+  EXPECT_EQ(run_command(fmt::format("h5ls -r {}", folder_ / "model.h5")).output,
             "/                        Group\n"
             "/model_weights           Group\n"
             "/model_weights/dense     Group\n"
@@ -91,9 +92,9 @@ TEST_F(Hdf5ToolsTest, H5dumpShowsAttributesAndTypes) {
         "CTYPE H5T_C_S1;\n}}\nDATASPACE  SIMPLE {{ ( 2 ) / ( 2 ) }}\nDATA {{\n(0): {}\n}}\n}}\n",
         size, strings);
   };
-  EXPECT_EQ(unindented(run_command("h5dump -A " + (folder_ / "weights.h5")).output),
-            "HDF5 \"" + (folder_ / "weights.h5") +
-                "\" {\nGROUP \"/\" {\nATTRIBUTE \"backend\" {\n" + variable +
+  EXPECT_EQ(unindented(run_command(fmt::format("h5dump -A {}", folder_ / "weights.h5")).output),
+            fmt::format("HDF5 \"{}\" {{\n", folder_ / "weights.h5") +
+                "GROUP \"/\" {\nATTRIBUTE \"backend\" {\n" + variable +
                 "\"tensorflow\"\n}\n}\nATTRIBUTE \"keras_version\" {\n" + variable +
                 "\"2.1.6-tf\"\n}\n}\nATTRIBUTE \"layer_names\" {\n" +
                 fixed(7, "\"dense\\000\\000\", \"dropout\"") +
