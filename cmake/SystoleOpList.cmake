@@ -7,7 +7,7 @@
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
-#   layer  layers/<layer>.cc       LayerClass <layer>_class();                      in namespace systole::keras::layers
+#   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
 #          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/layer_class.h
 #   optimizer optimizers/<o>.cc    OptimizerClass <o>_class();                      in namespace systole::keras
 #          the file defines         optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
@@ -24,11 +24,20 @@ function(systole_op_list out)
   endif()
   set(names "")
   foreach(file IN LISTS files)
+    if(arg_KIND STREQUAL "layer")
+      file(STRINGS "${file}" definitions REGEX "^LayerClass [a-z0-9_]+_class\\(\\)")
+      foreach(definition IN LISTS definitions)
+        if(definition MATCHES "^LayerClass ([a-z0-9_]+)_class\\(\\)")
+          list(APPEND names ${CMAKE_MATCH_1})
+        endif()
+      endforeach()
+      continue()
+    endif()
     cmake_path(GET file STEM stem)
     # The folders of these kinds also have sources that define nothing by themselves.
     if(arg_KIND STREQUAL "graph")
       set(defines "OpDef op_${stem}[^a-z0-9_]")
-    elseif(arg_KIND STREQUAL "layer" OR arg_KIND STREQUAL "optimizer")
+    elseif(arg_KIND STREQUAL "optimizer")
       set(defines "Class ${stem}_class\\(")
     else()
       set(defines "")
