@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
 #include "systole/base/error.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/example_program.h"
 #include "systole/hlo/semantics/verifier.h"
@@ -174,6 +179,26 @@ TEST(Bytecode, EitherFormOfAFile) {
 TEST(Bytecode, ConvertsToText) {
   const auto module = parse(kCalls);
   EXPECT_EQ(print(*parse(bytecode_to_text(write_bytecode(*module)))), print(*module));
+}
+
+// Bytecode that MLIR's own tool makes of our text: the container and the builtin dialect.
+TEST(Bytecode, ReadsWhatMlirWrites) {
+  if (std::system("command -v mlir-opt-19 > /dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "mlir-opt-19 is not installed (package mlir-19-tools)";
+  }
+  const systole::testing::TempFolder folder;
+  for (const Opcode opcode :
+       {Opcode::gather, Opcode::convolution, Opcode::while_, Opcode::sort, Opcode::constant}) {
+    const auto module = parse(example_program(opcode, DType::f32));
+    std::ofstream(folder / "ours.mlir") << print(*module);
+    const std::string files = (folder / "ours.mlir") + " -o " + (folder / "theirs.bc");
+    ASSERT_EQ(
+        std::system(("mlir-opt-19 --allow-unregistered-dialect --emit-bytecode " + files).c_str()),
+        0);
+    std::ifstream file(folder / "theirs.bc", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(print(*read_bytecode(bytes, "theirs")), print(*module));
+  }
 }
 
 TEST(Bytecode, ErrorsOfProgramsNameTheOffsetOfTheOp) {

@@ -83,6 +83,7 @@ class Converter {
   }
 
   void convert_group(const AttributeGroup& group) {
+    if (find(group.name) != nullptr) return;  // not an op of VHLO
     if (group.optional && is_absent(group)) return;
     std::vector<std::string> fields;
     for (const std::string& field : group.fields) {
