@@ -33,7 +33,6 @@
 #include "systole/keras/seed.h"
 #include "systole/keras/tpu/keras_support.h"
 #include "systole/keras/training/callbacks.h"
-#include "systole/keras/training/model_saver.h"
 #include "systole/keras/training/sequence.h"
 
 namespace systole::keras {

@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const std::string text(reinterpret_cast<const char*>(data), size);
     const systole::tpu_v1::Program program = systole::tpu_v1::assemble(text, "p");
-    if (systole::tpu_v1::assemble(systole::tpu_v1::disassemble(program), "p") != program) std::abort();
+    if (systole::tpu_v1::assemble(systole::tpu_v1::disassemble(program), "p") != program)
+      std::abort();
   } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }
   return 0;

@@ -20,6 +20,7 @@ namespace {
 using systole::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 class FitCallbacksTest : public ::testing::Test {
  protected:
@@ -66,34 +67,30 @@ CallbackPtr val_losses(std::vector<double> values) {
 }
 
 TEST_F(FitCallbacksTest, ModelCheckpointSavesTheBestUnderItsName) {
-  std::vector<std::string> saved;
-  const ModelSaver before =
-      std::exchange(model_saver(),
-                    {.model = [&](const Model&, const std::string& path) { saved.push_back(path); },
-                     .weights =
-                         [&](const Model& model, const std::string& path) {
-                           saved.push_back(fmt::format("{} {}", path, model.get_weights().size()));
-                         }});
-  const std::string path = "w.{epoch:02d}-{val_loss:.2f}.h5";
+  const systole::testing::TempFolder folder;
+  FileSystem& files = default_file_system();
+  const std::string path = folder / "w.{epoch:02d}-{val_loss:.2f}.h5";
   fit(make_model(),
       {val_losses({4, 2, 3, 1}), callbacks::ModelCheckpoint(path, {.save_best_only = true})});
-  EXPECT_THAT(saved, ElementsAre("w.01-4.00.h5", "w.02-2.00.h5", "w.04-1.00.h5"));
-  saved.clear();
+  EXPECT_THAT(files.list(folder.path()),
+              UnorderedElementsAre("w.01-4.00.h5", "w.02-2.00.h5", "w.04-1.00.h5"));
+  const Model best = load_model(folder / "w.04-1.00.h5");
+  EXPECT_EQ(best.get_weights().size(), 2U);
   ::testing::internal::CaptureStdout();
-  fit(make_model(), {callbacks::ModelCheckpoint(
-                        "w{epoch}", {.verbose = 1, .save_weights_only = true, .period = 3})});
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "\nEpoch 00003: saving model to w3\n");
-  EXPECT_THAT(saved, ElementsAre("w3 2"));
-  saved.clear();
+  const Sequential model = make_model();
+  fit(model, {callbacks::ModelCheckpoint(folder / "w{epoch}.h5",
+                                         {.verbose = 1, .save_weights_only = true, .period = 3})});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "\nEpoch 00003: saving model to " + (folder / "w3.h5") + "\n");
+  EXPECT_TRUE(files.exists(folder / "w3.h5"));
   ::testing::internal::CaptureStdout();
   fit(make_model(),
       {val_losses({2, 3}),
-       callbacks::ModelCheckpoint("best", {.verbose = 1, .save_best_only = true})},
+       callbacks::ModelCheckpoint(folder / "best.h5", {.verbose = 1, .save_best_only = true})},
       2);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(),
-            "\nEpoch 00001: val_loss improved from inf to 2.00000, saving model to best\n"
-            "\nEpoch 00002: val_loss did not improve from 2.00000\n");
-  model_saver() = before;
+            "\nEpoch 00001: val_loss improved from inf to 2.00000, saving model to " +
+                (folder / "best.h5") + "\n\nEpoch 00002: val_loss did not improve from 2.00000\n");
   EXPECT_THAT(error_of([&] { fit(make_model(), {callbacks::ModelCheckpoint("w{val_los}")}); }),
               HasSubstr("got field 'val_los', expected one of epoch, loss, mean_absolute_error, "
                         "val_loss, val_mean_absolute_error, did you mean 'val_loss'?"));

@@ -9,17 +9,12 @@
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
 #include "systole/data/state.h"
+#include "systole/keras/files/saving.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/training/callbacks.h"
-#include "systole/keras/training/model_saver.h"
 #include "systole/keras/training/monitor.h"
 
 namespace systole::keras {
-
-ModelSaver& model_saver() {
-  static ModelSaver saver;
-  return saver;
-}
 
 namespace callbacks {
 namespace {
@@ -122,13 +117,11 @@ class ModelCheckpointCallback : public Callback {
   }
 
   void save(const std::string& path) const {
-    const auto& write = options_.save_weights_only ? model_saver().weights : model_saver().model;
-    if (write == nullptr) {
-      throw make_error(Code::unimplemented,
-                       "ModelCheckpoint: no function writes {}, expected one in model_saver()",
-                       options_.save_weights_only ? "weights" : "models");
+    if (options_.save_weights_only) {
+      save_weights(*model, path);
+    } else {
+      save_model(*model, path);
     }
-    write(*model, path);
   }
 
   const std::string filepath_;
